@@ -31,11 +31,11 @@ export interface ReflectorsOptions {
 /** The annotation in which `kubectl apply` keeps a copy of the whole object. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Removes what the operator does not read from a custom resource, which is often larger than the rest. */
+/** Removes that copy from a custom resource: the operator does not read it, and it is often larger than the rest. */
 function withoutCopies(object: KubeObject): KubeObject {
-  const { managedFields: _, annotations, ...metadata } = object.metadata;
-  if (annotations === undefined) return { ...object, metadata };
-  const { [LAST_APPLIED]: __, ...others } = annotations;
+  const { annotations, ...metadata } = object.metadata;
+  if (annotations?.[LAST_APPLIED] === undefined) return object;
+  const { [LAST_APPLIED]: _, ...others } = annotations;
   return { ...object, metadata: { ...metadata, annotations: others } };
 }
 

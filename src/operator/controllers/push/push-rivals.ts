@@ -43,6 +43,8 @@ export class PushRivals {
   readonly #byEntry = new NamedKeys();
   readonly #bySecret = new NamedKeys();
   readonly #byTarget = new NamedKeys();
+  /** Readers are indexed from the first VaultPush on: most clusters have none. */
+  #hasPushes = false;
 
   constructor(cluster: ClusterResources, sources: Readonly<Record<SyncKind, SourceKind>>) {
     this.#cluster = cluster;
@@ -51,6 +53,7 @@ export class PushRivals {
 
   /** Updates the index. Returns the keys of the VaultPushes that share an entry with the changed one, before or after. */
   pushChanged({ key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
+    if (!this.#hasPushes) this.#indexReaders();
     const affected = this.#sharing(key);
     const parsed = "now" in change ? parsePush(change.now) : undefined;
     const resource = parsed?.ok === true ? parsed.resource : undefined;
@@ -61,13 +64,12 @@ export class PushRivals {
 
   /** Updates the index. Returns the keys of the VaultPushes whose Secret is the target of the changed resource, before or after. */
   readerChanged(kind: SyncKind, { key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
+    if (!this.#hasPushes) return new Set();
     const reader = `${kind}/${key}`;
-    const parsed = "now" in change ? this.#sources[kind].parse(change.now) : undefined;
-    const { namespace, target } = parsed?.resource ?? {};
-    const isRead = parsed?.ok === true && target?.kind === "Secret";
-    const targets = [...this.#byTarget.namesOf(reader), ...(isRead ? [`${namespace}/${target.name}`] : [])];
-    this.#byTarget.set(reader, isRead ? [`${namespace}/${target.name}`] : []);
-    return new Set(targets.flatMap((one) => [...this.#bySecret.get(one)]));
+    const targets = new Set(this.#byTarget.namesOf(reader));
+    this.#indexReader(kind, key, "now" in change ? change.now : undefined);
+    for (const target of this.#byTarget.namesOf(reader)) targets.add(target);
+    return new Set([...targets].flatMap((one) => [...this.#bySecret.get(one)]));
   }
 
   /** Returns the keys of the VaultPushes of a Secret `namespace/name`. */
@@ -97,6 +99,19 @@ export class PushRivals {
     const vault = this.#vaultOf(resource.connection, resource.namespace);
     if (vault === undefined) return false;
     return [...this.#rivalsOf(object, item, vault)].some(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  #indexReaders(): void {
+    this.#hasPushes = true;
+    const { secrets, files } = this.#cluster;
+    for (const [key, object] of secrets.store.entries()) this.#indexReader("VaultSecret", key, object);
+    for (const [key, object] of files.store.entries()) this.#indexReader("VaultFile", key, object);
+  }
+
+  #indexReader(kind: SyncKind, key: string, object: KubeObject | undefined): void {
+    const parsed = object && this.#sources[kind].parse(object);
+    const isRead = parsed?.ok === true && parsed.resource.target.kind === "Secret";
+    this.#byTarget.set(`${kind}/${key}`, isRead ? [`${parsed.resource.namespace}/${parsed.resource.target.name}`] : []);
   }
 
   #sharing(key: string): Set<string> {

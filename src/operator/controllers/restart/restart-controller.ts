@@ -49,7 +49,7 @@ const turnOf = (key: string): string => parseWorkloadKey(key).namespace;
 export class RestartController {
   readonly queue: WorkQueue;
   readonly #options: RestartControllerOptions;
-  readonly #index = new RestartIndex();
+  readonly #index: RestartIndex;
   readonly #statuses: RestartStatuses;
   readonly #reconciler: RestartReconciler;
 
@@ -60,6 +60,7 @@ export class RestartController {
     const limits = new QueueLimits(clock, CONCURRENCY);
     this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1, limits });
     const stores = { VaultSecret: resources.VaultSecret.store, VaultFile: resources.VaultFile.store };
+    this.#index = new RestartIndex(stores);
     this.#statuses = new RestartStatuses({ ...options, resources: stores, index: this.#index });
     const events = new RestartEvents({ ...options, resources: stores });
     this.#reconciler = new RestartReconciler({ ...options, index: this.#index, statuses: this.#statuses, events });
@@ -102,15 +103,13 @@ export class RestartController {
 
   #resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
     const key = syncKey(kind, change.key);
-    const before = this.#index.get(key);
+    const before = change.type === "added" ? undefined : restartSource(kind, change.before);
     const now = change.type === "deleted" ? undefined : restartSource(kind, change.now);
     if (JSON.stringify(before) === JSON.stringify(now)) return;
     const affected = new Set(before === undefined ? [] : this.#workloadsOf(before));
-    if (now === undefined) {
-      this.#index.remove(key);
-      this.#statuses.forget(key);
-    } else {
-      this.#index.set(now);
+    this.#index.replace(key, before, now);
+    if (now === undefined) this.#statuses.forget(key);
+    else {
       for (const reference of now.references) this.#options.watches[reference.kind].demand();
       for (const workload of this.#workloadsOf(now)) affected.add(workload);
     }

@@ -2,10 +2,11 @@ import { Groups } from "../../../lib/groups.ts";
 import { type RestartReference, rolloutRestart, type WorkloadKind } from "../../api/rollout-restart.ts";
 import type { RestartStatus } from "../../api/status.ts";
 import { isObject } from "../../../lib/is-object.ts";
+import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { SourceContent } from "../../restart/decide-restart.ts";
 import { readStatus } from "../../sync/sync-status.ts";
-import { syncKey, type SyncKind } from "../sync/sync-key.ts";
+import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "../sync/sync-key.ts";
 import { workloadKey, type WorkloadMetadata, type WorkloadRef } from "./workload.ts";
 
 /** The part of a VaultSecret or VaultFile that concerns restarts. */
@@ -57,37 +58,48 @@ function selectedKinds({ namespace, references }: RestartSource): string[] {
   return references.flatMap(({ kind, selector }) => (selector === undefined ? [] : [kindIn(kind, namespace)]));
 }
 
-/** Finds the resources that concern a workload, and the workloads that concern a resource. Keys are those of the queues. */
+/** Kind of the target that has the name of its resource unless the spec names another one. */
+const usualTarget: Readonly<Record<SyncKind, string>> = { VaultSecret: "Secret", VaultFile: "ConfigMap" };
+
+/**
+ * Finds the resources that concern a workload. Keys are those of the queues. A resource without references and restarts takes no memory,
+ * as long as its target has its name: most are of that kind.
+ */
 export class RestartIndex {
-  readonly #sources = new Map<string, RestartSource>();
+  readonly #resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>;
   readonly #byName = new Groups();
   readonly #bySelector = new Groups();
+  /** Without usual targets. */
   readonly #byTarget = new Groups();
   readonly #byShown = new Groups();
 
+  constructor(resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>) {
+    this.#resources = resources;
+  }
+
+  /** Returns what the current object of a resource says. */
   get(key: string): RestartSource | undefined {
-    return this.#sources.get(key);
+    const { kind, objectKey } = parseSyncKey(key);
+    const object = this.#resources[kind].get(objectKey);
+    return object && restartSource(kind, object);
   }
 
-  /** Replaces what a resource says; returns its key. */
-  set(source: RestartSource): string {
-    const key = syncKey(source.kind, keyOf(source));
-    this.remove(key);
-    this.#sources.set(key, source);
-    for (const [groups, name] of this.#entries(source)) groups.add(name, key);
-    return key;
+  /** Replaces what a resource said before by what it says now. */
+  replace(key: string, before: RestartSource | undefined, now: RestartSource | undefined): void {
+    for (const [groups, name] of this.#entries(before)) groups.remove(name, key);
+    for (const [groups, name] of this.#entries(now)) groups.add(name, key);
   }
 
-  remove(key: string): void {
-    const source = this.#sources.get(key);
-    if (source === undefined) return;
-    this.#sources.delete(key);
-    for (const [groups, name] of this.#entries(source)) groups.remove(name, key);
+  /** Number of entries: names and selectors of workloads, restarts, and unusual targets. */
+  get size(): number {
+    const groups = [this.#byName, this.#bySelector, this.#byTarget, this.#byShown];
+    return groups.reduce((sum, group) => sum + [...group.names()].length, 0);
   }
 
   /** Returns the keys of all workloads that resources name or show. */
   *named(): Generator<string> {
-    for (const source of this.#sources.values()) yield* [...namedBy(source), ...shownBy(source)];
+    yield* this.#byName.names();
+    yield* this.#byShown.names();
   }
 
   /** Returns the resources that name the workload. */
@@ -107,7 +119,11 @@ export class RestartIndex {
 
   /** Returns the resources that write this target. */
   writing(target: string): ReadonlySet<string> {
-    return this.#byTarget.get(target);
+    const objectKey = target.slice(target.indexOf("/") + 1);
+    const usual = SYNC_KINDS.filter((kind) => `${usualTarget[kind]}/${objectKey}` === target)
+      .map((kind) => syncKey(kind, objectKey))
+      .filter((key) => this.get(key)?.target === target);
+    return new Set([...usual, ...this.#byTarget.get(target)]);
   }
 
   /** Returns the resources that name or select the workload. */
@@ -117,18 +133,21 @@ export class RestartIndex {
   }
 
   #selects(key: string, kind: WorkloadKind, labels: Readonly<Record<string, string>>): boolean {
-    const { references = [] } = this.#sources.get(key) ?? {};
+    const { references = [] } = this.get(key) ?? {};
     return references.some((reference) => {
       if (reference.kind !== kind || reference.selector === undefined) return false;
       return Object.entries(reference.selector.matchLabels).every(([name, value]) => labels[name] === value);
     });
   }
 
-  #entries(source: RestartSource): (readonly [Groups, string])[] {
+  #entries(source: RestartSource | undefined): (readonly [Groups, string])[] {
+    if (source === undefined) return [];
+    const { kind, target } = source;
+    const isUsual = target === `${usualTarget[kind]}/${keyOf(source)}`;
     return [
       ...namedBy(source).map((name) => [this.#byName, name] as const),
       ...selectedKinds(source).map((name) => [this.#bySelector, name] as const),
-      ...(source.target === undefined ? [] : [[this.#byTarget, source.target] as const]),
+      ...(target === undefined || isUsual ? [] : [[this.#byTarget, target] as const]),
       ...shownBy(source).map((name) => [this.#byShown, name] as const),
     ];
   }

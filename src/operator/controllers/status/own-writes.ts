@@ -60,11 +60,16 @@ export class OwnWrites<T extends Versioned> {
     this.#writes.delete(key);
   }
 
-  /** Reports whether a state that the watch shows is a remembered write, or precedes it. */
-  includes(key: string, { uid, resourceVersion }: T): boolean {
+  /**
+   * Reports whether a state that the watch shows is a remembered write, or precedes it. Then remembers the object of the watch, which is
+   * stored anyway, instead of the equal one that the API server returned.
+   */
+  observe(key: string, shown: T): boolean {
     const write = this.#writes.get(key);
-    if (write?.wrote.uid !== uid || this.#clock.monotonic() - write.at >= WATCH_LAG_MS) return false;
-    return write.wrote.resourceVersion === resourceVersion || isOlder(resourceVersion, write.wrote.resourceVersion);
+    if (write?.wrote.uid !== shown.uid || this.#clock.monotonic() - write.at >= WATCH_LAG_MS) return false;
+    if (write.wrote.resourceVersion !== shown.resourceVersion) return isOlder(shown.resourceVersion, write.wrote.resourceVersion);
+    this.#writes.set(key, { at: write.at, wrote: shown });
+    return true;
   }
 
   /** Returns the newest known state: `watched`, or what this process wrote since. */

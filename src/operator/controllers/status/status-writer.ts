@@ -15,6 +15,12 @@ interface StoredStatus {
   readonly status: unknown;
 }
 
+interface InFlight {
+  readonly status: object;
+  /** The state in which the watch showed it. */
+  shown?: StoredStatus;
+}
+
 /** Number of repairs, each soon after the last, from which on another writer is certain: restarts and new leaders write a few times. */
 const CONTESTED = 4;
 
@@ -26,7 +32,7 @@ export class StatusWriter {
   readonly #clock: Clock;
   readonly #ownWrites: OwnWrites<StoredStatus>;
   /** Statuses whose write has no response yet: the watch may show them before. */
-  readonly #inFlight = new Map<string, object>();
+  readonly #inFlight = new Map<string, InFlight>();
   /** Resources whose status may be that of another writer. */
   readonly #unknown = new Set<string>();
   /** The recent writes that replaced such a status. */
@@ -55,10 +61,12 @@ export class StatusWriter {
     if (isUnknown) this.#countRepair(key);
     const { namespace, name } = object.metadata;
     const { uid, resourceVersion } = stored;
-    this.#inFlight.set(key, status);
+    const inFlight: InFlight = { status };
+    this.#inFlight.set(key, inFlight);
     try {
       const written = await this.#api.replaceStatus(this.#descriptor, { namespace, name, uid, resourceVersion }, status, signal);
-      this.#ownWrites.recordWrite(key, stateOf(written));
+      const state = stateOf(written);
+      this.#ownWrites.recordWrite(key, inFlight.shown?.resourceVersion === state.resourceVersion ? inFlight.shown : state);
       this.#pruned.record(key, status, written["status"]);
       logReadyChange(this.#logger, { controller: this.#descriptor.kind, key }, stored.status, status);
     } catch (error) {
@@ -86,8 +94,13 @@ export class StatusWriter {
    */
   #isUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
     const { status } = now;
-    if (isDeepStrictEqual(before["status"], status) || isDeepStrictEqual(this.#inFlight.get(key), status)) return false;
-    return !this.#ownWrites.includes(key, stateOf(now));
+    const state = stateOf(now);
+    const isOwn = this.#ownWrites.observe(key, state);
+    if (isDeepStrictEqual(before["status"], status)) return false;
+    const inFlight = this.#inFlight.get(key);
+    if (inFlight === undefined || !isDeepStrictEqual(inFlight.status, status)) return !isOwn;
+    inFlight.shown = state;
+    return false;
   }
 
   forget(key: string): void {

@@ -12,7 +12,8 @@ import type { SourceKind } from "./source-kind.ts";
 /** The deadlines of the sources of one resource, and the connection that listed them; a status lists a limited number of items. */
 export interface Deadlines {
   readonly connection: string;
-  readonly byItem: ReadonlyMap<string, number>;
+  /** Pairs of an item and its deadline, as JSON: a map would take 250 bytes for the one item that most resources have. */
+  readonly ofItems: string;
 }
 
 /** Everything that the items of a resource are resolved from. */
@@ -34,9 +35,10 @@ export interface ResolveInput {
 /** Returns which entry and version of the vault each item refers to, given what this target has and what was listed before. */
 export function resolveItems(input: ResolveInput, state: TargetState): Resolution[] {
   const { source, resource, access, snapshot, now, unmatched = [] } = input;
+  const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
   const resolutions = resource.items.map((item) => {
     const candidates = source.candidates(snapshot, item, access);
-    return resolveItem(resource, item, candidates, rememberedOf(input, item, state), now);
+    return resolveItem(resource, item, candidates, rememberedOf(input, deadlines, item, state), now);
   });
   return [...resolutions, ...unmatched.map(unmatchedOf)];
 }
@@ -54,7 +56,7 @@ function refreshInMs({ resource, before, now }: ResolveInput): number {
   return Number.isNaN(syncedAt) ? 0 : Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);
 }
 
-function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): Remembered {
+function rememberedOf(input: ResolveInput, listed: ReadonlyMap<string, number>, item: SyncItem, state: TargetState): Remembered {
   const { source, before, deadlines, access, snapshot } = input;
   const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
   const earlier = earlierItem(before, item);
@@ -68,8 +70,8 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
   // A resource that was suspended did not follow the lists.
   const isFollowed = before.connection === access.id && findCondition(before.conditions, "Ready")?.reason !== "Suspended";
   const reported = isFollowed ? earlier?.deleteAt : undefined;
-  const listed = deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined;
-  const deleteAt = isOtherOwner ? undefined : deadlines === undefined ? reported : listed;
+  const listedDeadline = deadlines?.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
+  const deleteAt = isOtherOwner ? undefined : deadlines === undefined ? reported : listedDeadline;
   const served = before.connection === access.id ? earlier?.version : undefined;
   const servedOwner = served === undefined ? undefined : lastOwner;
   // An outdated list proves nothing: the name may be back, and the target may have it from another leader.
@@ -119,17 +121,16 @@ function isOfName({ before, access }: Pick<ResolveInput, "before" | "access">, i
 }
 
 /** The deadlines of a resource that did not follow the lists: a name that is gone now need not have been removed at its deadline. */
-export const NO_DEADLINES: Deadlines = { connection: "", byItem: new Map() };
+export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
 
 /** Returns the deadlines to remember until the next reconcile. */
 export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
-  const byItem = new Map<string, number>();
-  for (const resolution of resolutions) {
+  const ofItems = resolutions.flatMap((resolution) => {
     const deleteAt =
       "deleteAt" in resolution ? resolution.deleteAt : "candidate" in resolution ? resolution.candidate.deleteAt : undefined;
-    if (deleteAt !== undefined) byItem.set(deadlineKey(resolution.item), deleteAt);
-  }
-  return { connection, byItem };
+    return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
+  });
+  return { connection, ofItems: JSON.stringify(ofItems) };
 }
 
 /**

@@ -4,9 +4,9 @@ import type { Deadlines } from "./resolve-items.ts";
 /** Facts about one resource that are kept between two reconciles, in addition to its status. */
 export interface Memory {
   readonly uid: string;
-  deadlines?: Deadlines;
+  deadlines: Deadlines | undefined;
   /** Effects of an earlier reconcile that no status shows yet, because writing it failed. */
-  unreported?: Report | undefined;
+  unreported: Report | undefined;
 }
 
 /** The memory of all resources, by their keys in the queue. */
@@ -17,7 +17,7 @@ export class ResourceMemory {
   of(key: string, uid: string): Memory {
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
-    const memory: Memory = { uid };
+    const memory: Memory = { uid, deadlines: undefined, unreported: undefined };
     this.#memory.set(key, memory);
     return memory;
   }

@@ -1,5 +1,6 @@
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import { shared } from "../../../lib/shared-strings.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
@@ -198,7 +199,7 @@ export class SyncController implements ConnectionUsers {
     const parsed = source.parse(object);
     if (!parsed.ok) return undefined;
     const { resource } = parsed;
-    const connection = connectionKey(resource.connection, resource.namespace);
+    const connection = shared(connectionKey(resource.connection, resource.namespace));
     const grant = this.#options.access.of(connection, resource.namespace);
     const found = foundNames(kind, resource, object);
     const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";

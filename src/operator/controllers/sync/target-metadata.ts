@@ -1,6 +1,7 @@
 import {
   ADOPT_ANNOTATION,
   CONTENT_ANNOTATION,
+  MANAGED_BY,
   MANAGED_BY_LABEL,
   MERGE_DOMAIN,
   METADATA_ANNOTATION,
@@ -29,6 +30,13 @@ const OWN_ANNOTATIONS = [
   METADATA_ANNOTATION,
 ];
 
+const ONLY_MANAGED = { [MANAGED_BY_LABEL]: MANAGED_BY };
+
+/** Nearly all targets have this label alone. */
+function shareLabels(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.keys(labels).length === 1 && labels[MANAGED_BY_LABEL] === MANAGED_BY ? ONLY_MANAGED : labels;
+}
+
 /**
  * Returns the metadata of a watched object that is kept in memory: its ownership, the annotations about its content, and the labels
  * and annotations that its resource requested.
@@ -38,12 +46,13 @@ export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
   return {
     uid: metadata.uid ?? "",
     resourceVersion: metadata.resourceVersion ?? "",
-    labels: only([MANAGED_BY_LABEL, ...managed.labels], metadata.labels),
+    labels: shareLabels(only([MANAGED_BY_LABEL, ...managed.labels], metadata.labels)),
     annotations: only([...OWN_ANNOTATIONS, ...managed.annotations], metadata.annotations),
     owners: (metadata.ownerReferences ?? []).map(({ uid, kind, name, controller = false }) => ({
       uid,
       controller,
-      ...(controller ? { kind, name } : { name: "" }),
+      name: controller ? name : "",
+      ...(controller && { kind }),
     })),
     deleting: metadata.deletionTimestamp !== undefined,
   };

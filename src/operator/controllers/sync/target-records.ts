@@ -27,9 +27,6 @@ export function keyOfTarget(resource: SyncResource): string {
   return isMerged(resource) ? `${object} ${kind}/${name}` : object;
 }
 
-/** Identifies the properties of a target that are neither content nor metadata. */
-const formOf = ({ target, policy }: SyncResource): string => `${target.type} ${policy.immutable}`;
-
 interface StateId {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -37,12 +34,23 @@ interface StateId {
 
 type Keys = ReadonlyMap<string, KeyState>;
 
+/** A state of a target, and its properties that are neither content nor metadata. */
+interface Verified extends StateId {
+  readonly type: string | undefined;
+  readonly immutable: boolean;
+  /** The entries of {@link Keys} as JSON, which takes a quarter of the memory. */
+  readonly keys: string | undefined;
+}
+
+const isOfForm = ({ type, immutable }: Verified, { target, policy }: SyncResource): boolean =>
+  type === target.type && immutable === policy.immutable;
+
 /** Knowledge of this process about one target in addition to the watch: identities and digests, never content. */
 interface TargetRecord {
   /** The last write that the watch has not shown yet. */
   ownWrite?: OwnWrite<TargetMetadata> | undefined;
   /** The last state whose content is known to match its annotations and this form; its keys, if the content was read or written. */
-  verified?: (StateId & { readonly form: string; readonly keys: Keys | undefined }) | undefined;
+  verified?: Verified | undefined;
   repairs?: Repairs | undefined;
   /** Another writer deleted the target: creating it again is a repair. */
   wasDeleted?: boolean;
@@ -138,7 +146,9 @@ export class TargetRecords {
 
   /** Records that the content of this state matches its annotations. `keys`: its content, if known. */
   markVerified(resource: SyncResource, { uid = "", resourceVersion = "" }: Partial<StateId>, keys?: Keys): void {
-    this.#record(resource).verified = { uid, resourceVersion, form: formOf(resource), keys };
+    const { type } = resource.target;
+    const { immutable } = resource.policy;
+    this.#record(resource).verified = { uid, resourceVersion, type, immutable, keys: keys && JSON.stringify([...keys]) };
   }
 
   /** Makes the next reconcile read the content of the target. */
@@ -150,12 +160,13 @@ export class TargetRecords {
   /** Reports whether the content of this state was found to match its annotations. */
   isVerified(resource: SyncResource, state: StateId): boolean {
     const verified = this.#records.get(keyOfTarget(resource))?.verified;
-    return isState(verified, state) && verified?.form === formOf(resource);
+    return verified !== undefined && isState(verified, state) && isOfForm(verified, resource);
   }
 
   /** Returns the keys that the target had when its content was verified last, if they are known. */
   verifiedKeys(resource: SyncResource): Keys | undefined {
-    return this.#records.get(keyOfTarget(resource))?.verified?.keys;
+    const keys = this.#records.get(keyOfTarget(resource))?.verified?.keys;
+    return keys === undefined ? undefined : new Map<string, KeyState>(JSON.parse(keys));
   }
 
   repairs(resource: SyncResource): Repairs | undefined {
@@ -203,7 +214,8 @@ export class TargetRecords {
 
   #record(resource: SyncResource): TargetRecord {
     const key = keyOfTarget(resource);
-    const record = this.#records.get(key) ?? {};
+    // Fields that are added later would take an array of their own.
+    const record = this.#records.get(key) ?? { ownWrite: undefined, verified: undefined, repairs: undefined, wasDeleted: false };
     this.#records.set(key, record);
     return record;
   }

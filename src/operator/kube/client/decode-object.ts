@@ -2,6 +2,7 @@ import { KubeError } from "../kube-error.ts";
 import type { ListPage, WatchEvent } from "./kube-api.ts";
 import { apiVersionOf, type KubeObject, type ObjectMeta, type ResourceDescriptor } from "../resource.ts";
 import { isObject } from "../../../lib/is-object.ts";
+import { shared, shareStrings } from "../../../lib/shared-strings.ts";
 
 export interface DecodedList {
   readonly page: ListPage;
@@ -11,13 +12,15 @@ export interface DecodedList {
 
 /**
  * Decodes an object of the API server. Checks only the metadata that this package uses; the caller parses the rest. Sets
- * `apiVersion` and `kind`, which items of built-in lists and metadata-only responses lack.
+ * `apiVersion` and `kind`, which items of built-in lists and metadata-only responses lack, and drops `managedFields`. Equal strings are
+ * shared, except in `data`, which may contain values of secrets.
  * @throws KubeError `Unexpected` when the metadata is missing
  */
 export function decodeObject(resource: ResourceDescriptor, value: unknown, operation: string): KubeObject {
   if (!isObject(value) || !isMeta(value["metadata"])) throw unreadable(operation);
-  const { metadata } = value;
-  return { ...value, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
+  const { managedFields: _, ...metadata } = value["metadata"];
+  for (const part of [metadata, value["spec"], value["status"]]) shareStrings(part);
+  return { ...value, apiVersion: shared(apiVersionOf(resource)), kind: resource.kind, metadata };
 }
 
 /** Decodes one page of a list. @throws KubeError `Unexpected` when the value is not a list */

@@ -1,4 +1,4 @@
-import type { Redacted } from "../../../lib/redacted.ts";
+import { Redacted } from "../../../lib/redacted.ts";
 
 /** Cost of an entry in addition to its bytes, so that empty values are bounded too. */
 const OVERHEAD_BYTES = 256;
@@ -13,11 +13,8 @@ export interface CacheKey {
   readonly version: number;
 }
 
-interface Entry {
-  readonly key: CacheKey;
-  readonly bytes: Redacted<Uint8Array>;
-  readonly cost: number;
-}
+/** Bytes as a string of as many characters: an array of its own would take 500 bytes more, and most values are small. */
+type Packed = Redacted<string>;
 
 /**
  * Caches fetched bytes in memory, at most `maxBytes` for all connections together; evicts the least recently used first. A
@@ -26,7 +23,7 @@ interface Entry {
 export class ValueCache {
   readonly #maxBytes: number;
   /** In order of last use. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Packed>();
   #bytes = 0;
   #connections = 0;
 
@@ -50,15 +47,16 @@ export class ValueCache {
     if (!entry) return undefined;
     this.#entries.delete(id);
     this.#entries.set(id, entry);
-    return entry.bytes;
+    return new Redacted(Buffer.from(entry.reveal(), "latin1"));
   }
 
   set(key: CacheKey, bytes: Redacted<Uint8Array>): void {
     const id = identity(key);
     this.#drop(id);
-    const cost = bytes.reveal().byteLength + OVERHEAD_BYTES;
+    const value = bytes.reveal();
+    const cost = value.byteLength + OVERHEAD_BYTES;
     if (cost > this.#maxBytes) return;
-    this.#entries.set(id, { key, bytes, cost });
+    this.#entries.set(id, new Redacted(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("latin1")));
     this.#bytes += cost;
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) break;
@@ -68,17 +66,23 @@ export class ValueCache {
 
   /** Removes every entry whose key matches. */
   forget(matches: (key: CacheKey) => boolean): void {
-    for (const [id, { key }] of this.#entries) if (matches(key)) this.#drop(id);
+    for (const id of this.#entries.keys()) if (matches(keyOf(id))) this.#drop(id);
   }
 
   #drop(id: string): void {
     const entry = this.#entries.get(id);
     if (!entry) return;
     this.#entries.delete(id);
-    this.#bytes -= entry.cost;
+    this.#bytes -= entry.reveal().length + OVERHEAD_BYTES;
   }
 }
 
 function identity({ connection, kind, name, owner, version }: CacheKey): string {
   return JSON.stringify([connection, kind, name, owner ?? null, version]);
+}
+
+function keyOf(id: string): CacheKey {
+  const parts: [number, CacheKey["kind"], string, string | null, number] = JSON.parse(id);
+  const [connection, kind, name, owner, version] = parts;
+  return { connection, kind, name, owner: owner ?? undefined, version };
 }
