@@ -1,19 +1,28 @@
+/** Yields `{…head, "<name>": [records]}` as JSON, piece by piece. */
+export function jsonList(head: object, name: string, pages: AsyncIterable<readonly object[]>): AsyncGenerator<string, void> {
+  return textList(head, name, textsOf(pages));
+}
+
+async function* textsOf(pages: AsyncIterable<readonly object[]>): AsyncGenerator<string, void> {
+  for await (const page of pages) yield JSON.stringify(page).slice(1, -1);
+}
+
 /**
- * Yields `{…head, "<name>": [records]}` as JSON, piece by piece.
+ * Yields the same of pages that are JSON already: records that commas separate.
  * @param ended called with the result of `pages` when all have been read
  */
-export async function* jsonList<R>(
+export async function* textList<R>(
   head: object,
   name: string,
-  pages: AsyncGenerator<readonly object[], R>,
+  pages: AsyncGenerator<string, R>,
   ended?: (end: R) => void,
 ): AsyncGenerator<string, void> {
   const start = JSON.stringify({ ...head, [name]: [] });
   let before = start.slice(0, -2);
   let page = await pages.next();
   for (; page.done !== true; page = await pages.next()) {
-    if (page.value.length === 0) continue;
-    yield before + JSON.stringify(page.value).slice(1, -1);
+    if (page.value === "") continue;
+    yield before + page.value;
     before = ",";
   }
   ended?.(page.value);

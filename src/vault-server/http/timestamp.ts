@@ -17,14 +17,18 @@ function dateOf(day: number): string {
   return date;
 }
 
-/** Formats `13:07:00.042Z`. */
-function timeOf(ms: number): string {
-  const [hours, minutes, seconds] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1000) % 60];
-  return `${digits(hours, 2)}:${digits(minutes, 2)}:${digits(seconds, 2)}.${digits(ms % 1000, 3)}Z`;
+/** The numbers below `count` with leading zeros. */
+function numbers(count: number, length: number): string[] {
+  return Array.from({ length: count }, (_, number) => String(number).padStart(length, "0"));
 }
 
-function digits(count: number, length: number): string {
-  return String(count).padStart(length, "0");
+const minutes = numbers(24, 2).flatMap((hour) => numbers(60, 2).map((minute) => `${hour}:${minute}:`));
+const seconds = numbers(60, 2);
+const thousandths = numbers(1000, 3);
+
+/** Formats `13:07:00.042Z`. */
+function timeOf(ms: number): string {
+  return `${minutes[Math.floor(ms / 60_000)]}${seconds[Math.floor(ms / 1000) % 60]}.${thousandths[ms % 1000]}Z`;
 }
 
 /** Formats whole milliseconds since the epoch as ISO 8601; beyond the range of JavaScript dates, returns the number. */

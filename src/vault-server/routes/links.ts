@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { operations } from "../../protocol/operations.ts";
 import { chargedByLength } from "../accounts/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
-import { jsonList } from "../../lib/json-list.ts";
+import { textList } from "../../lib/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { authenticatedOperation } from "./operation.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
@@ -36,7 +36,7 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
       const secret = await protectLinked(context, caller, linked(body), { value, expectedVersion });
       if (body.without_list === 1) return { secret };
       const list = await openList(context, caller);
-      return sendJson(reply, chargedByLength(context, caller, jsonList({ secret }, "secrets", list.pages())));
+      return sendJson(reply, chargedByLength(context, caller, textList({ secret }, "secrets", list.pages())));
     },
     { check: checkValueSize(context.limits) },
   );

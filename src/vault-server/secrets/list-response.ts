@@ -5,7 +5,7 @@ import { chargedByLength } from "../accounts/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
-import { jsonList } from "../../lib/json-list.ts";
+import { textList } from "../../lib/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { subjects } from "../store/subjects.ts";
 import type { Transaction } from "../store/store.ts";
@@ -83,7 +83,7 @@ async function sendWholeList(context: VaultContext, validity: ListValidityCache,
   const list = await openList(context, caller);
   const { revision, now: from } = list;
   reply.header("etag", tagOf(validity.since(email, revision, from), digestOf(caller, revision)));
-  const pieces = jsonList({}, "secrets", list.pages(), ({ consistent, until }) => {
+  const pieces = textList({}, "secrets", list.pages(), ({ consistent, until }) => {
     if (consistent) validity.remember(email, { revision, from, until });
   });
   return sendJson(reply, chargedByLength(context, caller, pieces));

@@ -1,11 +1,11 @@
-import type { SecretRecord } from "../../protocol/responses.ts";
 import { scopeReaches } from "../../protocol/parse-scope.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { mayRead } from "../access/permission.ts";
-import { expiresAt, secretRecord } from "./secret-record.ts";
+import { expiresAt } from "./secret-record.ts";
+import { secretText } from "./secret-text.ts";
 import { PageSize } from "./page-size.ts";
-import type { SecretAccess } from "../store/records.ts";
+import type { ListedSecret, SecretAccess } from "../store/records.ts";
 import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
 
 /** A list at the time it was opened; its records are read while they are sent. */
@@ -17,10 +17,10 @@ export interface OpenedList {
   readonly now: number;
   /**
    * Yields the latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code
-   * point order, at most a few hundred at a time. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new
+   * point order, at most a few hundred at a time, as JSON records that commas separate. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new
    * state.
    */
-  pages(): AsyncGenerator<readonly SecretRecord[], ListEnd>;
+  pages(): AsyncGenerator<string, ListEnd>;
 }
 
 /** Facts that are known once a list has been read to its end. */
@@ -46,14 +46,14 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     ids: await secrets.listIds(email, now),
     revision: (await listRevisions.of(email)).revision,
   }));
-  const read = (from: number, to: number): Promise<readonly SecretAccess[]> => {
+  const read = (from: number, to: number): Promise<readonly ListedSecret[]> => {
     const slice = ids.slice(from, to);
     const page = slice.length === 0 ? Promise.resolve([]) : store.read(({ secrets }) => secrets.accessByIds(email, slice, now));
     // A page of a list whose client is gone is never awaited.
     page.catch(() => undefined);
     return page;
   };
-  async function* pages(): AsyncGenerator<readonly SecretRecord[], ListEnd> {
+  async function* pages(): AsyncGenerator<string, ListEnd> {
     let until = Infinity;
     const size = new PageSize(LIST_PAGE_SIZE);
     let requested = 0;
@@ -61,12 +61,13 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     const ahead = Array.from({ length: PAGES_AHEAD }, readPage);
     for (let page = ahead.shift(); page; page = ahead.shift()) {
       const accesses = await page;
-      if (accesses.length > 0) size.seen(accesses.map(({ latest }) => latest.metadata));
+      if (accesses.length > 0) size.seen(accesses.map(({ metadataText }) => metadataText.length));
       if (requested < ids.length) ahead.push(readPage());
       for (const access of accesses) until = Math.min(until, nextChange(now, access));
       yield accesses
         .filter((access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata))
-        .map((access) => secretRecord(access, access.latest, now));
+        .map((access) => secretText(access, now))
+        .join(",");
     }
     const { revision: last } = await store.read(({ listRevisions }) => listRevisions.of(email));
     return { consistent: last === revision, until };

@@ -32,7 +32,7 @@ async function* versionPages(
       return versions.filter(({ version }) => version <= upTo).map((version) => versionRecord(found, version, now));
     });
     yield page;
-    size.seen(page.map(({ metadata }) => metadata));
+    size.seen(page.map(({ metadata }) => JSON.stringify(metadata).length));
     after = page.length < atMost ? upTo : (page.at(-1)?.key_version ?? upTo);
   }
 }

@@ -1,16 +1,8 @@
-import type { Metadata } from "../../protocol/metadata.ts";
-
 /** Length of the metadata of one page, which bounds the time that it occupies the event loop. */
 const PAGE_LENGTH = 256 * 1024;
 /** Number of entries of the first page, and maximum growth from one page to the next. */
 const FIRST = 8;
 const GROWTH = 4;
-
-function lengthOf(metadata: Metadata): number {
-  let length = 0;
-  for (const [name, value] of Object.entries(metadata)) length += name.length + String(value).length;
-  return length;
-}
 
 /** Number of entries in each page of a list, whose metadata has up to 64 KiB each, by the lengths in the pages before. */
 export class PageSize {
@@ -25,9 +17,9 @@ export class PageSize {
     return this.#next;
   }
 
-  /** Adapts the size to the metadata of a page. */
-  seen(page: readonly Metadata[]): void {
-    const length = page.reduce((sum, metadata) => sum + lengthOf(metadata), 0);
+  /** Adapts the size to the lengths of the metadata of a page. */
+  seen(page: readonly number[]): void {
+    const length = page.reduce((sum, each) => sum + each, 0);
     const fitting = Math.floor((PAGE_LENGTH * page.length) / Math.max(1, length));
     this.#next = Math.max(1, Math.min(fitting, this.#next * GROWTH, this.#max));
   }

@@ -87,6 +87,12 @@ export interface SecretAccess {
   readonly permission: Permission;
 }
 
+/** A secret of a list. */
+export interface ListedSecret extends SecretAccess {
+  /** JSON of the metadata of the latest version, as stored. */
+  readonly metadataText: string;
+}
+
 /** The target of a grant. */
 export type Grantee = { readonly kind: "person"; readonly email: string } | { readonly kind: "team"; readonly groupId: string };
 

@@ -3,7 +3,7 @@ import type { Metadata } from "../../../protocol/metadata.ts";
 import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Secret, SecretAccess, SecretVersion } from "../records.ts";
+import type { ListedSecret, Secret, SecretAccess, SecretVersion } from "../records.ts";
 import { LIST_PAGE_SIZE, type SecretTable } from "../tables/secret-table.ts";
 
 function isMetadata(value: unknown): value is Metadata {
@@ -107,6 +107,10 @@ function accessOf(row: Row): SecretAccess {
   return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: permissionOf(row) };
 }
 
+function listedOf(access: SecretAccess, row: Row): ListedSecret {
+  return { ...access, metadataText: row.text("metadata") };
+}
+
 function ownAccessOf(row: Row): SecretAccess {
   return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: "RW" };
 }
@@ -140,11 +144,13 @@ function secretRows(
       const [filler] = ids;
       if (filler === undefined) return [];
       // Most lists contain only own secrets with their newest version: the fast path suffices.
-      const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map(ownAccessOf);
+      const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map((row) =>
+        listedOf(ownAccessOf(row), row),
+      );
       if (own.length === ids.length && own.every(({ secret }, index) => secret.id === ids[index])) return own;
       // Padded to a fixed length, so that one prepared statement serves all pages.
       const padded = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => ids[index] ?? filler);
-      return (await db.all(ACCESS_BY_IDS, email, now, ...padded)).map(accessOf);
+      return (await db.all(ACCESS_BY_IDS, email, now, ...padded)).map((row) => listedOf(accessOf(row), row));
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
       const sql = "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";

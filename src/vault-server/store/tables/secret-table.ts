@@ -1,5 +1,5 @@
 import type { Envelope } from "../../crypto/envelope.ts";
-import type { Secret, SecretAccess, SecretVersion } from "../records.ts";
+import type { ListedSecret, Secret, SecretAccess, SecretVersion } from "../records.ts";
 
 /** Maximum number of secrets read in one transaction, so that a long list does not delay other requests. */
 export const LIST_PAGE_SIZE = 500;
@@ -27,7 +27,7 @@ export interface SecretTable {
    */
   listIds(email: string, now: number): Promise<string[]>;
   /** Returns the user's access to those of at most `LIST_PAGE_SIZE` secrets they still have, in the order of `listIds`. */
-  accessByIds(email: string, ids: readonly string[], now: number): Promise<SecretAccess[]>;
+  accessByIds(email: string, ids: readonly string[], now: number): Promise<ListedSecret[]>;
   insert(secret: Secret): Promise<void>;
   /** Updates the next version and the deadline. */
   update(secret: Secret): Promise<void>;
