@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { CONTENT_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { KubeError } from "../../kube/kube-error.ts";
+import { formatRestartState, parseRestartState } from "../../restart/restart-state.ts";
 import { at, RestartScene } from "../../../../test/support/kube/restart-scene.ts";
 
 const WEB = { kind: "Deployment", name: "web" } as const;
@@ -120,6 +122,33 @@ test("a restart whose response is lost is not repeated", async () => {
   await scene.settle(180_000);
   expect(scene.count("Deployment", "web")).toBe(1);
   expect(scene.shown("db")).toMatchObject([{ result: "Progressing" }]);
+});
+
+test("two leaders that restart a workload for different contents do so a quiet window apart", async () => {
+  await using scene = await recorded("db");
+  const { clock } = scene.operator;
+  let restarts = 0;
+  scene.operator.network = {
+    send: ({ verb, resource }) => {
+      if (verb !== "patch" || resource.plural !== "deployments") return;
+      restarts += 1;
+      if (restarts === 1) restartFor("another content");
+    },
+  };
+  /** Writes what another leader does, after this one has read the workload. */
+  function restartFor(content: string): void {
+    const { metadata } = scene.get("Deployment", "web");
+    const state = parseRestartState(metadata.annotations?.[RESTART_STATE_ANNOTATION]);
+    const sources = new Map([...state.sources].map(([source, digest]) => [source, `${digest.split(".")[0]}.${content}`]));
+    const annotations = { [RESTART_STATE_ANNOTATION]: formatRestartState({ sources, restart: { at: clock.now(), content } }) };
+    const template = { metadata: { annotations: { [CONTENT_ANNOTATION]: content } } };
+    scene.patch("Deployment", "web", { metadata: { annotations }, spec: { template } });
+  }
+  scene.lists({ db: 2 });
+  await scene.settle(120_000);
+  const [first = 0, second = 0] = scene.restarts.get("Deployment/web") ?? [];
+  expect(second - first).toBeGreaterThanOrEqual(30_000);
+  expect(scene.count("Deployment", "web")).toBe(2);
 });
 
 test("two connections and two kinds of references to one Deployment share a restart", async () => {
