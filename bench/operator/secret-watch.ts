@@ -17,6 +17,8 @@ export class SecretWatch implements AsyncDisposable {
   changedAt = 0;
   /** Monotonic times in ms at which a Secret got an older value than it had, by {@link versionOf}. */
   readonly regressions: number[] = [];
+  /** Monotonic times in ms at which a Secret was written with the value that it had. */
+  readonly repetitions: number[] = [];
 
   private constructor() {}
 
@@ -57,7 +59,10 @@ export class SecretWatch implements AsyncDisposable {
     const { name } = object.metadata;
     const [value = ""] = Buffer.from(encoded, "base64").toString().split("\n", 1);
     const before = this.#values.get(name);
-    if (before === value) return;
+    if (before === value) {
+      if (type === "MODIFIED") this.repetitions.push(at);
+      return;
+    }
     if (before !== undefined && versionOf(value) < versionOf(before)) this.regressions.push(at);
     this.#values.set(name, value);
     this.changedAt = at;

@@ -43,7 +43,7 @@ async function measureTakeover(scene: Scene, what: string, end: (leader: Operato
   await logs(standby, "caches synced");
   const isQuiet = async (): Promise<boolean> => (await workOf(leader, content.names.length)).isQuiet;
   await waitUntil("the leader has verified all resources", isQuiet, 120_000, 250);
-  const stale = targets.regressions.length;
+  const [stale, duplicate] = [targets.regressions.length, targets.repetitions.length];
   await using _changing = changeRepeatedly(scene);
   await sleep(3_000);
   const writes = watchWrites(scene);
@@ -60,6 +60,7 @@ async function measureTakeover(scene: Scene, what: string, end: (leader: Operato
     [`${what}: until the other replica has the Lease, s`]: (leaseAt - endedAt) / 1_000,
     [`${what}: from the Lease to the next target write, s`]: ((times.find((at) => at > leaseAt) ?? leaseAt) - leaseAt) / 1_000,
     [`${what}: stale writes`]: targets.regressions.length - stale,
+    [`${what}: duplicate writes`]: targets.repetitions.length - duplicate,
   });
   return gap;
 }
