@@ -3,6 +3,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { jitter, type Random } from "../../../lib/random.ts";
 import { Deadline } from "../../../lib/deadline.ts";
+import { reuseEqual } from "../../../lib/reuse-equal.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
 import type { KubeApi, ListOptions, WatchEvent } from "../client/kube-api.ts";
 import { keyOf, type KubeObject, type ResourceDescriptor } from "../resource.ts";
@@ -210,12 +211,13 @@ export class Reflector<T> {
 
   /** Returns the projected object; if the projection throws, the value stored before, if any. */
   #project(key: string, object: KubeObject): Stored<T> | undefined {
+    const before = this.#store.stored(key);
     const { uid, resourceVersion } = object.metadata;
     try {
-      return { uid, resourceVersion, value: this.#options.project(object) };
+      return reuseEqual(before, { uid, resourceVersion, value: this.#options.project(object) });
     } catch (error) {
       this.#log.error({ key, error: nameOf(error) }, "skipping object: projection failed");
-      return this.#store.stored(key);
+      return before;
     }
   }
 

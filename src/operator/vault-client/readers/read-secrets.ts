@@ -1,6 +1,7 @@
 import type { SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import type { JsonObject } from "../../../lib/is-object.ts";
+import { shared } from "../../../lib/shared-strings.ts";
 import { field, readCount, readTimestamp, readText } from "./field.ts";
 import { findList, type ListEntry } from "./find-list.ts";
 import { readMetadata } from "./read-metadata.ts";
@@ -14,12 +15,13 @@ function readRecord({ key, record }: ListEntry, index: number): SecretRecord {
   if (name === undefined) throw unreadable("key_name");
   const number = readCount(version(record));
   if (number === undefined) throw unreadable("key_version");
-  const shared = field(record, "shared", "is_shared");
+  const isShared = field(record, "shared", "is_shared");
+  const owner = readText(field(record, "owner", "creator"));
   return {
     name,
-    owner: readText(field(record, "owner", "creator")),
+    owner: owner && shared(owner),
     version: number,
-    shared: typeof shared === "boolean" ? shared : undefined,
+    shared: typeof isShared === "boolean" ? isShared : undefined,
     metadata: readMetadata(record),
     expiresAt: readTimestamp(record.expires_at),
     deleteAt: readTimestamp(record.delete_at),

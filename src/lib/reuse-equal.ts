@@ -1,0 +1,20 @@
+const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+/**
+ * Returns a value equal to `now` that consists of `before` as far as the two are equal. What is stored for long then remains where it is
+ * in memory, and what only one version has is collected soon.
+ */
+export function reuseEqual<T>(before: T | undefined, now: T): T;
+export function reuseEqual(before: unknown, now: unknown): unknown {
+  if (!isContainer(before) || !isContainer(now)) return Object.is(before, now) ? before : now;
+  const names = Object.keys(now);
+  const result: unknown = Array.isArray(now) ? [...now] : { ...now };
+  if (!isContainer(result)) return now;
+  let isEqual = Array.isArray(before) === Array.isArray(now) && names.length === Object.keys(before).length;
+  for (const name of names) {
+    const part = reuseEqual(before[name], now[name]);
+    if (!Object.is(part, before[name])) isEqual = false;
+    result[name] = part;
+  }
+  return isEqual ? before : result;
+}
