@@ -86,6 +86,18 @@ describe("OwnWrites", () => {
     expect(writes.newest("k", state("9"))).toEqual(state("10"));
   });
 
+  test("keeps the object of the watch instead of the equal one that was written", () => {
+    const { writes } = setUp();
+    writes.recordWrite("k", state("10"));
+    const shown = state("10");
+    expect([writes.observe("k", state("9")), writes.observe("k", shown), writes.observe("k", state("11"))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(writes.newest("k", state("9"))).toBe(shown);
+  });
+
   test("forgets the write of a deleted object", () => {
     const { writes } = setUp();
     writes.recordWrite("k", state("10"));

@@ -1,6 +1,7 @@
 import type { SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import type { JsonObject } from "../../../lib/is-object.ts";
+import { reuseEqual } from "../../../lib/reuse-equal.ts";
 import { shared } from "../../../lib/shared-strings.ts";
 import { field, readCount, readTimestamp, readText } from "./field.ts";
 import { findList, type ListEntry } from "./find-list.ts";
@@ -9,7 +10,7 @@ import { readMetadata } from "./read-metadata.ts";
 const OPERATION = "list_no_dup";
 const version = (record: JsonObject): unknown => field(record, "key_version", "version", "latest_version");
 
-function readRecord({ key, record }: ListEntry, index: number): SecretRecord {
+function readRecord({ key, record }: ListEntry, index: number, previous: SecretRecord | undefined): SecretRecord {
   const unreadable = (name: string): UnexpectedResponse => new UnexpectedResponse(OPERATION, `secrets[${index}].${name}`);
   const name = readText(field(record, "key_name", "name") ?? key);
   if (name === undefined) throw unreadable("key_name");
@@ -22,7 +23,8 @@ function readRecord({ key, record }: ListEntry, index: number): SecretRecord {
     owner: owner && shared(owner),
     version: number,
     shared: typeof isShared === "boolean" ? isShared : undefined,
-    metadata: readMetadata(record),
+    // Most secrets have the metadata of a vault's defaults.
+    metadata: reuseEqual(previous?.metadata, readMetadata(record)),
     expiresAt: readTimestamp(record.expires_at),
     deleteAt: readTimestamp(record.delete_at),
     createdAt: readTimestamp(record.created_at),
@@ -47,5 +49,7 @@ function latestOnly(records: readonly SecretRecord[]): SecretRecord[] {
 export function readSecrets(response: unknown): readonly SecretRecord[] {
   const entries = findList(response, "secrets", (record) => readCount(version(record)) !== undefined);
   if (!entries) throw new UnexpectedResponse(OPERATION, "secrets");
-  return latestOnly(entries.map(readRecord));
+  const records: SecretRecord[] = [];
+  for (const [index, entry] of entries.entries()) records.push(readRecord(entry, index, records.at(-1)));
+  return latestOnly(records);
 }
