@@ -25,8 +25,9 @@ export const changes: Scenario = async (scene, running) => {
   const burst = Math.min(BURST, count);
   stage.progress.note(`${subject.label}: ${burst} changes together`);
   const from = performance.now();
-  const written = Array.from({ length: burst }, (_, index) => change(scene, index));
-  await Promise.all(written);
+  let stored = from;
+  const onStored = (at: number): void => void (stored = Math.max(stored, at));
+  await Promise.all(Array.from({ length: burst }, (_, index) => change(scene, index, onStored)));
   const seconds = (performance.now() - from) / 1_000;
   const costs = await end(running);
   const total = single + burst;
@@ -35,6 +36,7 @@ export const changes: Scenario = async (scene, running) => {
     "p99 of single changes, ms": p99,
     "max of single changes, ms": max,
     [`time for ${burst} changes together, s`]: seconds,
+    "of which until all are stored, s": (stored - from) / 1_000,
     "share of B0, target and status writes of the burst": ratio((2 * burst) / seconds, scene.rawRate),
     "reads of values per change": requestsTo(costs, ...EXPOSES) / total,
     "target writes per change": costs.targetWrites / total,
@@ -45,8 +47,9 @@ export const changes: Scenario = async (scene, running) => {
 };
 
 /** Changes a secret and returns the time in ms from the response of the vault to the Secret. */
-async function change({ content, targets }: Scene, index: number): Promise<number> {
+async function change({ content, targets }: Scene, index: number, onStored?: (at: number) => void): Promise<number> {
   const value = await content.change(index);
   const from = performance.now();
+  onStored?.(from);
   return Math.max(0, (await targets.arrival(content.names[index] ?? "", value, TIMEOUT_MS)) - from);
 }
