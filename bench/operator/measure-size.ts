@@ -129,10 +129,10 @@ async function requestsSince({ stage }: Scene): Promise<() => Promise<{ readonly
   };
 }
 
-async function settled({ stage, namespace, resources }: Scene, operator: OperatorProcess): Promise<void> {
+async function settled({ stage, namespace, resources, settings }: Scene, operator: OperatorProcess): Promise<void> {
   if (resources === 0) return;
   const isDone = async (): Promise<boolean> => {
-    const { isQuiet } = await workOf(operator, resources);
+    const { isQuiet } = await workOf(operator, resources, settings.connections);
     return isQuiet && (await stage.readyCount("VaultSecret", namespace)) === resources;
   };
   await waitUntil(`${resources} resources are Ready`, isDone, TIMEOUT_MS, 1_000);

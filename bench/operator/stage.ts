@@ -220,7 +220,7 @@ export async function protect(client: VaultClient, name: string, value: string):
 
 /** The metrics of an operator that show its work. */
 export interface Work {
-  /** The vault was listed, every resource was reconciled at least once, and none waits. */
+  /** Every connection was listed, every resource was reconciled at least once, and none waits. */
   readonly isQuiet: boolean;
   /** Number of reconciles of resources, whatever their outcome. */
   readonly reconciles: number;
@@ -231,8 +231,8 @@ export interface Work {
   readonly meanExposeMs: number;
 }
 
-/** @param count number of VaultSecrets */
-export async function workOf(operator: OperatorProcess, count: number): Promise<Work> {
+/** Returns the work so far; the operator is quiet once it has listed so many connections and reconciled so many resources. */
+export async function workOf(operator: OperatorProcess, resources: number, connections = 1): Promise<Work> {
   const { body } = await operator.page("/metrics");
   const sample = (name: string): number =>
     Number(
@@ -245,9 +245,9 @@ export async function workOf(operator: OperatorProcess, count: number): Promise<
     (sample(`${name}_sum{${labels}}`) / sample(`${name}_count{${labels}}`)) * 1_000;
   const reconciled = sample('vaultsync_reconciles_total{controller="sync",outcome="done"}');
   const waiting = sample('vaultsync_workqueue_depth{controller="sync"}');
-  const isListed = body.includes("\nvaultsync_connection_last_success_timestamp_seconds{");
+  const listed = body.split("\nvaultsync_connection_last_success_timestamp_seconds{").length - 1;
   return {
-    isQuiet: isListed && waiting === 0 && reconciled >= count,
+    isQuiet: listed >= connections && waiting === 0 && reconciled >= resources,
     reconciles: sample('vaultsync_reconcile_duration_seconds_count{controller="sync"}'),
     meanReconcileMs: meanMs("vaultsync_reconcile_duration_seconds", 'controller="sync"'),
     cpuSeconds: sample("process_cpu_seconds_total"),

@@ -13,8 +13,8 @@ export interface Work {
 export interface RunningSubject extends AsyncDisposable {
   readonly pid: number;
   stop(signal: NodeJS.Signals): Promise<unknown>;
-  /** Reports whether it has reconciled so many resources and none waits; absent if only its requests show that. */
-  readonly isQuiet?: (resources: number) => Promise<boolean>;
+  /** Reports whether it has listed every connection and reconciled every resource, and none waits; absent if only its requests show that. */
+  readonly isQuiet?: (content: Content) => Promise<boolean>;
 }
 
 /** An operator, or a mode of one, that is measured. */

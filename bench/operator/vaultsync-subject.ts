@@ -57,13 +57,14 @@ async function createKeys(stage: Stage, { namespace, content, url }: Work): Prom
 }
 
 async function start(stage: Stage, namespace: string, variant: Variant): Promise<RunningSubject> {
-  const { program, profiles, asInPod } = variant;
+  const { mode, program, profiles, asInPod } = variant;
   const nodeArgs = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
   const operator = await stage.operator([namespace], { nodeArgs, program, ...(asInPod && { limitMiB: LIMIT_MIB }) });
   return {
     pid: operator.pid,
     stop: (signal) => operator.stop(signal),
-    isQuiet: async (resources) => (await workOf(operator, resources)).isQuiet,
+    isQuiet: async ({ names, connections }) =>
+      (await workOf(operator, names.length, mode === "list" ? connections : names.length)).isQuiet,
     [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose](),
   };
 }

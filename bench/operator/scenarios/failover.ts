@@ -41,7 +41,7 @@ async function measureTakeover(scene: Scene, what: string, end: (leader: Operato
   await leads(leader);
   await using standby = await stage.replica(namespace);
   await logs(standby, "caches synced");
-  const isQuiet = async (): Promise<boolean> => (await workOf(leader, content.names.length)).isQuiet;
+  const isQuiet = async (): Promise<boolean> => (await workOf(leader, content.names.length, content.connections)).isQuiet;
   await waitUntil("the leader has verified all resources", isQuiet, 120_000, 250);
   const [stale, duplicate] = [targets.regressions.length, targets.repetitions.length];
   await using _changing = changeRepeatedly(scene);

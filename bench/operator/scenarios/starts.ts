@@ -41,14 +41,13 @@ export async function coldStart(scene: Scene): Promise<RunningSubject> {
 /** B2: kills and starts a subject whose resources are all in sync. */
 export const warmRestart: Scenario = async (scene, before) => {
   const { stage, subject, namespace, content, settings } = scene;
-  const resources = content.names.length;
   await before.stop("SIGKILL");
   const end = await beginCosts(stage, subject, namespace);
   const from = performance.now();
   const running = await subject.start(stage, namespace);
   const { isQuiet } = running;
   const started = performance.now();
-  if (isQuiet !== undefined) await waitUntil("all are verified", () => isQuiet(resources), TIMEOUT_MS, 200);
+  if (isQuiet !== undefined) await waitUntil("all are verified", () => isQuiet(content), TIMEOUT_MS, 200);
   const seconds = (performance.now() - from) / 1_000;
   await sleep(Math.max(0, started + settings.seconds * 1_000 - performance.now()));
   const costs = await end(running);
