@@ -30,6 +30,8 @@ test.each<[unknown, unknown]>([
   [{ a: {} }, { a: [] }],
   [{ a: null }, { a: {} }],
   [{ a: "1" }, { a: 1 }],
+  [{ a: 1 }, { b: undefined }],
+  [{ a: {} }, JSON.parse('{"__proto__":{}}')],
 ])("reuseEqual of %j and %j returns the latter", (earlier, later) => {
   expect(reuseEqual(earlier, later)).toStrictEqual(later);
 });

@@ -1,5 +1,8 @@
 const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
+/** Equal to no value. */
+const ABSENT = Symbol("absent");
+
 /**
  * Returns a value equal to `now` that consists of `before` as far as the two are equal. What is stored for long then remains where it is
  * in memory, and what only one version has is collected soon.
@@ -12,8 +15,9 @@ export function reuseEqual(before: unknown, now: unknown): unknown {
   if (!isContainer(result)) return now;
   let isEqual = Array.isArray(before) === Array.isArray(now) && names.length === Object.keys(before).length;
   for (const name of names) {
-    const part = reuseEqual(before[name], now[name]);
-    if (!Object.is(part, before[name])) isEqual = false;
+    const earlier = Object.hasOwn(before, name) ? before[name] : ABSENT;
+    const part = reuseEqual(earlier, now[name]);
+    if (!Object.is(part, earlier)) isEqual = false;
     result[name] = part;
   }
   return isEqual ? before : result;
