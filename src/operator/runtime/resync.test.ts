@@ -12,29 +12,22 @@ function scene(everyMs: number, keys: string[]) {
   return { clock, requeued, stop, running, keys };
 }
 
-test("each round requeues every key once, spread evenly over it", async () => {
-  const { clock, requeued } = scene(4_000, ["a", "b"]);
+test("each round requeues every key once, fifty together, spread evenly over it", async () => {
+  const keys = Array.from({ length: 100 }, (_, index) => `${index}`);
+  const { clock, requeued } = scene(4_000, keys);
   await clock.advance(8_000);
-  expect(requeued).toEqual([
-    ["a", 2_000],
-    ["b", 4_000],
-    ["a", 6_000],
-    ["b", 8_000],
-  ]);
+  const at = (times: readonly number[]): [string, number][] =>
+    keys.map((key, index) => [key, times[Math.floor(index / 50)] ?? 0]);
+  expect(requeued).toEqual([...at([2_000, 4_000]), ...at([6_000, 8_000])]);
 });
 
-test("more keys than seconds in a round share a step", async () => {
-  const { clock, requeued } = scene(3_000, ["a", "b", "c", "d", "e", "f", "g"]);
+test("more keys than fifty per second of a round share its steps", async () => {
+  const keys = Array.from({ length: 700 }, (_, index) => `${index}`);
+  const { clock, requeued } = scene(3_000, keys);
   await clock.advance(3_000);
-  expect(requeued).toEqual([
-    ["a", 1_000],
-    ["b", 1_000],
-    ["c", 2_000],
-    ["d", 2_000],
-    ["e", 3_000],
-    ["f", 3_000],
-    ["g", 3_000],
-  ]);
+  const counts = [1_000, 2_000, 3_000].map((at) => requeued.filter(([, time]) => time === at).length);
+  expect(counts).toEqual([233, 233, 234]);
+  expect(requeued.map(([key]) => key)).toEqual(keys);
 });
 
 test("a round of less than a second is one step", async () => {
