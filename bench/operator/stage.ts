@@ -30,7 +30,7 @@ interface ConnectionSpec {
   readonly timeout?: string;
 }
 
-const resources = z.object({
+const readinessList = z.object({
   items: z.array(
     z.object({
       status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) }).optional(),
@@ -161,7 +161,7 @@ export class Stage implements AsyncDisposable {
 
   /** Returns the number of resources of a kind that are Ready. */
   async readyCount(kind: string, namespace: string): Promise<number> {
-    const { items } = resources.parse(await this.kube.list(kind, namespace));
+    const { items } = readinessList.parse(await this.kube.list(kind, namespace));
     const isReady = ({ status }: (typeof items)[number]): boolean =>
       status?.conditions.some((one) => one.type === "Ready" && one.status === "True") ?? false;
     return items.filter(isReady).length;
