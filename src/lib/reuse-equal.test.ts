@@ -31,6 +31,9 @@ test.each<[unknown, unknown]>([
   [{ a: null }, { a: {} }],
   [{ a: "1" }, { a: 1 }],
   [{ a: 1 }, { b: undefined }],
+  [{ a: new Map([["b", 1]]) }, { a: new Map([["b", 2]]) }],
+  [{ a: new Date(1) }, { a: new Date(2) }],
+  [{ a: Buffer.from("b") }, { a: Buffer.from("c") }],
   [{ a: {} }, JSON.parse('{"__proto__":{}}')],
 ])("reuseEqual of %j and %j returns the latter", (earlier, later) => {
   expect(reuseEqual(earlier, later)).toStrictEqual(later);

@@ -1,11 +1,15 @@
-const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+/** Reports whether a value is what its fields say, unlike a Map, a Date or a Buffer. */
+function isContainer(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+}
 
 /** Equal to no value. */
 const ABSENT = Symbol("absent");
 
 /**
- * Returns a value equal to `now` that consists of `before` as far as the two are equal. What is stored for long then remains where it is
- * in memory, and what only one version has is collected soon.
+ * Returns a value equal to `now` that consists of `before` as far as the two are equal. Arrays and plain objects are compared; any other
+ * object is that of `now`. What is stored for long then remains where it is in memory, and what only one version has is collected soon.
  */
 export function reuseEqual<T>(before: T | undefined, now: T): T;
 export function reuseEqual(before: unknown, now: unknown): unknown {

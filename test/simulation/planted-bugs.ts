@@ -76,8 +76,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
       {
         file: "controllers/sync/resolve-items.ts",
-        from: "deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined",
-        to: "deadlines?.byItem.get(deadlineKey(item))",
+        from: "deadlines?.connection === access.id ? listed.get(deadlineKey(item)) : undefined",
+        to: "listed.get(deadlineKey(item))",
       },
     ],
   },
