@@ -186,6 +186,7 @@ describe("stored files", () => {
     const heights = await page.locator("tbody tr").evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().height));
     expect(new Set(heights)).toEqual(new Set([44]));
     await page.getByLabel("Search files").fill("ca");
+    await expect.poll(names).toEqual(["ca.pem"]);
     await page.reload();
     await expect.poll(names).toEqual(["ca.pem"]);
   });
