@@ -294,6 +294,4 @@ export const postgresMigrations: readonly string[] = [
   ALTER TABLE access_tokens ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
   ALTER TABLE sessions ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
   `,
-  // All columns: a page of a list needs no row of `secrets`, whose order is that of random ids.
-  `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
 ];

@@ -272,5 +272,7 @@ export const sqliteMigrations: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN name TEXT NOT NULL DEFAULT '';
   `,
   // All columns: a page of a list needs no row of `secrets`, whose order is that of random ids.
+  // Not on PostgreSQL: what a serializable transaction reads from an index alone locks a page of the table, so that half of the writes
+  // of other secrets conflict.
   `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
 ];
