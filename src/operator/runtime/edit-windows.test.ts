@@ -3,9 +3,9 @@ import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { EditWindows } from "./edit-windows.ts";
 
 /** Edits one resource at these times and returns the delays of its reconciles. */
-async function delaysOf(times: readonly number[]): Promise<number[]> {
+async function delaysOf(times: readonly number[], random = 1): Promise<number[]> {
   const clock = new VirtualClock();
-  const edits = new EditWindows(clock);
+  const edits = new EditWindows(clock, () => random);
   const delays: number[] = [];
   for (const at of times) {
     await clock.advance(at - clock.monotonic());
@@ -31,9 +31,13 @@ test.each([
   expect(await delaysOf(times)).toEqual(delays);
 });
 
+test("a window takes half of its time or more", async () => {
+  expect(await delaysOf([0, 1, 126, 376], 0)).toEqual([0, 124, 249, 499]);
+});
+
 test("resources at rest are forgotten", async () => {
   const clock = new VirtualClock();
-  const edits = new EditWindows(clock);
+  const edits = new EditWindows(clock, () => 1);
   for (let index = 0; index < 1_000; index += 1) edits.delay(`shop/${index}`);
   edits.delay("shop/0");
   await clock.advance(4_250);

@@ -61,7 +61,7 @@ export class SyncController implements ConnectionUsers {
 
   constructor(options: SyncControllerOptions) {
     this.#options = options;
-    this.#edits = new EditWindows(options.clock);
+    this.#edits = new EditWindows(options.clock, options.random);
     this.queue = new WorkQueue({
       clock: options.clock,
       random: options.random,
