@@ -9,13 +9,10 @@ export interface ServerLoad {
   readonly cpuMs: number;
   /** CPU time of the longest turn of the event loop, in ms, which other programs do not change. */
   readonly turnMs: number;
-  /** Delays of the event loop beyond the 10 ms between its samples, in ms. */
+  /** Delays of the event loop, in ms. */
   readonly delayP99Ms: number;
   readonly delayMaxMs: number;
 }
-
-/** Delay of a sample of an idle event loop, which Node.js includes, in ms. */
-const SAMPLE_MS = 10;
 
 /** Arguments of Node for a server that is measured. */
 export const probeArgs = ["--import", pathToFileURL(join(import.meta.dirname, "../turn-probe.ts")).href];
@@ -56,7 +53,7 @@ export class ServerMeter {
     const result = await work();
     const turnMs = await this.#longestTurn();
     const after = await this.#metrics();
-    const delay = (name: string): number => Math.max(0, after(`nodejs_eventloop_lag_${name}_seconds`) - SAMPLE_MS);
+    const delay = (name: string): number => after(`nodejs_eventloop_lag_${name}_seconds`);
     const cpu = "process_cpu_seconds_total";
     return [{ cpuMs: after(cpu) - before(cpu), turnMs, delayP99Ms: delay("p99"), delayMaxMs: delay("max") }, result];
   }

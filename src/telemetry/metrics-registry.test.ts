@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { MetricsRegistry } from "./metrics-registry.ts";
 
@@ -32,4 +33,13 @@ test("a series that is not collected any more is removed", async () => {
   const text = await registry.text();
   expect(text).toContain('size{object="a"} 1');
   expect(text).not.toContain('object="b"');
+});
+
+test("the lag of the event loop does not contain the time between two measurements", async () => {
+  const registry = new MetricsRegistry();
+  registry.addProcessMetrics();
+  await sleep(500);
+  const [, least = ""] = /^nodejs_eventloop_lag_min_seconds (.+)$/mu.exec(await registry.text()) ?? [];
+  expect(Number(least)).toBeLessThan(0.1);
+  expect(least).not.toBe("");
 });

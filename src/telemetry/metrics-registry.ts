@@ -1,7 +1,8 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 
 /** Time between two measurements of the event loop's lag, in milliseconds: each is a wake-up of an idle process. */
 const LAG_PRECISION_MS = 100;
+const LAG_FIGURES = ["min", "max", "mean", "p50", "p90", "p99"];
 
 /** The definition of a metric; its samples have no labels other than `labels`. */
 export interface MetricDescription<L extends string> {
@@ -63,6 +64,14 @@ export class MetricsRegistry {
   /** Adds the metrics of the process: memory, CPU, event loop lag, open handles. Call it once per registry. */
   addProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
+    for (const figure of LAG_FIGURES) this.#subtractPrecision(this.#registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`));
+  }
+
+  /** Node reports the time between two measurements, which is that of an idle process and the lag. */
+  #subtractPrecision(metric: Metric | undefined): void {
+    if (!(metric instanceof Gauge)) throw new Error("prom-client has another metric of the event loop's lag");
+    const set = metric.set.bind(metric);
+    Object.assign(metric, { set: (labels: {}, seconds: number) => set(labels, Math.max(0, seconds - LAG_PRECISION_MS / 1_000)) });
   }
 
   get contentType(): string {
