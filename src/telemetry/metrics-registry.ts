@@ -64,7 +64,8 @@ export class MetricsRegistry {
   /** Adds the metrics of the process: memory, CPU, event loop lag, open handles. Call it once per registry. */
   addProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
-    for (const figure of LAG_FIGURES) this.#subtractPrecision(this.#registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`));
+    for (const figure of LAG_FIGURES)
+      this.#subtractPrecision(this.#registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`));
   }
 
   /** Node reports the time between two measurements, which is that of an idle process and the lag. */
