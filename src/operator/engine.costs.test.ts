@@ -56,7 +56,7 @@ test("a sync costs a fetch and two writes, an interval without a change and a re
   expect(takeRequests(scene, vault), "a restart").toEqual({});
 });
 
-test("a resource that is edited each second costs a status every 2 to 4 s, and shows the last edit", async () => {
+test("a resource that is edited each second costs a status in 2 to 4 s, and shows the last", async () => {
   const { scene, vault } = start();
   await scene.clock.advance(MINUTE);
   takeRequests(scene, vault);
