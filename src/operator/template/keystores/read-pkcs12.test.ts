@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chainPem } from "../../../../test/support/template/keystores.ts";
 import { rendered, renderedBytes } from "../../../../test/support/template/render.ts";
+import { Budget, MAX_UNITS } from "../budget.ts";
 import { der, integer, NULL, octets, oid, sequence, tagged } from "./der.ts";
 import { OID } from "./oids.ts";
 import { certificatesIn } from "./pem.ts";
@@ -30,11 +31,22 @@ describe("readPkcs12", () => {
     const spent: number[] = [];
     const spend = (units: number): void => {
       spent.push(units);
-      throw new Error("enough");
+      if (units > 1_000_000) throw new Error("enough");
     };
     const input = keystore([], Buffer.alloc(20), Buffer.alloc(8), 2_000_000_000);
     expect(() => readPkcs12(input, { ...access, spend })).toThrow("enough");
-    expect(spent[0]).toBeGreaterThan(2_000_000_000);
+    expect(spent.at(-1)).toBeGreaterThan(2_000_000_000);
+  });
+
+  test("spends more than one target may on 512 KiB, before it parses any", () => {
+    const budget = new Budget(MAX_UNITS);
+    const input = sequence(der(0x06, Buffer.alloc(524_288, 1)));
+    expect(() => readPkcs12(input, { ...access, spend: (units) => budget.spend(units) })).toThrow("do more work than one target");
+  });
+
+  test("reports what the parser throws as malformed, without the input", () => {
+    const time = sequence(der(0x17, Buffer.alloc(200_000, "cnry")));
+    expect(() => readPkcs12(time, access)).toThrow(/^the ASN\.1 of the keystore is malformed$/u);
   });
 
   test("reads indefinite lengths and octet strings in parts", () => {
