@@ -114,6 +114,8 @@ test.each<[string, Script]>([
   ["null", raw("null")],
   ["an empty array", raw("[]")],
   ["an empty object", raw("{}")],
+  ["an empty list under another name", json({ message: "ok", data: [] })],
+  ["an empty object under its name", json({ secrets: {} })],
   ["a string", raw('"canary"')],
   ["a list of another type", json({ secrets: "canary" })],
   ["a record without a version", json({ secrets: [listedSecret("a"), { key_name: "canary" }] })],

@@ -6,7 +6,7 @@ import { TokenOperations } from "./auth/token-operations.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { Connection } from "./connection.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";
-import { RateLimiter } from "./http/rate-limiter.ts";
+import { RequestPace } from "./http/request-pace.ts";
 import { HealthMonitor } from "./mirror/health-monitor.ts";
 import { Mirror } from "./mirror/mirror.ts";
 import { silentObserver, type VaultObserver } from "./observer.ts";
@@ -25,7 +25,8 @@ export function connect(options: ConnectionOptions): Connection {
   const { transport } = options;
   const untilProbe = (): number => mirror.nextInMs;
   const api = new VaultApi({
-    ...limits(options, observer, untilProbe),
+    breaker: circuitBreaker(options, observer, untilProbe),
+    pace: new RequestPace(options.requestsPerSecond, clock),
     gate: options.listGate,
     tokens: () => tokens,
     transport,
@@ -65,18 +66,13 @@ export function connect(options: ConnectionOptions): Connection {
   return client;
 }
 
-function limits(
-  { clock, requestsPerSecond, logger }: ConnectionOptions,
-  observer: VaultObserver,
-  untilProbe: () => number,
-): { readonly breaker: CircuitBreaker; readonly limiter: RateLimiter } {
+function circuitBreaker({ clock, logger }: ConnectionOptions, observer: VaultObserver, untilProbe: () => number): CircuitBreaker {
   const onChange = (open: boolean, cause?: Error): void => {
     if (open) logger.warn({ reason: cause?.message }, "circuit breaker opened: only the list is tried, with backoff");
     else logger.info({}, "circuit breaker closed: the vault responds again");
     observer.circuitBreakerChanged(open);
   };
-  const breaker = new CircuitBreaker({ clock, untilProbe, onChange });
-  return { breaker, limiter: new RateLimiter(requestsPerSecond, clock) };
+  return new CircuitBreaker({ clock, untilProbe, onChange });
 }
 
 function tokenManager(options: ConnectionOptions, api: VaultApi, onChange: () => void): TokenManager {

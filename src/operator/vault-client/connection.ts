@@ -42,10 +42,12 @@ export interface References {
   readonly files: ReadonlySet<string>;
 }
 
-/** The lists of one kind by a connection, changed or not: their number, and the arrival of the last in monotonic milliseconds. */
+/** The lists of one kind by a connection, changed or not: their number, and the arrival of the last two in monotonic milliseconds. */
 export interface ListProgress {
   readonly lists: number;
   readonly at: number;
+  /** -∞ after the first list. */
+  readonly previousAt: number;
 }
 
 /**
@@ -186,8 +188,8 @@ export interface Connection extends AsyncDisposable {
   setReferences(references: References): void;
   /** Lists again as soon as allowed: a second after the last list, and not before the delay after a failure ends. */
   pollSoon(): void;
-  /** Resolves after lists that are requested after this call. @throws the error of a list, or the reason of `signal` */
-  listAgain(signal: AbortSignal): Promise<void>;
+  /** Resolves after a list of this kind that is requested after this call. @throws the error of the list, or the reason of `signal` */
+  listAgain(kind: EntryKind, signal: AbortSignal): Promise<void>;
   /** Reports new credentials: ends the backoff after rejected logins and lists immediately. */
   credentialsChanged(): void;
   /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities) and lists immediately. */

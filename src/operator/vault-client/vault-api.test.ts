@@ -13,7 +13,7 @@ import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";
 import { ListGate } from "./http/list-gate.ts";
-import { RateLimiter } from "./http/rate-limiter.ts";
+import { RequestPace } from "./http/request-pace.ts";
 import type { VaultRequest } from "./http/vault-transport.ts";
 import { VaultApi } from "./vault-api.ts";
 
@@ -46,7 +46,7 @@ async function world(
     gate: new ListGate(clock),
     transport,
     breaker,
-    limiter: new RateLimiter(1, clock),
+    pace: new RequestPace(1, clock),
     clock,
     observer,
     tokens: unauthorized,

@@ -6,8 +6,7 @@ import type { EntryBytes, FileRecord, SecretRecord, WriteGuard } from "./connect
 import type { CircuitBreaker } from "./http/circuit-breaker.ts";
 import type { ListGate } from "./http/list-gate.ts";
 import { parseJson } from "./http/parse-json.ts";
-import type { RateLimiter } from "./http/rate-limiter.ts";
-import { ReadPace } from "./http/read-pace.ts";
+import type { RequestPace } from "./http/request-pace.ts";
 import { responseError } from "./http/response-error.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
 import type { RequestOutcome, VaultObserver } from "./observer.ts";
@@ -62,7 +61,7 @@ export interface ListResponse {
 export interface VaultApiOptions {
   readonly transport: VaultTransport;
   readonly breaker: CircuitBreaker;
-  readonly limiter: RateLimiter;
+  readonly pace: RequestPace;
   /** Passes logins and lists of all connections. */
   readonly gate: ListGate;
   readonly clock: Clock;
@@ -94,18 +93,16 @@ interface AuthorizedResponse {
 }
 
 /**
- * The client of one vault. Its requests pass the circuit breaker and the rate limiter, responses are mapped to `VaultError`s and
+ * The client of one vault. Its requests pass the circuit breaker at a pace, responses are mapped to `VaultError`s and
  * reported to the observer. Reading operations are authorized with a token. Every method throws a VaultError or the signal's reason.
  */
 export class VaultApi {
   readonly #options: VaultApiOptions;
-  readonly #reads: ReadPace;
   /** The lists that were requested, successfully or not. */
   readonly #listed = new Set<Operation>();
 
   constructor(options: VaultApiOptions) {
     this.#options = options;
-    this.#reads = new ReadPace(options.clock);
   }
 
   /** Returns a list without reading it. */
@@ -132,7 +129,7 @@ export class VaultApi {
       ...(route.withOwner && { owner: record.owner }),
     };
     const sent = { body, maxBytes: MAX_VALUE_BYTES, signal };
-    const { response } = await this.#reads.run(() => this.#authorized(operation, sent), signal);
+    const { response } = await this.#options.pace.read(() => this.#authorized(operation, sent), signal);
     return readValue(operation, parseJson(response.body), record, version);
   }
 
@@ -145,7 +142,7 @@ export class VaultApi {
     const deadlineMs = this.#options.timeoutMs + listed.size / SLOWEST_BYTES_PER_MS;
     const body = { filename: record.filename, version };
     const sent = { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal };
-    const { response } = await this.#reads.run(() => this.#authorized(operation, sent), signal);
+    const { response } = await this.#options.pace.read(() => this.#authorized(operation, sent), signal);
     const label = response.header("x-file-version");
     if (label !== undefined && readCount(label) !== version) throw new UnexpectedResponse(operation, "x-file-version");
     if (response.body.byteLength !== listed.size) throw new TransientError(operation, "size_mismatch");
@@ -167,17 +164,17 @@ export class VaultApi {
   }
 
   /**
-   * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`. Time spent waiting for the limiter does not count
+   * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`. Time spent waiting for its turn does not count
    * against the deadline. A closed guard, which is checked directly before the request is sent, prevents it.
    */
   async send(request: VaultRequest, guard?: WriteGuard): Promise<VaultResponse> {
-    const { transport, breaker, limiter, gate, clock, observer } = this.#options;
+    const { transport, breaker, pace, gate, clock, observer } = this.#options;
     const { operation, signal } = request;
-    breaker.admit(operation);
+    this.#admit(operation);
     if (PACED.has(operation)) await gate.enter(this.#isFirst(operation) ? "first" : "later", signal);
-    await limiter.take(signal);
+    await pace.take(signal);
     // What was learned while this request waited counts too.
-    breaker.admit(operation);
+    this.#admit(operation);
     if (guard?.mayWrite() === false) throw new TransientError(operation, "not_leader");
     const deadlineMs = Math.min(request.deadlineMs, guard?.writeTimeoutMs() ?? Infinity);
     const start = clock.monotonic();
@@ -187,15 +184,21 @@ export class VaultApi {
       const unchanged = response.status === 304 && request.ifNoneMatch !== undefined;
       if (response.status >= 300 && !unchanged) throw responseError(operation, response, clock.now());
       ended(unchanged ? "unchanged" : "ok");
-      limiter.succeeded();
+      pace.succeeded();
       breaker.succeeded(operation);
       return response;
     } catch (error) {
       ended(isVaultError(error) ? error.kind : "aborted");
-      if (error instanceof RateLimitedError) limiter.throttled();
+      if (error instanceof RateLimitedError) pace.throttled(error);
       breaker.failed(operation, error);
       throw error;
     }
+  }
+
+  /** @throws RateLimitedError or TransientError `circuit_open` when no request of this operation must be sent */
+  #admit(operation: Operation): void {
+    this.#options.pace.admit(operation);
+    this.#options.breaker.admit(operation);
   }
 
   /** Reports whether resources wait for the first list that this request is, or is needed for. */
@@ -208,11 +211,11 @@ export class VaultApi {
    * tokens: a 401 for one value may concern that value only, so it neither counts as a rejected login nor replaces a fresh token.
    */
   async #authorized(operation: Operation, { signal, guard, ...more }: ApiRequest): Promise<AuthorizedResponse> {
-    const { breaker, email, timeoutMs } = this.#options;
+    const { email, timeoutMs } = this.#options;
     const tokens = this.#options.tokens();
     const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
     // No login for a request that would not be sent.
-    breaker.admit(operation);
+    this.#admit(operation);
     const token = await tokens.getToken(signal);
     try {
       return { response: await this.send({ ...request, token: token.access }, guard), token };

@@ -96,8 +96,8 @@ export class VaultConnectionClient implements Connection {
     this.#mirror.soon();
   }
 
-  listAgain(signal: AbortSignal): Promise<void> {
-    return this.#mirror.listAll(signal);
+  listAgain(kind: EntryKind, signal: AbortSignal): Promise<void> {
+    return this.#mirror.listKind(kind, signal);
   }
 
   credentialsChanged(): void {

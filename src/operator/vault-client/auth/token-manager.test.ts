@@ -18,7 +18,7 @@ import { AuthError } from "../vault-error.ts";
 import { VaultApi } from "../vault-api.ts";
 import { silentObserver } from "../observer.ts";
 import { ListGate } from "../http/list-gate.ts";
-import { RateLimiter } from "../http/rate-limiter.ts";
+import { RequestPace } from "../http/request-pace.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import type { LoginPause } from "../connection.ts";
 import { LoginGate } from "./login-gate.ts";
@@ -55,7 +55,7 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, p
   const api = new VaultApi({
     transport,
     breaker,
-    limiter: new RateLimiter(1_000, clock),
+    pace: new RequestPace(1_000, clock),
     gate: new ListGate(clock),
     clock,
     observer: silentObserver,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
-import { AuthError, PermanentError, RateLimitedError, RefusedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
+import { AuthError, PermanentError, RefusedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 
 const broken = new TransientError("list_no_dup", "server_error", { status: 500 });
@@ -83,20 +83,6 @@ test.each<[string, (world: World) => void, boolean]>([
   event(world);
   expect(world.changes).toEqual(closes ? [true, false] : [true]);
   expect(world.rejection("expose") === undefined).toBe(closes);
-});
-
-test("after a 429 to any request none is sent before its time", async () => {
-  const world = new World();
-  world.fail("expose", new RateLimitedError("expose", 5_000));
-  // A late response to an earlier request does not end the wait.
-  world.breaker.succeeded("list_no_dup");
-  world.fail("expose", new RateLimitedError("expose", 1_000));
-  await world.clock.advance(4_000);
-  for (const operation of ["expose", "list_no_dup", "generate_access_token"] as const) {
-    expect(world.rejection(operation)).toMatchObject({ kind: "rate-limited", retryAfterMs: 1_000, operation });
-  }
-  await world.clock.advance(1_000);
-  expect([world.rejection("expose"), world.rejection("list_no_dup"), world.changes]).toEqual([undefined, undefined, []]);
 });
 
 test("retry-after of a list applies to the connection, that of an expose to its entry", async () => {

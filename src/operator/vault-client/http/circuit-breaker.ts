@@ -1,6 +1,6 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
-import { isVaultError, RateLimitedError, TransientError } from "../vault-error.ts";
+import { isVaultError, TransientError } from "../vault-error.ts";
 
 const FAILURES_TO_OPEN = 5;
 /** Shortest delay in ms that is reported to a rejected request. */
@@ -20,26 +20,24 @@ export interface CircuitBreakerOptions {
 /**
  * Protects a failing vault: after 5 transient failures in a row only the list of secrets and the logins that it needs are sent, at the
  * pace of its own backoff, and a response to it closes the circuit breaker. Only lists and logins count, and hosts that cannot be
- * reached: an entry that the vault cannot read says nothing about the others. After a 429, or a `retry-after` in response to a
- * list or login, no request at all is sent for the time that the vault names.
+ * reached: an entry that the vault cannot read says nothing about the others. After a `retry-after` in response to a
+ * list or login no request at all is sent for the time that the vault names.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
   #failures = 0;
   #open = false;
-  /** Monotonic times before which the vault accepts no request: after a 429, after another failure. */
-  #limitedUntil = Number.NEGATIVE_INFINITY;
+  /** Monotonic time before which the vault accepts no request. */
   #pausedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options;
   }
 
-  /** @throws TransientError `circuit_open` or RateLimitedError when the request must not be sent */
+  /** @throws TransientError `circuit_open` when the request must not be sent */
   admit(operation: Operation): void {
     const { clock, untilProbe } = this.#options;
     const now = clock.monotonic();
-    if (now < this.#limitedUntil) throw new RateLimitedError(operation, this.#limitedUntil - now);
     if (now < this.#pausedUntil) throw circuitOpen(operation, this.#pausedUntil - now);
     if (this.#open && !CENTRAL.has(operation)) throw circuitOpen(operation, Math.max(MIN_RETRY_MS, untilProbe()));
   }
@@ -52,11 +50,10 @@ export class CircuitBreaker {
   /** Counts a failed request that was sent. */
   failed(operation: Operation, error: unknown): void {
     if (!isVaultError(error)) return;
-    const now = this.#options.clock.monotonic();
-    if (error instanceof RateLimitedError) this.#limitedUntil = Math.max(this.#limitedUntil, now + error.retryAfterMs);
     const central = CENTRAL.has(operation);
     if (error instanceof TransientError) {
-      if (central) this.#pausedUntil = Math.max(this.#pausedUntil, now + (error.retryAfterMs ?? 0));
+      const until = this.#options.clock.monotonic() + (error.retryAfterMs ?? 0);
+      if (central) this.#pausedUntil = Math.max(this.#pausedUntil, until);
       if (central || error.code === "unreachable") this.#count(error);
     } else if (central && error.kind !== "refused") this.#close();
   }

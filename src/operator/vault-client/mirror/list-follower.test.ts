@@ -188,6 +188,55 @@ test("the first list after a failure is not held, so that the vault is seen to r
   expect(waits).toEqual([1, 1, 50, undefined, 50]);
 });
 
+const cut = { failure: new TransientError("list_no_dup", "server_error", { status: 504 }), takesMs: 15_000 };
+const unchanged = { hasBody: false };
+
+test("a held request that is cut is followed by one that is not held, then by one held for less", async () => {
+  const steps = [{}, { ...held, takesMs: 1_000 }, cut, unchanged, cut, unchanged, { ...held, takesMs: 14_000 }];
+  const { clock, at, waits, failures } = follow(steps, { hold: true });
+  await clock.advance(60_000);
+  expect(at).toEqual([0, 1_000, 2_000, 17_000, 18_000, 33_000, 34_000, 48_000]);
+  expect(waits).toEqual([1, 1, 50, undefined, 25, undefined, 14, 14]);
+  expect(failures).toEqual([]);
+});
+
+test("the list that follows a cut request reports the failure of a vault, which shortens no hold", async () => {
+  const steps = [{}, { ...held, takesMs: 1_000 }, cut, broken, unchanged, held];
+  const { clock, at, waits, failures } = follow(steps, { hold: true });
+  await clock.advance(30_000);
+  expect(at).toEqual([0, 1_000, 2_000, 17_000, 17_750, 27_750]);
+  expect(waits).toEqual([1, 1, 50, undefined, undefined, 50]);
+  expect(failures).toEqual([broken.failure]);
+});
+
+test.each<Error>([
+  new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 5_000 }),
+  new RateLimitedError("list_no_dup", 5_000),
+  new AuthError("list_no_dup", "token"),
+  new Error("of another kind"),
+])("a held request that ends with %s has failed", async (failure) => {
+  const { clock, failures } = follow([{}, { ...held, takesMs: 1_000 }, { failure, takesMs: 15_000 }], { hold: true });
+  await clock.advance(17_000);
+  expect(failures).toEqual([failure]);
+});
+
+test("a held request that fails within a second has failed", async () => {
+  const { clock, failures } = follow([{}, { ...held, takesMs: 1_000 }, { ...cut, takesMs: 999 }], { hold: true });
+  await clock.advance(3_000);
+  expect(failures).toEqual([cut.failure]);
+});
+
+test("a path that holds no request is polled, and tried again after an hour", async () => {
+  const short = { ...cut, takesMs: 4_000 };
+  const cuts = [short, unchanged, short, unchanged, short, unchanged, short, unchanged];
+  const { clock, at, waits } = follow([{}, { ...held, takesMs: 1_000 }, ...cuts, unchanged], { hold: true });
+  await clock.advance(3_500_000);
+  expect(at.slice(10, 13).map((time, index) => time - (at[index + 9] ?? 0))).toEqual([60_000, 60_000, 60_000]);
+  expect(waits.slice(9).every((wait) => wait === undefined)).toBe(true);
+  await clock.advance(180_000);
+  expect(waits).toContain(5);
+});
+
 test.each([
   [60_000, 60_000],
   [5_000, 5_000],

@@ -2,11 +2,10 @@ import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import { jitter, type Random } from "../../../lib/random.ts";
 import { isVaultError, TransientError } from "../vault-error.ts";
+import { HoldTime } from "./hold-time.ts";
 
 /** Minimum time in ms from a list to the next request for it. */
 export const MIN_GAP_MS = 1_000;
-/** Longest time in seconds for which a vault is asked to hold a request. */
-const MAX_WAIT_S = 50;
 /** Time in seconds that asks whether the vault holds requests at all. It delays a list by little if the vault does. */
 const PROBE_WAIT_S = 1;
 /** Longest delay in ms after a failure. */
@@ -21,6 +20,8 @@ const RECOVERY_GAP_MS = 10_000;
 const RECOVERY_GAP = 1 / 6;
 /** Number of held requests in a row that may end early without a change before the next one waits for the interval. */
 const MAX_EARLY_ENDS = 3;
+/** Minimum time in ms after which the failure of a held request may be that of a proxy. */
+const MIN_CUT_MS = 1_000;
 
 /** Result of one request for a list. */
 export interface ListResult {
@@ -56,7 +57,8 @@ interface Request {
 /**
  * Requests one list repeatedly: once per interval, or continuously if the vault holds requests until the list changes; on
  * request within a second; after a failure 1 s … 5 min later, but about once per interval, so that an unavailable vault neither gets
- * more requests than a healthy one nor is noticed later. Never sends two requests concurrently.
+ * more requests than a healthy one nor is noticed later. A held request that is cut is no failure if the list that follows immediately,
+ * which is not held, succeeds. Never sends two requests concurrently.
  */
 export class ListFollower implements AsyncDisposable {
   readonly #options: ListFollowerOptions;
@@ -69,6 +71,9 @@ export class ListFollower implements AsyncDisposable {
   #dueAt = Number.POSITIVE_INFINITY;
   #notBefore = Number.NEGATIVE_INFINITY;
   #holds: boolean | undefined;
+  readonly #holdTime: HoldTime;
+  /** Time in ms after which the last request was cut. The next one, which is not held, shows whether the vault responds. */
+  #cutAfterMs: number | undefined;
   /** The last request failed. */
   #failing = false;
   #earlyEnds = 0;
@@ -77,6 +82,7 @@ export class ListFollower implements AsyncDisposable {
 
   constructor(options: ListFollowerOptions) {
     this.#options = options;
+    this.#holdTime = new HoldTime(options.clock);
     const maxMs = Math.min(MAX_DELAY_MS, options.intervalMs * LONGEST_DELAY);
     this.#backoff = new Backoff({ baseMs: 1_000, maxMs }, options.random);
     this.soon();
@@ -130,15 +136,19 @@ export class ListFollower implements AsyncDisposable {
     const { clock, list, onFailure } = this.#options;
     const start = clock.monotonic();
     const waitSeconds = this.#waitSeconds();
-    const request: Request = { held: this.#holds === true, abort: new AbortController() };
+    const request: Request = { held: this.#holds === true && waitSeconds !== undefined, abort: new AbortController() };
     this.#request = request;
     this.#dueAt = Number.POSITIVE_INFINITY;
     let next: number;
     try {
       next = this.#succeeded(await list(waitSeconds, request.abort.signal), start);
     } catch (error) {
+      const tookMs = clock.monotonic() - start;
       if (request.abort.signal.aborted) next = clock.monotonic();
-      else {
+      else if (request.held && tookMs >= MIN_CUT_MS && isCut(error)) {
+        this.#cutAfterMs = tookMs;
+        next = clock.monotonic();
+      } else {
         next = this.#failed(error);
         if (!this.#stop.signal.aborted) onFailure(error);
       }
@@ -152,10 +162,12 @@ export class ListFollower implements AsyncDisposable {
   #waitSeconds(): number | undefined {
     const { clock, wait, intervalMs } = this.#options;
     // A held request would show only at its end that the vault responds again.
-    if (!wait || this.#failing) return undefined;
+    if (!wait || this.#failing || this.#cutAfterMs !== undefined) return undefined;
     if (this.#holds !== true) return PROBE_WAIT_S;
+    const { seconds } = this.#holdTime;
+    if (seconds === 0) return undefined;
     const longestMs = Math.min(intervalMs, this.#knownChangeAt - clock.monotonic());
-    return Math.max(PROBE_WAIT_S, Math.min(MAX_WAIT_S, Math.ceil(longestMs / 1_000)));
+    return Math.max(PROBE_WAIT_S, Math.min(seconds, Math.ceil(longestMs / 1_000)));
   }
 
   /** Returns the monotonic time of the next request. */
@@ -164,6 +176,8 @@ export class ListFollower implements AsyncDisposable {
     const now = clock.monotonic();
     const gap = this.#failing ? Math.min(RECOVERY_GAP_MS, intervalMs * RECOVERY_GAP) : 0;
     this.#failing = false;
+    if (this.#cutAfterMs !== undefined) this.#holdTime.cut(this.#cutAfterMs);
+    this.#cutAfterMs = undefined;
     this.#backoff.reset();
     const early = now - start < MIN_GAP_MS;
     this.#notBefore = result.hasBody || early ? now + MIN_GAP_MS : now;
@@ -176,16 +190,25 @@ export class ListFollower implements AsyncDisposable {
 
   /** Reports whether the next request is one that the vault may hold, so that it need not wait for the interval. */
   #followsClosely({ hasTag }: ListResult): boolean {
-    return this.#options.wait && hasTag && this.#holds !== false && this.#earlyEnds < MAX_EARLY_ENDS;
+    return (
+      this.#options.wait && hasTag && this.#holds !== false && this.#earlyEnds < MAX_EARLY_ENDS && this.#holdTime.seconds > 0
+    );
   }
 
   #failed(error: unknown): number {
     const now = this.#options.clock.monotonic();
     this.#failing = true;
+    this.#cutAfterMs = undefined;
     const least = isVaultError(error) && "retryAfterMs" in error ? (error.retryAfterMs ?? 0) : 0;
     // No request was sent, so this is not another failure.
     const unsent = error instanceof TransientError && error.code === "circuit_open";
     this.#notBefore = now + (unsent ? least : Math.max(least, this.#backoff.next()));
     return this.#notBefore;
   }
+}
+
+/** Reports whether the failure of a held request may be that of a proxy: not one of the login, and none that names a time to wait. */
+function isCut(error: unknown): boolean {
+  if (!isVaultError(error) || error.kind === "auth") return false;
+  return !("retryAfterMs" in error) || error.retryAfterMs === undefined;
 }

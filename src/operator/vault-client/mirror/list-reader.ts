@@ -1,7 +1,8 @@
 import { isMainThread, MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
-import { type EntryOf, type ListKind, type ListSource, readList, type ReadList } from "./read-list.ts";
+import type { TrackedList } from "./list-snapshot.ts";
+import { type EntryOf, type ListKind, type ListSource, readList } from "./read-list.ts";
 
 /** Longest list in bytes that is read without a thread: it blocks the event loop for some 10 ms. */
 const MAX_INLINE_BYTES = 512 * 1024;
@@ -19,7 +20,7 @@ type Records<K extends ListKind> = ReadonlyMap<string, readonly EntryOf[K][]>;
 interface Part<K extends ListKind> {
   readonly part: Records<K>;
 }
-type Summary = Pick<ReadList<never>, "count" | "doubtful" | "found" | "near"> | { readonly unreadable: string };
+type Summary = Pick<TrackedList<never>, "count" | "found" | "near"> | { readonly unreadable: string };
 
 /** The last list that is read in a thread. One at a time, so that many long lists do not need memory together. */
 let last: Promise<unknown> = Promise.resolve();
@@ -29,14 +30,14 @@ let last: Promise<unknown> = Promise.resolve();
  * used afterwards.
  * @throws UnexpectedResponse
  */
-export async function readListAside<K extends ListKind>(kind: K, source: ListSource): Promise<ReadList<EntryOf[K]>> {
+export async function readListAside<K extends ListKind>(kind: K, source: ListSource): Promise<TrackedList<EntryOf[K]>> {
   if (source.body.byteLength <= MAX_INLINE_BYTES) return readList(kind, source);
   const reading = last.then(() => inThread(kind, source));
   last = reading.catch(() => undefined);
   return reading;
 }
 
-async function inThread<K extends ListKind>(kind: K, source: ListSource): Promise<ReadList<EntryOf[K]>> {
+async function inThread<K extends ListKind>(kind: K, source: ListSource): Promise<TrackedList<EntryOf[K]>> {
   const { port1, port2 } = new MessageChannel();
   const job: Job = { kind, source, port: port2 };
   // A copy of the body would block the event loop too.
@@ -61,7 +62,7 @@ function complete<K extends ListKind>(
   { tracked }: ListSource,
   records: Records<K>,
   summary: Summary,
-): ReadList<EntryOf[K]> {
+): TrackedList<EntryOf[K]> {
   if ("unreadable" in summary) throw new UnexpectedResponse(kind, summary.unreadable);
   // The same set of names, so that it is recognized as covered.
   return { ...summary, records, tracked };
@@ -80,12 +81,12 @@ function isJob(data: unknown): data is { readonly job: Job } {
 
 function run({ kind, source, port }: Job): void {
   try {
-    const { records, count, doubtful, found, near } = readList(kind, source);
+    const { records, count, found, near } = readList(kind, source);
     const entries = [...records];
     for (let from = 0; from < entries.length; from += NAMES_PER_TURN) {
       port.postMessage({ part: new Map(entries.slice(from, from + NAMES_PER_TURN)) } satisfies Part<ListKind>);
     }
-    port.postMessage({ count, doubtful, found, near } satisfies Summary);
+    port.postMessage({ count, found, near } satisfies Summary);
   } catch (error) {
     if (!(error instanceof UnexpectedResponse)) throw error;
     port.postMessage({ unreadable: error.field } satisfies Summary);

@@ -1,11 +1,11 @@
-import type { ListProgress, References, SnapshotChange } from "../connection.ts";
+import type { EntryKind, ListProgress, References, SnapshotChange } from "../connection.ts";
 import type { HealthMonitor } from "./health-monitor.ts";
 import { ListSnapshot } from "./list-snapshot.ts";
 import { MirroredList, type ListEvents, type MirroredListOptions } from "./mirrored-list.ts";
 import type { ListKind } from "./read-list.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
-const NEVER_LISTED: ListProgress = { lists: 0, at: 0 };
+const NEVER_LISTED: ListProgress = { lists: 0, at: 0, previousAt: Number.NEGATIVE_INFINITY };
 
 export interface MirrorOptions extends MirroredListOptions {
   readonly health: HealthMonitor;
@@ -52,9 +52,9 @@ export class Mirror implements AsyncDisposable {
     return this.#snapshot;
   }
 
-  /** Resolves after lists of all kinds that are requested after this call. @throws the error of one */
-  async listAll(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#secrets.listAgain(signal), this.#files?.listAgain(signal)]);
+  /** Resolves after a list of this kind that is requested after this call, if entries of it are referenced. @throws its error */
+  async listKind(kind: EntryKind, signal: AbortSignal): Promise<void> {
+    await (kind === "secret" ? this.#secrets : this.#files)?.listAgain(signal);
   }
 
   /** Lists again as soon as allowed. */

@@ -2,11 +2,11 @@ import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
 import type { ListProgress } from "../connection.ts";
-import { UnexpectedResponse } from "../vault-error.ts";
 import type { ListResponse, VaultApi } from "../vault-api.ts";
 import { ListFollower, MIN_GAP_MS, type ListResult } from "./list-follower.ts";
 import { readListAside } from "./list-reader.ts";
-import type { EntryOf, ListKind, ReadList } from "./read-list.ts";
+import type { TrackedList } from "./list-snapshot.ts";
+import type { EntryOf, ListKind } from "./read-list.ts";
 
 /** Time in ms to wait after `deleteAt`, so that the list no longer contains the removed secret. */
 const REMOVAL_MARGIN_MS = 20;
@@ -27,7 +27,7 @@ export interface ListEvents {
 }
 
 interface Cached<T> {
-  readonly list: ReadList<T>;
+  readonly list: TrackedList<T>;
   readonly etag: string | undefined;
   /** Wall-clock times in ascending order at which the vault removes entries. */
   readonly deadlines: readonly number[];
@@ -51,11 +51,10 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   /** Number of requests so far, and who waits for the end of a later one. */
   #requests = 0;
   readonly #waiters = new Set<Waiter>();
-  /** The last list was empty in a doubtful way, and was not believed. */
-  #doubted = false;
   /** Arrival of the last response, on the wall clock and on the monotonic clock. */
   listedAt = 0;
   listedAtMonotonic = 0;
+  #previousAt = Number.NEGATIVE_INFINITY;
   #lists = 0;
 
   /** @param names the referenced names; the set must not change */
@@ -76,12 +75,12 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   }
 
   /** `undefined` before the first list. */
-  get list(): ReadList<EntryOf[K]> | undefined {
+  get list(): TrackedList<EntryOf[K]> | undefined {
     return this.#cached?.list;
   }
 
   get progress(): ListProgress {
-    return { lists: this.#lists, at: this.listedAtMonotonic };
+    return { lists: this.#lists, at: this.listedAtMonotonic, previousAt: this.#previousAt };
   }
 
   /** Time in ms until the next list. */
@@ -140,6 +139,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     const response = await api.list(this.#kind, { etag, waitSeconds: ask, signal });
     if (response.body) this.#cached = await this.#read(response.body, response);
     signal.throwIfAborted();
+    if (this.#lists > 0) this.#previousAt = this.listedAtMonotonic;
     this.listedAt = clock.now();
     this.listedAtMonotonic = clock.monotonic();
     this.#lists += 1;
@@ -158,15 +158,12 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     for (const { fromRequest, ended } of this.#waiters) if (fromRequest <= this.#requests) ended(error);
   }
 
-  /** @throws UnexpectedResponse also when the list is suddenly empty in a doubtful way, the first time */
+  /** @throws UnexpectedResponse */
   async #read(body: Uint8Array, { etag, admitted }: ListResponse): Promise<Cached<EntryOf[K]>> {
     // Secrets only: files are not limited by a scope.
     const limit = this.#kind === "list_no_dup" ? admitted : undefined;
     const tracked = limit ? new Set([...this.#names].filter((name) => limit.has(name))) : this.#names;
     const list = await readListAside(this.#kind, { body, tracked });
-    const suspicious = list.doubtful && this.#cached?.list.count !== 0 && !this.#doubted;
-    this.#doubted = suspicious;
-    if (suspicious) throw new UnexpectedResponse(this.#kind, "the list");
     return { list, etag, deadlines: deadlinesOf(list) };
   }
 
@@ -193,7 +190,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   }
 }
 
-function deadlinesOf(list: ReadList<EntryOf[ListKind]>): readonly number[] {
+function deadlinesOf(list: TrackedList<EntryOf[ListKind]>): readonly number[] {
   const deadlines: number[] = [];
   for (const records of list.records.values()) {
     for (const record of records) if ("deleteAt" in record && record.deleteAt !== undefined) deadlines.push(record.deleteAt);

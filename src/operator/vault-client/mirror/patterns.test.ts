@@ -15,7 +15,7 @@ let lists = 0;
 /** Returns the snapshot after one with a list of these secrets, which is searched for these references. */
 function snapshot(secrets: readonly Partial<SecretRecord>[], references: readonly string[], before?: ListSnapshot): ListSnapshot {
   lists += 1;
-  const progress = { lists, at: lists };
+  const progress = { lists, at: lists, previousAt: -Infinity };
   const origin = { listedAt: lists, listedAtMonotonic: lists, progress: { secret: progress, file: progress } };
   const records = secrets.map((changes) => secretRecord(changes));
   return new ListSnapshot(origin, trackRecords(records, new Set(references)), undefined, before);

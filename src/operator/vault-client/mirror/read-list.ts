@@ -1,17 +1,10 @@
 import { nearNames } from "../../../lib/near-names.ts";
-import { isObject } from "../../../lib/is-object.ts";
 import type { FileRecord, SecretRecord } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { readFiles } from "../readers/read-files.ts";
 import { isPattern, matchesPattern, patternsIn } from "../pattern.ts";
 import { readSecrets } from "../readers/read-secrets.ts";
 import type { TrackedList } from "./list-snapshot.ts";
-
-/** A list as read from a response. */
-export interface ReadList<T> extends TrackedList<T> {
-  /** The list is empty, and not under the name that the contract gives it: a gateway's response may look the same. */
-  readonly doubtful: boolean;
-}
 
 /** The records of each list operation. */
 export interface EntryOf {
@@ -31,7 +24,6 @@ const readers: { readonly [K in ListKind]: (root: unknown) => readonly EntryOf[K
   list_no_dup: readSecrets,
   list_file: readFiles,
 };
-const names: Readonly<Record<ListKind, string>> = { list_no_dup: "secrets", list_file: "files" };
 
 const nameOf = (record: SecretRecord | FileRecord): string => ("filename" in record ? record.filename : record.name);
 const ownerOf = (record: SecretRecord | FileRecord): string => ("owner" in record ? (record.owner ?? "") : "");
@@ -61,11 +53,8 @@ export function trackRecords<T extends SecretRecord | FileRecord>(
 }
 
 /** Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse */
-export function readList<K extends ListKind>(kind: K, { body, tracked }: ListSource): ReadList<EntryOf[K]> {
-  const root = parseJson(body);
-  const all = readers[kind](root);
-  const doubtful = all.length === 0 && !(isObject(root) && Object.hasOwn(root, names[kind]));
-  return { ...trackRecords(all, tracked), doubtful };
+export function readList<K extends ListKind>(kind: K, { body, tracked }: ListSource): TrackedList<EntryOf[K]> {
+  return trackRecords(readers[kind](parseJson(body)), tracked);
 }
 
 /** Groups records by name; those of one name are sorted by owner. */

@@ -15,7 +15,7 @@ function file(more: Partial<FileRecord> = {}): FileRecord {
 
 /** Returns the origin of a list that arrived at this time. */
 function originAt(at: number): ListOrigin {
-  const progress = { lists: at + 1, at };
+  const progress = { lists: at + 1, at, previousAt: -Infinity };
   return { listedAt: at, listedAtMonotonic: at, progress: { secret: progress, file: progress } };
 }
 

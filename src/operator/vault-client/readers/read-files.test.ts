@@ -23,27 +23,18 @@ test.each<[string, unknown]>([
     },
   ],
   [
-    "an entry with versions only",
+    "one entry per version",
     {
       files: [
-        {
-          filename: "f",
-          versions: [
-            { version: 2, size: 20 },
-            { version: "1", size: "10" },
-          ],
-        },
+        { filename: "f", version: 2, size: 20 },
+        { filename: "f", version: "1", size: "10" },
       ],
     },
   ],
   [
-    "one entry per version",
-    [
-      { filename: "f", version: 2, size: 20 },
-      { filename: "f", version: 1, size: 10 },
-    ],
+    "a latest version outside the versions",
+    { files: [{ filename: "f", version: 2, size: 20, versions: [{ version: 1, size: 10 }] }] },
   ],
-  ["a latest version outside the versions", { files: { f: { version: 2, size: 20, versions: [{ version: 1, size: 10 }] } } }],
 ])("readFiles reads %s", (_, response) => {
   expect(readFiles(response)).toEqual([{ filename: "f", ...plain(2, 20), versions: [plain(1, 10), plain(2, 20)] }]);
 });
@@ -56,6 +47,11 @@ test("readFiles returns a digest in lower case and ignores a malformed one", () 
 test.each<[unknown, string]>([
   [{}, "files"],
   [[], "files"],
+  [{ data: [] }, "files"],
+  [{ secrets: [] }, "files"],
+  [{ files: {} }, "files"],
+  [{ files: { f: { version: 1, size: 1 } } }, "files"],
+  [[{ filename: "canary", version: 1, size: 1 }], "files"],
   [{ files: [{ version: 1, size: 1 }] }, "files[0].filename"],
   [{ files: [{ filename: "canary", size: 1 }] }, "files[0].version"],
   [{ files: [{ filename: "canary", version: 1 }] }, "files[0].size"],

@@ -1,42 +1,37 @@
 import type { FileRecord, FileVersion } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject, type JsonObject } from "../../../lib/is-object.ts";
-import { field, readCount, readTimestamp, readText } from "./field.ts";
-import { findList, type ListEntry } from "./find-list.ts";
+import { readCount, readTimestamp, readText } from "./field.ts";
+import { readRecords } from "./read-records.ts";
 
 const OPERATION = "list_file";
 const SHA256 = /^[0-9a-f]{64}$/i;
 
-const version = (record: JsonObject): unknown => field(record, "version", "file_version", "latest_version");
-const size = (record: JsonObject): unknown => field(record, "size", "file_size");
-
 function readVersion(record: JsonObject, place: string): FileVersion {
-  const number = readCount(version(record));
+  const number = readCount(record.version);
   if (number === undefined) throw new UnexpectedResponse(OPERATION, `${place}.version`);
-  const bytes = readCount(size(record));
+  const bytes = readCount(record.size);
   if (bytes === undefined) throw new UnexpectedResponse(OPERATION, `${place}.size`);
-  const digest = field(record, "sha256");
+  const digest = record.sha256;
   const sha256 = typeof digest === "string" && SHA256.test(digest) ? digest.toLowerCase() : undefined;
   return { version: number, size: bytes, sha256, createdAt: readTimestamp(record.created_at) };
 }
 
 /** Returns the version described by an entry and the versions that it lists. */
 function readVersions(record: JsonObject, place: string): FileVersion[] {
-  const listed = field(record, "versions");
+  const listed = record.versions ?? undefined;
   if (listed === undefined) return [readVersion(record, place)];
   if (!Array.isArray(listed)) throw new UnexpectedResponse(OPERATION, `${place}.versions`);
   const versions = listed.map((each: unknown, index) => {
     if (!isObject(each)) throw new UnexpectedResponse(OPERATION, `${place}.versions[${index}]`);
     return readVersion(each, `${place}.versions[${index}]`);
   });
-  // An entry without its own version describes only those that it lists.
-  if (version(record) === undefined && versions.length > 0) return versions;
   const own = readVersion(record, place);
   return [...versions.filter((each) => each.version !== own.version), own];
 }
 
-function readEntry({ key, record }: ListEntry, index: number): { filename: string; versions: FileVersion[] } {
-  const filename = readText(field(record, "filename", "file_name", "name") ?? key);
+function readEntry(record: JsonObject, index: number): { filename: string; versions: FileVersion[] } {
+  const filename = readText(record.filename);
   if (filename === undefined) throw new UnexpectedResponse(OPERATION, `files[${index}].filename`);
   return { filename, versions: readVersions(record, `files[${index}]`) };
 }
@@ -46,10 +41,8 @@ function readEntry({ key, record }: ListEntry, index: number): { filename: strin
  * @throws UnexpectedResponse that names the field
  */
 export function readFiles(response: unknown): readonly FileRecord[] {
-  const entries = findList(response, "files", (record) => version(record) !== undefined || Array.isArray(record.versions));
-  if (!entries) throw new UnexpectedResponse(OPERATION, "files");
   const files = new Map<string, Map<number, FileVersion>>();
-  for (const { filename, versions } of entries.map(readEntry)) {
+  for (const { filename, versions } of readRecords(OPERATION, response, "files").map(readEntry)) {
     const known = files.get(filename) ?? new Map<number, FileVersion>();
     for (const each of versions) known.set(each.version, each);
     files.set(filename, known);

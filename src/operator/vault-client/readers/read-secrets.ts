@@ -3,26 +3,24 @@ import { UnexpectedResponse } from "../vault-error.ts";
 import type { JsonObject } from "../../../lib/is-object.ts";
 import { reuseEqual } from "../../../lib/reuse-equal.ts";
 import { shared } from "../../../lib/shared-strings.ts";
-import { field, readCount, readTimestamp, readText } from "./field.ts";
-import { findList, type ListEntry } from "./find-list.ts";
+import { readCount, readTimestamp, readText } from "./field.ts";
 import { readMetadata } from "./read-metadata.ts";
+import { readRecords } from "./read-records.ts";
 
 const OPERATION = "list_no_dup";
-const version = (record: JsonObject): unknown => field(record, "key_version", "version", "latest_version");
 
-function readRecord({ key, record }: ListEntry, index: number, previous: SecretRecord | undefined): SecretRecord {
+function readRecord(record: JsonObject, index: number, previous: SecretRecord | undefined): SecretRecord {
   const unreadable = (name: string): UnexpectedResponse => new UnexpectedResponse(OPERATION, `secrets[${index}].${name}`);
-  const name = readText(field(record, "key_name", "name") ?? key);
+  const name = readText(record.key_name);
   if (name === undefined) throw unreadable("key_name");
-  const number = readCount(version(record));
-  if (number === undefined) throw unreadable("key_version");
-  const isShared = field(record, "shared", "is_shared");
-  const owner = readText(field(record, "owner", "creator"));
+  const version = readCount(record.key_version);
+  if (version === undefined) throw unreadable("key_version");
+  const owner = readText(record.owner);
   return {
     name,
     owner: owner && shared(owner),
-    version: number,
-    shared: typeof isShared === "boolean" ? isShared : undefined,
+    version,
+    shared: typeof record.shared === "boolean" ? record.shared : undefined,
     // Most secrets have the metadata of a vault's defaults.
     metadata: reuseEqual(previous?.metadata, readMetadata(record)),
     expiresAt: readTimestamp(record.expires_at),
@@ -47,9 +45,9 @@ function latestOnly(records: readonly SecretRecord[]): SecretRecord[] {
  * @throws UnexpectedResponse that names the field
  */
 export function readSecrets(response: unknown): readonly SecretRecord[] {
-  const entries = findList(response, "secrets", (record) => readCount(version(record)) !== undefined);
-  if (!entries) throw new UnexpectedResponse(OPERATION, "secrets");
   const records: SecretRecord[] = [];
-  for (const [index, entry] of entries.entries()) records.push(readRecord(entry, index, records.at(-1)));
+  for (const [index, record] of readRecords(OPERATION, response, "secrets").entries()) {
+    records.push(readRecord(record, index, records.at(-1)));
+  }
   return latestOnly(records);
 }
