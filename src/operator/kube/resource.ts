@@ -76,6 +76,9 @@ export function apiVersionOf(resource: ResourceDescriptor): string {
   return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
 }
 
+/** Returns the group of an `apiVersion`; empty for the core group. */
+export const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf("/")));
+
 /** Returns the path of a collection. @throws RangeError when the namespace does not fit the resource's scope */
 export function collectionPath(resource: ResourceDescriptor, namespace: string): string {
   const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;

@@ -58,6 +58,10 @@ class FilteredStore<T> implements ReadonlyStore<T> {
     return this.get(key) !== undefined;
   }
 
+  indexed(name: string): Iterable<string> {
+    return [...this.#source.indexed(name)].filter((key) => this.has(key));
+  }
+
   *keys(): IterableIterator<string> {
     for (const [key] of this.entries()) yield key;
   }

@@ -2,17 +2,22 @@ import type { ReadonlyStore } from "./object-store.ts";
 
 /** Several stores without a common key, read as one. */
 export class JoinedStore<T> implements ReadonlyStore<T> {
-  readonly #stores: readonly ReadonlyStore<T>[];
+  readonly #stores: () => Iterable<ReadonlyStore<T>>;
   readonly #storeOf: (key: string) => ReadonlyStore<T> | undefined;
 
-  /** @param storeOf returns the store that may have a key */
-  constructor(stores: readonly ReadonlyStore<T>[], storeOf: (key: string) => ReadonlyStore<T> | undefined) {
+  /**
+   * @param stores returns all stores
+   * @param storeOf returns the store that may have a key
+   */
+  constructor(stores: () => Iterable<ReadonlyStore<T>>, storeOf: (key: string) => ReadonlyStore<T> | undefined) {
     this.#stores = stores;
     this.#storeOf = storeOf;
   }
 
   get size(): number {
-    return this.#stores.reduce((sum, { size }) => sum + size, 0);
+    let sum = 0;
+    for (const { size } of this.#stores()) sum += size;
+    return sum;
   }
 
   get(key: string): T | undefined {
@@ -23,15 +28,19 @@ export class JoinedStore<T> implements ReadonlyStore<T> {
     return this.#storeOf(key)?.has(key) ?? false;
   }
 
+  *indexed(name: string): IterableIterator<string> {
+    for (const store of this.#stores()) yield* store.indexed(name);
+  }
+
   *keys(): IterableIterator<string> {
-    for (const store of this.#stores) yield* store.keys();
+    for (const store of this.#stores()) yield* store.keys();
   }
 
   *values(): IterableIterator<T> {
-    for (const store of this.#stores) yield* store.values();
+    for (const store of this.#stores()) yield* store.values();
   }
 
   *entries(): IterableIterator<[string, T]> {
-    for (const store of this.#stores) yield* store.entries();
+    for (const store of this.#stores()) yield* store.entries();
   }
 }

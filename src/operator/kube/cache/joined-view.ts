@@ -10,7 +10,10 @@ export function joinedView<T>(...sources: readonly Watched<T>[]): Watched<T> {
     return stack;
   };
   return {
-    store: new JoinedStore(stores, (key) => stores.find((store) => store.has(key))),
+    store: new JoinedStore(
+      () => stores,
+      (key) => stores.find((store) => store.has(key)),
+    ),
     onChange: (handler) => each((source) => source.onChange(handler)),
     onReconnect: (handler) => each((source) => source.onReconnect(handler)),
   };

@@ -1,3 +1,5 @@
+import { Groups } from "../../../lib/groups.ts";
+
 /** The objects of a collection by key (`keyOf`). Only the reflector writes it. */
 export interface ReadonlyStore<T> {
   readonly size: number;
@@ -6,7 +8,12 @@ export interface ReadonlyStore<T> {
   keys(): IterableIterator<string>;
   values(): IterableIterator<T>;
   entries(): IterableIterator<[string, T]>;
+  /** Returns the keys of the objects that the index has under a name; none without an index. */
+  indexed(name: string): Iterable<string>;
 }
+
+/** Returns the names under which an index has an object. */
+export type IndexOf<T> = (key: string, value: T) => Iterable<string>;
 
 /** One difference between two states of the store. */
 export type StoreChange<T> =
@@ -24,6 +31,12 @@ export interface Stored<T> {
 /** The last known state of a collection. Each write returns its changes; the same version of the same object is not a change. */
 export class ObjectStore<T> implements ReadonlyStore<T> {
   #stored = new Map<string, Stored<T>>();
+  #index = new Groups();
+  readonly #indexOf: IndexOf<T>;
+
+  constructor(indexOf: IndexOf<T> = () => []) {
+    this.#indexOf = indexOf;
+  }
 
   get size(): number {
     return this.#stored.size;
@@ -49,6 +62,10 @@ export class ObjectStore<T> implements ReadonlyStore<T> {
     for (const [key, { value }] of this.#stored) yield [key, value];
   }
 
+  indexed(name: string): Iterable<string> {
+    return this.#index.get(name);
+  }
+
   stored(key: string): Stored<T> | undefined {
     return this.#stored.get(key);
   }
@@ -57,6 +74,7 @@ export class ObjectStore<T> implements ReadonlyStore<T> {
   set(key: string, now: Stored<T>): StoreChange<T>[] {
     const before = this.#stored.get(key);
     this.#stored.set(key, now);
+    this.#reindex(key, before, now);
     return difference(key, before, now);
   }
 
@@ -65,6 +83,7 @@ export class ObjectStore<T> implements ReadonlyStore<T> {
     const before = this.#stored.get(key);
     if (before === undefined || before.uid !== uid) return [];
     this.#stored.delete(key);
+    this.#reindex(key, before, undefined);
     return difference(key, before, undefined);
   }
 
@@ -72,11 +91,18 @@ export class ObjectStore<T> implements ReadonlyStore<T> {
   replaceAll(next: Map<string, Stored<T>>): StoreChange<T>[] {
     const before = this.#stored;
     this.#stored = next;
+    this.#index = new Groups();
+    for (const [key, now] of next) this.#reindex(key, undefined, now);
     const gone = [...before].filter(([key]) => !next.has(key));
     return [
       ...gone.flatMap(([key, stored]) => difference(key, stored, undefined)),
       ...[...next].flatMap(([key, stored]) => difference(key, before.get(key), stored)),
     ];
+  }
+
+  #reindex(key: string, before: Stored<T> | undefined, now: Stored<T> | undefined): void {
+    for (const name of before === undefined ? [] : this.#indexOf(key, before.value)) this.#index.remove(name, key);
+    for (const name of now === undefined ? [] : this.#indexOf(key, now.value)) this.#index.add(name, key);
   }
 }
 

@@ -2,7 +2,7 @@ import type { KubeApi } from "../client/kube-api.ts";
 import { isKubeError } from "../kube-error.ts";
 import { keyOf, type KubeObject, type ObjectRef, type ResourceDescriptor } from "../resource.ts";
 import type { Watched } from "./filtered-view.ts";
-import { ObjectStore, type StoreChange } from "./object-store.ts";
+import { type IndexOf, ObjectStore, type StoreChange } from "./object-store.ts";
 
 export interface ReadObjectsOptions<T> {
   readonly api: KubeApi;
@@ -10,18 +10,18 @@ export interface ReadObjectsOptions<T> {
   /** Selects the objects; another one counts as absent, as in a watch with a selector. */
   readonly includes: (object: KubeObject) => boolean;
   readonly project: (object: KubeObject) => T;
+  readonly indexOf?: IndexOf<T> | undefined;
 }
 
 /** Objects that are read one by one instead of watched. The store contains each as of its last read, metadata only. */
 export class ReadObjects<T> implements Watched<T> {
-  readonly store = new ObjectStore<T>();
-  readonly synced = Promise.resolve();
-  readonly listing = false;
+  readonly store: ObjectStore<T>;
   readonly #options: ReadObjectsOptions<T>;
   readonly #handlers = new Set<(change: StoreChange<T>) => void>();
 
   constructor(options: ReadObjectsOptions<T>) {
     this.#options = options;
+    this.store = new ObjectStore(options.indexOf);
   }
 
   onChange(handler: (change: StoreChange<T>) => void): Disposable {
@@ -33,8 +33,6 @@ export class ReadObjects<T> implements Watched<T> {
   onReconnect(): Disposable {
     return { [Symbol.dispose]: () => undefined };
   }
-
-  async run(): Promise<void> {}
 
   async read(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { api, resource, includes, project } = this.#options;

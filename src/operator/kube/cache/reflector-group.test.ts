@@ -5,17 +5,18 @@ import { connectClient, type ConnectedClient } from "../../../../test/support/ku
 import { failureStatus, json } from "../../../../test/support/kube/loopback-api-server.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { ALL_NAMESPACES, SECRETS } from "../resource.ts";
-import { ReflectorGroup } from "./reflector-group.ts";
+import { type CollectionPart, ReflectorGroup } from "./reflector-group.ts";
 
 interface Scene extends ConnectedClient {
   readonly group: ReflectorGroup<string>;
+  readonly parts: readonly CollectionPart[];
   readonly changes: string[];
   readonly clock: VirtualClock;
   /** Namespaces whose list is denied. */
   readonly denied: Set<string>;
 }
 
-/** Starts a group on a server with a Secret `one` in every namespace, and no permission for any other path. */
+/** Opens parts of a group on a server with a Secret `one` in every namespace, and no permission for any other path. */
 async function start(namespaces: readonly string[], ...denied: string[]): Promise<Scene> {
   const clock = new VirtualClock();
   const deniedNow = new Set(denied);
@@ -30,23 +31,30 @@ async function start(namespaces: readonly string[], ...denied: string[]): Promis
     { clock },
   );
   const base = { api: pair.client, resource: SECRETS, clock, random: () => 0, logger: silentLogger };
-  const group = new ReflectorGroup({ ...base, namespaces, project: ({ metadata }) => metadata.name });
+  const group = new ReflectorGroup({ ...base, project: ({ metadata }) => metadata.name });
   const changes: string[] = [];
   group.onChange(({ type, key }) => void changes.push(`${type} ${key}`));
   const stop = new AbortController();
-  const running = group.run(stop.signal);
+  const parts = namespaces.map((namespace) => group.open(namespace));
+  const running = Promise.all(parts.map((part) => part.run(stop.signal)));
   onTestFinished(async () => {
     stop.abort(new Error("stop"));
     await running;
     await pair[Symbol.asyncDispose]();
   });
-  return { ...pair, group, changes, clock, denied: deniedNow };
+  return { ...pair, group, parts, changes, clock, denied: deniedNow };
 }
 
-test("the store of a group contains the objects of all its namespaces", async () => {
-  const { group, changes, server } = await start(["a", "b"]);
-  await group.synced;
-  expect(changes.toSorted()).toEqual(["added a/one", "added b/one"]);
+async function show(part: CollectionPart | undefined): Promise<void> {
+  await part?.synced;
+  part?.show();
+  part?.report();
+}
+
+test("the store of a group contains the objects of the namespaces that are shown", async () => {
+  const { group, parts, changes, server } = await start(["a", "b", "c"]);
+  for (const part of parts.slice(0, 2)) await show(part);
+  expect(changes).toEqual(["added a/one", "added b/one"]);
   const { store } = group;
   expect([store.size, store.get("a/one"), store.has("b/one"), store.get("c/one"), store.has("c/one")]).toEqual([
     2,
@@ -64,27 +72,54 @@ test("the store of a group contains the objects of all its namespaces", async ()
     ],
   ]);
   expect(new Set(server.requests.map(({ path }) => path))).toEqual(
-    new Set(["/api/v1/namespaces/a/secrets", "/api/v1/namespaces/b/secrets"]),
+    new Set(["/api/v1/namespaces/a/secrets", "/api/v1/namespaces/b/secrets", "/api/v1/namespaces/c/secrets"]),
   );
 });
 
-test("a group is synced when the last of its namespaces is listed", async () => {
-  const { group, changes, clock, denied } = await start(["a", "b"], "b");
-  let synced = false;
+test("an object is stored when it is reported, and not stored when it is reported as deleted", async () => {
+  const { group, parts } = await start(["a"]);
+  const seen: string[] = [];
+  group.onChange(({ type, key }) => void seen.push(`${type} ${group.store.get(key)}`));
+  await show(parts[0]);
+  parts[0]?.hide();
+  expect([seen, group.store.size]).toEqual([["added one", "deleted undefined"], 0]);
+});
+
+test("a handler that fails does not keep the others from a change", async () => {
+  const { group, parts } = await start(["a"]);
+  using _ = group.onChange(() => {
+    throw new Error("handler");
+  });
+  const seen: string[] = [];
+  group.onChange(({ key }) => void seen.push(key));
+  await show(parts[0]);
+  expect(seen).toEqual(["a/one"]);
+});
+
+test("a part is synced by itself, and a shown one reports its reconnects", async () => {
+  const { group, parts, changes, clock, denied, server } = await start(["a", "b"], "b");
   let reconnects = 0;
   group.onReconnect(() => (reconnects += 1));
-  void group.synced.then(() => (synced = true));
-  await pump(clock, () => changes.length === 1);
+  await show(parts[0]);
+  let synced = false;
+  void parts[1]?.synced.then(() => (synced = true));
   await clock.advance(60_000);
-  expect([synced, group.listing, changes]).toEqual([false, true, ["added a/one"]]);
+  expect([synced, changes]).toEqual([false, ["added a/one"]]);
   denied.clear();
   await pump(clock, () => synced);
-  await pump(clock, () => !group.listing);
-  expect([changes, reconnects]).toEqual([["added a/one", "added b/one"], 1]);
+  await show(parts[1]);
+  expect([changes, reconnects]).toEqual([["added a/one", "added b/one"], 0]);
+  const before = server.requests.length;
+  denied.add("b");
+  server.cut();
+  await pump(clock, () => server.requests.length > before + 2);
+  denied.clear();
+  await pump(clock, () => reconnects > 0);
+  expect(changes).toHaveLength(2);
 });
 
 test("the group of all namespaces lists the cluster", async () => {
-  const { group, server } = await start([ALL_NAMESPACES]);
-  await group.synced;
+  const { group, parts, server } = await start([ALL_NAMESPACES]);
+  await show(parts[0]);
   expect([group.store.size, server.requests[0]?.path]).toEqual([1, "/api/v1/secrets"]);
 });

@@ -1,59 +1,97 @@
-import { namespaceOf } from "../resource.ts";
-import type { ReadonlyStore, StoreChange } from "./object-store.ts";
+import type { RequestProblems } from "../request-problems.ts";
+import { ALL_NAMESPACES, namespaceOf } from "../resource.ts";
+import type { Watched } from "./filtered-view.ts";
 import { JoinedStore } from "./joined-store.ts";
+import type { ReadonlyStore, StoreChange } from "./object-store.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
-export interface ReflectorGroupOptions<T> extends Omit<ReflectorOptions<T>, "namespace"> {
-  /** At least one; `[ALL_NAMESPACES]` for all. */
-  readonly namespaces: readonly string[];
+export type ReflectorGroupOptions<T> = Omit<ReflectorOptions<T>, "namespace" | "problems">;
+
+/** The part of a collection that is in one namespace, or in all. Its objects are in the store of the group from `show` to `hide`. */
+export interface CollectionPart {
+  /** Resolves once the first list is complete; rejects when `run` was stopped before. */
+  readonly synced: Promise<void>;
+  /** Lists and watches until the signal is aborted; then resolves. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Adds the objects to the store, without reporting them. */
+  show(): void;
+  /** Reports the objects as added, and every later change. */
+  report(): void;
+  /** Removes the objects from the store, and reports those that were reported before as deleted. */
+  hide(): void;
 }
 
-/** The reflectors of a resource, one for each namespace, behind one store. */
-export class ReflectorGroup<T> {
+/** A collection whose namespaces are watched separately. */
+export interface NamespacedCollection {
+  /** @param namespace one namespace, or `ALL_NAMESPACES` */
+  open(namespace: string, problems?: RequestProblems): CollectionPart;
+}
+
+/** The reflectors of a resource, one for each namespace that is shown, behind one store. */
+export class ReflectorGroup<T> implements NamespacedCollection, Watched<T> {
   readonly store: ReadonlyStore<T>;
-  readonly #reflectors: readonly Reflector<T>[];
+  readonly #options: ReflectorGroupOptions<T>;
+  readonly #shown = new Map<string, ReadonlyStore<T>>();
+  readonly #handlers = new Set<(change: StoreChange<T>) => void>();
+  readonly #reconnectHandlers = new Set<() => void>();
 
-  constructor({ namespaces, ...options }: ReflectorGroupOptions<T>) {
-    const reflectors = new Map(namespaces.map((namespace) => [namespace, new Reflector({ ...options, namespace })]));
-    this.#reflectors = [...reflectors.values()];
-    const [only] = this.#reflectors;
-    this.store =
-      only && reflectors.size === 1
-        ? only.store
-        : new JoinedStore(
-            this.#reflectors.map(({ store }) => store),
-            (key) => reflectors.get(namespaceOf(key))?.store,
-          );
-  }
-
-  /** Resolves once the first list of every namespace is stored; rejects when `run` was stopped before. */
-  get synced(): Promise<void> {
-    return Promise.all(this.#reflectors.map(({ synced }) => synced)).then(() => undefined);
-  }
-
-  /** Reports whether the first list of any namespace is missing, or a list is due. */
-  get listing(): boolean {
-    return this.#reflectors.some(({ state }) => state.name === "Empty" || state.name === "Listing");
+  constructor(options: ReflectorGroupOptions<T>) {
+    this.#options = options;
+    this.store = new JoinedStore(
+      () => this.#shown.values(),
+      (key) => this.#shown.get(ALL_NAMESPACES) ?? this.#shown.get(namespaceOf(key)),
+    );
   }
 
   /** Reports every change, those of one namespace in order, after it is stored. */
   onChange(handler: (change: StoreChange<T>) => void): Disposable {
-    return this.#each((reflector) => reflector.onChange(handler));
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
   }
 
   /** Calls the handler when the first list or watch of a namespace after a failure succeeds. */
   onReconnect(handler: () => void): Disposable {
-    return this.#each((reflector) => reflector.onReconnect(handler));
+    this.#reconnectHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#reconnectHandlers.delete(handler) };
   }
 
-  /** Lists and watches until the signal is aborted; then resolves. Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+  open(namespace: string, problems?: RequestProblems): CollectionPart {
+    const reflector = new Reflector({ ...this.#options, namespace, problems });
+    const { store } = reflector;
+    const reported = new DisposableStack();
+    return {
+      synced: reflector.synced,
+      run: (signal) => reflector.run(signal),
+      show: () => void this.#shown.set(namespace, store),
+      report: () => {
+        for (const [key, now] of store.entries()) this.#notify({ type: "added", key, now });
+        reported.use(reflector.onChange((change) => this.#notify(change)));
+        reported.use(reflector.onReconnect(() => this.#notifyReconnect()));
+        reported.defer(() => {
+          for (const [key, before] of store.entries()) this.#notify({ type: "deleted", key, before });
+        });
+      },
+      hide: () => {
+        if (this.#shown.get(namespace) === store) this.#shown.delete(namespace);
+        reported.dispose();
+      },
+    };
   }
 
-  #each(subscribe: (reflector: Reflector<T>) => Disposable): Disposable {
-    const stack = new DisposableStack();
-    for (const reflector of this.#reflectors) stack.use(subscribe(reflector));
-    return stack;
+  /** No error of a handler keeps the others from a change. */
+  #notify(change: StoreChange<T>): void {
+    for (const handler of this.#handlers) {
+      try {
+        handler(change);
+      } catch (error) {
+        const { logger, resource } = this.#options;
+        const fields = { resource: resource.plural, key: change.key, error: error instanceof Error ? error.name : typeof error };
+        logger.error(fields, "change handler failed");
+      }
+    }
+  }
+
+  #notifyReconnect(): void {
+    for (const handler of this.#reconnectHandlers) handler();
   }
 }

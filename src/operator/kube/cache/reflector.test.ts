@@ -108,29 +108,6 @@ test.each(["<html>\n", '{"type":"ADDED","object":{}}\n', '{"type":"ADDED"}\n'])(
   },
 );
 
-test("when the API server no longer serves the resource, all objects are reported as deleted", async () => {
-  const scene = await ReflectorScene.start([object("one", "1")]);
-  const watch = await scene.nextWatch();
-  scene.failWatch = (response) => void response.writeHead(404, { "audit-id": "1" }).end("404 page not found\n");
-  watch.response.end();
-  await scene.until(() => scene.changes.length === 2);
-  expect(scene.changes[1]).toBe("deleted a/one");
-});
-
-test("a 404 of a proxy leaves the store unchanged", async () => {
-  const scene = await ReflectorScene.start([object("one", "1")]);
-  const watch = await scene.nextWatch();
-  let failed = 0;
-  scene.failWatch = (response) => {
-    failed += 1;
-    response.writeHead(404).end("404 page not found\n");
-  };
-  scene.items = null;
-  watch.response.end();
-  await scene.until(() => failed > 0 && scene.lists.length > 2);
-  expect(scene.changes).toEqual(["added a/one"]);
-});
-
 test("the reflector reports a reconnect once, as soon as a watch or list succeeds after failures", async () => {
   const scene = await ReflectorScene.start([]);
   let reconnects = 0;

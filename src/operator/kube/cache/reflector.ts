@@ -6,9 +6,9 @@ import { Deadline } from "../../../lib/deadline.ts";
 import { reuseEqual } from "../../../lib/reuse-equal.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
 import type { KubeApi, ListOptions, WatchEvent } from "../client/kube-api.ts";
-import { keyOf, type KubeObject, type ResourceDescriptor } from "../resource.ts";
-import type { WatchProblems } from "./watch-problems.ts";
-import { ObjectStore, type ReadonlyStore, type StoreChange, type Stored } from "./object-store.ts";
+import { ALL_NAMESPACES, keyOf, type KubeObject, type ResourceDescriptor } from "../resource.ts";
+import type { RequestProblems } from "../request-problems.ts";
+import { type IndexOf, ObjectStore, type ReadonlyStore, type StoreChange, type Stored } from "./object-store.ts";
 
 export interface ReflectorOptions<T> {
   readonly api: KubeApi;
@@ -22,11 +22,12 @@ export interface ReflectorOptions<T> {
   readonly relistMs?: number | undefined;
   /** Returns the part of an object to store. If it throws, the stored value remains unchanged. */
   readonly project: (object: KubeObject) => T;
+  readonly indexOf?: IndexOf<T> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   /** Receives the failures of all reflectors, for the log. */
-  readonly problems?: Pick<WatchProblems, "failed" | "recovered"> | undefined;
+  readonly problems?: RequestProblems | undefined;
 }
 
 /** The state of a reflector, which advances from one to the next and returns to an earlier one after a failure. */
@@ -50,7 +51,7 @@ const SHORT_WATCH_MS = 1_000;
 const BACKOFF = { baseMs: 1_600, maxMs: 30_000 };
 
 /** Failures after which no watch can continue from the last version. A reader that skips an unreadable event misses it. */
-const LIST_AGAIN = ["Gone", "Unexpected", "NotServed"] as const;
+const LIST_AGAIN = ["Gone", "Unexpected", "NotServed", "NotFound"] as const;
 
 /**
  * Keeps a store equal to a collection of the API server: lists it, then watches it.
@@ -60,13 +61,14 @@ const LIST_AGAIN = ["Gone", "Unexpected", "NotServed"] as const;
  * - After a disconnect it resumes from the last version seen.
  * - When that version is too old (410), or an event is unreadable, it lists again and reports the differences, deletions included.
  * - After `relistMs` it lists again too, because an event that a server or a proxy lost is never repeated.
- * - When the server no longer serves the resource, it reports all its objects as deleted: no later event does.
+ * - When the server no longer serves the resource, or the namespace does not exist, it reports all objects as deleted: no later event
+ *   does.
  * - A new object under an old name is reported as a deletion and an addition; an unchanged object is not reported.
- * - Until the first list, and while the server is unavailable, the store is unchanged.
+ * - Until the first list, and while the server is unavailable or denies it, the store is unchanged.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
-  readonly #store = new ObjectStore<T>();
+  readonly #store: ObjectStore<T>;
   readonly #handlers = new Set<(change: StoreChange<T>) => void>();
   readonly #reconnectHandlers = new Set<() => void>();
   readonly #synced = Promise.withResolvers<void>();
@@ -79,6 +81,7 @@ export class Reflector<T> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
+    this.#store = new ObjectStore(options.indexOf);
     this.#backoff = new Backoff(BACKOFF, options.random);
     this.#log = options.logger.child({ resource: options.resource.plural });
     // Prevents an unhandled rejection when no caller awaits `synced`.
@@ -241,13 +244,16 @@ export class Reflector<T> {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    const { resource, namespace } = this.#options;
     this.#disconnected = true;
-    if (isKubeError(error, "NotServed")) this.#notify(this.#store.replaceAll(new Map()));
+    // Without a namespace, "not found" says nothing that a gateway in front of the API server could not say.
+    const isGone = isKubeError(error, "NotServed") || (namespace !== ALL_NAMESPACES && isKubeError(error, "NotFound"));
+    if (isGone) this.#notify(this.#store.replaceAll(new Map()));
     this.#state = isKubeError(error, ...LIST_AGAIN) ? { name: "Empty" } : resumeState(this.#state);
     const requestedMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(requestedMs, this.#backoff.next());
     const reason = isKubeError(error) ? error.message : nameOf(error);
-    this.#options.problems?.failed(this, this.#options.resource.plural, error);
+    this.#options.problems?.failed(this, { resource: resource.plural, namespace }, error);
     this.#log.debug(
       { reason, next: this.#state.name, failures: this.#backoff.failures, delayMs: Math.round(delayMs) },
       "list or watch failed, retrying",

@@ -12,8 +12,8 @@ export interface DecodedList {
 
 /**
  * Decodes an object of the API server. Checks only the metadata that this package uses; the caller parses the rest. Sets
- * `apiVersion` and `kind`, which items of built-in lists and metadata-only responses lack, and drops `managedFields`. Equal strings are
- * shared, except in `data`, which may contain values of secrets.
+ * `apiVersion` and `kind`, which items of built-in lists and metadata-only responses lack, and drops `managedFields`, which may be larger
+ * than the rest. Equal strings are shared, except in `data`, which may contain values of secrets.
  * @throws KubeError `Unexpected` when the metadata is missing
  */
 export function decodeObject(resource: ResourceDescriptor, value: unknown, operation: string): KubeObject {

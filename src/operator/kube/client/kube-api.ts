@@ -62,7 +62,7 @@ export interface ApplyOptions {
  */
 export interface KubeApi {
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
-  /** Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). */
+  /** Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). Alone of all methods it returns `managedFields`. */
   getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
   /**
    * Lists the whole collection in pages of up to 500 objects, as a stream where the server has streaming lists. Rejects with `Gone`

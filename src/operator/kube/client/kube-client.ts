@@ -21,6 +21,8 @@ import type {
 } from "./kube-api.ts";
 import { type ApiRequest, JSON_TYPE, RequestSender, type RequestSenderOptions } from "./request-sender.ts";
 import { readStreamedList, STREAMED_LIST } from "./streamed-list.ts";
+import { defined } from "../../../lib/defined.ts";
+import { isObject } from "../../../lib/is-object.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
 import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
@@ -70,9 +72,11 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
     return this.#object(resource, { method: "GET", path: pathOf(resource, ref), operation: named("get", resource, ref), signal });
   }
 
-  getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
+  async getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
     const operation = named("get", resource, ref);
-    return this.#object(resource, { method: "GET", path: pathOf(resource, ref), operation, signal, accept: AS_METADATA });
+    const value = await this.#send({ method: "GET", path: pathOf(resource, ref), operation, signal, accept: AS_METADATA });
+    const object = decodeObject(resource, value, operation);
+    return { ...object, metadata: { ...object.metadata, ...defined({ managedFields: managersIn(value) }) } };
   }
 
   async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
@@ -201,6 +205,13 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
   #send(request: ApiRequest): Promise<unknown> {
     return this.#requests.send(request, this.#fence);
   }
+}
+
+/** Returns the owners of the fields of an object. */
+function managersIn(value: unknown): readonly unknown[] | undefined {
+  const metadata = isObject(value) ? value["metadata"] : undefined;
+  const managers = isObject(metadata) ? metadata["managedFields"] : undefined;
+  return Array.isArray(managers) ? managers : undefined;
 }
 
 /** Names an operation in errors, e.g. `get secrets team-a/db`. */

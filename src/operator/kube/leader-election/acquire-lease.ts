@@ -1,9 +1,9 @@
 import { Deadline } from "../../../lib/deadline.ts";
 import { jitter } from "../../../lib/random.ts";
-import { LeaseFailures } from "./lease-failures.ts";
 import { LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";
 import { LeaseObserver } from "./lease-observer.ts";
 import type { Leadership } from "./leadership.ts";
+import { reportLeaseFailure } from "./report-lease-failure.ts";
 import { findLease, takeLease } from "./take-lease.ts";
 
 /**
@@ -16,16 +16,18 @@ import { findLease, takeLease } from "./take-lease.ts";
 export async function acquireLease(options: LeaseOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, random, identity, timing = LEASE_TIMING } = options;
   const observer = new LeaseObserver(clock);
-  const failures = new LeaseFailures(options);
+  using stack = new DisposableStack();
+  stack.defer(() => options.problems?.recovered(observer));
   for (;;) {
     try {
       using deadline = new Deadline(clock, timing.renewDeadlineMs, signal);
       const found = await findLease(options, deadline.signal);
       const mayTake = found === undefined || found.holder === identity || observer.isFree(found);
       if (mayTake) return await takeLease(options, found, signal);
+      options.problems?.recovered(observer);
     } catch (error) {
       signal.throwIfAborted();
-      failures.report(options.name, error);
+      reportLeaseFailure(observer, options, error);
     }
     await clock.sleep(jitter(random, timing.retryMs * 0.75, 0.25), signal).catch(() => signal.throwIfAborted());
   }

@@ -2,6 +2,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import type { KubeApi } from "../client/kube-api.ts";
+import type { RequestProblems } from "../request-problems.ts";
 
 export interface LeaseOptions {
   /** A client with a connection of its own, so that no other request delays a renewal. Without a fence. */
@@ -14,6 +15,8 @@ export interface LeaseOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Receives why the Lease cannot be taken. */
+  readonly problems?: RequestProblems | undefined;
   readonly timing?: LeaseTiming;
 }
 

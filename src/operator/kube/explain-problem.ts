@@ -1,0 +1,97 @@
+import { KubeError } from "./kube-error.ts";
+import type { FailedRequest } from "./request-problems.ts";
+
+/** Number of names in a message. */
+const NAMED = 3;
+
+/** Names of our own resources. */
+const OWN = /^(cluster)?vault/u;
+const TLS = /CERT|^UNABLE_TO_|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$/u;
+
+/** Kinds of failures, from the one that explains the others. */
+const severity = ["NotServed", "Unauthorized", "Forbidden", "Unavailable", "Timeout"];
+
+export const kindOf = (error: unknown): string => (error instanceof KubeError ? error.kind : "");
+export const rankOf = (error: unknown): number => [...severity, kindOf(error)].indexOf(kindOf(error));
+
+/** Returns the remedy of a missing permission outside of a served namespace. */
+const grant = (namespaced: boolean): string =>
+  `Apply ${namespaced ? 'deploy/namespaced with "kubectl apply -k deploy/namespaced"' : "deploy/base/rbac.yaml"}, and run with its ServiceAccount`;
+
+interface Installation {
+  /** Host and port of the API server. */
+  readonly host: string;
+  readonly namespaced: boolean;
+}
+
+/** Returns what is wrong and the remedy. @param failing all requests that fail, of which those of the same kind are named */
+export function explainProblem(
+  { subject, error }: FailedRequest,
+  failing: readonly FailedRequest[],
+  { host, namespaced }: Installation,
+): string {
+  if (!(error instanceof KubeError)) {
+    // Errors of the operator's own requests are its own: no response is quoted in them.
+    return subject.ownNamespace !== undefined && error instanceof Error
+      ? error.message
+      : `the API server ${host} cannot be used: unexpected response`;
+  }
+  const { ownNamespace } = subject;
+  if (ownNamespace !== undefined && error.kind === "NotFound") {
+    return `the operator's namespace ${ownNamespace} does not exist: create it with "kubectl create namespace ${ownNamespace}"`;
+  }
+  const alike = failing.filter((other) => kindOf(other.error) === error.kind).map((other) => other.subject.resource);
+  const text = explain(error, host, [...new Set(alike)].sort(), namespaced);
+  return ownNamespace === undefined || text.includes(error.message) ? text : `${error.message}: ${text}`;
+}
+
+/** Returns which namespaces the API server denies, and the remedy. */
+export function explainDenied(denied: readonly FailedRequest[], host: string): string {
+  const names = [...new Set(denied.map(({ subject }) => subject.namespace ?? ""))].sort();
+  const [first] = denied;
+  const words = first?.error instanceof KubeError ? (first.error.explanation ?? first.error.message) : "";
+  const [where, namespace] =
+    names.length === 1 ? [`namespace ${names[0]}`, names[0]] : [`namespaces ${listed(names)}`, "NAMESPACE"];
+  const each = names.length === 1 ? "it" : "each of them that exists";
+  return (
+    `the API server ${host} denies access to the ${where}: ${words}. Grant ${each} with ` +
+    `"kubectl apply -n ${namespace} -k deploy/namespaced/tenant", or remove it from the list of namespaces`
+  );
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  return names.slice(0, NAMED).join(", ") + more;
+}
+
+function explain(error: KubeError, host: string, resources: readonly string[], namespaced: boolean): string {
+  const { kind, reason, explanation } = error;
+  const names = listed(resources);
+  const words = explanation === undefined ? "" : ` ("${explanation}")`;
+  switch (kind) {
+    case "NotServed":
+      return `the API server ${host} does not serve ${names}: ${resources.some((one) => OWN.test(one)) ? 'install the CRDs with "kubectl apply -k crds"' : "install its CRD"}`;
+    case "Unauthorized":
+      return reason === "CredentialsUnreadable"
+        ? `the credentials for the API server ${host} cannot be read: check the kubeconfig and its plugins`
+        : `the API server ${host} rejects the credentials${words}: renew the token or certificate in the kubeconfig`;
+    case "Forbidden":
+      return `the API server ${host} denies access to ${names}: ${explanation ?? error.message}. ${grant(namespaced)}`;
+    case "Timeout":
+      return `the API server ${host} does not respond in time: check the network and its load`;
+    case "Unavailable":
+      return unavailable(host, error);
+    default:
+      return `the API server ${host} cannot be used: ${error.message}`;
+  }
+}
+
+function unavailable(host: string, { reason, message }: KubeError): string {
+  if (TLS.test(reason))
+    return `the certificate of the API server ${host} is not trusted (${reason}): check certificate-authority in the kubeconfig`;
+  if (reason === "ECONNREFUSED")
+    return `nothing listens at the API server's address ${host} (${reason}): check server in the kubeconfig`;
+  if (reason === "ENOTFOUND" || reason === "EAI_AGAIN")
+    return `the host of the API server ${host} has no address (${reason}): check server in the kubeconfig`;
+  return `the API server ${host} is not available: ${message}`;
+}
