@@ -155,12 +155,21 @@ const definitions: readonly Definition[] = [
   },
 ];
 
+/**
+ * Annotations of what has to outlive its removal from a repository: Flux and Argo CD neither prune nor delete an object that has them. They
+ * would delete the policies against the deletion first.
+ */
+const KEPT = {
+  "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+  "kustomize.toolkit.fluxcd.io/prune": "disabled",
+};
+
 function customResourceDefinition({ kind, description, spec, status, columns }: Definition) {
   const { plural, singular, shortName } = kind;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${API_GROUP}` },
+    metadata: { name: `${plural}.${API_GROUP}`, annotations: KEPT },
     spec: {
       group: API_GROUP,
       scope: kind.namespaced ? "Namespaced" : "Cluster",

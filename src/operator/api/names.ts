@@ -19,6 +19,12 @@ export const METADATA_ANNOTATION = "vaultsync.dev/metadata";
 /** Domain of the annotations that resources with `creationPolicy: Merge` set on their target, one each: JSON of content, versions and sources. */
 export const MERGE_DOMAIN = "merge.vaultsync.dev";
 
+/**
+ * Label of an object while resources with `creationPolicy: Merge` have keys in it, so that a watch shows it. Each of them applies it, so
+ * that it disappears with the keys of the last one.
+ */
+export const MERGED_LABEL = "vaultsync.dev/merged";
+
 /** On an object that its owner hands over to a resource: `<kind>/<name>` of that resource. The first write removes it. */
 export const ADOPT_ANNOTATION = "vaultsync.dev/adopt";
 
@@ -31,7 +37,10 @@ export const FORCE_SYNC_ANNOTATION = "vaultsync.dev/force-sync";
 /** Finalizer of a VaultPush with the deletion policy `Delete`: its entries are deleted in the vault before it is. */
 export const PUSH_FINALIZER = "vaultsync.dev/push";
 
-/** On a VaultConnection: the number of removals that a user confirms. The operator deletes the annotation when it makes them. */
+/**
+ * On a VaultConnection, and on an object that is handed over: the number of removals that a user confirms. The operator deletes the
+ * annotation when it makes them.
+ */
 export const CONFIRM_REMOVALS_ANNOTATION = "vaultsync.dev/confirm-removals";
 
 /** On a workload: `auto` restarts it when the content of a Secret or ConfigMap changes that its pods use and the operator writes. */

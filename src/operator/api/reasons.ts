@@ -25,7 +25,7 @@ export const reasons = {
   AuthFailed: stalled("Fix the credentials Secret of the connection; the operator retries immediately after a change."),
   ScopeDenied: stalled("Extend spec.scope of the connection, or ask the creator of the secret for read access."),
   SourceMissing: transient(
-    "Correct the name (the message has one that is nearly the same, if there is one), create the entry in the vault, share it with the account of the connection, or remove it from the resource. For a VaultPush: create the Secret, or its key.",
+    "Correct the name (the message has one that is nearly the same, if there is one), create the entry in the vault, share it with the account of the connection, or remove it from the resource. If the message names an owner, name that owner in spec.trustedOwners of the connection or in remoteRef.owner. For a VaultPush: create the Secret, or its key.",
   ),
   SourceRemoved: transient("The vault removed the entry at its delete_time. Create it again, or delete the resource."),
   RemovalsHeld: transient(
@@ -67,6 +67,9 @@ export const reasons = {
   TargetConflict: stalled(
     "Another object has the name of the target. Choose another target.name, delete that object, or hand it over with the annotation vaultsync.dev/adopt: <kind>/<name>.",
   ),
+  AdoptionHeld: stalled(
+    "The object that is handed over has keys that the spec does not have. Add them to the spec, or confirm their removal with the annotation that the message names, vaultsync.dev/confirm-removals: <number of keys>.",
+  ),
   TargetMissing: transient(
     "Create the object that creationPolicy Merge adds keys to. The operator checks every 30 s whether it exists.",
   ),
@@ -76,7 +79,7 @@ export const reasons = {
   TargetImmutable: stalled("The target is immutable or has another type. Delete it; the operator recreates it."),
   TargetRejected: stalled("The API server or an admission policy rejected or changed the target. See the message."),
   TargetContested: stalled(
-    "Another writer changes the target, or the entry that is pushed to, each time the operator repairs it. Stop it, or choose another name.",
+    "Another writer changes the target, or the entry that is pushed to, each time the operator repairs it. Stop it, or choose another name. For a VaultPush also: 30 versions of the entry were pushed within an hour. Stop what changes the Secret that often; the message says when the next version follows.",
   ),
   QuotaExceeded: transient("Raise the quota of the namespace, or that of the account in the vault, or free some of it."),
   PushLoop: stalled(

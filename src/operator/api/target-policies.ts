@@ -6,23 +6,29 @@ import { withRule } from "./validation.ts";
 const MAX_ENTRIES = 16;
 const MAX_ANNOTATION_LENGTH = 1024;
 
-/** Domains whose labels and annotations Kubernetes, this operator or other controllers act on; their subdomains included. */
-const RESERVED_DOMAINS = [
+/** Domains whose labels and annotations Kubernetes and other controllers act on; their subdomains included. */
+const DOMAINS_OF_OTHERS = [
   "kubernetes.io",
   "k8s.io",
-  "vaultsync.dev",
   "argoproj.io",
+  "bitnami.com",
   "cattle.io",
   "cert-manager.io",
   "crossplane.io",
+  "emberstack.com",
   "external-secrets.io",
   "fluxcd.io",
   "helm.sh",
   "istio.io",
   "linkerd.io",
+  "mittwald.de",
   "openshift.io",
 ];
-const RESERVED = `^([^/]*[.])?(${RESERVED_DOMAINS.join("|").replaceAll(".", "[.]")})/`;
+const RESERVED_DOMAINS = [...DOMAINS_OF_OTHERS, "vaultsync.dev"];
+const namesOf = (domains: readonly string[]): string => `^([^/]*[.])?(${domains.join("|").replaceAll(".", "[.]")})/`;
+const RESERVED = namesOf(RESERVED_DOMAINS);
+/** Names of labels and annotations that `deploy/policies` does not let the operator set; it sets those of vaultsync.dev itself. */
+export const RESERVED_BY_OTHERS = namesOf(DOMAINS_OF_OTHERS);
 const NAME = "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$";
 /** 253 characters of the prefix, a slash, and 63 of the name. */
 const MAX_NAME_LENGTH = 317;

@@ -8,6 +8,7 @@ export const connectionDefaults = {
   passwordKey: "password",
   caKey: "ca.crt",
   follow: "Auto",
+  receive: "Trusted",
   tokenLifetime: "24h",
   refreshInterval: "60s",
   timeout: "10s",
@@ -137,7 +138,14 @@ export const connectionFields = (namespace: string) =>
       .max(256)
       .optional()
       .describe(
-        "Creators from whom secrets are received. Without it, from any creator. The account's own secrets need no entry.",
+        "Creators whose shared secrets are used under a plain name, and found by `find`. The account's own secrets need no entry. Defaults to none.",
+      ),
+    receive: z
+      .enum(["Trusted", "Anyone"])
+      .optional()
+      .describe(
+        "Whose secrets are used of those that other accounts share with this one. Trusted (the default): those of trustedOwners, and of the owner that a reference names. " +
+          "Anyone: those of every account, so that any user of the vault can provide the value of a name that does not exist yet; `find` uses those of trustedOwners only nevertheless.",
       ),
     caBundleRef: caBundleIn(namespace)
       .optional()
