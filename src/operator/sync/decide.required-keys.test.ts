@@ -9,13 +9,24 @@ const resource = syncResource(items, { target: { kind: "Secret", name: "tls", ty
 const synced = new Map(items.map(({ source }) => [source, { version: 1, source: sourceId(VAULT, source, "ops@example.com") }]));
 const target = ownedTarget(synced);
 
-test("decide keeps a typed Secret unchanged if the source of a required key was removed", () => {
+test("decide deletes a typed Secret whose required key was removed, and names that key", () => {
   const [crt, key] = items;
   const found = { state: "found", item: crt!, candidate: candidate(2), version: 2 } as const;
   const removed = { state: "removed", item: key!, deleteAt: 0, deletion: "due" } as const;
   const { plan, readyCondition } = decide(resource, [found, removed], target);
-  expect(plan).toEqual({ action: "keep" });
+  expect(plan.action).toBe("delete");
   expect(readyCondition.reason).toBe("SourceRemoved");
+  expect(readyCondition.message).toContain(
+    "; no target can be made of the rest: a Secret of type kubernetes.io/tls requires the keys tls.key",
+  );
+});
+
+test("decide keeps a typed Secret whose removed source is not in it any more", () => {
+  const [crt, key] = items;
+  const found = { state: "found", item: crt!, candidate: candidate(2), version: 2 } as const;
+  const removed = { state: "removed", item: key!, deleteAt: 0, deletion: "due" } as const;
+  const left = ownedTarget(new Map([["tls.crt", { version: 1, source: sourceId(VAULT, "tls.crt", "ops@example.com") }]]));
+  expect(decide(resource, [found, removed], left).plan).toEqual({ action: "keep" });
 });
 
 test("decide deletes a typed Secret if all its sources were removed", () => {

@@ -31,6 +31,7 @@ function owned(
 }
 const sized = (size: number): ReadonlyMap<number, number> => new Map([[1, size]]);
 const absent: TargetState = { state: "absent" };
+const handedOver = ownedTarget(new Map(), { adoption: { confirmed: undefined } });
 
 /** Formats a plan in one line: `write a=target@3 b=vault@4`. */
 function summary({ plan }: Decision): string {
@@ -125,6 +126,7 @@ describe("decide for an owned target", () => {
       "verify a=target@3 b=target@4",
     ],
     ["deletes it if all entries were removed", both, [removed(a), removed(b)], owned({ a: 3, b: 4 }), "delete"],
+    ["keeps one that is handed over if all entries were removed", both, [removed(a), removed(b)], handedOver, "keep"],
     ["deletes it if all entries were removed or deleted", both, [removed(a), deleted(b)], owned({ a: 3, b: 4 }), "delete"],
     ["drops the key of a deleted entry", both, [found(a, 3), deleted(b)], owned({ a: 3, b: 4 }), "write a=target@3"],
     ["keeps the key of a held deletion", both, [found(a, 3), held(b)], owned({ a: 3, b: 4 }), "verify a=target@3 b=target@4"],
@@ -143,11 +145,11 @@ describe("decide for an owned target", () => {
       "write b=target@4",
     ],
     [
-      "keeps it if one entry was removed and the other is missing and was never synced",
+      "deletes it if one entry was removed and the other is missing and was never synced",
       both,
       [removed(a), missing(b)],
       owned({ a: 3 }),
-      "keep",
+      "delete",
     ],
     [
       "keeps it if all entries are missing",

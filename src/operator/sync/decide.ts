@@ -3,7 +3,7 @@ import type { Candidate, Resolution } from "./resolve.ts";
 import { isDerived, isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { foundText } from "./find-items.ts";
-import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
+import { keptText, notReady, type ReadyCondition, readyConditionOf, withoutRest } from "./ready-condition.ts";
 
 /** Maximum size of a Secret or ConfigMap, in bytes of its values. */
 export const MAX_TARGET_BYTES = 1024 * 1024;
@@ -56,10 +56,39 @@ export function missingKeys(resource: SyncResource, present: Iterable<string>): 
   return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
 }
 
+/** States in which an item does not prevent the creation of a target. */
+const settledStates: ReadonlySet<Resolution["state"]> = new Set(["found", "removed", "unusable"]);
+
 const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 
 /** Reports whether the source is gone and the resource requests that its key is removed as well. */
 export const isDropped = (resolution: Resolution): boolean => "deletion" in resolution && resolution.deletion === "due";
+
+/** Reports whether every source is there or gone, so that nothing has to be retained. */
+const isLossless = (resolutions: readonly Resolution[]): boolean =>
+  resolutions.every((one) => one.state === "found" || one.state === "unusable" || isDropped(one));
+
+/** Reports whether a target has bytes of the vault: nothing of an object that is handed over has to go. */
+const isOwn = (target: TargetState): target is Extract<TargetState, { readonly state: "owned" }> =>
+  target.state === "owned" && target.adoption === undefined;
+
+/** Returns the sources that are gone and whose bytes, as far as known, are to leave the target. */
+export function droppedFrom(resolutions: readonly Resolution[], target: TargetState): readonly Resolution[] {
+  if (!isOwn(target)) return [];
+  return resolutions.filter((one) => isDropped(one) && target.synced.has(one.item.id));
+}
+
+/**
+ * Reports whether a target may lose bytes of other sources for those that are gone. A deadline is a promise to their creators, and
+ * `whenMissing: Delete` is about all sources; an optional one that is missing takes nothing with it that the policy retains.
+ */
+export function outweighsOthers(
+  { whenMissing }: SyncResource,
+  resolutions: readonly Resolution[],
+  dropped: readonly Resolution[],
+): boolean {
+  return dropped.some(({ state }) => state === "removed" || whenMissing === "Delete") || isLossless(resolutions);
+}
 
 /**
  * Reports whether the synced bytes are of the desired entry, version and form, and not of a deleted entry of the same name.
@@ -74,6 +103,7 @@ function isCurrent({ version, source, createdAt, form, found }: SyncedKey, item:
 function entryOf(resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>): Entry | undefined {
   const { item } = resolution;
   const { id } = item;
+  if (resolution.state === "unusable") return undefined;
   const current = synced.get(id);
   if (resolution.state === "found") {
     const fetch = { candidate: resolution.candidate, version: resolution.version };
@@ -101,13 +131,16 @@ export const tooLarge = (bytes: number): ReadyCondition =>
     `the content has ${bytes} bytes, a Secret or ConfigMap can store at most ${MAX_TARGET_BYTES}: split it over several targets`,
   );
 
+/** Returns the target in a message. */
+export const targetName = ({ target }: SyncResource): string => `the ${target.kind} ${target.name}`;
+
 type ForeignTarget = Extract<TargetState, { readonly state: "foreign" }>;
 
 /**
  * Returns the condition for a target name that another object has. Its owner, if known, is this resource if a tool has removed both the
  * label and the owner reference, which took the object away from it.
  */
-export function targetConflict(resource: SyncResource, { owner, controller }: ForeignTarget): ReadyCondition {
+export function targetConflict(resource: SyncResource, { owner, controller, hasMergedKeys }: ForeignTarget): ReadyCondition {
   const { kind, name } = resource.target;
   const handOver = `hand it over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`;
   const why =
@@ -115,7 +148,9 @@ export function targetConflict(resource: SyncResource, { owner, controller }: Fo
       ? `belongs to ${owner}: choose another target.name`
       : controller !== undefined
         ? `is controlled by ${controller}: choose another target.name, or delete that object with --cascade=orphan, which keeps the ${kind}, and ${handOver}`
-        : `is not managed by this operator: choose another target.name, delete it, or ${handOver}`;
+        : hasMergedKeys === true
+          ? `belongs to others, to whom it stays although creationPolicy is not Merge any more: set creationPolicy to Merge, choose another target.name, or ${handOver}`
+          : `is not managed by this operator: choose another target.name, delete it, or ${handOver}`;
   return notReady("TargetConflict", `the ${kind} ${name} already exists and ${why}`);
 }
 
@@ -125,12 +160,9 @@ const targetMissing = ({ target }: SyncResource): ReadyCondition =>
     `the ${target.kind} ${target.name} does not exist, and creationPolicy Merge only adds keys to an object of others: create it, or change spec.target`,
   );
 
-/** Returns the condition for a target that cannot be written, because optional sources are absent or a rule does not find them. */
-const lacksKeys = ({ target }: SyncResource, keys: readonly string[]): ReadyCondition =>
-  notReady(
-    "SourceMissing",
-    `a Secret of type ${target.type} requires the keys ${keys.join(" and ")}, whose sources are absent; the target is left unchanged`,
-  );
+/** Says which keys the type of a Secret requires. */
+export const requiresKeys = ({ target }: SyncResource, keys: readonly string[]): string =>
+  `a Secret of type ${target.type} requires the keys ${keys.join(" and ")}`;
 
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
@@ -139,13 +171,51 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
   if (missing.length > 0 && (template !== undefined || (!isDerived(resource) && finds.length === 0))) {
     return notReady(
       "InvalidSpec",
-      `${template === undefined ? "spec.data" : "spec.target.template.data"}: a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}`,
+      `${template === undefined ? "spec.data" : "spec.target.template.data"}: ${requiresKeys(resource, missing)}`,
     );
   }
   if (target.state === "foreign") return targetConflict(resource, target);
   if (target.state === "absent" && isMerged(resource)) return targetMissing(resource);
   const bytes = listedBytes(resolutions);
   return bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
+}
+
+/** Returns the condition of a target whose type requires keys that it would not have. */
+function explainMissing(
+  resource: SyncResource,
+  resolutions: readonly Resolution[],
+  missing: readonly string[],
+  absent: string | undefined,
+): ReadyCondition {
+  const problems = readyConditionOf(resolutions, absent);
+  if (missing.length === 0) return problems;
+  const why = requiresKeys(resource, missing);
+  if (problems.ready) return notReady("SourceMissing", `${why}, whose sources are absent; ${keptText(absent)}`);
+  return absent !== undefined && resolutions.some(isDropped) ? withoutRest(problems, why) : problems;
+}
+
+/** Reports whether all sources are gone, whatever is known of the bytes of the target. */
+const isAllDropped = (resource: SyncResource, resolutions: readonly Resolution[]): boolean =>
+  !isMerged(resource) && resolutions.length > 0 && resolutions.every(isDropped);
+
+/**
+ * Decides for a target that would have no key, or not those that its type requires. It is removed if it has bytes of sources that are
+ * gone; an object of others only loses the keys of the resource. See docs/design/engine.md#removals.
+ */
+function decideWithout(
+  resource: SyncResource,
+  resolutions: readonly Resolution[],
+  target: TargetState,
+  missing: readonly string[],
+): Decision {
+  const dropped = droppedFrom(resolutions, target);
+  const isRemoved = dropped.length > 0 ? outweighsOthers(resource, resolutions, dropped) : isAllDropped(resource, resolutions);
+  const removed = isOwn(target) && isRemoved ? target : undefined;
+  const isAbsent = !isMerged(resource) && (target.state === "absent" || removed !== undefined);
+  const readyCondition = explainMissing(resource, resolutions, missing, isAbsent ? targetName(resource) : undefined);
+  if (removed === undefined) return { plan: { action: "keep" }, readyCondition };
+  if (isMerged(resource)) return { plan: { action: "write", entries: [] }, readyCondition };
+  return { plan: { action: "delete", uid: removed.uid, resourceVersion: removed.resourceVersion }, readyCondition };
 }
 
 /**
@@ -157,29 +227,18 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
 export function decide(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Decision {
   const blocked = obstacle(resource, resolutions, target);
   if (blocked !== undefined) return { plan: { action: "keep" }, readyCondition: blocked };
-  const { kind, name } = resource.target;
-  const readyCondition = readyConditionOf(resolutions, target.state === "absent" ? `the ${kind} ${name}` : undefined);
+  const readyCondition = readyConditionOf(resolutions, target.state === "absent" ? targetName(resource) : undefined);
+  const isUnknown = target.state === "owned" && target.annotationsCorrupted;
+  if (isUnknown && !isLossless(resolutions)) return { plan: { action: "keep" }, readyCondition };
   const synced = target.state === "owned" ? target.synced : new Map<string, SyncedKey>();
   const entries = resolutions.flatMap((resolution) => entryOf(resolution, synced) ?? []);
-  if (entries.length === 0) {
-    const allDropped = resolutions.length > 0 && resolutions.every(isDropped);
-    if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, readyCondition };
-    if (isMerged(resource)) {
-      return { plan: synced.size === 0 ? { action: "keep" } : { action: "write", entries }, readyCondition };
-    }
-    return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, readyCondition };
-  }
-  // The API server would reject a Secret without a key that its type requires: keep it until the key is back, or all keys are
-  // removed.
-  const missing = isDerived(resource) ? [] : missingKeys(resource, idsOf(entries));
-  if (missing.length > 0)
-    return { plan: { action: "keep" }, readyCondition: readyCondition.ready ? lacksKeys(resource, missing) : readyCondition };
+  // The API server would reject a Secret without a key that its type requires.
+  const missing = isDerived(resource) || entries.length === 0 ? [] : missingKeys(resource, idsOf(entries));
+  if (entries.length === 0 || missing.length > 0) return decideWithout(resource, resolutions, target, missing);
   if (target.state === "absent") {
-    const complete = resolutions.every((one) => one.state === "found" || one.state === "removed" || isDropped(one));
+    const complete = resolutions.every((one) => settledStates.has(one.state) || isDropped(one));
     return { plan: complete ? { action: "write", entries } : { action: "keep" }, readyCondition };
   }
-  const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resolution));
-  if (target.state === "owned" && target.annotationsCorrupted && !lossless) return { plan: { action: "keep" }, readyCondition };
   const unchanged = entries.length === synced.size && entries.every((entry) => entry.from === "target");
   if (!unchanged) return { plan: { action: "write", entries }, readyCondition };
   return { plan: { action: target.state === "owned" && target.hasMetadata ? "verify" : "repair", entries }, readyCondition };

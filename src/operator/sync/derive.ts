@@ -1,9 +1,9 @@
 import { isObjectKey } from "../api/fields.ts";
 import type { Content } from "./content.ts";
-import { missingKeys } from "./decide.ts";
+import { missingKeys, requiresKeys } from "./decide.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import { rewriteKey } from "../../lib/rewrite-key.ts";
-import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import { isDerived, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { extract, transform } from "./transform.ts";
 
 /** The bytes of the source of one item. */
@@ -54,11 +54,11 @@ function valuesOf(inputs: readonly Input[]): Content | ReadyCondition {
       const earlier = places.get(key);
       if (earlier !== undefined) {
         const message = `${earlier} and ${place} make up the same key of the target: rename one of them, or set rewrite`;
-        return notReady("InvalidKey", `${message}; the target is left unchanged`);
+        return notReady("InvalidKey", message);
       }
       if (!isObjectKey(key)) {
         const message = `${place} does not make up a valid key of letters, digits, '-', '_' and '.': rename it, or set rewrite`;
-        return notReady("InvalidKey", `${message}; the target is left unchanged`);
+        return notReady("InvalidKey", message);
       }
       places.set(key, place);
       content.set(key, bytes);
@@ -68,17 +68,16 @@ function valuesOf(inputs: readonly Input[]): Content | ReadyCondition {
 }
 
 /**
- * Computes the content of a target from the bytes of all its sources, or returns the condition that explains why there is none. Pure
- * and total. With a template, the result is the variables.
+ * Computes content from the bytes of sources, or returns the condition that explains why there is none. Pure and total. Derived content
+ * needs all sources of the target; with a template, the result is the variables.
  */
 export function derive(resource: SyncResource, inputs: readonly Input[]): Content | ReadyCondition {
   const content = valuesOf(inputs);
-  if ("reason" in content || resource.template !== undefined) return content;
+  if ("reason" in content || resource.template !== undefined || !isDerived(resource)) return content;
   if (content.size === 0) {
-    return notReady("InvalidProperty", "the extracted objects have no members; the target is left unchanged");
+    return notReady("InvalidProperty", "the extracted objects have no members");
   }
   const missing = missingKeys(resource, content.keys());
   if (missing.length === 0) return content;
-  const message = `a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}, which its sources do not have`;
-  return notReady("InvalidKey", `${message}; the target is left unchanged`);
+  return notReady("InvalidKey", `${requiresKeys(resource, missing)}, which its sources do not have`);
 }

@@ -12,14 +12,24 @@ const MAX_CLAIM_BYTES = 200 * 1024;
 /** Length of the claim of one item without its key and its name. */
 const CLAIM_BYTES = 100;
 
-/** The items of a resource, and the rules that find none. */
+/** The items of a resource, the rules that find none, and what they find and cannot use. */
 export interface FoundItems {
   readonly items: readonly SyncItem[];
   readonly unmatched: readonly Find[];
+  readonly unusable: readonly UnusableItem[];
+}
+
+/** A found item without a key of its own, and the reason. */
+export interface UnusableItem {
+  readonly item: SyncItem;
+  readonly why: string;
 }
 
 /** Returns what the claim of an item records about the rule that found it, so that it is known while the list lacks the name. */
 export const foundText = ({ foundBy, source }: SyncItem): string | undefined => foundBy && `${foundBy.digest}:${source}`;
+
+/** Returns the name that a rule found for a claim, if one did. */
+export const foundName = (claim: SyncedKey | undefined): string | undefined => claim?.found?.slice(claim.found.indexOf(":") + 1);
 
 /** Reports whether a name matches the regular expression of a rule. */
 export function matchesName({ pattern }: Find, name: string): boolean {
@@ -32,11 +42,10 @@ export function matchesName({ pattern }: Find, name: string): boolean {
  * list lacks, if the name keeps its key: nothing else says whether it would match. What the list has, the rule finds itself.
  */
 export function claimedNames(find: Find, claims: ReadonlyMap<string, SyncedKey>, isListed: (name: string) => boolean): string[] {
-  return [...claims].flatMap(([id, { found }]) => {
-    if (found === undefined) return [];
-    const colon = found.indexOf(":");
-    const name = found.slice(colon + 1);
-    const isSameRule = found.slice(0, colon) === find.digest;
+  return [...claims].flatMap(([id, claim]) => {
+    const name = foundName(claim);
+    if (name === undefined) return [];
+    const isSameRule = claim.found === `${find.digest}:${name}`;
     return isSameRule || (!isListed(name) && rewriteKey(find.rewrite, name) === id) ? [name] : [];
   });
 }
@@ -50,55 +59,94 @@ const itemOf = (find: Find, source: string): SyncItem => ({
   ...(find.form !== undefined && { form: find.form }),
 });
 
-/** Returns what is wrong with the key of a found item; `other` has the same one. */
-function problemOf({ id, source, foundBy }: SyncItem, other: SyncItem | undefined): ReadyCondition | undefined {
-  const place = foundBy?.id ?? "";
-  if (!isObjectKey(id)) {
-    const key = id === source ? "which" : `whose key ${JSON.stringify(id)}`;
-    const message = `${place} finds ${JSON.stringify(source)}, ${key} is not a valid key of letters, digits, '-', '_' and '.': set rewrite`;
-    return notReady("InvalidKey", `${message}; the target is left unchanged`);
-  }
-  if (other === undefined) return undefined;
-  const message = `${place} finds ${JSON.stringify(source)}, but the key ${id} is that of ${JSON.stringify(other.source)}: set rewrite`;
-  return notReady("InvalidKey", `${message}; the target is left unchanged`);
+/** A listed name that a rule finds; `own` if the account of the connection created an entry of that name. */
+export interface FoundName {
+  readonly name: string;
+  readonly own: boolean;
 }
 
-/** The names that rules find now, and those that they found earlier. */
+/** A name that a rule finds or found, with the key that it makes. */
+interface Claimant extends FoundName {
+  readonly item: SyncItem;
+  readonly isListed: boolean;
+}
+
+/** What is known about names. */
 interface Names {
-  readonly now: (find: Find) => Iterable<string>;
+  /** The names that a rule finds now. */
+  readonly now: (find: Find) => Iterable<FoundName>;
+  /** The names that it found earlier. */
   readonly earlier: (find: Find) => Iterable<string>;
+  /** The name whose value the target has under a key. */
+  readonly served: (key: string) => string | undefined;
 }
 
 /**
- * Returns the items of a resource: those that its spec names, those that its rules find in the list, and those that they found
- * earlier and that are gone. Returns the condition instead if a found name has no key of its own. Pure and total.
+ * Returns which of several names has the key that they all make; `undefined`: none. An own entry comes before received ones, which never
+ * take a key from a name that has it, also if that one is gone.
  */
-export function findItems(
-  { items, finds }: Pick<SyncResource, "items" | "finds">,
-  { now, earlier }: Names,
-): FoundItems | ReadyCondition {
+function holderOf(claimants: readonly Claimant[], served: string | undefined): Claimant | undefined {
+  const own = claimants.filter((one) => one.own);
+  if (own.length === 1) return own[0];
+  const listed = claimants.filter(({ isListed }) => isListed);
+  const only = listed.length > 1 ? undefined : (listed[0] ?? claimants[0]);
+  return claimants.find(({ name }) => name === served) ?? only;
+}
+
+const quoted = (name: string): string => JSON.stringify(name);
+
+/** Says why a name has no key. */
+function whyUnusable({ id, source, foundBy }: SyncItem, holder: string | undefined): string {
+  const found = `${foundBy?.id} finds ${quoted(source)}`;
+  if (isObjectKey(id)) {
+    const other = holder === undefined ? `is that of several names` : `is that of ${quoted(holder)}`;
+    return `${found}, but the key ${id} ${other}: set rewrite`;
+  }
+  const key = id === source ? "which" : `whose key ${quoted(id)}`;
+  return `${found}, ${key} is not a valid key of letters, digits, '-', '_' and '.': set rewrite`;
+}
+
+/** Returns the names that make each key, by the first rule that finds them. */
+function claimantsOf(find: Find, { now, earlier }: Names): Claimant[] {
+  const listed = [...now(find)].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const names = new Set(listed.map(({ name }) => name));
+  // An edited annotation must not make the operator read what the spec does not request.
+  const gone = [...earlier(find)].filter((name) => !names.has(name) && matchesName(find, name));
+  return [
+    ...listed.map((one) => ({ ...one, isListed: true, item: itemOf(find, one.name) })),
+    ...gone.map((name) => ({ name, own: false, isListed: false, item: itemOf(find, name) })),
+  ];
+}
+
+/**
+ * Returns the items of a resource: those that its spec names, those that its rules find in the list, and those that they found earlier
+ * and that are gone. A name without a key of its own is omitted, and prevents no other. Pure and total.
+ */
+export function findItems({ items, finds }: Pick<SyncResource, "items" | "finds">, names: Names): FoundItems | ReadyCondition {
   const found = new Map(items.filter(({ foundBy }) => foundBy === undefined).map((item) => [item.id, item]));
   const unmatched: Find[] = [];
-  const gone: SyncItem[] = [];
+  const unusable: UnusableItem[] = [];
+  const byKey = new Map<string, Claimant[]>();
   for (const find of finds) {
-    const names = new Set([...now(find)].sort());
-    // An edited annotation must not make the operator read what the spec does not request.
-    const lost = [...earlier(find)].filter((name) => !names.has(name) && matchesName(find, name));
-    if (names.size + lost.length === 0) unmatched.push(find);
-    gone.push(...lost.map((name) => itemOf(find, name)));
-    for (const name of names) {
-      const item = itemOf(find, name);
-      const other = found.get(item.id);
-      // Two rules may find the same name.
-      if (other?.foundBy !== undefined && other.source === name) continue;
-      const problem = problemOf(item, other);
-      if (problem !== undefined) return problem;
-      found.set(item.id, item);
+    const claimants = claimantsOf(find, names);
+    if (claimants.length === 0) unmatched.push(find);
+    for (const claimant of claimants) {
+      const { item, isListed, name } = claimant;
+      const group = byKey.get(item.id) ?? [];
+      const named = found.get(item.id);
+      if (isObjectKey(item.id) && named === undefined) {
+        // Two rules may find the same name.
+        if (group.every((other) => other.name !== name)) byKey.set(item.id, [...group, claimant]);
+      } else if (isListed) unusable.push({ item, why: whyUnusable(item, named?.source) });
     }
   }
-  // The key of a name that is gone may have become that of another one.
-  for (const item of gone) if (!found.has(item.id)) found.set(item.id, item);
-  return tooMany([...found.values()]) ?? { items: [...found.values()], unmatched };
+  for (const [key, group] of byKey) {
+    const holder = holderOf(group, names.served(key));
+    if (holder !== undefined) found.set(key, holder.item);
+    const others = group.filter((one) => one !== holder && one.isListed);
+    unusable.push(...others.map(({ item }) => ({ item, why: whyUnusable(item, holder?.name) })));
+  }
+  return tooMany([...found.values()]) ?? { items: [...found.values()], unmatched, unusable };
 }
 
 /** Returns the condition for more items than the annotations of a target can name. */

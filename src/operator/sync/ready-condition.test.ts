@@ -13,12 +13,14 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
     case "found":
       return { state, item, candidate: candidate(3), version: 3 };
     case "removed":
-      return { state, item, deleteAt: DEADLINE };
+      return { state, item, deleteAt: DEADLINE, deletion: "due" };
     case "missing":
     case "unmatched":
       return { state, item };
     case "untrusted":
       return { state, item, owner: "eve@example.com" };
+    case "unusable":
+      return { state, item, why: "dataFrom[0] finds it: set rewrite" };
     case "ambiguous":
       return { state, item, owners: ["a@example.com", "b@example.com"] };
     case "other-owner":
@@ -68,8 +70,9 @@ test.each<[Resolution["state"], string, string]>([
   [
     "untrusted",
     "SourceMissing",
-    "db is shared by eve@example.com, whom spec.trustedOwners of the connection does not name: add that owner there, or remove the key; existing content is kept",
+    "db is shared by eve@example.com, whom neither remoteRef.owner nor spec.trustedOwners of the connection names: to use it, set one of them; existing content is kept",
   ],
+  ["unusable", "InvalidKey", "dataFrom[0] finds it: set rewrite; it is skipped"],
   ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
 ])("readyConditionOf reports %s as %s with a remedy", (state, reason, message) => {
   expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
@@ -77,7 +80,17 @@ test.each<[Resolution["state"], string, string]>([
 
 test("readyConditionOf reports entries whose owner the vault does not list", () => {
   const unnamed = { item: db, owner: undefined };
-  expect(readyConditionOf([{ state: "untrusted", ...unnamed }]).message).toContain("db is shared by an unnamed owner, whom");
+  expect(readyConditionOf([{ state: "untrusted", ...unnamed }]).message).toContain(
+    "db is shared by an owner whom the vault does not name, and used only with spec.receive: Anyone",
+  );
+  const found = syncItem("db", { foundBy: { id: "dataFrom[0]", pattern: "", metadata: {}, rewrite: [], digest: "" } });
+  expect(readyConditionOf([{ state: "untrusted", item: found, owner: "eve@example.com" }]).message).toContain(
+    "whom spec.trustedOwners of the connection does not name, as dataFrom[0] requires: add that owner there",
+  );
+  const extracted = syncItem("db", { isExtracted: true });
+  expect(readyConditionOf([{ state: "untrusted", item: extracted, owner: "eve@example.com" }]).message).toContain(
+    "neither extract.owner",
+  );
   const other = candidate(3, { owner: undefined });
   expect(readyConditionOf([{ state: "other-owner", item: db, candidate: other }]).message).toContain(
     "db now belongs to another owner, not to",
@@ -99,6 +112,14 @@ test.each<[Resolution, string]>([
   [{ state: "missing", item: db, deletion: "held" }, `db is not in the vault's list; ${held}`],
   [
     { state: "removed", item: db, deleteAt: DEADLINE, deletion: "due" },
+    "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)",
+  ],
+  [
+    { state: "removed", item: db, deleteAt: DEADLINE },
+    "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z); its value is still in the target (whenRemoved: Retain)",
+  ],
+  [
+    { state: "removed", item: db, deleteAt: DEADLINE, isAbsent: true },
     "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)",
   ],
   [
@@ -145,12 +166,19 @@ describe("readyConditionOf with several problems", () => {
 
   test("takes reason and message from the most severe kind, whatever its position", () => {
     gravestFirst.forEach((state, at) => {
-      const lesser = gravestFirst.slice(at + 1).map((other) => problem(other, `lesser-${other}`));
+      const less = gravestFirst.slice(at + 1).filter((other) => other !== "removed");
+      const lesser = less.map((other) => problem(other, `lesser-${other}`));
       const readyCondition = readyConditionOf([...lesser, problem(state, "worst")]);
       expect(readyCondition.reason).toBe(readyConditionOf([problem(state)]).reason);
       expect(readyCondition.message).toContain("worst");
       expect(readyCondition.message).not.toContain("lesser");
     });
+  });
+
+  test("names what the vault has removed too, because it is not in the target any more", () => {
+    const { reason, message } = readyConditionOf([problem("removed", "gone"), problem("missing", "worst")]);
+    expect(reason).toBe("SourceMissing");
+    expect(message).toMatch(/^worst is not in .*; gone was removed by the vault/u);
   });
 
   test("names up to three items and counts the rest", () => {

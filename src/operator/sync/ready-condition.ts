@@ -18,6 +18,7 @@ const reasonOf = {
   "other-owner": "AmbiguousName",
   "no-version": "VersionNotFound",
   regressed: "VersionRegressed",
+  unusable: "InvalidKey",
   untrusted: "SourceMissing",
   unmatched: "SourceMissing",
   missing: "SourceMissing",
@@ -34,9 +35,28 @@ const deletions = {
   held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection",
 } as const;
 
+/** Returns what the target has of a source that the vault removed at its deadline, if it has anything. */
+function leftover({ deletion, isAbsent = false }: Extract<Problem, { state: "removed" }>, absent: string | undefined): string {
+  if (isAbsent || absent !== undefined || deletion === "due" || deletion === "awaited") return "";
+  return deletion === "held" ? `; ${deletions.held}` : "; its value is still in the target (whenRemoved: Retain)";
+}
+
+/** Returns the condition for a target that does not exist, because nothing valid can be made without the sources of `problems`. */
+export const withoutRest = ({ reason, message }: ReadyCondition, why: string): ReadyCondition =>
+  notReady(reason, `${message}; no target can be made of the rest: ${why}`);
+
 /** Returns what a resource has of a missing source: the existing content, or no target. */
-const kept = (absent: string | undefined): string =>
+export const keptText = (absent: string | undefined): string =>
   absent === undefined ? "existing content is kept" : `${absent} is not created without it`;
+
+/** Returns the fields that could name the owner of a shared secret, and do not. */
+function namedBy({ owner, item: { foundBy, isExtracted = false } }: Extract<Problem, { state: "untrusted" }>): string {
+  const trusted = "spec.trustedOwners of the connection";
+  if (owner === undefined) return "and used only with spec.receive: Anyone of the connection";
+  if (foundBy !== undefined) return `whom ${trusted} does not name, as ${foundBy.id} requires: add that owner there`;
+  const field = isExtracted ? "extract.owner" : "remoteRef.owner";
+  return `whom neither ${field} nor ${trusted} names: to use it, set one of them`;
+}
 
 /** @param absent the target, if it does not exist */
 function explain(problem: Problem, absent: string | undefined): string {
@@ -54,9 +74,11 @@ function explain(problem: Problem, absent: string | undefined): string {
         `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "untrusted":
-      return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the connection does not name: add that owner there, or remove the key; ${kept(absent)}`;
+      return `${source} is shared by ${problem.owner ?? "an owner whom the vault does not name"}, ${namedBy(problem)}; ${keptText(absent)}`;
+    case "unusable":
+      return `${problem.why}; it is skipped`;
     case "unmatched":
-      return `${problem.item.id} finds no entry in the vault's list: check find, the shares and the scope of the connection; ${kept(absent)}`;
+      return `${problem.item.id} finds no entry in the vault's list: check find, the shares and the scope of the connection; ${keptText(absent)}`;
     case "missing": {
       const isnt =
         problem.isListed === true
@@ -68,10 +90,10 @@ function explain(problem: Problem, absent: string | undefined): string {
         return `${source} ${isnt}; ${deletions[deletion]}`;
       }
       const name = problem.near === undefined ? "its name" : `its name (did you mean ${problem.near}?)`;
-      return `${source} ${isnt}: check ${name}, its shares and the scope of the connection; ${kept(absent)}`;
+      return `${source} ${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
     }
     case "removed":
-      return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${problem.deletion === "held" ? `; ${deletions.held}` : ""}`;
+      return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${leftover(problem, absent)}`;
   }
 }
 
@@ -82,14 +104,15 @@ const isExpected = (resolution: Resolution): boolean =>
   resolution.deletion !== "held";
 
 /**
- * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it.
+ * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it or that the
+ * vault has removed.
  * @param absent the target in a message, "the Secret db", if it does not exist
  */
 export function readyConditionOf(resolutions: readonly Resolution[], absent?: string): ReadyCondition {
   const problems = resolutions.filter((one): one is Problem => one.state !== "found" && !isExpected(one));
   const [worst] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
   if (worst === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
-  const alike = problems.filter((problem) => problem.state === worst.state);
+  const alike = problems.filter(({ state }) => state === worst.state || state === "removed");
   const shown = alike
     .slice(0, 3)
     .map((problem) => explain(problem, absent))

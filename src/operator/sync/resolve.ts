@@ -18,7 +18,7 @@ export interface Candidate {
   readonly owner: string | undefined;
   /** Created by the account of the connection itself. */
   readonly own: boolean;
-  /** Its owner is not in `spec.trustedOwners` of the connection. */
+  /** Neither `spec.trustedOwners` of the connection nor the item names its owner. */
   readonly untrusted?: boolean | undefined;
   readonly latest: number;
   /** Sizes of the existing versions; `undefined` if the list does not contain them. */
@@ -77,11 +77,21 @@ export type Resolution =
       /** Time in milliseconds after which a newer version is followed. */
       readonly refreshInMs?: number | undefined;
     }
-  | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number; readonly deletion?: Deletion }
+  | {
+      readonly state: "removed";
+      readonly item: SyncItem;
+      readonly deleteAt: number;
+      readonly deletion?: Deletion;
+      readonly isOverdue?: boolean;
+      /** The target has nothing of it. */
+      readonly isAbsent?: boolean;
+    }
   | {
       readonly state: "missing";
       readonly item: SyncItem;
       readonly deletion?: Deletion;
+      /** The deletion no longer waits for sources that the vault does not serve now; see {@link REMOVAL_WAIT_MS}. */
+      readonly isOverdue?: boolean;
       /** Time in milliseconds until an awaited deletion may be due. */
       readonly provenInMs?: number | undefined;
       /** Listed, but without the metadata that the rule which found it requests. */
@@ -91,14 +101,33 @@ export type Resolution =
       /** The target has no such key: an awaited deletion would change nothing. */
       readonly isAbsent?: boolean;
     }
-  /** Listed, but only from owners that the connection does not trust. */
-  | { readonly state: "untrusted"; readonly item: SyncItem; readonly owner: string | undefined }
+  /** Listed, but only from owners whom neither the connection nor the item names. `deleteAt` is that of the bytes of the target. */
+  | {
+      readonly state: "untrusted";
+      readonly item: SyncItem;
+      readonly owner: string | undefined;
+      readonly deleteAt?: number | undefined;
+    }
+  /** Found, but without a key of its own: `why` names it. The item is omitted. */
+  | { readonly state: "unusable"; readonly item: SyncItem; readonly why: string }
   /** Not an entry, but a rule that finds none. */
   | { readonly state: "unmatched"; readonly item: SyncItem }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
   | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: Candidate }
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
   | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: Candidate; readonly syncedVersion: number };
+
+/** Returns the deadline of the entry that an item refers to. That of another owner says nothing about the bytes of the target. */
+export function deadlineOf(resolution: Resolution): number | undefined {
+  if (resolution.state === "other-owner") return undefined;
+  return "candidate" in resolution ? resolution.candidate.deleteAt : "deleteAt" in resolution ? resolution.deleteAt : undefined;
+}
+
+/**
+ * Time in milliseconds, after the first list without a source, for which its removal waits for the values of others that the vault fails
+ * to serve. Then the target is removed if nothing valid can be made of what is left.
+ */
+const REMOVAL_WAIT_MS = 5 * 60_000;
 
 /**
  * Prefers an own entry over a shared one of the same name, and the one that was served over others, so that no other user can break
@@ -126,10 +155,13 @@ export function resolveItem(
   const wanted = item.owner?.toLowerCase();
   const matching = candidates.filter(({ owner }) => wanted === undefined || owner?.toLowerCase() === wanted);
   const trusted = matching.filter(({ untrusted = false }) => !untrusted);
-  const [stranger] = matching;
-  if (trusted.length === 0 && stranger !== undefined) return { state: "untrusted", item, owner: stranger.owner };
   const { synced, sameName, servedOwner } = remembered;
   const idOf = ({ vault, owner }: Candidate): string => sourceId(vault, item.source, owner);
+  const served = matching.find((one) => idOf(one) === synced?.source);
+  const stranger = served ?? matching[0];
+  if (trusted.length === 0 && stranger !== undefined) {
+    return { state: "untrusted", item, owner: stranger.owner, deleteAt: served?.deleteAt };
+  }
   const isServedOwner = ({ owner }: Candidate): boolean =>
     servedOwner !== undefined && owner?.toLowerCase() === servedOwner.toLowerCase();
   const chosen = choose(trusted, (one) => (synced === undefined ? isServedOwner(one) : idOf(one) === synced.source));
@@ -150,8 +182,8 @@ export function resolveItem(
   }
   // The version of another owner's entry says nothing about this one.
   const isOtherOwner = servedOwner !== undefined && chosen.owner !== undefined && !isServedOwner(chosen);
-  const served = isOtherOwner ? undefined : remembered.served;
-  const syncedVersion = synced === undefined ? served : synced.source === id ? synced.version : undefined;
+  const servedVersion = isOtherOwner ? undefined : remembered.served;
+  const syncedVersion = synced === undefined ? servedVersion : synced.source === id ? synced.version : undefined;
   if (syncedVersion !== undefined && syncedVersion > chosen.latest && !isAccepted(resource, item, chosen.latest)) {
     return { state: "regressed", item, candidate: chosen, syncedVersion };
   }
@@ -168,10 +200,12 @@ export function resolveItem(
  */
 function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembered, now: number): Resolution {
   const { deleteAt, missingSince, provenInMs = Number.POSITIVE_INFINITY, held = false, isListed } = remembered;
+  const isOverdue = now - missingSince >= REMOVAL_WAIT_MS;
+  const isAbsent = remembered.synced === undefined;
   if (deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now) {
     const deletion = held ? "held" : "due";
     const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
-    return { state: "removed", item, deleteAt, deletion: isDeleted ? deletion : undefined };
+    return { state: "removed", item, deleteAt, deletion: isDeleted ? deletion : undefined, isOverdue, isAbsent };
   }
   // Bytes of another source, which an earlier spec named, are not those of this one.
   const hasBytes = remembered.synced !== undefined && remembered.sameName === true;
@@ -179,7 +213,5 @@ function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembe
   const missing = { state: "missing", item, isListed, list: remembered.list, near: remembered.near } as const;
   if (resource.whenMissing === "Retain" && item.isOptional !== true) return missing;
   if (held) return { ...missing, deletion: "held" };
-  return provenInMs > 0
-    ? { ...missing, deletion: "awaited", provenInMs, isAbsent: remembered.synced === undefined }
-    : { ...missing, deletion: "due" };
+  return provenInMs > 0 ? { ...missing, deletion: "awaited", provenInMs, isAbsent } : { ...missing, deletion: "due", isOverdue };
 }

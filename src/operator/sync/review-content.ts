@@ -16,7 +16,7 @@ const isSameOrigin = (one: SyncedKey, other: SyncedKey | undefined): boolean =>
  * Checks the bytes of one key before they replace those that the target had. `items` are those that the bytes are made of. Returns a
  * reason to keep the earlier bytes, or `undefined`. A value that becomes empty with a new version, or that changes without one, is
  * rejected until a user accepts the version: that is how a broken vault and a restored backup appear. A value that is made in another
- * way than before is what the user requested. See docs/design/engine.md#identity-of-target-bytes.
+ * way than before is what the user requested, and a template may yield nothing without a source that was removed. See docs/design/engine.md#identity-of-target-bytes.
  */
 export function reviewKey(
   resource: SyncResource,
@@ -26,6 +26,7 @@ export function reviewKey(
 ): ReadyCondition | undefined {
   if (before === undefined || fetched.digest === before.digest) return undefined;
   if (before.origin.length > 0 && before.origin[0]?.form !== fetched.origin[0]?.form) return undefined;
+  if (resource.template !== undefined && fetched.origin.length < before.origin.length) return undefined;
   const inputs = items.flatMap((item, index) => {
     const origin = fetched.origin[index];
     return origin === undefined ? [] : [{ item, version: origin.version, isSame: isSameOrigin(origin, before.origin[index]) }];

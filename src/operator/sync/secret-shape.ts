@@ -111,6 +111,6 @@ export function shapeProblem({ target }: Pick<SyncResource, "target">, content: 
     return undefined;
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    return notReady("InvalidContent", `a Secret of type ${target.type}: ${error.message}; the target is left unchanged`);
+    return notReady("InvalidContent", `a Secret of type ${target.type}: ${error.message}`);
   }
 }

@@ -3,7 +3,15 @@ import { candidate, syncItem, syncResource } from "../../../test/support/kube/sy
 import { reportOf } from "./report.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncResource } from "./sync-resource.ts";
-import { nextStatus, readStatus, showsServed, type StatusInput, type SyncStatus } from "./sync-status.ts";
+import {
+  nextStatus,
+  readStatus,
+  removesWhenGone,
+  reportedDeadline,
+  showsServed,
+  type StatusInput,
+  type SyncStatus,
+} from "./sync-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const a = syncItem("a");
@@ -152,4 +160,40 @@ describe("showsServed", () => {
   ])("returns for a status that shows %s: %s", (_, expected, of, status) => {
     expect(showsServed(of, status, "a")).toBe(expected);
   });
+});
+
+/** Returns a resource with a key of the source `db`. */
+const following = (policies: Partial<SyncResource>, isOptional = false): SyncResource =>
+  syncResource([syncItem("p", { source: "db", isOptional })], policies);
+
+describe("removesWhenGone", () => {
+  const withVersion = { items: [{ secretKey: "p", key: "db", version: 1 }] };
+
+  test.each<["Delete" | "Retain", "Delete" | "Retain", boolean[]]>([
+    ["Delete", "Retain", [false, true]],
+    ["Retain", "Delete", [true, false]],
+    ["Retain", "Retain", [false, false]],
+  ])("follows the policies: whenRemoved %s, whenMissing %s", (whenRemoved, whenMissing, expected) => {
+    const one = following({ whenRemoved, whenMissing });
+    expect([false, true].map((isDue) => removesWhenGone(one, withVersion, "db", isDue))).toEqual(expected);
+    expect(removesWhenGone(following({ whenRemoved, whenMissing }, true), withVersion, "db", false)).toBe(true);
+  });
+
+  test("says no only if the status shows the source without bytes", () => {
+    const one = following({ whenMissing: "Delete" });
+    expect(removesWhenGone(one, { items: [{ secretKey: "p", key: "db" }] }, "db", false)).toBe(false);
+    expect(removesWhenGone(one, { items: [{ secretKey: "p", key: "other" }] }, "db", false)).toBe(true);
+    expect(removesWhenGone(one, {}, "db", false)).toBe(true);
+  });
+});
+
+test("reportedDeadline returns the deadline that a status shows of a source", () => {
+  const shown = [
+    { secretKey: "p", key: "db" },
+    { secretKey: "q", key: "db", deleteAt: "2026-11-21T12:00:00Z" },
+  ];
+  expect([reportedDeadline({ items: shown }, "db"), reportedDeadline({ items: shown }, "q")]).toEqual([
+    Date.UTC(2026, 10, 21, 12),
+    undefined,
+  ]);
 });

@@ -1,23 +1,13 @@
 import type { z } from "zod";
-import { type ConditionNow, findCondition, mergeConditions } from "../api/conditions.ts";
-import { isStalled } from "../api/reasons.ts";
-import {
-  type Condition,
-  type ConditionType,
-  type FileItemStatus,
-  fileStatus,
-  MAX_STATUS_ITEMS,
-  type SecretItemStatus,
-  secretStatus,
-} from "../api/status.ts";
+import { type ConditionNow, findCondition } from "../api/conditions.ts";
+import { type FileItemStatus, fileStatus, MAX_STATUS_ITEMS, type SecretItemStatus, secretStatus } from "../api/status.ts";
 import { defined } from "../../lib/defined.ts";
 import { formatTimestamp } from "./timestamp.ts";
+import { attemptStatus } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
-import type { Resolution } from "./resolve.ts";
+import { deadlineOf, type Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
-import type { ReadyCondition } from "./ready-condition.ts";
-import { datedMessage, staleCondition, type Staleness } from "./staleness.ts";
 
 /** The status of a VaultSecret or VaultFile. */
 export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
@@ -30,6 +20,14 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
 /** Returns the names of the sources that a status shows. */
 export function reportedNames({ items = [] }: SyncStatus): string[] {
   return items.map((item) => ("filename" in item ? item.filename : item.key));
+}
+
+/** Returns the name of the source of a key according to a status. */
+export function reportedName({ items = [] }: SyncStatus, key: string): string | undefined {
+  for (const item of items) {
+    if (("filename" in item ? item.key : item.secretKey) === key) return "filename" in item ? item.filename : item.key;
+  }
+  return undefined;
 }
 
 /** An item according to an earlier status. */
@@ -74,6 +72,30 @@ export function showsServed(
   return !isShown && itemsOmitted !== undefined;
 }
 
+/**
+ * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault at its deadline. A status without
+ * the source says nothing about the target, one with the source shows whether the target has its bytes.
+ */
+export function removesWhenGone(
+  { whenRemoved, whenMissing, items: wanted }: SyncResource,
+  { items = [] }: SyncStatus,
+  source: string,
+  isDue: boolean,
+): boolean {
+  const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
+  if (!isOptional && (isDue ? whenRemoved : whenMissing) === "Retain") return false;
+  const shown = items.filter((item) => ("filename" in item ? item.filename : item.key) === source);
+  return shown.length === 0 || shown.some(({ version }) => version !== undefined);
+}
+
+/** Returns the deadline of a source according to a status, in milliseconds since the epoch. */
+export function reportedDeadline({ items = [] }: SyncStatus, source: string): number | undefined {
+  const deadlines = items.flatMap((item) =>
+    !("filename" in item) && item.key === source ? Date.parse(item.deleteAt ?? "") : [],
+  );
+  return deadlines.find((deadline) => !Number.isNaN(deadline));
+}
+
 /** Everything that a status is computed from. Timestamps are in milliseconds since the epoch. */
 export interface StatusInput extends Report {
   readonly resource: SyncResource;
@@ -82,11 +104,6 @@ export interface StatusInput extends Report {
 
 /** Time before the expiry of a secret at which it is reported, in milliseconds. */
 export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
-
-function toCondition({ ready, reason, message }: ReadyCondition, stale: Staleness | undefined): ConditionNow {
-  const status = reason === "Suspended" ? "Unknown" : ready ? "True" : "False";
-  return { type: "Ready", status, reason, message: ready ? datedMessage(message, stale) : message };
-}
 
 function listed(names: readonly string[]): string {
   return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
@@ -123,42 +140,11 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
   return conditions;
 }
 
-function conditionsNow({ readyCondition, reconciling, stale, resolutions, now }: StatusInput): ConditionNow[] {
-  const conditions: ConditionNow[] = [];
-  if (readyCondition !== undefined) conditions.push(toCondition(readyCondition, stale));
-  if (reconciling !== undefined) conditions.push({ type: "Reconciling", status: "True", ...reconciling });
-  if (readyCondition !== undefined && !readyCondition.ready && isStalled(readyCondition.reason)) {
-    conditions.push({ type: "Stalled", status: "True", reason: readyCondition.reason, message: readyCondition.message });
-  }
-  if (stale !== undefined) conditions.push(staleCondition(stale, "the target is kept unchanged"));
-  return resolutions === undefined ? conditions : [...conditions, ...itemConditions(resolutions, now)];
-}
-
-/** Returns the condition types that this reconcile has no information about; they stay unchanged. */
-function untouched({ readyCondition, reconciling, resolutions }: StatusInput): ConditionType[] {
-  const isUnknown = readyCondition === undefined && reconciling === undefined && resolutions === undefined;
-  return [
-    ...(isUnknown ? (["Reconciling"] as const) : []),
-    ...(readyCondition === undefined ? (["Ready", "Stalled"] as const) : []),
-    ...(resolutions === undefined ? (["UpdateAvailable", "ExpiringSoon"] as const) : []),
-  ];
-}
-
-/** Returns the conditions that stay: what was in sync may be out of date since. */
-function kept({ conditions = [] }: SyncStatus, input: StatusInput): Condition[] {
-  const keep: readonly string[] = untouched(input);
-  return conditions
-    .filter(({ type }) => keep.includes(type))
-    .map((one) => (isReady(one) ? { ...one, message: datedMessage(one.message, input.stale) } : one));
-}
-
-const isReady = ({ type, status }: Condition): boolean => type === "Ready" && status === "True";
-
 type ItemFacts = Omit<SecretItemStatus, "secretKey" | "key" | "owner">;
 
 function factsOf(resolution: Resolution, version: number | undefined): ItemFacts {
   const candidate = "candidate" in resolution ? resolution.candidate : undefined;
-  const deleteAt = "deleteAt" in resolution ? resolution.deleteAt : candidate?.deleteAt;
+  const deleteAt = deadlineOf(resolution);
   return defined({
     version,
     latest: candidate?.latest,
@@ -192,7 +178,7 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
 
 /** Returns the items that a status can show. Those with a problem come first if it cannot show all: a restart needs to know them. */
 function shownItems(resolutions: readonly Resolution[]): readonly Resolution[] {
-  const items = resolutions.filter(({ state }) => state !== "unmatched");
+  const items = resolutions.filter(({ state }) => state !== "unmatched" && state !== "unusable");
   if (items.length <= MAX_STATUS_ITEMS) return items;
   return [...items.filter(({ state }) => state !== "found"), ...items.filter(({ state }) => state === "found")];
 }
@@ -249,22 +235,24 @@ export function isVerifiedBy(
  * docs/design/status.md#status-writes.
  */
 export function nextStatus(before: SyncStatus, report: StatusInput): object {
-  const { resource, readyCondition, reconciling, resolutions, changed, now } = report;
-  const timestamp = new Date(now).toISOString();
-  const isAttempt = readyCondition !== undefined || reconciling !== undefined;
-  const generation = isAttempt ? resource.generation : (before.observedGeneration ?? resource.generation);
+  const { resource, readyCondition, resolutions, changed, now } = report;
   const isFirst = readyCondition?.ready === true && before.syncedAt === undefined;
   const synced = changed || isFirst || hasOtherBytes(before, report);
-  const syncedAt = synced ? timestamp : before.syncedAt;
+  const syncedAt = synced ? new Date(now).toISOString() : before.syncedAt;
   // Without a target nothing is out of date.
   const input = syncedAt === undefined ? { ...report, stale: undefined } : report;
   const shown = resolutions && shownItems(resolutions);
   const items = shown?.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
   const omitted = shown === undefined ? before.itemsOmitted : shown.length - (items?.length ?? 0);
+  const attempt = attemptStatus(before, {
+    ...input,
+    items: resolutions && itemConditions(resolutions, now),
+    consequence: "the target is kept unchanged",
+    generation: resource.generation,
+  });
   return defined({
-    observedGeneration: generation,
-    conditions: [...kept(before, input), ...mergeConditions(before.conditions, conditionsNow(input), generation, timestamp)],
-    target: targetStatus(before, input, generation),
+    ...attempt,
+    target: targetStatus(before, input, attempt.observedGeneration),
     connection: resolutions === undefined ? before.connection : input.connection,
     items: items ?? (readyCondition?.reason === "NamespaceNotAllowed" ? withoutDeadlines(before.items) : before.items),
     itemsOmitted: omitted === 0 ? undefined : omitted,
@@ -284,3 +272,7 @@ export function wasReady(status: SyncStatus, generation: number): boolean {
   const ready = findCondition(status.conditions, "Ready");
   return ready?.status === "True" && ready.observedGeneration === generation;
 }
+
+/** Reports whether the annotation vaultsync.dev/force-sync has a value that the status does not echo yet. */
+export const isForced = ({ forceSync }: SyncResource, before: SyncStatus): boolean =>
+  forceSync !== undefined && forceSync !== before.lastForceSync;

@@ -74,7 +74,8 @@ describe("under the policy Merge", () => {
   });
 
   test("the resource owns the keys of an object of others that its annotation claims", () => {
-    expect(targetState(resource, object({ annotations: { [mergeAnnotation(resource)]: claims } }))).toEqual({
+    const merged = object({ labels: { "vaultsync.dev/merged": "true" }, annotations: { [mergeAnnotation(resource)]: claims } });
+    expect(targetState(resource, merged)).toEqual({
       state: "owned",
       uid: "uid-of-the-target",
       resourceVersion: "41",
@@ -89,12 +90,20 @@ describe("under the policy Merge", () => {
     expect(targetState(resource, object())).toMatchObject({ state: "owned", content: undefined, synced: new Map() });
   });
 
-  test("a target of a resource is foreign: it has the label and the owner annotation", () => {
-    expect(targetState(resource, object({ labels: LABELED, annotations: NAMED }))).toEqual({
-      state: "foreign",
-      owner: "VaultSecret/db",
-    });
+  test("lacks metadata without the label by which a watch shows the object", () => {
+    const annotations = { [mergeAnnotation(resource)]: claims };
+    expect(targetState(resource, object({ annotations }))).toMatchObject({ hasMetadata: false, content: "digest" });
+  });
+
+  test("a target of another resource is foreign, by its marks or its controller", () => {
+    const annotations = { [OWNER_ANNOTATION]: "VaultSecret/other" };
+    const other = { uid: "uid-2", group: "vaultsync.dev", kind: "VaultSecret", name: "other", controller: true };
+    for (const of of [{ labels: LABELED, annotations }, { owners: [other] }]) {
+      expect(targetState(resource, object(of))).toEqual({ state: "foreign", owner: "VaultSecret/other" });
+    }
     expect(targetState(resource, object({ labels: LABELED })).state).toBe("owned");
-    expect(targetState(resource, object({ annotations: NAMED })).state).toBe("owned");
+    expect(targetState(resource, object({ annotations })).state).toBe("owned");
+    const group = "external-secrets.io";
+    expect(targetState(resource, object({ owners: [{ ...other, group }] })).state).toBe("owned");
   });
 });

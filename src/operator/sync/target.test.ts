@@ -4,6 +4,16 @@ import { connectionId, isOwnedBy, sourceId, type TargetMetadata, targetState, va
 
 const resource = syncResource([syncItem("a")]);
 
+type Owner = TargetMetadata["owners"][number];
+const controller = (changes: Partial<Owner>): Owner => ({
+  uid: "former",
+  name: "db",
+  kind: "VaultSecret",
+  group: "vaultsync.dev",
+  controller: true,
+  ...changes,
+});
+
 function metadata(changes: Partial<TargetMetadata> = {}): TargetMetadata {
   return {
     uid: "uid-of-the-target",
@@ -15,7 +25,7 @@ function metadata(changes: Partial<TargetMetadata> = {}): TargetMetadata {
       "vaultsync.dev/versions": '{"a":3}',
       "vaultsync.dev/sources": '{"a":"source"}',
     },
-    owners: [{ uid: "uid-of-the-resource", name: "db", controller: true }],
+    owners: [controller({ uid: "uid-of-the-resource" })],
     deleting: false,
     ...changes,
   };
@@ -31,14 +41,17 @@ describe("isOwnedBy", () => {
     ],
     [
       "accepts an object of a deleted resource of the same name, by label and owner annotation",
-      { owners: [{ uid: "former", name: "db", controller: true }] },
+      { owners: [controller({})] },
       true,
     ],
+    ["rejects an object with another controller, whatever its label", { owners: [controller({ name: "other" })] }, false],
+    ["rejects an object with a controller of another kind", { owners: [controller({ kind: "VaultFile" })] }, false],
     [
-      "rejects an object with another controller, whatever its label",
-      { owners: [{ uid: "another", name: "other", controller: true }] },
+      "rejects an object with a controller of the same name and another group",
+      { owners: [controller({ kind: "ExternalSecret", group: "external-secrets.io" })] },
       false,
     ],
+    ["rejects an object with a controller of another group alone", { owners: [controller({ group: "example.com" })] }, false],
     ["accepts an object without owners, by label and owner annotation", { owners: [] }, true],
     ["rejects an object without the label", { owners: [], labels: {} }, false],
     [
@@ -71,7 +84,7 @@ describe("isOwnedBy", () => {
   test("targetState reports whether the controller is this very resource", () => {
     expect(targetState(resource, metadata({}))).toMatchObject({ hasMetadata: true });
     expect(targetState(resource, metadata({ owners: [] }))).toMatchObject({ state: "owned", hasMetadata: false });
-    const former = { uid: "former", name: "db", controller: true };
+    const former = controller({});
     expect(targetState(resource, metadata({ owners: [former] }))).toMatchObject({ state: "owned", hasMetadata: false });
     const owner = { uid: "uid-of-the-resource", name: "", controller: false };
     expect(targetState(resource, metadata({ owners: [owner] }))).toMatchObject({ state: "owned", hasMetadata: false });

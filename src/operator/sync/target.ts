@@ -1,15 +1,18 @@
 import { createHash } from "node:crypto";
+import { API_GROUP } from "../api/kinds.ts";
 import {
   ADOPT_ANNOTATION,
+  CONFIRM_REMOVALS_ANNOTATION,
   CONTENT_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
+  MERGED_LABEL,
   OWNER_ANNOTATION,
   SOURCES_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../api/names.ts";
 import { hasManagedMetadata } from "./managed-metadata.ts";
-import { mergedKeysOf, parseClaims } from "./merged-claims.ts";
+import { mergeAnnotation, mergedKeysOf, parseClaims } from "./merged-claims.ts";
 import { isMerged, type SyncResource } from "./sync-resource.ts";
 import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../lib/is-object.ts";
@@ -20,10 +23,11 @@ export interface TargetMetadata {
   readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** `name` is empty, and there is no `kind`, for owners that are not the controller. */
+  /** `name` is empty, and there are no `group` and `kind`, for owners that are not the controller. */
   readonly owners: readonly {
     readonly uid: string;
     readonly name: string;
+    readonly group?: string;
     readonly kind?: string;
     readonly controller: boolean;
   }[];
@@ -51,6 +55,8 @@ export type TargetState =
       readonly owner: string | undefined;
       /** The object that controls it, `<kind>/<name>`. */
       readonly controller?: string | undefined;
+      /** The resource added keys to it when its policy was `Merge`. */
+      readonly hasMergedKeys?: true;
     }
   | {
       readonly state: "owned";
@@ -66,6 +72,11 @@ export type TargetState =
       readonly annotationsCorrupted: boolean;
       /** Its owners, labels and annotations are those that the spec requests. */
       readonly hasMetadata: boolean;
+      /**
+       * The object of others that its owner hands over: nothing in it is of this resource yet. `confirmed`: the number of keys whose
+       * removal a user confirms.
+       */
+      readonly adoption?: { readonly confirmed: string | undefined };
     };
 
 /** Returns a short digest of a JSON value. It is not keyed: do not use it for values of secrets. */
@@ -158,6 +169,16 @@ function syncedKeys(annotations: Readonly<Record<string, string>>): {
 const isControlledBy = ({ uid }: SyncResource, { owners }: TargetMetadata): boolean =>
   owners.some((owner) => owner.controller && owner.uid === uid);
 
+/** Returns the `<kind>/<name>` of a controller that is a resource of the operator. */
+const controllerName = ({ group, kind, name }: TargetMetadata["owners"][number]): string | undefined =>
+  group === API_GROUP ? `${kind}/${name}` : undefined;
+
+/** Returns the `<kind>/<name>` of each resource that an object may belong to; {@link isOwnedBy} says whether it does. */
+export function possibleOwners({ owners, annotations }: TargetMetadata): ReadonlySet<string> {
+  const names = [annotations[OWNER_ANNOTATION], ...owners.filter(({ controller }) => controller).map(controllerName)];
+  return new Set(names.filter((name) => name !== undefined));
+}
+
 /**
  * Reports whether an existing object belongs to this resource: the resource is its controller, or the object has the operator's
  * label and names the resource as its owner, because the resource was deleted and recreated. See
@@ -165,9 +186,9 @@ const isControlledBy = ({ uid }: SyncResource, { owners }: TargetMetadata): bool
  */
 export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boolean {
   if (isControlledBy(resource, metadata)) return true;
-  // An object with another controller belongs to that one, whatever its labels. A deleted resource of the same name does not
-  // count.
-  if (metadata.owners.some((owner) => owner.controller && owner.name !== resource.name)) return false;
+  // An object with another controller belongs to that one, whatever its labels. A deleted resource of the same kind and name does
+  // not count.
+  if (metadata.owners.some((owner) => owner.controller && controllerName(owner) !== ownerName(resource))) return false;
   return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
 }
 
@@ -189,7 +210,8 @@ function hasOwners(resource: SyncResource, metadata: TargetMetadata): boolean {
 function hasMetadata(resource: SyncResource, metadata: TargetMetadata): boolean {
   const { annotations } = metadata;
   const isHandedOver = annotations[ADOPT_ANNOTATION] === undefined && annotations[OWNER_ANNOTATION] === ownerName(resource);
-  return isHandedOver && hasOwners(resource, metadata) && hasManagedMetadata(resource.policy, metadata);
+  const isMergedInto = annotations[mergeAnnotation(resource)] !== undefined;
+  return isHandedOver && !isMergedInto && hasOwners(resource, metadata) && hasManagedMetadata(resource.policy, metadata);
 }
 
 /**
@@ -206,16 +228,20 @@ export function withoutClaims(state: TargetState, reported: (id: string) => numb
   return { ...state, synced: new Map(synced), annotationsCorrupted: true };
 }
 
-/** Returns the state of an object that the resource merges keys into: a part of it is owned, unless it is a target as a whole. */
+/**
+ * Returns the state of an object that the resource merges keys into: a part of it is owned, unless it is the target of another resource
+ * as a whole.
+ */
 function mergedState(resource: SyncResource, metadata: TargetMetadata): TargetState {
-  const { uid, resourceVersion, annotations, labels } = metadata;
-  if (labels[MANAGED_BY_LABEL] === MANAGED_BY && annotations[OWNER_ANNOTATION] !== undefined) {
-    return { state: "foreign", owner: annotations[OWNER_ANNOTATION] };
-  }
+  const { uid, resourceVersion, annotations, labels, owners } = metadata;
+  const named = labels[MANAGED_BY_LABEL] === MANAGED_BY ? annotations[OWNER_ANNOTATION] : undefined;
+  const owner = owners.flatMap((one) => (one.controller ? (controllerName(one) ?? []) : []))[0] ?? named;
+  if (owner !== undefined && owner !== ownerName(resource)) return { state: "foreign", owner };
   const claims = parseClaims(resource, annotations);
   const content = claims[CONTENT_ANNOTATION];
   const mergedKeys = mergedKeysOf(resource, annotations);
-  return { state: "owned", uid, resourceVersion, content, hasMetadata: true, mergedKeys, ...syncedKeys(claims) };
+  const facts = { hasMetadata: labels[MERGED_LABEL] !== undefined, mergedKeys, ...syncedKeys(claims) };
+  return { state: "owned", uid, resourceVersion, content, ...facts };
 }
 
 /** Returns the state of a target from its metadata; `undefined` means that no such object exists. */
@@ -225,7 +251,9 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
   if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata)) {
     const controller = metadata.owners.find((owner) => owner.controller);
     const named = controller && `${controller.kind ?? "object"}/${controller.name}`;
-    return { state: "foreign", owner: metadata.annotations[OWNER_ANNOTATION], controller: named };
+    const hasMergedKeys = metadata.annotations[mergeAnnotation(resource)] !== undefined;
+    const owner = metadata.annotations[OWNER_ANNOTATION];
+    return { state: "foreign", owner, controller: named, ...(hasMergedKeys && { hasMergedKeys }) };
   }
   return {
     state: "owned",
@@ -233,6 +261,7 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
     resourceVersion: metadata.resourceVersion,
     content: metadata.annotations[CONTENT_ANNOTATION],
     hasMetadata: hasMetadata(resource, metadata),
+    ...(!isOwnedBy(resource, metadata) && { adoption: { confirmed: metadata.annotations[CONFIRM_REMOVALS_ANNOTATION] } }),
     ...syncedKeys(metadata.annotations),
   };
 }

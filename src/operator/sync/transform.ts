@@ -6,7 +6,7 @@ import type { SyncItem } from "./sync-resource.ts";
 /** Maximum nesting of a JSON value. */
 const MAX_DEPTH = 64;
 
-const invalid = (message: string): ReadyCondition => notReady("InvalidProperty", `${message}; the target is left unchanged`);
+const invalid = (message: string): ReadyCondition => notReady("InvalidProperty", message);
 
 /** Returns the text of a JSON value, or the condition for one that is no JSON. */
 function jsonText(source: string, bytes: Uint8Array): string | ReadyCondition {

@@ -1,0 +1,72 @@
+import { type ConditionNow, mergeConditions } from "../api/conditions.ts";
+import { isStalled } from "../api/reasons.ts";
+import type { Condition, ConditionType } from "../api/status.ts";
+import type { ReadyCondition } from "./ready-condition.ts";
+import type { Report } from "./report.ts";
+import { datedMessage, staleCondition, type Staleness } from "./staleness.ts";
+
+/** The part of a status that every kind reports in the same way. */
+interface AttemptStatus {
+  readonly observedGeneration?: number | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+/** The outcome of one reconcile, as far as every kind reports it. */
+export interface Attempt extends Partial<Pick<Report, "reconciling" | "stale">> {
+  /** `undefined`: Ready stays unchanged, because nothing new is known. */
+  readonly readyCondition: ReadyCondition | undefined;
+  /** Conditions about the items; `undefined`: nothing new is known about them. */
+  readonly items: readonly ConditionNow[] | undefined;
+  /** Describes what happens while the lists are too old. */
+  readonly consequence: string;
+  readonly generation: number;
+  /** In milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Types of the conditions about items. */
+const ITEM_TYPES: readonly ConditionType[] = ["UpdateAvailable", "ExpiringSoon"];
+
+const isReady = ({ type, status }: Condition): boolean => type === "Ready" && status === "True";
+
+/** Returns the condition Ready, and Stalled if only a user can resolve what is wrong. */
+export function readyConditions(
+  { ready, reason, message }: ReadyCondition,
+  stale?: Staleness,
+): [ConditionNow, ...ConditionNow[]] {
+  const status = reason === "Suspended" ? "Unknown" : ready ? "True" : "False";
+  const condition: ConditionNow = { type: "Ready", status, reason, message: ready ? datedMessage(message, stale) : message };
+  return ready || !isStalled(reason) ? [condition] : [condition, { type: "Stalled", status: "True", reason, message }];
+}
+
+function conditionsNow({ readyCondition, reconciling, stale, consequence, items = [] }: Attempt): ConditionNow[] {
+  const [ready, ...stalled] = readyCondition === undefined ? [] : readyConditions(readyCondition, stale);
+  return [
+    ...(ready === undefined ? [] : [ready]),
+    ...(reconciling === undefined ? [] : [{ type: "Reconciling", status: "True", ...reconciling } as const]),
+    ...stalled,
+    ...(stale === undefined ? [] : [staleCondition(stale, consequence)]),
+    ...items,
+  ];
+}
+
+/** Returns the conditions that this reconcile has no information about: what was in sync may be out of date since. */
+function keptConditions({ conditions = [] }: AttemptStatus, { readyCondition, reconciling, items, stale }: Attempt): Condition[] {
+  const types: string[] = [];
+  if (readyCondition === undefined) types.push("Ready", "Stalled");
+  if (readyCondition === undefined && reconciling === undefined && items === undefined) types.push("Reconciling");
+  if (items === undefined) types.push(...ITEM_TYPES);
+  return conditions
+    .filter(({ type }) => types.includes(type))
+    .map((one) => (isReady(one) ? { ...one, message: datedMessage(one.message, stale) } : one));
+}
+
+/** Returns the generation and the conditions after one reconcile. They equal those of `before` if nothing changed. */
+export function attemptStatus(before: AttemptStatus, attempt: Attempt) {
+  const { readyCondition, reconciling, generation, now } = attempt;
+  const isAttempt = readyCondition !== undefined || reconciling !== undefined;
+  const observedGeneration = isAttempt ? generation : (before.observedGeneration ?? generation);
+  const timestamp = new Date(now).toISOString();
+  const conditions = mergeConditions(before.conditions, conditionsNow(attempt), observedGeneration, timestamp);
+  return { observedGeneration, conditions: [...keptConditions(before, attempt), ...conditions] };
+}
