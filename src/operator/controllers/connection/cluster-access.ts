@@ -17,9 +17,9 @@ export type NamespaceAccess = Grant | "none" | "unknown";
 
 export interface ClusterAccessOptions {
   /** The connections of both kinds. */
-  readonly connections: ReadonlyStore<KubeObject>;
+  readonly connections: Pick<ReadonlyStore<KubeObject>, "get">;
   /** Labels of the namespaces by name; `undefined` if the operator may not read them. */
-  readonly namespaces: ReadonlyStore<Labels> | undefined;
+  readonly namespaces: Pick<ReadonlyStore<Labels>, "get"> | undefined;
 }
 
 interface Rule {

@@ -2,6 +2,7 @@ import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
+import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
@@ -9,7 +10,7 @@ import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { ConnectionReconciler } from "./connection-reconciler.ts";
-import type { ConnectionReporter } from "./connection-registry.ts";
+import type { ConnectionReporter } from "./connection-users.ts";
 import { recordCircuitEvent } from "./record-connection-events.ts";
 
 export interface ConnectionControllerOptions {
@@ -43,14 +44,9 @@ export class ConnectionController implements ConnectionReporter {
 
   /** Queues a connection whose spec or unknown status changed, or that was created or deleted. */
   resourceChanged(change: StoreChange<KubeObject>): void {
-    const isStatusOnly =
-      change.type === "updated" &&
-      change.before.metadata.generation === change.now.metadata.generation &&
-      change.before.metadata.uid === change.now.metadata.uid &&
-      change.before.metadata.deletionTimestamp === change.now.metadata.deletionTimestamp &&
-      change.before.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION] ===
-        change.now.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
-    if (!isStatusOnly) return this.queue.add(change.key, "spec");
+    if (change.type !== "updated" || desiredStateChanged(change.before, change.now, [CONFIRM_REMOVALS_ANNOTATION])) {
+      return this.queue.add(change.key, "spec");
+    }
     const delay = this.#options.reconciler.statusRepairDelay(change.key, change.before, change.now);
     if (delay !== undefined) this.queue.addAfter(change.key, delay, "drift");
   }

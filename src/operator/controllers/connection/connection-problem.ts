@@ -205,6 +205,15 @@ export function connectionProblem(error: Error | undefined, facts: ConnectionFac
   }
 }
 
+/** Returns the failure of a list that a forced sync requested, for a resource that uses a connection of this kind. */
+export function listProblem(error: Error, facts: ConnectionFacts, kind: ConnectionKind): { reason: Reason; message: string } {
+  const { reason } = connectionProblem(error, facts);
+  // The spec to correct, if any, is that of the connection.
+  const isOfVault = reason === "VaultUnreachable" || reason === "RateLimited" || reason === "UnexpectedResponse";
+  const message = `the vault was not listed for the forced sync: ${explainToUser(error, facts, kind)}`;
+  return { reason: isOfVault ? reason : "ConnectionNotReady", message };
+}
+
 /** Returns what the operator tried, with the address and the account. */
 function attempt({ operation }: VaultError, { url, email }: ConnectionFacts): string {
   switch (operation) {

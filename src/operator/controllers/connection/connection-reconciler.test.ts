@@ -3,11 +3,13 @@ import { expect, test } from "vitest";
 import { certificate } from "../../../../test/support/certificates.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { testRemovalFacts } from "../../../../test/support/vault/open-connection.ts";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
 import { vaultConnectionKind } from "../../api/kinds.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { ObjectStore } from "../../kube/cache/object-store.ts";
+import { BlastLimits } from "./blast-limit.ts";
 import { type ConnectionRequest, ConnectionReconciler } from "./connection-reconciler.ts";
 import { ConnectionRegistry } from "./connection-registry.ts";
 
@@ -38,11 +40,12 @@ class Scene {
   readonly #resources = new ObjectStore<KubeObject>();
   readonly registry = new ConnectionRegistry({
     clock: this.clock,
+    blastLimits: new BlastLimits(),
     exists: (key) => this.#resources.has(key),
     users: () => ({
       onSnapshotChange: () => undefined,
       onConnectionStateChange: () => undefined,
-      removalFactsOf: () => ({ isReferenced: () => true, isNamed: () => true, referenceCount: 1, wasServed: () => false }),
+      removalFactsOf: () => testRemovalFacts,
     }),
     reporter: () => ({ statusChanged: () => undefined, circuitChanged: () => undefined }),
   });
@@ -216,7 +219,7 @@ test.each(["absent", "terminating"])(
     await scene.reconcile();
     const again = { ...scene.object(), metadata: { ...scene.object().metadata, deletionTimestamp: "2026-11-21T12:00:00Z" } };
     scene.watch(how === "absent" ? undefined : again);
-    expect(await scene.reconciler.reconcile(KEY, signal)).toEqual({ outcome: "done" });
+    expect(await scene.reconciler.reconcile(KEY, signal)).toEqual({ outcome: "done", gone: true });
     expect(scene.opened.map(({ closed }) => closed)).toEqual([true]);
     scene.reconciler.credentialsChanged("shop/login");
     expect(scene.opened[0]?.credentialChanges).toBe(0);
@@ -232,13 +235,13 @@ test("an invalid spec closes the client, and the status says what is wrong", asy
   expect([status.waitMs, status.observedGeneration, scene.opened[0]?.closed]).toEqual([undefined, 1, true]);
 });
 
-test("trusted owners are compared in lower case, and are not limited by default", async () => {
+test("trusted owners are compared in lower case, and no other one is trusted by default", async () => {
   const scene = new Scene();
   await scene.reconcile();
-  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: undefined, account: "ops@example.com" });
-  scene.setSpec({ trustedOwners: ["DBA@Example.com"] });
+  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: undefined, receive: "Trusted", account: "ops@example.com" });
+  scene.setSpec({ trustedOwners: ["DBA@Example.com"], receive: "Anyone" });
   await scene.reconcile();
-  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: new Set(["dba@example.com"]) });
+  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: new Set(["dba@example.com"]), receive: "Anyone" });
 });
 
 test.each([{ loginPausedUntil: "2026-11-21T13:00:00.000Z" }, { rejectedCredentials: "7" }])(

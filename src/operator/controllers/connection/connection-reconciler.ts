@@ -11,7 +11,7 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
-import type { ReconcileResult } from "../../runtime/controller.ts";
+import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import type { Staleness } from "../../sync/staleness.ts";
 import { connectionId, vaultId } from "../../sync/target.ts";
 import type { CredentialSource } from "../../vault-client/auth/credentials.ts";
@@ -19,11 +19,13 @@ import type { Connection, LoginPause, References } from "../../vault-client/conn
 import { StatusWriter } from "../status/status-writer.ts";
 import { type CaBundle, readCaBundle } from "./ca-bundle.ts";
 import { factsOf } from "./connection-facts.ts";
-import type { ConnectionCallbacks, ConnectionRegistry, WantedConnection } from "./connection-registry.ts";
+import type { ConnectionRegistry, WantedConnection } from "./connection-registry.ts";
+import type { ConnectionCallbacks } from "./connection-users.ts";
 import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
 import { credentialsName, credentialSource } from "./credential-source.ts";
 import { parseConnection } from "./parse-connection.ts";
+import { trustOf } from "../../api/received-secrets.ts";
 import { recordConnectionEvents } from "./record-connection-events.ts";
 
 /** Everything that a client is opened with. */
@@ -87,7 +89,7 @@ export class ConnectionReconciler {
       this.#credentials.set(key, undefined);
       this.#bundles.delete(key);
       await connections.close(key);
-      return { outcome: "done" };
+      return GONE;
     }
     const problem = await this.#open(key, object, signal);
     const client = connections.client(key);
@@ -137,9 +139,11 @@ export class ConnectionReconciler {
       return undefined;
     }
     const { spec, fingerprint } = parsed;
+    const status = this.#status(key, object);
     const wanted = {
       ...wantedConnection(object, spec, fingerprint),
-      stale: publishedStaleness(object, this.#status(key, object)),
+      stale: publishedStaleness(object, status),
+      wasHeld: findCondition(status.conditions, "RemovalsHeld") !== undefined,
     };
     const bundle = await this.#readBundle(key, spec, signal);
     if ("problem" in bundle) {
@@ -201,16 +205,19 @@ export class ConnectionReconciler {
   }
 }
 
-function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec, fingerprint: string): Omit<WantedConnection, "stale"> {
+function wantedConnection(
+  { metadata }: KubeObject,
+  spec: ConnectionSpec,
+  fingerprint: string,
+): Omit<WantedConnection, "stale" | "wasHeld"> {
   const { url, refreshIntervalMs } = settingsOf(spec);
   const vault = vaultId(url, spec.email);
   return {
     fingerprint,
     id: connectionId(metadata.uid ?? "", vault, spec.scope),
     vault,
-    account: spec.email,
     facts: factsOf(spec),
-    trustedOwners: spec.trustedOwners && new Set(spec.trustedOwners.map((owner) => owner.toLowerCase())),
+    ...trustOf(spec),
     intervalMs: refreshIntervalMs,
   };
 }

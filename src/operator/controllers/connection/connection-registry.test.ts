@@ -28,6 +28,7 @@ describe("ConnectionRegistry.get", () => {
       account: "ops@example.com",
       facts: testFacts,
       trustedOwners: undefined,
+      receive: "Trusted",
       intervalMs: INTERVAL,
       removals: expect.objectContaining({ held: 0 }),
       stale: undefined,

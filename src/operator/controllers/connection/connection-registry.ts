@@ -1,12 +1,15 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
-import type { Connection, Health, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import type { Trust } from "../../api/received-secrets.ts";
+import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import type { Staleness } from "../../sync/staleness.ts";
+import type { ConnectionCallbacks, ConnectionReporter, ConnectionUsers } from "./connection-users.ts";
 import { lastHeard, staleAt, stalenessOf } from "./list-age.ts";
-import { Removals, type RemovalFacts } from "./removals.ts";
+import type { BlastLimits } from "./blast-limit.ts";
+import { Removals } from "./removals.ts";
 
 /** An open connection, as seen by the resources that use it. */
-export interface OpenConnection {
+export interface OpenConnection extends Trust {
   readonly state: "open";
   readonly connection: Connection;
   /** Identifies what the client was opened with; see `parseConnection`. */
@@ -15,16 +18,12 @@ export interface OpenConnection {
   readonly id: string;
   /** Identity of the vault and the account: `vaultId` of its URL and email address. */
   readonly vault: string;
-  /** Email address of the vault account. Entries of this owner are own entries. */
-  readonly account: string;
   /** The parts of its spec that messages name. */
   readonly facts: ConnectionFacts;
-  /** Email addresses in lower case of the creators whose secrets are used, in addition to the account; `undefined`: any. */
-  readonly trustedOwners: ReadonlySet<string> | undefined;
   /** Interval between list requests in milliseconds. */
   readonly intervalMs: number;
   /** The names that disappeared, and whether removals are held. */
-  readonly removals: Pick<Removals, "held" | "untilProven">;
+  readonly removals: Pick<Removals, "held" | "isResuming" | "untilProven" | "isUnmatched">;
   /** Absent while the lists are recent. */
   readonly stale: Staleness | undefined;
 }
@@ -40,39 +39,16 @@ export type ConnectionState =
   | { readonly state: "invalid"; readonly message: string }
   | OpenConnection;
 
-/** Callbacks of the client while a connection is open. */
-export interface ConnectionCallbacks {
-  readonly onChange: (change: SnapshotChange) => void;
-  readonly onHealth: (health: Health) => void;
-  readonly onTokenChange: () => void;
-  readonly onCircuitChange: (open: boolean) => void;
-}
-
-/** The resources that use connections. Keys are those of the connections; see `connectionKey`. */
-export interface ConnectionUsers {
-  /** The list of the vault, which arrived at `listedAt` (monotonic), changed in these names. */
-  onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;
-  /** The connection changed in a way that concerns all its resources. `list` is its first list, or one that covers another kind. */
-  onConnectionStateChange(key: string, list?: Snapshot): void;
-  /** Returns what is known about the names that the resources refer to. */
-  removalFactsOf(key: string): RemovalFacts;
-}
-
-/** Reports changes of the connections themselves. */
-export interface ConnectionReporter {
-  /** The status of the connection may have changed. */
-  statusChanged(key: string): void;
-  /** The circuit breaker of the connection opened or closed. */
-  circuitChanged(key: string, open: boolean): void;
-}
-
-/** The properties of a connection to open; another fingerprint requires another client. `stale` is what an earlier process published. */
-export type WantedConnection = Pick<
+/** The properties of a connection to open; another fingerprint requires another client. */
+export interface WantedConnection extends Pick<
   OpenConnection,
-  "fingerprint" | "id" | "vault" | "account" | "facts" | "trustedOwners" | "intervalMs" | "stale"
->;
+  "fingerprint" | "id" | "vault" | "account" | "facts" | "trustedOwners" | "receive" | "intervalMs" | "stale"
+> {
+  /** The status shows that removals are held. Like `stale`, it may be what an earlier process published. */
+  readonly wasHeld: boolean;
+}
 
-interface Opened extends Omit<WantedConnection, "stale"> {
+interface Opened extends Omit<WantedConnection, "stale" | "wasHeld"> {
   readonly connection: Connection;
   readonly removals: Removals;
   readonly openedAt: number;
@@ -92,6 +68,7 @@ type Entry = Opened | { readonly message: string };
 
 export interface ConnectionRegistryOptions {
   readonly clock: Clock;
+  readonly blastLimits: BlastLimits;
   /** Reports whether there is a connection of this key that is not being deleted. */
   readonly exists: (key: string) => boolean;
   /** Return the controllers, which in turn use the registry. */
@@ -106,12 +83,14 @@ export interface ConnectionRegistryOptions {
 export class ConnectionRegistry implements AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
+  readonly #blastLimits: BlastLimits;
   readonly #exists: (key: string) => boolean;
   readonly #users: () => ConnectionUsers;
   readonly #reporter: () => ConnectionReporter;
 
-  constructor({ clock, exists, users, reporter }: ConnectionRegistryOptions) {
+  constructor({ clock, blastLimits, exists, users, reporter }: ConnectionRegistryOptions) {
     this.#clock = clock;
+    this.#blastLimits = blastLimits;
     this.#exists = exists;
     this.#users = users;
     this.#reporter = reporter;
@@ -127,8 +106,9 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message };
-    const { connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, stale } = entry;
-    return { state: "open", connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, stale };
+    const { connection, fingerprint, id, vault, account, facts, trustedOwners, receive, intervalMs, removals, stale } = entry;
+    const settings = { fingerprint, id, vault, account, facts, trustedOwners, receive, intervalMs };
+    return { state: "open", connection, ...settings, removals, stale };
   }
 
   /** Returns the client of an open connection. */
@@ -159,7 +139,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry: Opened = {
       ...wanted,
       connection,
-      removals: new Removals(wanted.intervalMs, this.#users().removalFactsOf(key)),
+      removals: this.#removalsOf(key, wanted, connection),
       openedAt: this.#clock.now(),
       openedAtMonotonic: this.#clock.monotonic(),
       filesCovered: false,
@@ -178,9 +158,10 @@ export class ConnectionRegistry implements AsyncDisposable {
   /** Forgets disappeared names that no resource refers to any more. */
   referencesChanged(key: string): void {
     const removals = this.#opened(key)?.removals;
-    if (removals === undefined || removals.held === 0) return;
-    removals.prune();
-    if (removals.held === 0) this.#users().onConnectionStateChange(key);
+    if (removals === undefined) return;
+    const wasHeld = removals.held > 0;
+    removals.referencesChanged();
+    if (wasHeld && removals.held === 0) this.#users().onConnectionStateChange(key);
   }
 
   /** Makes the removals that are held: a user confirmed them. */
@@ -217,7 +198,25 @@ export class ConnectionRegistry implements AsyncDisposable {
     this.#entries.delete(key);
     if (entry === undefined || !("connection" in entry)) return;
     entry.staleTimer?.[Symbol.dispose]();
+    entry.removals[Symbol.dispose]();
     await entry.connection[Symbol.asyncDispose]();
+  }
+
+  #removalsOf(key: string, { facts: { url }, intervalMs, wasHeld }: WantedConnection, connection: Connection): Removals {
+    return new Removals({
+      url,
+      intervalMs,
+      wasHeld,
+      facts: this.#users().removalFactsOf(key),
+      limits: this.#blastLimits,
+      snapshot: () => connection.snapshot,
+      isStale: () => this.#opened(key)?.stale !== undefined,
+      listSoon: () => connection.pollSoon(),
+      onHeld: () => {
+        this.#users().onConnectionStateChange(key);
+        this.#reporter().statusChanged(key);
+      },
+    });
   }
 
   #opened(key: string): Opened | undefined {

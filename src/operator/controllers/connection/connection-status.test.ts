@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
-import { ignoredCallbacks, testFacts } from "../../../../test/support/vault/open-connection.ts";
+import { ignoredCallbacks, noRemovals, testFacts } from "../../../../test/support/vault/open-connection.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import type { Reason } from "../../api/reasons.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
@@ -42,8 +42,13 @@ const open = (connection: InMemoryConnection, staleSince?: number, reason: Reaso
   connection,
   facts: testFacts,
   stale: staleSince === undefined ? undefined : { since: staleSince, reason },
-  removals: { held: 0, untilProven: () => 0 },
+  removals: noRemovals,
 });
+
+/** Returns the state of a healthy connection with these removals. */
+const withRemovals = (removals: Partial<typeof noRemovals>): State => {
+  return { ...open(healthy()), removals: { ...noRemovals, ...removals } } as State;
+};
 
 /** Returns the status as the next reconcile parses it. */
 function next(before: ConnectionStatus, view: State, changes: Partial<typeof facts> = {}): ConnectionStatus {
@@ -205,4 +210,26 @@ test("nextConnectionStatus omits the scope of a stored token, which is not known
   const connection = healthy();
   connection.token = { expiresAt: NOW, refreshedAt: NOW, scope: undefined };
   expect(next({}, open(connection)).token).toEqual({ expiresAt: TIMESTAMP, refreshedAt: TIMESTAMP });
+});
+
+describe("nextConnectionStatus of a connection that holds removals", () => {
+  const before = next({}, withRemovals({ held: 4 }));
+
+  test("names their number", () => {
+    expect(types(before)).toEqual(["Ready=True Synced", "RemovalsHeld=True RemovalsHeld"]);
+    expect(before.conditions?.[1]?.message).toContain("set the annotation vaultsync.dev/confirm-removals=4");
+  });
+
+  test("keeps the condition until the lists of a new client say whether it continues", () => {
+    expect(next(before, withRemovals({ isResuming: true }))).toEqual(before);
+    expect(types(next(before, withRemovals({})))).toEqual(["Ready=True Synced"]);
+    const fewer = next(before, withRemovals({ isResuming: true, held: 1 })).conditions ?? [];
+    expect(fewer.map(({ type }) => type)).toEqual(["Ready", "RemovalsHeld"]);
+    expect(fewer[1]?.message).toContain("confirm-removals=1");
+  });
+
+  test("keeps the condition while the connection cannot be opened", () => {
+    const invalid = next(before, { state: "invalid", message: "spec.url: no" });
+    expect(types(invalid)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec", "RemovalsHeld=True RemovalsHeld"]);
+  });
 });

@@ -1,10 +1,12 @@
 import { type ConditionNow, findCondition, mergeConditions } from "../../api/conditions.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
-import { isStalled, type Reason } from "../../api/reasons.ts";
+import type { Reason } from "../../api/reasons.ts";
 import type { Condition } from "../../api/status.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
 import type { Connection, Health, LoginPause } from "../../vault-client/connection.ts";
 import { defined } from "../../../lib/defined.ts";
+import { readyConditions } from "../../sync/attempt-status.ts";
+import { notReady } from "../../sync/ready-condition.ts";
 import { staleCondition } from "../../sync/staleness.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure } from "./connection-problem.ts";
@@ -21,6 +23,12 @@ function staying({ conditions = [] }: ConnectionStatus, view: ReportedState, { p
   return conditions.filter(({ type }) => type === "Ready" || type === "Stalled");
 }
 
+/** Returns the hold that an earlier client published, until the lists say whether it continues: nothing is removed before. */
+function stillHeld({ conditions = [] }: ConnectionStatus, view: ReportedState): Condition[] {
+  if (view.state === "open" && !view.removals.isResuming) return [];
+  return conditions.filter(({ type }) => type === "RemovalsHeld");
+}
+
 /** Maximum length of the scope in a status; a scope may have hundreds of names. */
 const MAX_SCOPE = 1_024;
 
@@ -29,13 +37,8 @@ type ReportedState =
   | Extract<ConnectionState, { readonly state: "invalid" }>
   | Pick<OpenConnection, "state" | "connection" | "facts" | "stale" | "removals">;
 
-function invalid(reason: "InvalidSpec" | "InvalidCaBundle", message: string): ConditionNow[] {
-  const condition = { status: "False", reason, message } as const;
-  return [
-    { type: "Ready", ...condition },
-    { type: "Stalled", ...condition, status: "True" },
-  ];
-}
+const invalid = (reason: "InvalidSpec" | "InvalidCaBundle", message: string): ConditionNow[] =>
+  readyConditions(notReady(reason, message));
 
 function conditionsOf(view: ReportedState, problem: string | undefined): ConditionNow[] {
   if (view.state === "invalid") return invalid(problem === undefined ? "InvalidSpec" : "InvalidCaBundle", view.message);
@@ -46,8 +49,8 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
   const { held } = view.removals;
   if (held > 0) {
     const message =
-      `${held} referenced names disappeared together; every removal of keys and targets is held. Check the vault, the account and the scope. ` +
-      `If the names are gone intentionally, set the annotation ${CONFIRM_REMOVALS_ANNOTATION}=${held}`;
+      `${held} referenced names disappeared, and too many names or targets of this vault with them; every removal of keys and targets is held. ` +
+      `Check the vault, the account and the scope. If the names are gone intentionally, set the annotation ${CONFIRM_REMOVALS_ANNOTATION}=${held}`;
     conditions.push({ type: "RemovalsHeld", status: "True", reason: "RemovalsHeld", message });
   }
   return conditions;
@@ -65,18 +68,12 @@ function nextAttempt(reason: Reason, pause: LoginPause | undefined): string {
 }
 
 function healthConditions(health: Health, pause: LoginPause | undefined, facts: ConnectionFacts): ConditionNow[] {
-  const conditions: ConditionNow[] = [];
-  if (health.state === "healthy") {
-    conditions.push({ type: "Ready", status: "True", reason: "Synced", message: "logged in; the vault's list is up to date" });
-  } else if (health.state === "starting") {
-    conditions.push({ type: "Ready", status: "Unknown", reason: "Progressing", message: "logging in for the first time" });
-  } else {
-    const { reason } = connectionProblem(health.error, facts);
-    const message = explainFailure(health.error, facts) + nextAttempt(reason, pause);
-    conditions.push({ type: "Ready", status: "False", reason, message });
-    if (isStalled(reason)) conditions.push({ type: "Stalled", status: "True", reason, message });
-  }
-  return conditions;
+  if (health.state === "healthy")
+    return readyConditions({ ready: true, reason: "Synced", message: "logged in; the vault's list is up to date" });
+  if (health.state === "starting")
+    return [{ type: "Ready", status: "Unknown", reason: "Progressing", message: "logging in for the first time" }];
+  const { reason } = connectionProblem(health.error, facts);
+  return readyConditions(notReady(reason, explainFailure(health.error, facts) + nextAttempt(reason, pause)));
 }
 
 /** Returns the scope, without the names that are too many for a status. */
@@ -114,12 +111,13 @@ export function nextConnectionStatus(before: ConnectionStatus, current: Reported
   const { problem, generation, users, now } = facts;
   const kept = staying(before, view, facts);
   const conditions = conditionsOf(view, problem).filter(({ type }) => !kept.some((one) => one.type === type));
+  const held = conditions.some(({ type }) => type === "RemovalsHeld") ? [] : stillHeld(before, view);
   const connection = view.state === "open" ? view.connection : undefined;
   const token = connection?.token;
   const pause = connection?.loginPause;
   return defined({
     observedGeneration: generation,
-    conditions: [...kept, ...mergeConditions(before.conditions, conditions, generation, new Date(now).toISOString())],
+    conditions: [...kept, ...mergeConditions(before.conditions, conditions, generation, new Date(now).toISOString()), ...held],
     token: token === undefined ? (kept.length > 0 ? before.token : undefined) : tokenStatus(token),
     loginPausedUntil: pause && new Date(pause.until).toISOString(),
     rejectedCredentials: pause?.credentials,

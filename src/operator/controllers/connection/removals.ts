@@ -1,15 +1,50 @@
-import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import type { EntryKind, ListProgress, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import { isPattern } from "../../vault-client/pattern.ts";
+import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
+import { type Absence, ListedNames } from "./listed-names.ts";
 
-/** Knowledge about the names that resources refer to, apart from the lists. */
+/** The metadata that rules of resources request, of the entries whose names they match. */
+export interface MetadataRule {
+  /** Equal for rules that request the same. */
+  readonly id: string;
+  /** Reports whether the list has an entry of the name with this metadata. */
+  finds(snapshot: Snapshot): boolean;
+}
+
+const ALWAYS = (): boolean => true;
+
+/** Knowledge about the names that resources refer to, apart from the lists. `rule` limits it to those with a rule of this id. */
 export interface RemovalFacts {
-  isReferenced(kind: EntryKind, name: string): boolean;
-  /** Reports whether a resource names the entry itself. Other entries are referenced by patterns. */
-  isNamed(kind: EntryKind, name: string): boolean;
-  /** Number of names of both kinds that resources name. */
-  readonly referenceCount: number;
+  isReferenced(kind: EntryKind, name: string, rule?: string): boolean;
+  /** Reports whether resources refer to any entry of this kind. */
+  hasReferences(kind: EntryKind): boolean;
+  /** Returns the rules whose regular expression matches the name. */
+  rulesOf(kind: EntryKind, name: string): Iterable<MetadataRule>;
   /** Reports whether a resource shows that it has the bytes of this entry, which was listed before this connection was opened. */
   wasServed(kind: EntryKind, name: string): boolean;
+  /** Returns the deadline of an entry that was listed before this connection was opened, in milliseconds since the epoch. */
+  deadlineOf(kind: EntryKind, name: string): number | undefined;
+  /** Reports whether a resource removes a key if this entry is gone: `isDue`, by the vault at its deadline. */
+  removes(kind: EntryKind, name: string, isDue: boolean, rule?: string): boolean;
+  /** Returns the names that rules of this id found before this connection was opened, as the targets show. */
+  claimedBy(kind: EntryKind, rule: string): ReadonlySet<string>;
+  /** Returns the targets that an entry feeds. */
+  targetsOf(kind: EntryKind, name: string, rule?: string): Iterable<string>;
+}
+
+/** An open connection whose lists are observed. */
+export interface RemovalsOptions {
+  readonly url: string;
+  readonly intervalMs: number;
+  readonly facts: RemovalFacts;
+  readonly limits: BlastLimits;
+  /** An earlier client of the connection held removals, according to its status. */
+  readonly wasHeld: boolean;
+  readonly snapshot: () => Snapshot | undefined;
+  readonly isStale: () => boolean;
+  readonly listSoon: () => void;
+  /** Called when the loss of another connection to the vault starts or extends the hold. */
+  readonly onHeld: () => void;
 }
 
 const kinds = ["secret", "file"] as const;
@@ -17,130 +52,244 @@ const kinds = ["secret", "file"] as const;
 /** Number of lists in a row, and of intervals, for which a name must be absent before its keys are removed. */
 const PROOF_LISTS = 3;
 const PROOF_INTERVALS = 2;
-/** Names that may disappear within one interval: this share of the referenced ones, or fewer than this number. */
-const MAX_SHARE = 0.2;
-const MIN_HELD = 5;
-
-interface Absence {
-  /** Number and arrival, in monotonic milliseconds, of the first list without the name. */
-  readonly list: number;
-  readonly at: number;
-}
-
-/** The referenced names of one kind: those that were listed, and those that disappeared. */
-class Names {
-  readonly listed = new Set<string>();
-  readonly absences = new Map<string, Absence>();
-  /** Names that disappeared and that no hold has covered yet. */
-  readonly gone = new Set<string>();
-  readonly held = new Set<string>();
-
-  /** Takes in that the list has this name, or lacks it. */
-  observe(name: string, isListed: boolean, absence: Absence, wasServed: () => boolean): void {
-    if (isListed) {
-      this.listed.add(name);
-      this.forget(name);
-    } else if (!this.absences.has(name)) {
-      this.absences.set(name, absence);
-      if (this.listed.delete(name) || wasServed()) this.gone.add(name);
-    }
-  }
-
-  /** Drops the absence of a name. */
-  forget(name: string): void {
-    this.absences.delete(name);
-    this.gone.delete(name);
-    this.held.delete(name);
-  }
-}
+/**
+ * Longest time in milliseconds that a proof waits for the lists of the vault's other connections: a client that fails tries again every
+ * five minutes.
+ */
+const MAX_WAIT_MS = 600_000;
 
 /**
  * The names that disappeared from the lists of one open connection: for how long, and whether there are so many that every
  * removal of keys and targets is held; see docs/design/engine.md#removals.
  */
-export class Removals {
-  readonly #intervalMs: number;
-  readonly #facts: RemovalFacts;
-  readonly #names: Readonly<Record<EntryKind, Names>> = { secret: new Names(), file: new Names() };
+export class Removals implements BlastMember, Disposable {
+  readonly #options: RemovalsOptions;
+  readonly #limit: BlastLimit;
+  readonly #leave: () => void;
+  readonly #names: Readonly<Record<EntryKind, ListedNames>> = {
+    secret: new ListedNames("secret"),
+    file: new ListedNames("file"),
+  };
+  readonly #byRule = new Map<string, ListedNames>();
+  /** The kinds whose first list has not arrived, if an earlier client held removals. */
+  readonly #unlisted: Set<EntryKind>;
+  /** Counts, until the names change. */
+  #losses: Losses | undefined;
+  #held: number | undefined;
+  /** The last list that changed a name. */
+  #before: Snapshot | undefined;
 
-  constructor(intervalMs: number, facts: RemovalFacts) {
-    this.#intervalMs = intervalMs;
-    this.#facts = facts;
+  constructor(options: RemovalsOptions) {
+    this.#options = options;
+    this.#unlisted = new Set(options.wasHeld ? kinds : []);
+    const { limit, leave } = options.limits.join(options.url, this);
+    this.#limit = limit;
+    this.#leave = leave;
   }
 
   /** Number of names for whose disappearance all removals are held; 0: none are. */
   get held(): number {
-    return this.#names.secret.held.size + this.#names.file.held.size;
+    return (this.#held ??= new Set(this.#groups().flatMap(({ kind, held }) => [...held].map((name) => `${kind} ${name}`))).size);
+  }
+
+  /** An earlier client held removals, and no list says yet whether this one does. */
+  get isResuming(): boolean {
+    return [...this.#unlisted].some((kind) => kind === "secret" || this.#options.facts.hasReferences(kind));
+  }
+
+  get heardAt(): number {
+    return this.#oldest(({ at }) => at);
+  }
+
+  get heardBefore(): number {
+    return this.#oldest(({ previousAt }) => previousAt);
   }
 
   /** Takes in a list: call it with every change, before any resource sees the snapshot. */
   observe(snapshot: Snapshot, change: SnapshotChange): void {
+    const wasHeld = this.held > 0;
+    for (const names of this.#groups()) names.reconsider();
     this.#observe("secret", snapshot, change.secrets, (name) => snapshot.secrets(name).length > 0);
     this.#observe("file", snapshot, change.files, (name) => snapshot.file(name) !== undefined);
     this.prune();
-    this.#hold(snapshot.listedAtMonotonic);
+    const first = [...this.#unlisted].filter((kind) => snapshot.progress(kind) !== undefined);
+    for (const kind of first) this.#unlisted.delete(kind);
+    if (wasHeld || first.length > 0) this.hold();
+    this.#limit.check(this);
+    this.#before = snapshot;
   }
 
   /** Forgets names that no resource refers to any more. */
   prune(): void {
-    for (const kind of kinds) {
-      const names = this.#names[kind];
-      for (const name of names.listed) if (!this.#facts.isReferenced(kind, name)) names.listed.delete(name);
-      for (const name of names.absences.keys()) if (!this.#facts.isReferenced(kind, name)) names.forget(name);
-    }
+    const { facts } = this.#options;
+    for (const names of this.#groups()) names.prune((name) => facts.isReferenced(names.kind, name, names.rule));
+    for (const [id, { absences }] of this.#byRule) if (absences.size === 0) this.#byRule.delete(id);
+    this.#changed();
+  }
+
+  /** Takes in that resources refer to other names, or feed other targets from them. */
+  referencesChanged(): void {
+    if (this.held > 0) this.prune();
+    this.#changed();
   }
 
   /** A user confirmed the removals that are held. */
   confirm(): void {
-    for (const names of Object.values(this.#names)) names.held.clear();
+    for (const names of this.#groups()) names.confirm();
+    this.#changed();
+  }
+
+  hold(): boolean {
+    const { facts } = this.#options;
+    const isMore = this.#groups().filter((names) =>
+      names.hold((name, isDue) => facts.removes(names.kind, name, isDue, names.rule)),
+    );
+    if (isMore.length > 0) this.#changed();
+    return isMore.length > 0;
+  }
+
+  losses(): Losses {
+    for (const names of this.#groups()) {
+      const progress = this.#options.snapshot()?.progress(names.kind);
+      if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress))) this.#changed();
+    }
+    return (this.#losses ??= this.#count());
+  }
+
+  onHeld(): void {
+    this.#options.onHeld();
+  }
+
+  listSoon(): void {
+    this.#options.listSoon();
   }
 
   /**
    * Returns how much longer a name must be absent, in milliseconds, to count as deleted; 0 if it does. One failed list is not
-   * evidence, nor are several within a second.
+   * evidence, nor are several within a second. With `rule`, the name is listed, and must lack the metadata that the rule requests.
    */
-  untilProven(snapshot: Snapshot, kind: EntryKind, name: string): number {
-    const absence = this.#names[kind].absences.get(name);
+  untilProven(snapshot: Snapshot, kind: EntryKind, name: string, rule?: string): number {
     const progress = snapshot.progress(kind);
+    const absence = this.#absence(kind, name, rule, progress);
     if (absence === undefined || progress === undefined) return Number.POSITIVE_INFINITY;
-    const left = absence.at + PROOF_INTERVALS * this.#intervalMs - progress.at;
-    if (left > 0) return left;
-    return progress.lists - absence.list + 1 >= PROOF_LISTS ? 0 : this.#intervalMs;
+    const left = this.#ownProof(absence, progress);
+    if (left > 0 || this.#isCounted(absence, progress)) return left;
+    this.#limit.listSoon(absence.at);
+    return this.#options.intervalMs;
+  }
+
+  /** Reports whether a listed name was found by rules that request this metadata, and is not any more. */
+  isUnmatched(kind: EntryKind, name: string, rule: string): boolean {
+    return this.#byRule.get(`${kind} ${rule}`)?.absences.has(name) ?? false;
+  }
+
+  /** Ends the observation. */
+  [Symbol.dispose](): void {
+    this.#leave();
   }
 
   #observe(kind: EntryKind, snapshot: Snapshot, changed: ReadonlySet<string>, isListed: (name: string) => boolean): void {
+    const { facts } = this.#options;
     const progress = snapshot.progress(kind);
     if (progress === undefined) return;
-    const absence = { list: progress.lists, at: progress.at };
+    const unannounced = { list: progress.lists, at: progress.at, isDue: false };
+    const absenceOf = (name: string) => (): Absence => ({ ...unannounced, isDue: this.#isDue(kind, name, snapshot) });
+    const claimed = new Map<string, ReadonlySet<string>>();
+    const wasFound = (rule: MetadataRule, name: string): boolean => {
+      if (this.#before?.progress(kind) !== undefined) return rule.finds(this.#before);
+      const names = claimed.get(rule.id) ?? facts.claimedBy(kind, rule.id);
+      claimed.set(rule.id, names);
+      return names.has(name);
+    };
     for (const name of changed) {
       if (isPattern(name)) continue;
-      this.#names[kind].observe(name, isListed(name), absence, () => this.#facts.wasServed(kind, name));
-    }
-  }
-
-  /** Returns the number of referenced names: those that resources name, and those that their patterns matched. */
-  #referenceCount(): number {
-    const matched = kinds.flatMap((kind) => {
-      const { listed, absences } = this.#names[kind];
-      return [...listed, ...absences.keys()].filter((name) => !this.#facts.isNamed(kind, name));
-    });
-    return this.#facts.referenceCount + matched.length;
-  }
-
-  /** Starts or extends the hold if too many names disappeared within the last interval. */
-  #hold(now: number): void {
-    let recent = 0;
-    for (const { gone, absences } of Object.values(this.#names)) {
-      for (const name of gone) {
-        if ((absences.get(name)?.at ?? 0) <= now - this.#intervalMs) gone.delete(name);
+      if (isListed(name)) this.#names[kind].found(name);
+      else this.#names[kind].missed(name, absenceOf(name), () => facts.wasServed(kind, name));
+      for (const rule of facts.rulesOf(kind, name)) {
+        const names = this.#namesOf(kind, rule.id);
+        // What the list lacks is among the names of its kind.
+        if (!isListed(name) || rule.finds(snapshot)) names.forget(name);
+        else if (wasFound(rule, name)) names.missed(name, () => unannounced, ALWAYS);
       }
-      recent += gone.size;
     }
-    const isTooMany = recent >= MIN_HELD && recent > MAX_SHARE * this.#referenceCount();
-    if (this.held === 0 && !isTooMany) return;
-    for (const { gone, held } of Object.values(this.#names)) {
-      for (const name of gone) held.add(name);
-      gone.clear();
+  }
+
+  /** Reports whether the vault had announced the removal of an entry that a list lacks. */
+  #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot): boolean {
+    if (kind === "file") return false;
+    const before = this.#before?.secrets(name).map(({ deleteAt }) => deleteAt) ?? [this.#options.facts.deadlineOf(kind, name)];
+    return before.some((deleteAt) => deleteAt !== undefined && deleteAt <= listedAt);
+  }
+
+  #namesOf(kind: EntryKind, rule: string | undefined): ListedNames {
+    if (rule === undefined) return this.#names[kind];
+    const id = `${kind} ${rule}`;
+    const names = this.#byRule.get(id) ?? new ListedNames(kind, rule);
+    this.#byRule.set(id, names);
+    return names;
+  }
+
+  #groups(): readonly ListedNames[] {
+    return [this.#names.secret, this.#names.file, ...this.#byRule.values()];
+  }
+
+  /** Returns the absence of a name. That of a rule which no list was compared with, because it is new, begins now. */
+  #absence(kind: EntryKind, name: string, rule: string | undefined, progress: ListProgress | undefined): Absence | undefined {
+    const { absences } = this.#namesOf(kind, rule);
+    const known = absences.get(name);
+    if (known !== undefined || rule === undefined || progress === undefined) return known;
+    const absence = { list: progress.lists, at: progress.at, isDue: false };
+    absences.set(name, absence);
+    return absence;
+  }
+
+  #oldest(arrival: (progress: ListProgress) => number): number {
+    const { isStale, snapshot } = this.#options;
+    if (isStale()) return Number.POSITIVE_INFINITY;
+    const lists = kinds.flatMap((kind) => snapshot()?.progress(kind) ?? []);
+    return lists.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...lists.map(arrival));
+  }
+
+  /** Returns how much longer the lists of this connection must lack a name, in milliseconds. */
+  #ownProof(absence: Absence, progress: ListProgress): number {
+    const { intervalMs } = this.#options;
+    const left = absence.at + PROOF_INTERVALS * intervalMs - progress.at;
+    if (left > 0) return left;
+    return progress.lists - absence.list + 1 >= PROOF_LISTS ? 0 : intervalMs;
+  }
+
+  /** Reports whether the other connections to the vault have shown what they lost at that time, or cannot. */
+  #isCounted(absence: Absence, progress: ListProgress): boolean {
+    const waitedMs = progress.at - absence.at - PROOF_INTERVALS * this.#options.intervalMs;
+    return waitedMs >= MAX_WAIT_MS || this.#limit.isHeardSince(absence.at);
+  }
+
+  /** Reports whether the removal of a name that is gone is not proven yet, so that a hold would still prevent it. */
+  #isPending(absence: Absence, progress: ListProgress): boolean {
+    return this.#ownProof(absence, progress) > 0 || !this.#isCounted(absence, progress);
+  }
+
+  #changed(): void {
+    this.#losses = undefined;
+    this.#held = undefined;
+  }
+
+  #count(): Losses {
+    const { facts } = this.#options;
+    const [lost, lostTargets, targets] = [new Set<string>(), new Set<string>(), new Set<string>()];
+    let names = 0;
+    for (const group of this.#groups()) {
+      const { kind, rule } = group;
+      for (const name of group.lost()) {
+        lost.add(`${kind} ${name}`);
+        for (const target of facts.targetsOf(kind, name, rule)) lostTargets.add(target);
+      }
+      // What a rule lost is listed.
+      if (rule !== undefined) continue;
+      const all = [...group.listed, ...group.lost()];
+      names += all.length;
+      for (const name of all) for (const target of facts.targetsOf(kind, name)) targets.add(target);
     }
+    return { names, lostNames: lost.size, targets: targets.size, lostTargets: lostTargets.size };
   }
 }

@@ -40,7 +40,6 @@ export class PushAttempt {
   }
 
   async run(): Promise<PushOutcome> {
-    const { memory } = this.#context;
     const [item, record, listed] = [this.#item, this.#record, this.#listed];
     const facts = { content: this.#content, record, now: this.#options.clock.now() };
     let decision = decidePush({ ...facts, listed: listed && { content: this.#listedContent(listed) } });
@@ -52,7 +51,7 @@ export class PushAttempt {
     switch (decision.action) {
       case "keep":
         if (listed !== undefined) this.#keep(listed);
-        memory.uncertain.delete(this.#id);
+        this.#confirm();
         return { item };
       case "removed":
         return { item, problem: this.#removed() };
@@ -69,23 +68,23 @@ export class PushAttempt {
     return record?.owner?.toLowerCase() === this.#entry.owner?.toLowerCase() ? record : undefined;
   }
 
-  /** The latest version: as listed, or as pushed if the list may be older than the push. */
   get #listed(): ListedVersion | undefined {
-    const { memory, snapshot } = this.#context;
-    const record = this.#record;
-    const listed = this.#entry.record && listedVersion(this.#entry.record);
-    const pushedAfter = memory.pushedAfterList.get(this.#id);
-    if (record === undefined || pushedAfter === undefined) return listed;
-    // The first list after a push may have been requested before it.
-    const isCertain = (snapshot.progress(this.#item.kind)?.lists ?? 0) >= pushedAfter + 2;
-    if (isCertain || (listed !== undefined && listed.version >= record.version)) return listed;
-    return { version: record.version, createdAt: record.createdAt, deleteAt: record.deleteAt };
+    return this.#entry.record && listedVersion(this.#entry.record);
+  }
+
+  /** Identifies the entry among those of all vaults. Connections with different accounts may push to it. */
+  get #budgetKey(): string {
+    const { facts, account } = this.#context.access;
+    const { kind, name } = this.#item;
+    return JSON.stringify([facts.url, (this.#entry.owner ?? account).toLowerCase(), kind, name]);
   }
 
   /** Returns the HMAC of the listed version, as far as its bytes are known. */
   #listedContent(listed: ListedVersion): string | undefined {
     const { memory, verify } = this.#context;
     const record = this.#record;
+    // The list is older than the last push, or the entry was recreated: before a write the latest version is read.
+    if (record !== undefined && listed.version < record.version) return "";
     if (!verify && record !== undefined && isSameVersion(record, listed)) return record.content;
     const file = this.#entry.record;
     if (file !== undefined && "sha256" in file && file.sha256 !== undefined && file.version === listed.version) {
@@ -174,6 +173,11 @@ export class PushAttempt {
       const message = `another writer changes the ${entryOf(item)} each time it is pushed (its version is ${listed?.version ?? "gone"}, not ${this.#record?.version}): stop it, or choose another entry`;
       return { item, problem: notReady("TargetContested", message), waitMs };
     }
+    const exhausted = this.#options.pushBudget.exhausted(this.#budgetKey);
+    if (exhausted !== undefined) {
+      const message = `${entryOf(item)}: ${exhausted.message}. Stop what changes the key ${item.secretKey} of the Secret ${this.#context.resource.secret} that often, such as a VaultSecret that reads what is pushed`;
+      return { item, problem: notReady("TargetContested", message), waitMs: exhausted.waitMs };
+    }
     const outcome = await this.#write(listed, restored);
     if (outcome.effect !== undefined && restored) memory.repairs.set(this.#id, countRepair(repairs, now));
     return outcome;
@@ -188,7 +192,6 @@ export class PushAttempt {
       if (await this.#isStored(request)) return { item };
       const written = await access.connection.write(request, signal);
       this.#written(written, listed);
-      memory.pushedAfterList.set(this.#id, access.connection.snapshot?.progress(item.kind)?.lists ?? 0);
       return { item, effect: { restored, version: written.version } };
     } catch (error) {
       signal.throwIfAborted();
@@ -208,7 +211,7 @@ export class PushAttempt {
    * status not been written, or the list may be an old one.
    */
   async #isStored(request: EntryWrite): Promise<boolean> {
-    const { access, memory, signal } = this.#context;
+    const { access, signal } = this.#context;
     const address = request.kind === "file" ? { ...request, owner: undefined, received: false, shared: false } : request;
     const latest = await access.connection.latest(address, signal);
     if (latest === undefined) return false;
@@ -218,10 +221,15 @@ export class PushAttempt {
     const version = latest.version ?? record?.version;
     const isListed = record !== undefined && record.version === version;
     // Without its number the version is compared again in the next reconcile.
+    if (!isListed) access.connection.pollSoon();
     if (version !== undefined) this.#keep(isListed ? record : { version, createdAt: undefined, deleteAt: undefined });
-    memory.uncertain.delete(this.#id);
-    memory.pushedAfterList.set(this.#id, access.connection.snapshot?.progress(this.#item.kind)?.lists ?? 0);
+    this.#confirm();
     return true;
+  }
+
+  /** Counts a push whose result was unknown: the entry has its bytes. */
+  #confirm(): void {
+    if (this.#context.memory.uncertain.delete(this.#id)) this.#options.pushBudget.count(this.#budgetKey);
   }
 
   #written({ version, createdAt, deleteAt }: WrittenVersion, listed: ListedVersion | undefined): void {
@@ -229,6 +237,7 @@ export class PushAttempt {
     const times = { createdAt: formatTimestamp(createdAt), deleteAt: formatTimestamp(deleteAt) ?? listed?.deleteAt };
     const created = listed === undefined ? version === 1 : this.#created({ version });
     this.#store({ version, ...times, created, pushedAt: new Date(this.#options.clock.now()).toISOString() });
+    this.#options.pushBudget.count(this.#budgetKey);
     memory.uncertain.delete(this.#id);
     memory.rejected.delete(this.#id);
   }

@@ -5,6 +5,7 @@ import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Snapshot, WriteGuard } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 import type { Failure } from "../sync/sync-result.ts";
+import type { PushBudget } from "./push-budget.ts";
 import type { KeyFacts } from "./push-content.ts";
 import type { PushMemory } from "./push-memory.ts";
 import type { PushItem, PushResource } from "./push-resource.ts";
@@ -14,6 +15,8 @@ export interface ItemPusherOptions {
   readonly contentKey: Redacted<Uint8Array>;
   /** Closed while another process may lead. */
   readonly guard: WriteGuard | undefined;
+  /** Shared by all shards of the process. */
+  readonly pushBudget: PushBudget;
   readonly clock: Clock;
 }
 

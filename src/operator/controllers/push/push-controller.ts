@@ -4,6 +4,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
+import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
@@ -63,9 +64,10 @@ export class PushController {
     if (change.type === "deleted") {
       this.#options.reconciler.forget(key);
       this.#setReferences(key, undefined);
-      return;
+      // The reconcile of an object that does not exist drops its deadline.
+      return this.queue.add(key);
     }
-    if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) {
+    if (change.type === "updated" && !desiredStateChanged(change.before, change.now, [FORCE_SYNC_ANNOTATION])) {
       const delay = this.#options.reconciler.statusRepairDelay(key, change.before, change.now);
       if (delay !== undefined) this.queue.addAfter(key, delay, "drift");
       return;
@@ -158,15 +160,4 @@ export class PushController {
       this.#options.onReferencesChange(changed);
     }
   }
-}
-
-/** Reports whether two states of a resource differ in anything but the status. */
-function desiredStateChanged({ metadata: before }: KubeObject, { metadata: now }: KubeObject): boolean {
-  return (
-    before.uid !== now.uid ||
-    before.generation !== now.generation ||
-    before.deletionTimestamp !== now.deletionTimestamp ||
-    (before.finalizers ?? []).join() !== (now.finalizers ?? []).join() ||
-    before.annotations?.[FORCE_SYNC_ANNOTATION] !== now.annotations?.[FORCE_SYNC_ANNOTATION]
-  );
 }

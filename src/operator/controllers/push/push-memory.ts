@@ -35,16 +35,12 @@ export interface PushMemory {
     | { readonly resourceVersion: string; readonly keys: ReadonlySet<string>; readonly facts: ReadonlyMap<string, KeyFacts> }
     | undefined;
   readonly compared: Map<string, ComparedVersion>;
-  /** Number of lists that had arrived when the push ended: the next one may have been requested before. */
-  readonly pushedAfterList: Map<string, number>;
   /** Pushes whose result is unknown, each with whether it would have created the entry. */
   readonly uncertain: Map<string, boolean>;
   readonly repairs: Map<string, RepairCount>;
   readonly rejected: Map<string, RejectedPush>;
   /** Pushes that no event reports yet, because writing the status failed. */
   readonly unreported: PushOutcome[];
-  /** The value of vaultsync.dev/force-sync that is being handled. */
-  forcing: string | undefined;
 }
 
 /** Returns the memory of a resource that this process has not reconciled before. */
@@ -55,20 +51,18 @@ export function newMemory(uid: string, { vault, items = [] }: PushStatus): PushM
     records: new Map(items.map((item) => [idOf(item), item])),
     source: undefined,
     compared: new Map(),
-    pushedAfterList: new Map(),
     uncertain: new Map(),
     repairs: new Map(),
     rejected: new Map(),
     unreported: [],
-    forcing: undefined,
   };
 }
 
 /** Forgets everything about the entries of another vault or account. */
 export function followVault(memory: PushMemory, vault: string): void {
   if (memory.vault === vault) return;
-  const { records, compared, pushedAfterList, uncertain, repairs, rejected } = memory;
-  for (const each of [records, compared, pushedAfterList, uncertain, repairs, rejected]) each.clear();
+  const { records, compared, uncertain, repairs, rejected } = memory;
+  for (const each of [records, compared, uncertain, repairs, rejected]) each.clear();
   memory.vault = vault;
 }
 

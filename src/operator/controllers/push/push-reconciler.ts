@@ -6,22 +6,22 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { ReconcileResult } from "../../runtime/controller.ts";
+import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
-import { explainFailure } from "../connection/connection-problem.ts";
+import { explainFailure, listProblem } from "../connection/connection-problem.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import { FRESH_LIST_MS, type FreshLists } from "../connection/fresh-lists.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { WriteObserver } from "../status/write-observer.ts";
 import { DONE, waitFor } from "../sync/sync-result.ts";
 import { hasFinalizer, setFinalizer } from "./finalizer.ts";
-import { FRESH_LIST_MS, type FreshLists } from "./fresh-lists.ts";
 import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
 import { ItemPusher } from "./push-item.ts";
 import { followVault, forgetOthers, newMemory, type PushMemory } from "./push-memory.ts";
 import type { PushRemoval } from "./push-removal.ts";
-import { itemId, parsePush, type PushResource } from "./push-resource.ts";
+import { itemId, kindsOf, parsePush, type PushResource } from "./push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import { PushSource, SourceChangedError } from "./push-source.ts";
 import { nextPushStatus, type PushReport, readPushStatus } from "./push-status.ts";
@@ -92,7 +92,7 @@ export class PushReconciler {
   /** @throws when the reconcile is to be retried */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const object = this.#options.resources.get(key);
-    if (object === undefined) return DONE;
+    if (object === undefined) return GONE;
     const before = readPushStatus(this.#statuses.current(key, object));
     const context: Context = { key, object, before, memory: this.#memoryOf(key, object, before), signal };
     const { report, outcomes = [], next } = await this.#reconcile(context);
@@ -101,6 +101,7 @@ export class PushReconciler {
     if (report === undefined) return next;
     const status = nextPushStatus(before, report, object.metadata.generation ?? 0, this.#options.clock.now());
     await this.#statuses.write(key, object, status, signal);
+    this.#options.lists.reported(key);
     const { events } = this.#options;
     const { readyCondition } = report;
     recordPushEvents(events, object, before, status, unreported.splice(0));
@@ -110,11 +111,11 @@ export class PushReconciler {
 
   async #reconcile(context: Context): Promise<Result> {
     const { object, signal } = context;
-    const { api, removal } = this.#options;
+    const { api, limits, removal } = this.#options;
     const parsed = parsePush(object);
     if (object.metadata.deletionTimestamp !== undefined) {
       if (!hasFinalizer(object)) return nothing(DONE);
-      return parsed.ok ? this.#wait(parsed.resource, () => removal.run(context, parsed)) : removal.run(context, parsed);
+      return parsed.ok ? limits.wait(() => removal.run(context, parsed)) : removal.run(context, parsed);
     }
     if (!parsed.ok) return { report: { readyCondition: parsed.readyCondition }, next: DONE };
     const { resource } = parsed;
@@ -130,15 +131,11 @@ export class PushReconciler {
     return this.#connected(context, resource);
   }
 
-  /** Continues with a list of the vault that covers all names, and that a forced sync has requested. */
-  #connected(context: Context, resource: PushResource): Promise<Result> | Result {
+  /** Continues with a list of the vault that covers all names, a forced sync after a list of its own. */
+  async #connected(context: Context, resource: PushResource): Promise<Result> {
     const { key, memory, before } = context;
     const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
     const forced = resource.forceSync === before.lastForceSync ? undefined : resource.forceSync;
-    if (forced !== undefined && memory.forcing !== forced) {
-      memory.forcing = forced;
-      this.#options.lists.forget(key);
-    }
     if (access.state === "opening") return nothing(waitFor("connection"));
     if (access.state === "absent") {
       const { kind, name } = resource.connection;
@@ -149,28 +146,36 @@ export class PushReconciler {
     const { connection, stale } = access;
     const { snapshot, health } = connection;
     const isCovered = snapshot !== undefined && resource.items.every(({ kind, name }) => snapshot.covers(kind, name));
-    const isFailing = health.state === "failing";
     if (!isCovered || stale !== undefined) {
-      if (!isFailing && stale === undefined) return nothing(waitFor("connection"));
+      if (health.state !== "failing" && stale === undefined) return nothing(waitFor("connection"));
       const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
       return this.#awaitConnection(context, why, { stale, forced });
     }
     followVault(memory, access.vault);
     forgetOthers(memory, resource.items.map(itemId));
-    if (forced !== undefined && !this.#options.lists.hasListed(key, connection)) {
-      const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
-      return isFailing ? this.#awaitConnection(context, why, { forced }) : nothing(waitFor("connection", FRESH_LIST_MS));
-    }
-    return this.#push(context, resource, access, snapshot, forced);
+    const { lists } = this.#options;
+    const list =
+      forced === undefined
+        ? lists.failure(key, connection)
+        : lists.request(key, `forced ${forced}`, connection, kindsOf(resource.items));
+    if (list === "requested") return nothing(waitFor("connection", FRESH_LIST_MS));
+    const result = await this.#push(context, resource, access, snapshot, forced);
+    const { report } = result;
+    if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false) return result;
+    const { reason, message } = listProblem(list, access.facts, resource.connection.kind);
+    return { ...result, report: { ...report, readyCondition: notReady(reason, message), reconciling: { reason, message } } };
   }
 
-  /** Waits for a connection that cannot be used. What was pushed stays Ready, because no difference is known. */
+  /**
+   * Waits for a connection that cannot be used. What was pushed stays Ready, because no difference is known, unless a user requests
+   * a sync now.
+   */
   #awaitConnection({ before, object }: Context, why: string, facts: Pick<PushReport, "stale" | "forced">): Result {
     const ready = before.conditions?.find(({ type }) => type === "Ready");
     const wasReady = ready?.status === "True" && ready.observedGeneration === object.metadata.generation;
     const message = `the connection is not ready: ${why}`;
     const reconciling = { reason: "ConnectionNotReady", message } as const;
-    const readyCondition = wasReady ? undefined : notReady("ConnectionNotReady", message);
+    const readyCondition = wasReady && facts.forced === undefined ? undefined : notReady("ConnectionNotReady", message);
     return { report: { readyCondition, reconciling, ...facts }, next: waitFor("connection", 60_000) };
   }
 
@@ -183,11 +188,7 @@ export class PushReconciler {
   ): Promise<Result> {
     const { key, object, memory, signal } = context;
     const { logger, observer } = this.#options;
-    if (forced !== undefined) {
-      memory.source = undefined;
-      // A later forced sync or removal needs a list of its own.
-      this.#options.lists.forget(context.key);
-    }
+    if (forced !== undefined) memory.source = undefined;
     const source = new PushSource(this.#options, { resource, memory, signal });
     try {
       const facts = await source.facts();
@@ -214,20 +215,15 @@ export class PushReconciler {
   /** Pushes one key after the other, until one fails for a reason that concerns all of them. */
   async #pushAll(context: PushContext): Promise<readonly PushOutcome[]> {
     const { resource, object } = context;
+    const { rivals, limits } = this.#options;
     const outcomes: PushOutcome[] = [];
     for (const item of resource.items) {
-      const problem = this.#options.rivals.problemOf(resource, object, item);
-      const outcome =
-        problem === undefined ? await this.#wait(resource, () => this.#pusher.push(context, item)) : { item, problem };
+      const problem = rivals.problemOf(resource, object, item);
+      const outcome = problem === undefined ? await limits.wait(() => this.#pusher.push(context, item)) : { item, problem };
       outcomes.push(outcome);
       if (outcome.ends === true) break;
     }
     return outcomes;
-  }
-
-  /** Runs what waits for the vault of a resource. */
-  #wait<T>({ connection, namespace }: PushResource, work: () => Promise<T>): Promise<T> {
-    return this.#options.limits.wait(connectionKey(connection, namespace), work);
   }
 
   /** Returns the memory of this very object. */

@@ -10,16 +10,16 @@ import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import { explainFailure } from "../connection/connection-problem.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import { FRESH_LIST_MS, type FreshLists } from "../connection/fresh-lists.ts";
 import type { WriteObserver } from "../status/write-observer.ts";
 import { DONE, waitFor } from "../sync/sync-result.ts";
 import { setFinalizer } from "./finalizer.ts";
-import { FRESH_LIST_MS, type FreshLists } from "./fresh-lists.ts";
 import { isSameVersion, listedEntry, listedVersion, type WritableEntry } from "./listed-entry.ts";
 import type { ItemPusherOptions } from "./push-context.ts";
 import { entryContent, keyFacts } from "./push-content.ts";
 import { pushFailure } from "./push-failure.ts";
 import type { PushMemory } from "./push-memory.ts";
-import { entryOf, itemId, type ParsedPush, type PushItem, type PushResource } from "./push-resource.ts";
+import { entryOf, itemId, kindsOf, type ParsedPush, type PushItem, type PushResource } from "./push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import type { PushReport } from "./push-status.ts";
 import { recordRemoval } from "./record-push-events.ts";
@@ -92,9 +92,11 @@ export class PushRemoval {
     const { connection } = access;
     const { snapshot, health } = connection;
     const isCovered = snapshot !== undefined && owned.every(({ kind, name }) => snapshot.covers(kind, name));
-    if (!isCovered || !this.#options.lists.hasListed(context.key, connection)) {
-      if (health.state !== "failing") return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
-      const why = explainFailure(health.error, access.facts);
+    const list = this.#options.lists.request(context.key, "removal", connection, kindsOf(owned));
+    if (!isCovered || list !== "listed") {
+      const error = list instanceof Error ? list : health.error;
+      if (error === undefined) return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
+      const why = explainFailure(error, access.facts);
       return this.#wait("VaultUnreachable", `the entries are not deleted yet: ${why}. ${WAY_OUT}`);
     }
     for (const item of owned) {

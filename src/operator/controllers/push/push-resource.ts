@@ -80,3 +80,6 @@ export const entryOf = ({ kind, name }: Pick<PushItem, "kind" | "name">): string
 /** Identifies an item in the memory of a resource. */
 export const itemId = ({ secretKey, kind, name }: Pick<PushItem, "secretKey" | "kind" | "name">): string =>
   JSON.stringify([secretKey, kind, name]);
+
+/** Returns the kinds of these items. */
+export const kindsOf = (items: readonly PushItem[]): readonly EntryKind[] => [...new Set(items.map(({ kind }) => kind))];

@@ -8,7 +8,7 @@ import type { WriteObserver } from "../status/write-observer.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
 import type { SyncKind } from "../sync/sync-key.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
-import { FreshLists } from "./fresh-lists.ts";
+import { FreshLists } from "../connection/fresh-lists.ts";
 import type { ItemPusherOptions } from "./push-context.ts";
 import { PushController, type PushControllerOptions } from "./push-controller.ts";
 import { PushReconciler } from "./push-reconciler.ts";

@@ -108,6 +108,28 @@ test("a change whose status the operator could not write before it died leads to
   expect(scene.count("Deployment", "web")).toBe(1);
 });
 
+test("bytes of an operator that died begin the quiet window when the next one reports them", async () => {
+  await using scene = await recorded("db");
+  const before = scene.operator.status().syncedAt;
+  await scene.settle(60_000);
+  scene.operator.network = {
+    send: ({ verb, resource }) => {
+      if (verb === "update" && resource.plural === "vaultsecrets") throw new Error("the process dies");
+    },
+  };
+  scene.lists({ db: 2 });
+  await scene.settle(500);
+  await scene.operator.stop();
+  scene.operator.network = {};
+  expect([scene.operator.status().syncedAt, scene.operator.target()?.data?.["password"]]).toEqual([before, btoa("vault db@2")]);
+  await scene.operator.restart();
+  expect(Date.parse(scene.operator.status().syncedAt ?? "") - Date.parse(before ?? "")).toBeGreaterThanOrEqual(60_000);
+  await scene.settle(20_000);
+  expect(scene.count("Deployment", "web")).toBe(0);
+  await scene.settle(10_000);
+  expect(scene.count("Deployment", "web")).toBe(1);
+});
+
 test("a restart whose response is lost is not repeated", async () => {
   await using scene = await recorded("db");
   const lost = { count: 0 };

@@ -4,6 +4,7 @@ import type { Random } from "../../../lib/random.ts";
 import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
+import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
@@ -13,6 +14,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type SyncKind, SYNC_KINDS, syncKey } from "../sync/sync-key.ts";
 import { RestartEvents } from "./restart-events.ts";
 import { RestartIndex, restartSource, type RestartSource, shownBy } from "./restart-index.ts";
+import { RestartPace } from "./restart-pace.ts";
 import { type RestartObserver, RestartReconciler } from "./restart-reconciler.ts";
 import { RestartStatuses } from "./restart-statuses.ts";
 import { parseWorkloadKey, workloadKey, type WorkloadMetadata } from "./workload.ts";
@@ -23,8 +25,8 @@ export interface RestartControllerOptions {
   /** All resources, of every shard: a workload may use the content of several. */
   readonly resources: Readonly<Record<SyncKind, Watched<KubeObject>>>;
   readonly watches: Readonly<Record<WorkloadKind, WorkloadWatch>>;
-  /** Reports whether the shard of this controller is responsible for the workload. */
-  readonly isResponsible: (workload: string) => boolean;
+  /** Reports whether the shard of this controller is responsible for the workloads of a namespace, which share a limit. */
+  readonly isResponsible: (namespace: string) => boolean;
   /** Duration of the quiet window in milliseconds. */
   readonly windowMs: number;
   /** Restarts workloads that have the annotation `auto`. */
@@ -63,7 +65,8 @@ export class RestartController {
     this.#index = new RestartIndex(stores);
     this.#statuses = new RestartStatuses({ ...options, resources: stores, index: this.#index });
     const events = new RestartEvents({ ...options, resources: stores });
-    this.#reconciler = new RestartReconciler({ ...options, index: this.#index, statuses: this.#statuses, events });
+    const pace = new RestartPace(clock, (key) => this.#add(key));
+    this.#reconciler = new RestartReconciler({ ...options, index: this.#index, statuses: this.#statuses, events, pace });
   }
 
   /** Follows the current objects and all later changes, until the returned handle is disposed. */
@@ -73,7 +76,7 @@ export class RestartController {
     for (const kind of workloadKinds) {
       const watch = watches[kind];
       if (auto) watch.demand();
-      stack.use(watch.onChange((change) => this.#workloadChanged(kind, change)));
+      stack.use(replayAndSubscribe(watch, (change) => this.#workloadChanged(kind, change)));
       stack.use(watch.onStateChange(() => this.#addAll(kind)));
       stack.use(watch.onReconnect(() => this.queue.forgive("api")));
     }
@@ -119,6 +122,7 @@ export class RestartController {
   #workloadChanged(kind: WorkloadKind, change: StoreChange<WorkloadMetadata>): void {
     const key = workloadKey(kind, change.key);
     const metadata = change.type === "deleted" ? undefined : change.now;
+    this.#reconciler.observe(key);
     if (this.#concerns(key, metadata)) this.#add(key);
   }
 
@@ -153,7 +157,7 @@ export class RestartController {
   }
 
   #add(key: string, delayMs = 0): void {
-    if (this.#options.isResponsible(key)) this.queue.addAfter(key, delayMs, "drift");
+    if (this.#options.isResponsible(turnOf(key))) this.queue.addAfter(key, delayMs, "drift");
   }
 
   /** Returns the workloads that concern a resource, existing or not. */
@@ -166,6 +170,6 @@ export class RestartController {
         if (this.#concerns(key, metadata)) keys.add(key);
       }
     }
-    for (const key of keys) if (isResponsible(key)) yield key;
+    for (const key of keys) if (isResponsible(turnOf(key))) yield key;
   }
 }

@@ -15,7 +15,14 @@ function scene() {
     index.replace(`VaultSecret/shop/${name}`, before, restartSource("VaultSecret", object));
     return index.size;
   };
-  return { index, put };
+  /** Returns the number of entries after the resource was deleted. */
+  const remove = (name: string): number => {
+    const before = index.get(`VaultSecret/shop/${name}`);
+    store.delete(`shop/${name}`, name);
+    index.replace(`VaultSecret/shop/${name}`, before, undefined);
+    return index.size;
+  };
+  return { index, put, remove };
 }
 
 test("a resource without references takes no entry, and is found by its usual target", () => {
@@ -43,4 +50,16 @@ test("a named workload is found until the reference is removed", () => {
   expect([...index.naming("Deployment/shop/web")]).toEqual(["VaultSecret/shop/db"]);
   expect(put("db")).toBe(0);
   expect([...index.naming("Deployment/shop/web")]).toEqual([]);
+});
+
+test("a deleted resource leaves no entry, whatever it had", () => {
+  const { index, put, remove } = scene();
+  const selector = { matchLabels: { app: "web" } };
+  const rolloutRestart = [
+    { kind: "Deployment", name: "web" },
+    { kind: "StatefulSet", selector },
+  ];
+  expect(put("db", "app", { rolloutRestart })).toBe(3);
+  expect(remove("db")).toBe(0);
+  expect([...index.writing("Secret/shop/app")]).toEqual([]);
 });

@@ -6,6 +6,10 @@ export interface RestartMemory {
   restartedFor?: string;
   /** Time at which the rollout was last seen paused, in milliseconds since the epoch. */
   pausedAt?: number;
+  /** The rollout was paused when it was last read. */
+  paused?: boolean;
+  /** The restart waits for the rollouts of other workloads. */
+  queued?: boolean;
   /** Monotonic time of the last read during a rollout. */
   observedAt?: number;
   /** Text of the last record without a restart, and its monotonic time. */

@@ -5,7 +5,7 @@ import { forbidden } from "../../../../test/support/kube/in-memory/status-error.
 import type { WorkloadKind } from "../../api/rollout-restart.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { readStatus } from "../../sync/sync-status.ts";
-import { RESTART_STATE_ANNOTATION } from "../../api/names.ts";
+import { CONTENT_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { workloadDescriptor } from "./workload.ts";
 
 const WEB = { kind: "Deployment", name: "web" } as const;
@@ -186,6 +186,19 @@ describe("a workload", () => {
     await scene.settle(60_000);
     const annotations = at(scene.get("Deployment", "web"), "spec", "template", "metadata", "annotations");
     expect(annotations).toMatchObject({ ...restartedAt, note: "theirs", "vaultsync.dev/content": expect.any(String) as unknown });
+  });
+
+  test("whose template lost the annotation is not rolled out by a record", async () => {
+    await using scene = await restarted();
+    // What an apply by another tool does that replaces the annotations of the template.
+    const annotations = { [CONTENT_ANNOTATION]: null };
+    scene.patch("Deployment", "web", { spec: { template: { metadata: { annotations } } } });
+    await scene.settle();
+    const { generation } = scene.get("Deployment", "web").metadata;
+    scene.rollOut("web");
+    await scene.settle();
+    expect(resultOf(scene)).toBe("RolledOut");
+    expect(scene.get("Deployment", "web").metadata.generation).toBe(generation);
   });
 
   test("whose record another writer reverts repeatedly is restarted once", async () => {

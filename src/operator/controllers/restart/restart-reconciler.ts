@@ -11,9 +11,11 @@ import { rolloutProgress } from "../../restart/rollout-progress.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { OwnWrites } from "../status/own-writes.ts";
 import { PodSources } from "./pod-sources.ts";
+import { explainRejection } from "./explain-rejection.ts";
 import type { RestartEvents } from "./restart-events.ts";
 import { type RestartIndex, sourceName } from "./restart-index.ts";
 import { type Entry, restartEntry } from "./restart-entry.ts";
+import { type RestartPace, ROLLOUT_DEADLINE_MS } from "./restart-pace.ts";
 import type { RestartMemory } from "./restart-memory.ts";
 import type { RestartStatuses } from "./restart-statuses.ts";
 import { parseWorkloadKey, workloadDescriptor, type WorkloadMetadata, workloadMetadata, type WorkloadRef } from "./workload.ts";
@@ -32,6 +34,7 @@ export interface RestartReconcilerOptions {
   readonly statuses: RestartStatuses;
   readonly events: RestartEvents;
   readonly observer: RestartObserver;
+  readonly pace: RestartPace;
   /** Duration of the quiet window in milliseconds. */
   readonly windowMs: number;
   /** Without it the annotation of workloads is ignored. */
@@ -40,12 +43,12 @@ export interface RestartReconcilerOptions {
   readonly logger: Logger;
 }
 
-/** Time in milliseconds after which a rollout that has not ended counts as timed out. */
-const ROLLOUT_DEADLINE_MS = 15 * 60_000;
 /** Minimum time between two reads of a workload during its rollout, and maximum time without one, in milliseconds. */
 const OBSERVE_MS = { shortest: 2_000, longest: 60_000 };
 /** Time in milliseconds in which the same record is not written twice: another writer reverts it. */
 const REVERTED_MS = 300_000;
+/** Maximum time in milliseconds until a workload that waits for others is reconciled: usually the end of a rollout requeues it. */
+const QUEUED_MS = 60_000;
 
 const DONE: ReconcileResult = { outcome: "done" };
 const wait = (atMostMs: number): ReconcileResult => ({ outcome: "done", wait: { for: "time", atMostMs } });
@@ -80,13 +83,32 @@ export class RestartReconciler {
     this.#ownWrites = new OwnWrites(options.clock);
   }
 
+  /** Takes in a workload that a watch shows, before it is reconciled: its rollout counts. */
+  observe(key: string): void {
+    const ref = parseWorkloadKey(key);
+    const watched = this.#options.watches[ref.kind].store.get(ref.objectKey);
+    const state = watched && this.#ownWrites.newest(key, watched).state;
+    this.#track(key, state === undefined ? undefined : parseRestartState(state));
+  }
+
   /** @throws when the reconcile is to be retried */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const memory = this.#memory.get(key);
+    if (memory !== undefined) memory.queued = false;
+    try {
+      return await this.#reconcile(key, signal);
+    } finally {
+      if (this.#memory.get(key)?.queued !== true) this.#options.pace.leave(key);
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const ref = parseWorkloadKey(key);
-    const { store, isComplete, problem } = this.#options.watches[ref.kind];
+    const watch = this.#options.watches[ref.kind];
+    const problem = watch.problem(ref.namespace);
     if (problem !== undefined) return this.#showNames(key, { result: "Failed", message: problem }, signal);
-    if (!isComplete) return DONE;
-    const watched = store.get(ref.objectKey);
+    if (!watch.isComplete(ref.namespace)) return DONE;
+    const watched = watch.store.get(ref.objectKey);
     if (watched === undefined || watched.deleting) {
       this.#ownWrites.forget(key);
       this.#memory.delete(key);
@@ -160,6 +182,7 @@ export class RestartReconciler {
     const { clock, logger, events } = this.#options;
     const state: RestartState = { sources, restart: { at: clock.now(), content } };
     this.#ownWrites.recordWrite(key, workloadMetadata(await this.#writer.restart(ref, object, state, content, signal)));
+    this.#track(key, state);
     memory.restartedFor = content;
     memory.pendingSince = undefined;
     memory.failure = undefined;
@@ -189,7 +212,9 @@ export class RestartReconciler {
     if (restart === undefined || restart.result !== undefined) return state;
     const progress = rolloutProgress(ref.kind, object);
     memory.progress = "message" in progress ? progress.message : undefined;
-    if (progress.result === "Progressing" && progress.paused) memory.pausedAt = clock.now();
+    memory.paused = progress.result === "Progressing" && progress.paused;
+    if (memory.paused) memory.pausedAt = clock.now();
+    this.#track(key, state);
     const isLate = clock.now() - Math.max(restart.at, memory.pausedAt ?? 0) >= ROLLOUT_DEADLINE_MS;
     const result = progress.result === "Progressing" ? (isLate ? "TimedOut" : undefined) : progress.result;
     if (result === undefined) return state;
@@ -204,7 +229,7 @@ export class RestartReconciler {
   /** Reports a request about the workload that the API server rejects; it is retried with backoff. */
   async #failed(context: Context, metadata: WorkloadMetadata, error: KubeError): Promise<ReconcileResult> {
     const { ref, users, memory } = context;
-    const message = rejection(ref.kind, error);
+    const message = explainRejection(ref.kind, error);
     if (memory.failure !== message) {
       this.#options.observer.restartEnded(ref.kind, "Failed");
       this.#options.events.ended(ref, metadata.uid, "Failed", message, users);
@@ -214,13 +239,21 @@ export class RestartReconciler {
     return { outcome: "retry", cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs };
   }
 
-  #decide({ memory, sources }: Context, state: RestartState): RestartDecision {
-    const { windowMs, clock } = this.#options;
+  #decide({ key, memory, sources }: Context, state: RestartState): RestartDecision {
+    const { windowMs, clock, pace } = this.#options;
+    const now = clock.now();
     const { pendingSince, restartedFor } = memory;
-    const decision = decideRestart({ sources, state, pendingSince, restartedFor, windowMs, now: clock.now() });
+    const decision = decideRestart({ sources, state, pendingSince, restartedFor, windowMs, now });
     if (decision.action === "wait") memory.pendingSince = decision.since;
     if (decision.action === "none") memory.pendingSince = undefined;
-    return decision;
+    memory.queued = decision.action === "restart" && !pace.admits(key);
+    return memory.queued ? { action: "wait", ms: QUEUED_MS, since: pendingSince ?? now } : decision;
+  }
+
+  #track(key: string, state: RestartState | undefined): void {
+    const { at, result } = state?.restart ?? {};
+    const isPaused = this.#memory.get(key)?.paused === true;
+    this.#options.pace.observe(key, result === undefined && !isPaused ? at : undefined);
   }
 
   /** Returns the keys of the resources whose content a workload uses: they name or select it, or it asks for it. */
@@ -264,14 +297,4 @@ export class RestartReconciler {
     this.#memory.set(key, memory);
     return memory;
   }
-}
-
-function rejection(kind: WorkloadKind, error: KubeError): string {
-  const { plural } = workloadDescriptor[kind];
-  if (error.policy !== undefined) {
-    return `the ValidatingAdmissionPolicy ${error.policy} denies to patch the ${kind}: ask an administrator to change the policy`;
-  }
-  return error.kind === "Forbidden"
-    ? `the API server denied to patch the ${kind}: grant the operator get and patch on ${plural}, or check the admission policies`
-    : `the API server rejected the change of the pod template (${error.kind}): check the ${kind} and the admission policies`;
 }

@@ -34,8 +34,9 @@ export const fileSource: SourceKind = {
   entries: "file",
   parse: (object) => parseResource("VaultFile", vaultFileSpec, object, desiredState),
   covers: (snapshot, item) => snapshot.covers("file", item.source),
-  names: (snapshot, find) => snapshot.matching("file", patternReference(find.pattern)),
+  names: (snapshot, find) => [...snapshot.matching("file", patternReference(find.pattern))].map((name) => ({ name, own: true })),
   isListed: (snapshot, name) => snapshot.file(name) !== undefined,
+  hasMetadata: (snapshot, name) => snapshot.file(name) !== undefined,
   changed: ({ files }) => files,
   candidates: (snapshot, item, { connection, vault }) => {
     const record = snapshot.file(item.source);

@@ -1,10 +1,11 @@
-import { claimedNames, findItems } from "../../sync/find-items.ts";
+import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Find } from "../../sync/sync-resource.ts";
-import { reportedNames } from "../../sync/sync-status.ts";
+import { reportedName, reportedNames } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import { checkAccess } from "./check-access.ts";
+import { metadataRule } from "./metadata-rule.ts";
 import type { ResolveInput } from "./resolve-items.ts";
 
 /** Reports whether the snapshot says which entries each rule finds and whether each source exists. */
@@ -18,23 +19,32 @@ export function isCovered({ source, resource, snapshot }: Pick<ResolveInput, "so
 
 /**
  * Adds the entries that rules find to the items of a resource, among those that its namespace may read. Returns the condition instead
- * if one of them has no key of its own, or may not be read any more.
+ * if one of them may not be read any more, or if they are too many.
  */
 export function findSources(input: ResolveInput, state: TargetState): ResolveInput | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
   if (resource.finds.length === 0) return input;
   const isLost = state.state === "owned" && state.annotationsCorrupted;
+  // Listed, but not because the vault lacks its metadata now: it is not for an edit of the rule to decide.
+  const isListed = (find: Find, name: string): boolean => {
+    const rule = metadataRule(find);
+    const isUnmatched = rule !== undefined && access.removals.isUnmatched(source.entries, name, rule);
+    return source.isListed(snapshot, name) && !isUnmatched;
+  };
   const found = findItems(resource, {
     now: (find) =>
-      [...source.names(snapshot, find, access)].filter((name) => typeof grant === "function" && grant(source.entries, name)),
+      source.names(snapshot, find, access).filter(({ name }) => typeof grant === "function" && grant(source.entries, name)),
     earlier: (find: Find) => [
-      ...(state.state === "owned" ? claimedNames(find, state.synced, (name) => source.isListed(snapshot, name)) : []),
+      ...(state.state === "owned" ? claimedNames(find, state.synced, (name) => isListed(find, name)) : []),
       // A status is all that is known if the annotations of the target are lost.
       ...(isLost ? reportedNames(before) : []),
     ],
+    served: (key) => (state.state === "owned" && !isLost ? foundName(state.synced.get(key)) : reportedName(before, key)),
   });
   if ("reason" in found) return found;
   const expanded = { ...resource, items: found.items };
   const verdict = checkAccess(expanded, source.entries, grant);
-  return typeof verdict === "object" ? verdict : { ...input, resource: expanded, unmatched: found.unmatched };
+  return typeof verdict === "object"
+    ? verdict
+    : { ...input, resource: expanded, unmatched: found.unmatched, unusable: found.unusable };
 }

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
 import { vaultFileKind } from "../../api/kinds.ts";
 import { OWNER_ANNOTATION } from "../../api/names.ts";
-import { CONFIG_MAPS, SECRETS } from "../../kube/resource.ts";
+import { KubeError } from "../../kube/kube-error.ts";
+import { CONFIG_MAPS, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
 
 const target = { namespace: "shop", name: "db" };
 
@@ -15,6 +16,17 @@ async function synced(): Promise<OperatorScene> {
   expect(scene.outcome()).toBe("password=vault db@1, Synced");
   return scene;
 }
+
+/** Fails each write of a status. */
+function failsStatus(verb: string, { plural }: ResourceDescriptor): void {
+  if (verb === "update" && plural === "vaultsecrets") throw new KubeError({ kind: "Unavailable", operation: "update status" });
+}
+
+const namesOf = ({ server }: OperatorScene): string[] =>
+  server
+    .all(SECRETS)
+    .map(({ metadata }) => metadata.name)
+    .sort();
 
 describe("the former target after a change of target.name", () => {
   test("is removed when the new one is written, also if an item was removed by the vault", async () => {
@@ -80,6 +92,75 @@ describe("the former target after a change of target.name", () => {
     expect([scene.target() !== undefined, scene.target("after") !== undefined]).toEqual([true, true]);
   });
 
+  test("is removed with all others if the name changed twice while the status could not be written", async () => {
+    await using scene = await synced();
+    scene.network = { send: ({ verb, resource }) => failsStatus(verb, resource) };
+    for (const name of ["second", "third"]) {
+      scene.follow({ password: "db" }, { target: { name } });
+      await scene.settle();
+      expect(scene.target(name)).toBeDefined();
+    }
+    scene.network = {};
+    await scene.settle(60_000);
+    expect(namesOf(scene)).toEqual(["third"]);
+    expect(scene.status().target?.name).toBe("third");
+  });
+
+  test("is removed with all others if a process that ended had not written its status", async () => {
+    await using scene = await synced();
+    scene.network = { send: ({ verb, resource }) => failsStatus(verb, resource) };
+    scene.follow({ password: "db" }, { target: { name: "second" } });
+    await scene.settle();
+    await scene.stop();
+    scene.network = {};
+    scene.vault().lists({ name: "db", version: 2 });
+    scene.follow({ password: "db" }, { target: { name: "third" } });
+    await scene.restart();
+    expect(namesOf(scene)).toEqual(["third"]);
+  });
+
+  test("is removed when the watch shows it after the new one was written", async () => {
+    await using scene = await synced();
+    const { metadata, ...rest } = scene.server.get(SECRETS, target);
+    const { uid: _, resourceVersion: __, ...copied } = metadata;
+    scene.server.create(SECRETS, { ...rest, metadata: { ...copied, name: "late" } });
+    await scene.settle();
+    expect(namesOf(scene)).toEqual(["db"]);
+  });
+
+  test("is removed when the vault removed all sources, although no new one is written", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + 60_000 });
+    scene.follow({ password: "db" });
+    await scene.settle();
+    await scene.stop();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.clock.advance(61_000);
+    scene.vault().lists();
+    await scene.restart();
+    expect([namesOf(scene), scene.condition("Ready")?.reason]).toEqual([[], "SourceRemoved"]);
+  });
+
+  test("is kept if the resource does not control it: it was created with the policy Orphan", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "db" });
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan" } });
+    await scene.settle();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.settle();
+    expect(namesOf(scene)).toEqual(["after", "db"]);
+    expect([scene.target()?.metadata.labels, scene.target()?.metadata.annotations]).toEqual([undefined, undefined]);
+  });
+
+  test("is not removed later when the policy Orphan becomes Owner", async () => {
+    await using scene = await synced();
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
+    await scene.settle();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.restart();
+    expect(namesOf(scene)).toEqual(["after", "db"]);
+  });
+
   test("costs no request if it does not exist any more", async () => {
     await using scene = await synced();
     await scene.stop();
@@ -90,10 +171,10 @@ describe("the former target after a change of target.name", () => {
     expect(scene.takeRequests()).toEqual(["create secrets after", "update vaultsecrets db"]);
   });
 
-  test("costs no request under the policy Orphan if the resource does not own it", async () => {
+  test("is released under the policy Orphan once", async () => {
     await using scene = await OperatorScene.start();
     scene.vault().lists({ name: "db" });
-    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan" } });
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", labels: { team: "shop" } } });
     await scene.settle();
     const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "app", uid: "uid-of-app" }];
     scene.server.patch(SECRETS, target, { metadata: { ownerReferences } });
@@ -101,7 +182,12 @@ describe("the former target after a change of target.name", () => {
     scene.takeRequests();
     scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
     await scene.settle();
-    expect(scene.takeRequests()).toEqual(["create secrets after", "update vaultsecrets db"]);
+    const released = ["get secrets db", "patch secrets db"];
+    expect(scene.takeRequests()).toEqual(["create secrets after", ...released, "update vaultsecrets db"]);
+    expect(scene.target()?.metadata).toMatchObject({ labels: { team: "shop" }, ownerReferences });
+    expect(scene.target()?.metadata.annotations).toBeUndefined();
+    await scene.restart();
+    expect(scene.takeRequests()).toEqual([]);
   });
 
   test("is released under the policy Orphan, and keeps its other owners", async () => {

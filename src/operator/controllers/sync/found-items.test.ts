@@ -6,7 +6,6 @@ import type { SecretRecord } from "../../vault-client/connection.ts";
 type Listed = Partial<SecretRecord>;
 
 const FIND = [{ find: { name: { regexp: "^shop-" } } }];
-const REWRITE = [{ regexp: { source: "^shop-(.*)$", target: "$1" } }];
 
 const named = (...names: readonly string[]): Listed[] => names.map((name) => ({ name }));
 
@@ -84,67 +83,6 @@ describe("find", () => {
   });
 });
 
-describe("find by metadata", () => {
-  const PROD = { dataFrom: [{ find: { metadata: { environment_type: "prod", cloud_type: "aws" } } }] };
-  const prod = { environment_type: "prod", cloud_type: "aws" };
-
-  test("requires all values, and no name", async () => {
-    await using scene = await finding(
-      [
-        { name: "a", metadata: prod },
-        { name: "b", metadata: { environment_type: "prod" } },
-        { name: "c", metadata: { ...prod, environment_type: "stage" } },
-        { name: "d", metadata: { ...prod, classification: "top" } },
-      ],
-      PROD,
-    );
-    expect(keysOf(scene)).toEqual(["a", "d"]);
-  });
-
-  test("keeps a secret whose metadata no longer matches, and reports it", async () => {
-    await using scene = await finding(
-      [
-        { name: "a", metadata: prod },
-        { name: "b", metadata: prod },
-      ],
-      PROD,
-    );
-    scene.vault().lists({ name: "a", metadata: prod, version: 2 }, { name: "b", metadata: {}, version: 2 });
-    await scene.settle();
-    expect(scene.outcome()).toBe("a=vault a@2 b=vault b@1, SourceMissing");
-    expect(messageOf(scene)).toContain("b no longer has the metadata that dataFrom[0] requests");
-  });
-
-  test("drops it immediately with whenMissing: Delete, because the list shows it", async () => {
-    await using scene = await finding(
-      [
-        { name: "a", metadata: prod },
-        { name: "b", metadata: prod },
-      ],
-      {
-        ...PROD,
-        target: { whenMissing: "Delete" },
-      },
-    );
-    scene.vault().lists({ name: "a", metadata: prod }, { name: "b", metadata: {} });
-    await scene.settle();
-    expect(keysOf(scene)).toEqual(["a"]);
-  });
-
-  test("ignores a received secret that matches where the own one of that name does not", async () => {
-    const received = { owner: "dba@example.com", shared: true };
-    await using scene = await finding(
-      [
-        { name: "a", metadata: prod, ...received },
-        { name: "b", metadata: prod },
-        { name: "b", ...received },
-      ],
-      PROD,
-    );
-    expect(scene.outcome()).toBe("a=vault a@1 b=vault b@1, Synced");
-  });
-});
-
 describe("a match that disappears", () => {
   test("keeps its key and is reported, while the others are followed", async () => {
     await using scene = await finding(named("shop-a", "shop-b"));
@@ -211,6 +149,20 @@ describe("a match that disappears", () => {
     expect(scene.outcome()).toBe("a=vault shopa@1 b=vault shop-b@1, Synced");
   });
 
+  test("is still known when a tool drops the annotations of the target", async () => {
+    await using scene = await finding(named("shop-a", "shop-b"));
+    scene.vault().lists(...named("shop-a"));
+    await scene.settle();
+    const annotations = Object.fromEntries(Object.keys(scene.target()?.metadata.annotations ?? {}).map((name) => [name, null]));
+    scene.server.patch(SECRETS, { namespace: "shop", name: "db" }, { metadata: { annotations } });
+    await scene.settle();
+    expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault shop-b@1, SourceMissing");
+    scene.vault().lists({ name: "shop-a", version: 2 });
+    await scene.settle();
+    await scene.restart();
+    expect(keysOf(scene)).toEqual(["shop-a", "shop-b"]);
+  });
+
   test("stays unknown to an edited annotation: no rule reads what it does not match", async () => {
     await using scene = await finding(named("shop-a", "root"));
     const sources = scene.target()?.metadata.annotations?.["vaultsync.dev/sources"] ?? "";
@@ -236,59 +188,4 @@ describe("a match that disappears", () => {
     await scene.settle();
     expect(scene.outcome()).toBe("shop-b=vault shop-b@1, Synced");
   });
-});
-
-describe("names that make no key of their own are InvalidKey", () => {
-  test.each([
-    ["a name that is no valid key", named("shop-a", "shop-b c"), {}, 'dataFrom[0] finds "shop-b c", which is not a valid key'],
-    [
-      "a rewritten name that is no valid key",
-      named("shop-/"),
-      { rewrite: REWRITE },
-      'dataFrom[0] finds "shop-/", whose key "/" is not a valid key',
-    ],
-    [
-      "two names with one key",
-      named("shop-a", "shop-b"),
-      { rewrite: [{ regexp: { source: "[ab]$", target: "x" } }] },
-      'dataFrom[0] finds "shop-b", but the key shop-x is that of "shop-a"',
-    ],
-  ])("%s", async (_, listed, rule, message) => {
-    await using scene = await finding(listed, { dataFrom: [{ ...FIND[0], ...rule }] });
-    expect(scene.outcome()).toBe("absent, InvalidKey");
-    expect(messageOf(scene)).toContain(message);
-  });
-
-  test("a name with the key of data, and the target is kept", async () => {
-    await using scene = await finding(named("shop-a", "db"), {
-      data: [{ secretKey: "shop-b", remoteRef: { key: "db" } }],
-      dataFrom: FIND,
-    });
-    expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault db@1, Synced");
-    scene.vault().lists(...named("shop-a", "shop-b", "db"));
-    await scene.settle();
-    expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault db@1, InvalidKey");
-  });
-
-  test("the same name found by two rules is no problem", async () => {
-    await using scene = await finding(named("shop-a"), { dataFrom: [...FIND, { find: { name: { regexp: "-a$" } } }] });
-    expect(scene.outcome()).toBe("shop-a=vault shop-a@1, Synced");
-  });
-
-  test("names that are too long for the annotations of one object are TooLarge", async () => {
-    const long = Array.from({ length: 400 }, (_, at) => `shop-${at}-${"x".repeat(220)}`);
-    await using scene = await finding(named(...long));
-    expect(scene.outcome()).toBe("absent, TooLarge");
-  });
-});
-
-const received = (owner: string): Listed => ({ name: "shop-a", owner, shared: true });
-
-test("find takes an own secret before a received one, and several received ones are ambiguous", async () => {
-  await using scene = await finding([{ name: "shop-a" }, received("x@example.com")]);
-  expect(scene.outcome()).toBe("shop-a=vault shop-a@1, Synced");
-  scene.follow({}, { data: undefined, dataFrom: FIND, name: "other" });
-  scene.vault().lists(received("x@example.com"), received("y@example.com"));
-  await scene.settle();
-  expect(scene.outcome("other")).toBe("absent, AmbiguousName");
 });

@@ -1,16 +1,17 @@
-import { connectionKey } from "../../api/connection-key.ts";
-import type { Redacted } from "../../../lib/redacted.ts";
+import { createHmac } from "node:crypto";
+import { Redacted } from "../../../lib/redacted.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { bytesDigest, type Content } from "../../sync/content.ts";
-import type { Entry, Fetch } from "../../sync/decide.ts";
+import type { Entry } from "../../sync/decide.ts";
+import { derive, type Input, inputsOf } from "../../sync/derive.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type KeyState, reviewKey } from "../../sync/review-content.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncedKey, TargetState } from "../../sync/target.ts";
-import { transform } from "../../sync/transform.ts";
-import { deriveContent } from "./derive-content.ts";
+import { renderAside } from "../../template/render-aside.ts";
 import { readEntry } from "./read-entry.ts";
-import { DONE, type Failure, lasting } from "./sync-result.ts";
+import { DONE, type Failure, lasting, rejected } from "./sync-result.ts";
 
 /** The known content of the existing target. */
 export interface CurrentTarget {
@@ -58,12 +59,14 @@ export interface GatherInput {
   readonly signal: AbortSignal;
 }
 
-/** One item with a key of its own. */
-interface GatheredItem {
-  readonly key: GatheredKey;
-  readonly claim: SyncedKey;
-  readonly problem?: Failure | undefined;
+/** The bytes of one item from the vault. */
+interface ReadInput extends Input {
+  readonly synced: SyncedKey;
+  readonly lag: Failure | undefined;
 }
+
+/** Content of nothing. */
+export const NO_CONTENT: Gathered = { keys: [], claims: new Map(), fetched: new Set() };
 
 /**
  * Assembles the content of a target: synced bytes from the target itself if it can be trusted, all others from the vault. Returns
@@ -71,73 +74,132 @@ interface GatheredItem {
  */
 export function gatherContent(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
   const { limits, resource } = input;
-  const gather = isDerived(resource) ? deriveContent : gatherItems;
-  return limits.wait(connectionKey(resource.connection, resource.namespace), () => gather(entries, input));
-}
-
-async function gatherItems(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
-  const items: GatheredItem[] = [];
-  for (const item of await Promise.all(entries.map((entry) => gatherItem(entry, input)))) {
-    if (item === "unavailable" || "condition" in item) return item;
-    items.push(item);
-  }
-  return {
-    keys: items.map(({ key }) => key),
-    claims: new Map(items.map(({ key, claim }) => [key.targetKey, claim])),
-    fetched: new Set(items.filter(({ key }) => key.isNew).map(({ key }) => key.targetKey)),
-    problem: items.find(({ problem }) => problem !== undefined)?.problem,
-  };
-}
-
-async function gatherItem(entry: Entry, input: GatherInput): Promise<GatheredItem | "unavailable" | Failure> {
-  const kept = keptItem(entry, input);
-  if (entry.from === "target" && kept !== undefined) return kept;
-  const fetch = entry.from === "target" ? entry.refetch : entry.fetch;
-  if (fetch === undefined) return "unavailable";
-  return fetchItem(entry, fetch, kept, input);
+  return limits.wait(async () => {
+    const parts: Gathered[] = [];
+    for (const part of await Promise.all(partsOf(entries, resource).map((one) => gatherPart(one, input)))) {
+      if (part === "unavailable" || "condition" in part) return part;
+      parts.push(part);
+    }
+    return {
+      keys: parts.flatMap(({ keys }) => keys),
+      claims: new Map(parts.flatMap(({ claims }) => [...claims])),
+      fetched: new Set(parts.flatMap(({ fetched }) => [...fetched])),
+      problem: parts.find(({ problem }) => problem !== undefined)?.problem,
+    };
+  });
 }
 
 /**
- * Returns the key of an item with the content that the target has, if that can be trusted. What an earlier spec made of the source is
+ * Returns the entries by what is made of them together: each makes a key of its own, unless the content is derived from all of them.
+ * Then the target never has what was made of some sources in their new version and of others in their last one.
+ */
+function partsOf(entries: readonly Entry[], resource: SyncResource): readonly (readonly Entry[])[] {
+  if (!isDerived(resource)) return entries.map((entry) => [entry]);
+  return entries.length === 0 ? [] : [entries];
+}
+
+/** Gathers what is made of these entries. What must not replace the content that the target has leaves it unchanged. */
+async function gatherPart(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
+  const kept = keptPart(entries, input);
+  if (kept !== undefined && entries.every(({ from }) => from === "target")) return kept;
+  const inputs = await readAll(entries, input);
+  if (inputs === "unavailable" || "condition" in inputs) return inputs;
+  const lag = inputs.find((one) => one.lag !== undefined)?.lag;
+  const isOld = inputs.some((one) => one.lag !== undefined && one.synced.version === kept?.claims.get(one.item.id)?.version);
+  if (kept !== undefined && isOld) return { ...kept, problem: lag };
+  const made = await makePart(entries, inputs, input);
+  if (!("condition" in made)) return { ...made, problem: lag };
+  return kept === undefined ? made : { ...kept, problem: made };
+}
+
+/**
+ * Returns what the target has of these entries, if that can be trusted and nothing else is in it. What an earlier spec made of them is
  * not kept: it would be next to what this spec makes of others.
  */
-function keptItem({ id, item }: Entry, { state, current }: GatherInput): GatheredItem | undefined {
-  const claim = state.state === "owned" && current.trusted ? state.synced.get(id) : undefined;
-  const known = current.keys.get(id);
-  if (claim === undefined || known === undefined || claim.form !== item.form) return undefined;
-  return { key: { targetKey: id, state: known, bytes: current.content.get(id), isNew: false }, claim };
+function keptPart(entries: readonly Entry[], { resource, state, current }: GatherInput): Gathered | undefined {
+  if (state.state !== "owned" || !current.trusted) return undefined;
+  const claims = new Map<string, SyncedKey>();
+  for (const { id, item } of entries) {
+    const claim = state.synced.get(id);
+    if (claim === undefined || claim.form !== item.form) return undefined;
+    claims.set(id, claim);
+  }
+  const isWhole = isDerived(resource);
+  if (isWhole && claims.size < state.synced.size) return undefined;
+  const names = isWhole ? [...current.keys.keys()] : [...claims.keys()];
+  const keys = keptKeys(names, current);
+  return keys.length < names.length ? undefined : { keys, claims, fetched: new Set() };
 }
 
-async function fetchItem(
-  entry: Entry,
-  fetch: Fetch,
-  kept: GatheredItem | undefined,
-  input: GatherInput,
-): Promise<GatheredItem | Failure> {
-  const { id, item } = entry;
-  const before = input.state.state === "owned" ? input.state.synced.get(id) : undefined;
-  const read = await readEntry(item, fetch, before, input.signal);
-  if ("condition" in read) return read;
-  const { synced, lag } = read;
-  const bytes = transform(item, read.bytes);
-  if ("reason" in bytes) {
-    const problem = lasting(bytes.reason, bytes.message, DONE);
-    return kept === undefined ? problem : { ...kept, problem };
+/** Returns these keys with the content that the target has. */
+export function keptKeys(names: readonly string[], { keys, content }: CurrentTarget): GatheredKey[] {
+  return names.flatMap((targetKey) => {
+    const state = keys.get(targetKey);
+    return state === undefined ? [] : [{ targetKey, state, bytes: content.get(targetKey), isNew: false }];
+  });
+}
+
+async function readAll(
+  entries: readonly Entry[],
+  { state, signal }: GatherInput,
+): Promise<ReadInput[] | "unavailable" | Failure> {
+  const fetches = entries.map((entry) => (entry.from === "target" ? entry.refetch : entry.fetch));
+  if (fetches.includes(undefined)) return "unavailable";
+  const reads = await Promise.all(
+    entries.map(async ({ item, id }, index) => {
+      const fetch = fetches[index];
+      const before = state.state === "owned" ? state.synced.get(id) : undefined;
+      return fetch === undefined ? "unavailable" : { item, read: await readEntry(item, fetch, before, signal) };
+    }),
+  );
+  const inputs: ReadInput[] = [];
+  for (const one of reads) {
+    if (one === "unavailable") return one;
+    if ("condition" in one.read) return one.read;
+    inputs.push({ item: one.item, ...one.read });
   }
-  const state = { ...bytesDigest(input.contentKey, bytes), origin: [synced] };
-  const fetched: GatheredItem = { key: { targetKey: id, state, bytes, isNew: true }, claim: synced };
-  if (lag !== undefined) return { ...(kept !== undefined && synced.version === before?.version ? kept : fetched), problem: lag };
-  const objection = reviewKey(input.resource, [item], state, comparable(entry, input));
-  if (objection === undefined) return fetched;
-  const problem = lasting(objection.reason, objection.message, DONE);
-  return kept === undefined ? problem : { ...kept, problem };
+  return inputs;
+}
+
+/** Makes the content of entries that were read. */
+async function makePart(
+  entries: readonly Entry[],
+  inputs: readonly ReadInput[],
+  input: GatherInput,
+): Promise<Gathered | Failure> {
+  const { resource, contentKey, current } = input;
+  const content = await contentOf(inputs, input);
+  if ("reason" in content) return rejected(content);
+  const claims = new Map(inputs.map(({ item, synced }) => [item.id, synced]));
+  const sources = { items: inputs.map(({ item }) => item), template: resource.template };
+  const keys: GatheredKey[] = [];
+  for (const [targetKey, bytes] of content) {
+    const items = inputsOf(sources, targetKey);
+    const state = { ...bytesDigest(contentKey, bytes), origin: items.flatMap(({ id }) => claims.get(id) ?? []) };
+    const objection = reviewKey(resource, items, state, comparable(entries, targetKey, input));
+    if (objection !== undefined) return lasting(objection.reason, objection.message, DONE);
+    const isSame = current.trusted && current.keys.get(targetKey)?.digest === state.digest;
+    keys.push({ targetKey, state, bytes, isNew: !isSame });
+  }
+  return { keys, claims, fetched: new Set(claims.keys()) };
+}
+
+/** Computes the content from the bytes of items, by the template if there is one. */
+async function contentOf(inputs: readonly Input[], { resource, contentKey }: GatherInput): Promise<Content | ReadyCondition> {
+  const values = derive(resource, inputs);
+  const { template, kind, namespace, name } = resource;
+  if (template === undefined || "reason" in values) return values;
+  const seed = createHmac("sha256", contentKey.reveal()).update(`template:${kind}/${namespace}/${name}`).digest();
+  const rendering = await renderAside({ template, variables: values, seed: new Redacted(seed) });
+  return rendering.ok ? rendering.content : notReady("TemplateError", rendering.message);
 }
 
 /**
- * Returns what fetched bytes are compared with: the verified content, also if the target was edited since. Of edited content only
- * that is known which a new version would replace.
+ * Returns what the new bytes of a key are compared with: the verified content, also if the target was edited since. Of edited content
+ * only that is known which a new version would replace.
  */
-function comparable({ id, from }: Entry, { current, verified }: GatherInput): KeyState | undefined {
-  if (current.trusted) return current.keys.get(id);
-  return verified?.get(id) ?? (from === "vault" ? current.keys.get(id) : undefined);
+function comparable(entries: readonly Entry[], targetKey: string, { current, verified }: GatherInput): KeyState | undefined {
+  if (current.trusted) return current.keys.get(targetKey);
+  const isReplaced = entries.some(({ from }) => from === "vault");
+  return verified?.get(targetKey) ?? (isReplaced ? current.keys.get(targetKey) : undefined);
 }

@@ -1,8 +1,12 @@
+import type { Reason } from "../../api/reasons.ts";
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import { isDropped } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
 import { EXPIRY_NOTICE_MS } from "../../sync/sync-status.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
+
+/** Reasons that an object of others has, which its owner may change. */
+const OF_OTHERS: ReadonlySet<Reason> = new Set(["TargetConflict", "TargetMissing", "AdoptionHeld"]);
 
 /**
  * Adds to a result what a report makes it wait for: the notice before an item expires, and an object that has the name of the
@@ -21,7 +25,7 @@ export function nextWait(next: ReconcileResult, { readyCondition, resolutions }:
     add("time", (resolution.candidate.expiresAt ?? now) - EXPIRY_NOTICE_MS - now);
   }
   // The watch does not show an object without the operator's label.
-  if (readyCondition?.reason === "TargetConflict" || readyCondition?.reason === "TargetMissing") add("target", TARGET_WAIT_MS);
+  if (readyCondition !== undefined && OF_OTHERS.has(readyCondition.reason)) add("target", TARGET_WAIT_MS);
   const [shortest] = waits
     .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
     .sort((a, b) => a.atMostMs - b.atMostMs);

@@ -79,7 +79,7 @@ describe("recordEvents for a target", () => {
       /versions: k0=1, k1=2, k2=3, k3=4, k4=5$/,
     );
     expect(recordedEvents(synced, { effect: "updated", versions: versions(6) })[0]?.note).toMatch(/k4=5, …$/);
-    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).toMatch(/its last source is gone/);
+    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).toMatch(/nothing valid is left/);
   });
 
   test("refers to the resource by the plural of its kind", () => {

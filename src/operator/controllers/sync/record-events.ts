@@ -36,7 +36,7 @@ function noteOf(effect: Effect, { kind, name }: SyncResource["target"], before: 
     case "repaired":
       return "reverted an external change of the target";
     case "deleted":
-      return "deleted the target: its last source is gone; see the condition Ready";
+      return "deleted the target: nothing valid is left without the sources that are gone; see the condition Ready";
   }
 }
 

@@ -1,4 +1,5 @@
 import { Groups } from "../../../lib/groups.ts";
+import type { Find } from "../../sync/sync-resource.ts";
 import { isPattern, matchesPattern } from "../../vault-client/pattern.ts";
 import type { SyncKind } from "./sync-key.ts";
 
@@ -9,6 +10,8 @@ export interface References {
   readonly connection: string;
   /** Names in the vault, and patterns of names: of secrets for a VaultSecret, of files for a VaultFile. */
   readonly sources: readonly string[];
+  /** The rules that request metadata, if there are any. */
+  readonly rules?: readonly Find[];
   /** `<kind>/<namespace>/<name>`. */
   readonly target: string;
 }

@@ -1,8 +1,11 @@
 import {
   ADOPT_ANNOTATION,
+  CONFIRM_REMOVALS_ANNOTATION,
   CONTENT_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
+  MERGE_DOMAIN,
+  MERGED_LABEL,
   METADATA_ANNOTATION,
   OWNER_ANNOTATION,
   SOURCES_ANNOTATION,
@@ -11,6 +14,7 @@ import {
 import type { MergePatch } from "../../kube/client/kube-api.ts";
 import {
   apiVersionOf,
+  groupOf,
   type KubeObject,
   type ObjectMeta,
   type OwnerReference,
@@ -63,7 +67,8 @@ function annotations({ resource, digest, synced }: Rendering): Record<string, st
  */
 function foreignOwners(current: ObjectMeta | undefined, { resource, owner }: Rendering): OwnerReference[] {
   return (current?.ownerReferences ?? []).filter(
-    (reference) => reference.controller !== true && !(reference.kind === owner.kind && reference.name === resource.name),
+    ({ apiVersion, kind, name, controller }) =>
+      controller !== true && !(groupOf(apiVersion) === owner.group && kind === owner.kind && name === resource.name),
   );
 }
 
@@ -77,10 +82,13 @@ function managedMetadata(rendering: Rendering, current: ObjectMeta | undefined):
   const { policy } = rendering.resource;
   const former = managedNames(current?.annotations);
   const names = formatManagedNames(policy);
+  const handOver = [ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION];
+  // Whatever was merged into it is not there any more.
+  const merged = Object.keys(current?.annotations ?? {}).filter((name) => name.startsWith(`${MERGE_DOMAIN}/`));
   return {
-    labels: { ...without(former.labels, current?.labels), ...policy.labels, [MANAGED_BY_LABEL]: MANAGED_BY },
+    labels: { ...without([...former.labels, MERGED_LABEL], current?.labels), ...policy.labels, [MANAGED_BY_LABEL]: MANAGED_BY },
     annotations: {
-      ...without([...former.annotations, ADOPT_ANNOTATION, METADATA_ANNOTATION], current?.annotations),
+      ...without([...former.annotations, ...merged, ...handOver, METADATA_ANNOTATION], current?.annotations),
       ...policy.annotations,
       ...annotations(rendering),
       ...(names !== undefined && { [METADATA_ANNOTATION]: names }),
@@ -117,15 +125,22 @@ export function renderTarget(rendering: Rendering, current: ObjectMeta | undefin
   };
 }
 
-/** Returns what a resource applies to an object of others: its keys, and an annotation about them; nothing to remove all of them. */
-export function renderMerge(rendering: Rendering, uid: string): KubeObject {
+/**
+ * Returns what a resource applies to this very state of an object of others: its keys, an annotation about them, and the label by which
+ * a watch shows it; nothing to remove all of them. `namesKeys`: the annotation lists the keys, because they are not those of the items.
+ */
+export function renderMerge(
+  rendering: Rendering,
+  { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
+  namesKeys = isDerived(rendering.resource),
+): KubeObject {
   const { resource, content } = rendering;
   const { kind, name } = resource.target;
   const fields = Object.entries(renderContent(kind, content)).filter(([, values]) => Object.keys(values).length > 0);
-  const keys = isDerived(resource) ? [...content.keys()].sort() : undefined;
-  const own =
-    content.size === 0 ? {} : { annotations: { [mergeAnnotation(resource)]: formatClaims(annotations(rendering), keys) } };
-  const metadata = { name, namespace: resource.namespace, uid, ...own };
+  const keys = namesKeys ? [...content.keys()].sort() : undefined;
+  const claims = { [mergeAnnotation(resource)]: formatClaims(annotations(rendering), keys) };
+  const own = content.size === 0 ? {} : { labels: { [MERGED_LABEL]: "true" }, annotations: claims };
+  const metadata = { name, namespace: resource.namespace, uid, resourceVersion, ...own };
   return { apiVersion: "v1", kind, metadata, ...Object.fromEntries(fields) };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
 import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
 import { repairDelay } from "../status/repair-count.ts";
 import { afterRepair, calmDelay, type Repairs } from "./repairs.ts";
@@ -57,6 +58,21 @@ describe("a target that another writer changes", () => {
     expect(calmDelay(repairedAt(0, 1_000, 6_000), 7_000)).toBe(9_000);
     expect(calmDelay(repairedAt(0, 0, 0, 0, 0, 0), 0)).toBe(MINUTE);
   });
+});
+
+test("a target that was repaired twice within a minute is in sync, and contested the third time", async () => {
+  await using scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db" });
+  scene.follow({ password: "db" });
+  await scene.settle();
+  for (const value of ["edit 1", "edit 2"]) {
+    scene.edit({ password: value });
+    await scene.settle(1_000);
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+  }
+  scene.edit({ password: "edit 3" });
+  await scene.settle(6_000);
+  expect(scene.outcome()).toBe("password=vault db@1, TargetContested");
 });
 
 describe("a target that admission changes while it is written", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
 import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+import { noRemovals } from "../../../../test/support/vault/open-connection.ts";
 import { MAX_STATUS_ITEMS } from "../../api/status.ts";
 
 const MINUTE = 60_000;
@@ -79,6 +80,24 @@ describe("the deadline of a source", () => {
   });
 });
 
+// Another user could have removed what the target keeps, by sharing a secret of its name that ends soon.
+test("the deadline of another owner's secret does not remove what the target has", async () => {
+  await using scene = await OperatorScene.start();
+  scene.connection("vault", { receive: "Anyone" });
+  scene.vault().lists(dba);
+  scene.follow({ password: "db" });
+  await scene.settle();
+  scene.vault().lists({ ...eve, deleteAt: scene.clock.now() + MINUTE });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@1, AmbiguousName");
+  expect(scene.status().items).toMatchObject([{ secretKey: "password", version: 1 }]);
+  expect(scene.status().items?.[0]).not.toHaveProperty("deleteAt");
+  await scene.settle(MINUTE);
+  scene.vault().lists();
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@1, SourceMissing");
+});
+
 describe("what was served last", () => {
   test("limits the versions of its own vault only, also if the target was deleted", async () => {
     await using scene = await OperatorScene.start();
@@ -96,6 +115,7 @@ describe("what was served last", () => {
 
   test("is not replaced by what another user shares under the name of a deleted own secret", async () => {
     await using scene = await OperatorScene.start();
+    scene.connection("vault", { receive: "Anyone" });
     scene.vault().lists({ name: "db" });
     scene.follow({ password: "db" });
     await scene.settle();
@@ -108,6 +128,7 @@ describe("what was served last", () => {
 
   test("is not replaced by another user's secret after a change to another vault and back", async () => {
     await using scene = await OperatorScene.start();
+    scene.connection("vault", { receive: "Anyone" });
     scene.connection("other");
     scene.vault("other").lists();
     scene.vault().lists({ name: "db" });
@@ -124,6 +145,7 @@ describe("what was served last", () => {
 
   test("does not keep the spec from naming a secret that another user shares", async () => {
     await using scene = await OperatorScene.start();
+    scene.connection("vault", { receive: "Anyone" });
     scene.vault().lists({ name: "own" }, dba);
     scene.follow({ password: "own" });
     await scene.settle();
@@ -145,6 +167,7 @@ describe("what was served last", () => {
 
     test("does not make the requested one ambiguous when another user shares it", async () => {
       await using scene = await awaitingDb();
+      scene.connection("vault", { receive: "Anyone" });
       scene.vault().lists(dba);
       await scene.settle();
       expect(scene.outcome()).toBe("password=vault db@1, Synced");
@@ -155,7 +178,7 @@ describe("what was served last", () => {
 test("a missing source keeps its target while removals are held, also if its deletion is proven", async () => {
   const scene = new SyncScene();
   const list = (held: number, ...secrets: { name: string }[]): void =>
-    scene.connect("vault", "*", { removals: { held, untilProven: () => 0 } }).lists(...secrets);
+    scene.connect("vault", "*", { removals: { ...noRemovals, held, untilProven: () => 0 } }).lists(...secrets);
   scene.follow("vault", { password: "db" }, { whenMissing: "Delete" });
   list(0, { name: "db" });
   await scene.reconcile();
@@ -169,7 +192,7 @@ test("a missing source keeps its target while removals are held, also if its del
 test("a missing source keeps its target while the list is outdated, also with proof", async () => {
   const scene = await SyncScene.synced();
   scene.follow("vault", { password: "db" }, { whenMissing: "Delete" });
-  const removals = { held: 0, untilProven: () => 0 };
+  const removals = { ...noRemovals, untilProven: () => 0 };
   scene
     .connect("vault", "*", { removals, stale: { since: scene.clock.now(), reason: "VaultUnreachable" } })
     .lists({ name: "other" });

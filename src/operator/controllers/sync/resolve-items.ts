@@ -1,12 +1,13 @@
 import { findCondition } from "../../api/conditions.ts";
-import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
+import { deadlineOf, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
+import type { UnusableItem } from "../../sync/find-items.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import { earlierItem, type SyncStatus } from "../../sync/sync-status.ts";
+import { earlierItem, isForced, type SyncStatus } from "../../sync/sync-status.ts";
 import { isFromVault, type SyncedKey, sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { NamespaceAccess } from "../connection/cluster-access.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
-import { isForced } from "./forced-syncs.ts";
+import { metadataRule } from "./metadata-rule.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** The deadlines of the sources of one resource, and the connection that listed them; a status lists a limited number of items. */
@@ -22,6 +23,8 @@ export interface ResolveInput {
   readonly resource: SyncResource;
   /** The rules of the resource that find no entry. */
   readonly unmatched?: readonly Find[];
+  /** The names that rules find and cannot use. */
+  readonly unusable?: readonly UnusableItem[];
   readonly before: SyncStatus;
   /** The result of {@link deadlinesOf} after the last reconcile in this process. */
   readonly deadlines: Deadlines | undefined;
@@ -34,13 +37,13 @@ export interface ResolveInput {
 
 /** Returns which entry and version of the vault each item refers to, given what this target has and what was listed before. */
 export function resolveItems(input: ResolveInput, state: TargetState): Resolution[] {
-  const { source, resource, access, snapshot, now, unmatched = [] } = input;
+  const { source, resource, access, snapshot, now, unmatched = [], unusable = [] } = input;
   const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
   const resolutions = resource.items.map((item) => {
     const candidates = source.candidates(snapshot, item, access);
     return resolveItem(resource, item, candidates, rememberedOf(input, deadlines, item, state), now);
   });
-  return [...resolutions, ...unmatched.map(unmatchedOf)];
+  return [...resolutions, ...unmatched.map(unmatchedOf), ...unusable.map((one) => ({ state: "unusable", ...one }) as const)];
 }
 
 const unmatchedOf = ({ id, pattern }: Find): Resolution => ({
@@ -77,9 +80,11 @@ function rememberedOf(input: ResolveInput, listed: ReadonlyMap<string, number>, 
   // An outdated list proves nothing: the name may be back, and the target may have it from another leader.
   const isStale = access.stale !== undefined;
   // The list shows the entry, and that the rule does not find it any more.
-  const isListed = item.foundBy !== undefined && source.isListed(snapshot, item.source);
-  const untilProven = isListed ? 0 : access.removals.untilProven(snapshot, source.entries, item.source);
-  const provenInMs = isStale ? undefined : untilProven;
+  const { foundBy } = item;
+  const isListed =
+    foundBy !== undefined && source.isListed(snapshot, item.source) && !source.hasMetadata(snapshot, item.source, foundBy);
+  const rule = isListed ? metadataRule(foundBy) : undefined;
+  const provenInMs = isStale ? undefined : access.removals.untilProven(snapshot, source.entries, item.source, rule);
   const held = access.removals.held > 0;
   return {
     synced,
@@ -126,8 +131,7 @@ export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
 /** Returns the deadlines to remember until the next reconcile. */
 export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
   const ofItems = resolutions.flatMap((resolution) => {
-    const deleteAt =
-      "deleteAt" in resolution ? resolution.deleteAt : "candidate" in resolution ? resolution.candidate.deleteAt : undefined;
+    const deleteAt = deadlineOf(resolution);
     return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
   });
   return { connection, ofItems: JSON.stringify(ofItems) };

@@ -4,37 +4,59 @@ import { syncItem } from "../../../../test/support/kube/sync-resource.ts";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
 import { ignoredCallbacks, openConnection } from "../../../../test/support/vault/open-connection.ts";
 import { secretRecord } from "../../../../test/support/vault/secret-record.ts";
+import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
 import { secretSource } from "./secret-source.ts";
 
 const account = "ops@example.com";
 
-/** Reports whether a record is untrusted by a connection that trusts these owners. */
-function untrusted(record: Partial<SecretRecord>, trustedOwners: ReadonlySet<string> | undefined): boolean | undefined {
+/** Reports whether an item may use a listed secret through a connection with these settings. */
+function usable(record: Partial<SecretRecord>, settings: Partial<OpenConnection> = {}, item: Partial<SyncItem> = {}): boolean {
   const connection = new InMemoryConnection(new VirtualClock(), ignoredCallbacks);
   connection.list();
-  const snapshot = { ...connection.snapshot!, secrets: () => [secretRecord(record)] };
-  const access = openConnection(connection, { trustedOwners });
-  return secretSource().candidates(snapshot, syncItem("db"), access)[0]?.untrusted;
+  const snapshot = { ...connection.snapshot!, secrets: () => [secretRecord(record)], matching: () => new Set(["db"]) };
+  const access = openConnection(connection, settings);
+  const found = item.foundBy === undefined || [...secretSource().names(snapshot, item.foundBy, access)].length > 0;
+  const [candidate] = secretSource().candidates(snapshot, syncItem("db", item), access);
+  expect(candidate?.untrusted).toBeDefined();
+  return found && candidate?.untrusted === false;
 }
 
-const dba = new Set(["dba@example.com"]);
+const trusting = { trustedOwners: new Set(["dba@example.com"]) };
+const anyone = { receive: "Anyone" } as const;
+const foundBy = { id: "dataFrom[0]", pattern: "", metadata: {}, rewrite: [], digest: "" };
+const eve = { owner: "eve@example.com", shared: true };
 
-test.each<[string, Partial<SecretRecord>, ReadonlySet<string> | undefined, boolean]>([
-  ["any owner without trustedOwners", { owner: "eve@example.com", shared: true }, undefined, false],
-  ["a named owner, in any case", { owner: "DBA@example.com", shared: true }, dba, false],
-  ["the account itself", { owner: account, shared: false }, dba, false],
-  ["the account itself, whose owner is not listed", { owner: undefined, shared: false }, dba, false],
-])("secretSource trusts %s", (_, record, trustedOwners, expected) => {
-  expect(untrusted(record, trustedOwners)).toBe(expected);
+test.each<[string, Partial<SecretRecord>, Partial<OpenConnection>, Partial<SyncItem>]>([
+  ["a creator whom the connection names, in any case", { owner: "DBA@example.com", shared: true }, trusting, {}],
+  ["a found secret of a creator whom the connection names", { owner: "dba@example.com", shared: true }, trusting, { foundBy }],
+  ["the account itself", { owner: account, shared: false }, trusting, {}],
+  ["the account itself that it shares with others", { owner: account, shared: true }, {}, {}],
+  ["the account itself, whose owner is not listed", { owner: undefined, shared: false }, trusting, {}],
+  ["a found secret of the account itself", { owner: account, shared: false }, {}, { foundBy }],
+  ["a creator whom the item names, in any case", eve, {}, { owner: "EVE@example.com" }],
+  ["a creator whom the item names, next to those of the connection", eve, trusting, { owner: "eve@example.com" }],
+  ["any creator by choice", eve, anyone, {}],
+])("secretSource uses a secret of %s", (_, record, settings, item) => {
+  expect(usable(record, settings, item)).toBe(true);
 });
 
-test.each<[string, Partial<SecretRecord>]>([
-  ["another owner", { owner: "eve@example.com", shared: true }],
-  ["another owner, also if the list does not say that it is shared", { owner: "eve@example.com", shared: undefined }],
-  ["a shared secret whose owner is not listed", { owner: undefined, shared: true }],
-])("secretSource does not trust %s", (_, record) => {
-  expect(untrusted(record, dba)).toBe(true);
+test.each<[string, Partial<SecretRecord>, Partial<OpenConnection>, Partial<SyncItem>]>([
+  ["another owner", eve, {}, {}],
+  ["another owner than those of the connection", eve, trusting, {}],
+  ["another owner than the item names", eve, {}, { owner: "dba@example.com" }],
+  [
+    "another owner, also if the list does not say that it is shared",
+    { owner: "eve@example.com", shared: undefined },
+    trusting,
+    {},
+  ],
+  ["an owner who is not listed", { owner: undefined, shared: true }, trusting, {}],
+  ["another owner that a rule finds", eve, trusting, { foundBy }],
+  ["another owner that a rule finds, also if anyone may be received from", eve, anyone, { foundBy }],
+])("secretSource does not use a shared secret of %s", (_, record, settings, item) => {
+  expect(usable(record, settings, item)).toBe(false);
 });
 
 test.each([

@@ -9,7 +9,7 @@ import { findDigest, withForms } from "../../sync/item-form.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Find, SyncItem } from "../../sync/sync-resource.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import { isOwn, isTrusted, isUntrusted } from "../../api/received-secrets.ts";
 import type { ParsedResource, SourceKind } from "./source-kind.ts";
 
 type DataEntry = NonNullable<VaultSecretSpec["data"]>[number];
@@ -54,17 +54,6 @@ function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   };
 }
 
-const isOwn = ({ owner }: SecretRecord, account: string): boolean =>
-  owner === undefined || owner.toLowerCase() === account.toLowerCase();
-
-/** Reports whether another account shares the secret; a list may omit its owner. */
-const isReceived = (record: SecretRecord, account: string): boolean => record.shared === true || !isOwn(record, account);
-
-/** Reports whether the connection does not trust the creator of a shared secret. */
-function isUntrusted(record: SecretRecord, { account, trustedOwners }: OpenConnection): boolean {
-  return trustedOwners !== undefined && isReceived(record, account) && !trustedOwners.has(record.owner?.toLowerCase() ?? "");
-}
-
 /** Reports whether a secret has the metadata that a rule requests. */
 function isOf({ metadata }: SecretRecord, find: Find | undefined): boolean {
   return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);
@@ -89,19 +78,21 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
   parse: (object) => parse(object, [...defaultSecretTypes, ...moreTypes]),
   covers: (snapshot, item) => snapshot.covers("secret", item.source),
   names: (snapshot, find, access) =>
-    [...snapshot.matching("secret", patternReference(find.pattern))].filter((name) =>
-      snapshot.secrets(name).some((record) => isOf(record, find) && !isUntrusted(record, access)),
-    ),
+    [...snapshot.matching("secret", patternReference(find.pattern))].flatMap((name) => {
+      const records = snapshot.secrets(name).filter((record) => isOf(record, find) && isTrusted(record, access));
+      return records.length === 0 ? [] : [{ name, own: records.some((record) => isOwn(record, access)) }];
+    }),
   isListed: (snapshot, name) => snapshot.secrets(name).length > 0,
+  hasMetadata: (snapshot, name, find) => snapshot.secrets(name).some((record) => isOf(record, find)),
   changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, access) => {
-    const { connection, vault, account } = access;
+    const { connection, vault } = access;
     const records = snapshot.secrets(item.source).filter((record) => isOf(record, item.foundBy));
     return records.map((record) => ({
       vault,
       owner: record.owner,
-      own: isOwn(record, account),
-      untrusted: isUntrusted(record, access),
+      own: isOwn(record, access),
+      untrusted: isUntrusted(record, item, access),
       latest: record.version,
       sizes: undefined,
       createdAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),

@@ -1,4 +1,5 @@
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
+import type { FoundName } from "../../sync/find-items.ts";
 import type { Candidate } from "../../sync/resolve.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
@@ -19,10 +20,12 @@ export interface SourceKind {
   parse(object: KubeObject): ParsedResource;
   /** Reports whether the snapshot says if the source of this item exists. */
   covers(snapshot: Snapshot, item: SyncItem): boolean;
-  /** Returns the listed names that a rule of a resource finds. */
-  names(snapshot: Snapshot, find: Find, access: OpenConnection): Iterable<string>;
+  /** Returns the listed names that a rule of a resource finds: own entries, and those of creators whom the connection trusts. */
+  names(snapshot: Snapshot, find: Find, access: OpenConnection): readonly FoundName[];
   /** Reports whether the list has an entry of this name, whatever a rule requests of it. */
   isListed(snapshot: Snapshot, name: string): boolean;
+  /** Reports whether the list has an entry of this name with the metadata that a rule requests. */
+  hasMetadata(snapshot: Snapshot, name: string, find: Find): boolean;
   /** Returns the changed names of this kind. */
   changed(change: SnapshotChange): ReadonlySet<string>;
   /** Returns the listed entries that have the name of the item, each with the way to read it. */

@@ -133,13 +133,14 @@ test("a deleted resource is forgotten, and its target when no other resource has
   await add(vaultSecret());
   await add(vaultSecret({ metadata: { name: "db-2" }, spec: { target: { name: "db" } } }));
   controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db", before: vaultSecret() });
-  expect(await happened()).toEqual([`forget ${DB}`, "references of shop/vault", "stop reading"]);
+  expect(await happened()).toEqual([`forget ${DB}`, "references of shop/vault", "stop reading", DB]);
   controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db-2", before: vaultSecret() });
   expect(await happened()).toEqual([
     `forget ${DB}-2`,
     "references of shop/vault",
     "stop reading",
     "forget target Secret/shop/db",
+    `${DB}-2`,
   ]);
 });
 
@@ -166,18 +167,8 @@ test("the resources of a target are reconciled when it drifts, or its write is n
   controller.targetUnseen("Secret/shop/other");
   controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: {} as never });
   expect(await happened()).toEqual([DB]);
-  controller.forcedListEnded(DB);
+  controller.listEnded(DB);
   expect(await happened()).toEqual([DB]);
-});
-
-test("a state of a target that no watch shows reconciles its resources only if there are several", async () => {
-  const { controller, add, happened } = scene();
-  await add(vaultSecret());
-  controller.targetFound("Secret/shop/db");
-  expect(await happened()).toEqual([]);
-  await add(vaultSecret({ metadata: { name: "other", uid: "uid-2" }, spec: { target: { name: "db" } } }));
-  controller.targetFound("Secret/shop/db");
-  expect(await happened()).toEqual([DB, "VaultSecret/shop/other"]);
 });
 
 test("a write of this process reconciles the resources of the target only if there are several", async () => {
@@ -193,6 +184,19 @@ test("a write of this process reconciles the resources of the target only if the
   expect(await happened()).toEqual([DB, "VaultSecret/shop/rival"]);
 });
 
+test("an object that a resource owns and does not name reconciles that resource", async () => {
+  const { controller, add, happened } = scene();
+  await add(vaultSecret());
+  const state = { uid: "uid-2", resourceVersion: "7", labels: {}, owners: [], deleting: false };
+  const former = { ...state, annotations: { "vaultsync.dev/owner": "VaultSecret/db" } };
+  controller.targetChanged("Secret", { type: "added", key: "shop/former", now: former });
+  expect(await happened()).toEqual([DB]);
+  controller.targetChanged("Secret", { type: "added", key: "team/former", now: former });
+  const ofAnother = { ...state, annotations: { "vaultsync.dev/owner": "VaultFile/db" } };
+  controller.targetChanged("Secret", { type: "added", key: "shop/other", now: ofAnother });
+  expect(await happened()).toEqual([]);
+});
+
 test("every resource of both kinds is reconciled once per resync", async () => {
   const { clock, add, happened } = scene(60_000);
   await add(vaultSecret());
@@ -202,13 +206,14 @@ test("every resource of both kinds is reconciled once per resync", async () => {
   expect((await happened()).sort()).toEqual(["VaultFile/shop/db", DB]);
 });
 
-test("removalFactsOf counts the names of a connection that resources refer to", async () => {
+test("removalFactsOf returns the names and targets of the resources of a connection", async () => {
   const { controller, add } = scene();
   const facts = controller.removalFactsOf("shop/vault");
-  expect(facts.referenceCount).toBe(0);
+  expect([facts.hasReferences("secret"), [...facts.targetsOf("secret", "password")]]).toEqual([false, []]);
   await add(vaultSecret());
   await add(vaultSecret({ metadata: { name: "db-2" } }));
-  expect(facts.referenceCount).toBe(1);
+  expect([facts.hasReferences("secret"), facts.hasReferences("file")]).toEqual([true, false]);
+  expect([...facts.targetsOf("secret", "password")]).toEqual(["Secret/shop/db", "Secret/shop/db-2"]);
   expect(facts.isReferenced("secret", "password")).toBe(true);
   expect([facts.isReferenced("file", "password"), facts.isReferenced("secret", "user")]).toEqual([false, false]);
   expect(facts.wasServed("secret", "password")).toBe(false);

@@ -3,6 +3,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { shared } from "../../../lib/shared-strings.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
+import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
@@ -13,19 +14,22 @@ import { connectionKey } from "../../api/connection-key.ts";
 import { matchesName } from "../../sync/find-items.ts";
 import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
-import { readStatus, reportedNames, showsServed } from "../../sync/sync-status.ts";
-import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
+import { readStatus, reportedNames } from "../../sync/sync-status.ts";
+import type { SnapshotChange } from "../../vault-client/connection.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
-import type { ConnectionUsers } from "../connection/connection-registry.ts";
+import type { ConnectionUsers } from "../connection/connection-users.ts";
 import type { RemovalFacts } from "../connection/removals.ts";
 import { changedSinceSync, isObserved, type ListedVersions } from "./changed-since-sync.ts";
 import { checkAccess } from "./check-access.ts";
+import { metadataRule } from "./metadata-rule.ts";
+import { ownerKeys } from "./owner-index.ts";
 import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
-import { isPattern, patternReference } from "../../vault-client/pattern.ts";
+import { removalFactsOf } from "./removal-facts.ts";
+import { patternReference } from "../../vault-client/pattern.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
-import { keyOfTarget, targetKey, type TargetRecords } from "./target-records.ts";
+import { mergedKey, targetKey, type TargetRecords } from "./target-records.ts";
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
@@ -44,8 +48,8 @@ export interface SyncControllerOptions {
   readonly observer: ControllerObserver;
 }
 
-const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
-
+/** Annotations of users that a reconcile follows. */
+const ANNOTATIONS = [ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION];
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
 const MAX_IN_FLIGHT = 8;
 
@@ -76,14 +80,16 @@ export class SyncController implements ConnectionUsers {
   resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
     const key = syncKey(kind, change.key);
     if (change.type === "deleted") {
+      const { targets } = this.#options;
       const target = this.references.get(key)?.target;
       this.#options.reconciler.forget(key);
       this.#setReferences(key, undefined);
-      this.#options.targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
-      if (target !== undefined && this.references.ofTarget(target).size === 0) this.#options.targets.forget(target);
-      return;
+      targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
+      if (target !== undefined && this.references.ofTarget(target).size === 0) targets.forget(target);
+      // The reconcile of an object that does not exist drops its deadline.
+      return this.queue.add(key);
     }
-    if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) {
+    if (change.type === "updated" && !desiredStateChanged(change.before, change.now, ANNOTATIONS)) {
       const delay = this.#options.reconciler.statusRepairDelay(key, change.before, change.now);
       if (delay !== undefined) this.queue.addAfter(key, delay, "drift");
       return;
@@ -93,29 +99,38 @@ export class SyncController implements ConnectionUsers {
     else this.queue.add(key, isObserved(change.now) ? "background" : "spec");
   }
 
-  /** Queues the resources of a target that was changed by anything but this process, or by one of several resources. */
+  /**
+   * Queues the resources of a target that was changed by anything but this process, or by one of several resources, and the owner
+   * of one that it does not name any more.
+   */
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
-    const resources = this.references.ofTarget(targetKey(kind, change.key));
-    if (!this.#options.targets.observe(kind, change) && resources.size < 2) return;
+    const target = targetKey(kind, change.key);
+    const resources = this.references.ofTarget(target);
+    const owners = "now" in change ? ownerKeys(change.key, change.now) : [];
+    for (const owner of owners) {
+      if ((this.references.get(owner)?.target ?? target) !== target) this.queue.add(owner, "drift");
+    }
+    if (!this.#options.targets.observe(target, change) && resources.size < 2) return;
     for (const key of resources) this.queue.add(key, "drift");
   }
 
-  /** Requeues the resources of a target whose write the watch has not shown. */
+  /** Queues the resources of an object that keys are merged into, but not those whose own write the change is. */
+  mergedChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
+    const object = targetKey(kind, change.key);
+    for (const key of this.references.ofTarget(object)) {
+      if (this.#options.targets.observe(mergedKey(object, key), change)) this.queue.add(key, "drift");
+    }
+  }
+
+  /** Requeues the resources of a target, or the one that merges into it, whose write the watch has not shown. */
   targetUnseen(target: string): void {
-    for (const key of this.references.ofTarget(target)) this.queue.add(key, "background");
+    const [object = "", merging] = target.split(" ");
+    const resources = this.references.ofTarget(object);
+    for (const key of resources) if (merging === undefined || merging === key) this.queue.add(key, "background");
   }
 
-  /**
-   * Requeues all resources of a target of which one found a state that no watch shows. Otherwise another one would report it
-   * whenever it happens to be reconciled shortly after such a read.
-   */
-  targetFound(target: string): void {
-    const resources = this.references.ofTarget(target);
-    if (resources.size > 1) for (const key of resources) this.queue.add(key, "drift");
-  }
-
-  /** Requeues a resource whose forced list has ended. */
-  forcedListEnded(key: string): void {
+  /** Requeues a resource that waited for a list. */
+  listEnded(key: string): void {
     this.queue.add(key, "spec");
   }
 
@@ -159,16 +174,7 @@ export class SyncController implements ConnectionUsers {
 
   /** Returns what the resources of a connection refer to and show. */
   removalFactsOf(connection: string): RemovalFacts {
-    const { references } = this;
-    return {
-      isReferenced: (kind, name) => references.ofName(connection, syncKindOf[kind], name).size > 0,
-      isNamed: (kind, name) => references.ofSource(connection, syncKindOf[kind], name).size > 0,
-      get referenceCount() {
-        const all = SYNC_KINDS.flatMap((kind) => [...references.sourcesOf(connection, kind)]);
-        return all.filter((reference) => !isPattern(reference)).length;
-      },
-      wasServed: (kind, name) => this.#wasServed(connection, syncKindOf[kind], name),
-    };
+    return removalFactsOf({ ...this.#options, references: this.references }, connection);
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
@@ -202,25 +208,17 @@ export class SyncController implements ConnectionUsers {
     const connection = shared(connectionKey(resource.connection, resource.namespace));
     const grant = this.#options.access.of(connection, resource.namespace);
     const found = foundNames(kind, resource, object);
+    const target = targetKey(resource.target.kind, `${resource.namespace}/${resource.target.name}`);
     const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";
     const sources = [...resource.items.map((item) => item.source), ...patternsOf(resource), ...found];
-    return { kind, connection, sources: isAllowed ? sources : [], target: keyOfTarget(resource) };
+    const rules = resource.finds.filter((find) => metadataRule(find) !== undefined);
+    return { kind, connection, sources: isAllowed ? sources : [], target, ...(rules.length > 0 && { rules }) };
   }
 
   #changedSinceSync(key: string, list: ListedVersions): boolean {
     const { kind, objectKey } = parseSyncKey(key);
     const object = this.#options.kinds[kind].resources.get(objectKey);
     return object !== undefined && changedSinceSync(kind, object, this.references.get(key)?.sources ?? [], list);
-  }
-
-  #wasServed(connection: string, kind: SyncKind, name: string): boolean {
-    const { source, resources } = this.#options.kinds[kind];
-    for (const key of this.references.ofName(connection, kind, name)) {
-      const object = resources.get(parseSyncKey(key).objectKey);
-      if (object === undefined) continue;
-      if (showsServed(source.parse(object).resource, readStatus(kind, object["status"]), name)) return true;
-    }
-    return false;
   }
 
   #setReferences(key: string, now: References | undefined): void {
@@ -245,15 +243,4 @@ function foundNames(kind: SyncKind, { finds }: SyncResource, object: KubeObject)
   if (finds.length === 0) return [];
   const names = reportedNames(readStatus(kind, object["status"]));
   return names.filter((name) => finds.some((find) => matchesName(find, name)));
-}
-
-/** Reports whether two states of a resource differ in anything but its status. */
-function desiredStateChanged(before: KubeObject, now: KubeObject): boolean {
-  return (
-    before.metadata.uid !== now.metadata.uid ||
-    before.metadata.generation !== now.metadata.generation ||
-    [ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION].some(
-      (name) => before.metadata.annotations?.[name] !== now.metadata.annotations?.[name],
-    )
-  );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
 import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
-import { FORCED_LIST_MS } from "./forced-syncs.ts";
+import { FRESH_LIST_MS } from "../connection/fresh-lists.ts";
 
 /** Requests a forced sync of the resource. */
 function force({ api, resource }: SyncScene, value: string): void {
@@ -22,7 +22,7 @@ test("a forced sync waits for a list, which it requests once, and then follows i
   const ends = holdsLists(scene);
   force(scene, "now");
   const before = scene.resource;
-  const waits = { outcome: "done", wait: { for: "connection", atMostMs: FORCED_LIST_MS } };
+  const waits = { outcome: "done", wait: { for: "connection", atMostMs: FRESH_LIST_MS } };
   expect([await scene.reconcileOnce(), await scene.reconcileOnce()]).toEqual([waits, waits]);
   expect([ends.length, scene.resource]).toEqual([1, before]);
   scene.vault.lists({ name: "db", version: 2 });

@@ -66,9 +66,9 @@ describe("SyncReconciler after a change to another vault", () => {
 
   test("follows an entry that another user shares", async () => {
     const scene = new SyncScene();
-    scene.vault.lists({ name: "db", version: 3, owner: "dba@example.com" });
+    scene.connect("vault", "*", { receive: "Anyone" }).lists({ name: "db", version: 3, owner: "dba@example.com" });
     expect(await scene.reconcile()).toBe("vault db@3, Synced");
-    scene.connect("other").lists({ name: "db", owner: "dev@example.com" });
+    scene.connect("other", "*", { receive: "Anyone" }).lists({ name: "db", owner: "dev@example.com" });
     scene.follow("other");
     expect(await scene.reconcile()).toBe("other db@1, Synced");
   });

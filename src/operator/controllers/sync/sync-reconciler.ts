@@ -1,4 +1,3 @@
-import { findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
@@ -6,35 +5,38 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
-import type { ReconcileResult } from "../../runtime/controller.ts";
+import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import { decide, type Decision, targetConflict } from "../../sync/decide.ts";
+import { decide, type Decision, isDropped, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
-import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
-import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
-import { isOwnedBy, type TargetState, targetState } from "../../sync/target.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import { isForced, isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
+import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { WriteObserver } from "../status/write-observer.ts";
+import { becomeMerged, type BecomeMergedOptions } from "./become-merged.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { deniedResult } from "./failures.ts";
-import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
-import { isOutdated, lookUpTarget } from "./look-up-target.ts";
+import { syncForced, withEcho } from "./forced-sync.ts";
+import { currentState, findTarget, type FoundTarget, lookUpTarget } from "./look-up-target.ts";
 import { explainToUser } from "../connection/connection-problem.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { FreshLists } from "../connection/fresh-lists.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
 import { deadlinesOf, NO_DEADLINES, type ResolveInput, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import { type Memory, ResourceMemory } from "./resource-memory.ts";
+import { removeFormerTargets } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { showsOutdatedList } from "./shows-outdated-list.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";
 import { awaitConnection, DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
-import type { TargetRecords } from "./target-records.ts";
 import type { TargetWriter } from "./target-writer.ts";
 
 /** One kind of resources, and their watch. */
@@ -43,11 +45,10 @@ export interface SyncedKind {
   readonly resources: ReadonlyStore<KubeObject>;
 }
 
-export interface SyncReconcilerOptions extends ConnectionSources {
+export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly targets: TargetRecords;
   readonly writer: TargetWriter;
-  readonly forced: ForcedSyncs;
+  readonly lists: FreshLists;
   readonly propagations: Propagations;
   readonly observer: WriteObserver;
   readonly api: KubeApi;
@@ -66,6 +67,8 @@ interface SyncContext {
   readonly signal: AbortSignal;
   /** Ends the reads of the vault, also when the access of the resource changes. */
   readonly reads: AbortSignal;
+  /** The target was another one than the watch had shown, and is decided for again. */
+  readonly isSecond?: true;
 }
 
 const reported = (readyCondition: ReadyCondition | undefined, changes: Partial<Report> = {}): SyncResult => ({
@@ -107,7 +110,7 @@ export class SyncReconciler {
   forget(key: string): void {
     this.#statuses[parseSyncKey(key).kind].forget(key);
     this.#memory.forget(key);
-    this.#options.forced.forget(key);
+    this.#options.lists.forget(key);
     this.#options.propagations.forget(key);
   }
 
@@ -116,7 +119,8 @@ export class SyncReconciler {
     const { kind, objectKey } = parseSyncKey(key);
     const { source, resources } = this.#options.kinds[kind];
     const object = resources.get(objectKey);
-    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return DONE;
+    if (object === undefined) return GONE;
+    if (object.metadata.deletionTimestamp !== undefined) return DONE;
     const parsed = source.parse(object);
     const { resource } = parsed;
     const before = readStatus(kind, this.#statuses[kind].current(key, object));
@@ -127,10 +131,8 @@ export class SyncReconciler {
       : reported(parsed.readyCondition);
     if (next.outcome === "done") this.#options.propagations.ended(key, change);
     if (report === undefined) return next;
-    // A suspended resource is synced when it is resumed.
-    const forced = isForced(resource, before) && !resource.suspend ? resource.forceSync : undefined;
-    await this.#publish(context, object, { ...report, forced });
-    if (forced !== undefined) this.#options.forced.forget(key);
+    await this.#publish(context, object, withEcho(report, resource, before));
+    this.#options.lists.reported(key);
     return nextWait(next, report, this.#options.clock.now());
   }
 
@@ -142,9 +144,12 @@ export class SyncReconciler {
       if (access.report?.readyCondition?.reason === "NamespaceNotAllowed") context.memory.deadlines = NO_DEADLINES;
       return access;
     }
-    if (isForced(resource, before) && !this.#options.forced.hasListed(key, resource, access.connection)) {
-      return { report: undefined, next: waitFor("connection", FORCED_LIST_MS) };
-    }
+    const forced = { key, resource, before, access, entries: source.entries };
+    return syncForced(this.#options.lists, forced, () => this.#syncListed(context, access));
+  }
+
+  async #syncListed(context: SyncContext, access: OpenConnection): Promise<SyncResult> {
+    const { source, resource, before } = context;
     const { snapshot, health } = access.connection;
     if (snapshot !== undefined && isCovered({ source, resource, snapshot })) {
       const { deadlines } = context.memory;
@@ -159,13 +164,26 @@ export class SyncReconciler {
     return awaitConnection(resource, before, why, access.stale);
   }
 
-  /** Gathers, decides and applies. A target that was edited is decided for again, without relying on its annotations. */
   async #syncFromSnapshot(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
-    const state = await this.#targetState(context);
+    const { resource, before, signal } = context;
+    return this.#syncTarget(context, input, await findTarget(this.#options, resource, before, signal));
+  }
+
+  /** Gathers, decides and applies. A target that was edited is decided for again, without relying on its annotations. */
+  async #syncTarget(context: SyncContext, input: ResolveInput, state: FoundTarget): Promise<SyncResult> {
+    if (state === "whole") return this.#becomeMerged(context, input);
     if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
     const found = findSources(input, state);
     if ("reason" in found) return reported(found, { stale: input.access.stale });
     return this.#syncFound({ ...context, resource: found.resource }, found, state);
+  }
+
+  /** The watch may lag behind the release, so the state after it is read. */
+  async #becomeMerged(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
+    const { resource, source, signal } = context;
+    await becomeMerged(this.#options, resource, source.descriptor, signal);
+    const state = await lookUpTarget(this.#options, resource, signal);
+    return state === "whole" ? targetChanged("the target was changed concurrently") : this.#syncTarget(context, input, state);
   }
 
   async #syncFound(context: SyncContext, input: ResolveInput, found: TargetState): Promise<SyncResult> {
@@ -184,7 +202,10 @@ export class SyncReconciler {
       };
     }
     const current = await this.#options.writer.read(decision.plan, resource, state, signal);
-    if (current === "changed") return targetChanged("the target was changed concurrently");
+    if ("now" in current) {
+      if (context.isSecond === true) return targetChanged("the target was changed concurrently");
+      return this.#syncTarget({ ...context, isSecond: true }, input, currentState(resource, current.now));
+    }
     if (current.object !== undefined && !current.trusted && !corrupted) {
       state = withReported(resource, before, state);
       [decision, resolutions] = decideFor(input, state);
@@ -210,10 +231,11 @@ export class SyncReconciler {
         this.#options.propagations.written(key);
         this.#options.observer.written(resource.kind, report.effect);
       }
-      if (report.verified !== undefined) await this.#removeFormerTarget(context);
+      const isReplaced = report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
+      if (isReplaced) await removeFormerTargets(this.#options, resource, signal);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
-      return isMerged(resource) && isIdle ? { report, next: waitFor("target") } : result;
+      return !this.#options.targets.isWatched(resource) && isIdle ? { report, next: waitFor("target") } : result;
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(context, input, reportOf(undefined, facts));
       if (isKubeError(error, "NamespaceTerminating")) return { report: undefined, next: waitFor("namespace") };
@@ -221,32 +243,14 @@ export class SyncReconciler {
     }
   }
 
-  /**
-   * The watch shows only objects with the operator's label; an object without it is found when creating the target fails. One that
-   * belongs to the resource is decided for now: what was found is remembered for less time than a backoff may take.
-   */
+  /** The watch shows only objects with the operator's label; an object without it is found when creating the target fails. */
   async #resolveNameConflict(context: SyncContext, input: ResolveInput, report: Report): Promise<SyncResult> {
     const { resource, signal } = context;
     const state = await lookUpTarget(this.#options, resource, signal);
-    if (state === "deleting" || state.state === "absent") return targetChanged("the target was created concurrently");
-    if (state.state === "owned") return this.#syncFromSnapshot(context, input);
+    if (state === "deleting" || state === "whole" || state.state === "absent")
+      return targetChanged("the target was created concurrently");
+    if (state.state === "owned") return this.#syncTarget(context, input, state);
     return { report: { ...report, readyCondition: targetConflict(resource, state) }, next: DONE };
-  }
-
-  /**
-   * Removes the target that was in sync last, if the spec now names another one. With the policy Orphan it is kept, also by the
-   * garbage collector.
-   */
-  async #removeFormerTarget({ resource, before: { target }, signal }: SyncContext): Promise<void> {
-    const kind = target?.kind;
-    if (target === undefined || (kind !== "Secret" && kind !== "ConfigMap")) return;
-    if (kind === resource.target.kind && target.name === resource.target.name) return;
-    const former: SyncResource = { ...resource, target: { kind, name: target.name, type: undefined } };
-    const { targets, writer } = this.#options;
-    const metadata = targets.metadata(former);
-    if (metadata === undefined || !isOwnedBy(resource, metadata)) return;
-    if (resource.policy.creationPolicy !== "Orphan") await writer.remove(former, metadata, signal);
-    else if (metadata.owners.some(({ uid }) => uid === resource.uid)) await writer.release(former, metadata.uid, signal);
   }
 
   /** After a restart, a target that has not changed since the status was written need not be read. */
@@ -255,18 +259,6 @@ export class SyncReconciler {
     if (isForced(resource, before)) return targets.distrust(resource);
     if (state.state !== "owned" || state.annotationsCorrupted || targets.isVerified(resource, state)) return;
     if (isVerifiedBy(before, resource, state.resourceVersion)) targets.markVerified(resource, state);
-  }
-
-  async #targetState({ resource, before, signal }: SyncContext): Promise<TargetState | "deleting"> {
-    await this.#options.targets.readUnwatched(resource, before.target, signal);
-    // No watch shows an object of others.
-    if (isMerged(resource)) return lookUpTarget(this.#options, resource, signal);
-    const watched = this.#options.targets.metadata(resource);
-    const hadConflict = findCondition(before.conditions, "Ready")?.reason === "TargetConflict";
-    const isRead = watched !== undefined && !isForced(resource, before);
-    if ((hadConflict && !isRead) || isOutdated(watched, resource, before)) return lookUpTarget(this.#options, resource, signal);
-    if (watched?.deleting === true && isOwnedBy(resource, watched)) return "deleting";
-    return targetState(resource, watched);
   }
 
   /** Writes the status, records the events, and logs a write. */

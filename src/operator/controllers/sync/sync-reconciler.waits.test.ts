@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
 import { KubeError, type KubeErrorKind } from "../../kube/kube-error.ts";
-import type { ReconcileResult } from "../../runtime/controller.ts";
+import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { TransientError } from "../../vault-client/vault-error.ts";
 
 const MINUTE = 60_000;
@@ -102,7 +102,7 @@ describe("SyncReconciler while an object is being deleted", () => {
     scene.api.put("vaultsecrets", { ...resource, metadata: { ...resource.metadata, deletionTimestamp } });
     expect(await scene.reconcileOnce()).toEqual({ outcome: "done" });
     expect(scene.target).toBeUndefined();
-    expect(await scene.reconcileKey("VaultSecret/shop/deleted")).toEqual({ outcome: "done" });
+    expect(await scene.reconcileKey("VaultSecret/shop/deleted")).toEqual(GONE);
   });
 
   test("waits until its own target that is being deleted is gone, and then recreates it", async () => {
@@ -152,11 +152,14 @@ describe("SyncReconciler after a failed write", () => {
     expect(scene.status.items).toMatchObject([{ key: "db", latest: 1 }]);
   });
 
-  test("retries if the target changes while it is read", async () => {
+  test("retries if the target changes each time that it is read", async () => {
     const scene = await SyncScene.synced();
     scene.restart();
     scene.annotate({ "vaultsync.dev/versions": "{}" });
-    scene.beforeNextRead(() => scene.annotate({ note: "changed again" }));
+    scene.beforeNextRead(() => {
+      scene.annotate({ note: "changed again" });
+      scene.beforeNextRead(() => scene.annotate({ note: "changed once more" }));
+    });
     expect(await scene.reconcileOnce()).toEqual({
       outcome: "retry",
       cause: "target",

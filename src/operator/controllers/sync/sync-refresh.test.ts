@@ -62,6 +62,7 @@ test("a removal at the deadline is not delayed", async () => {
 
 test("the owner that was served first stays, also if its target is deleted", async () => {
   await using scene = await OperatorScene.start();
+  scene.connection("vault", { receive: "Anyone" });
   const dba = { name: "db", owner: "dba@example.com", shared: true };
   const eve = { name: "db", owner: "eve@example.com", shared: true, version: 7 };
   scene.vault().lists(dba);

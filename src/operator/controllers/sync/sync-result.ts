@@ -3,7 +3,7 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { Staleness } from "../../sync/staleness.ts";
-import { type SyncStatus, wasReady } from "../../sync/sync-status.ts";
+import { isForced, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
 import type { Reason } from "../../api/reasons.ts";
 
 /** The result of one reconcile: what to report, and when to reconcile again. */
@@ -38,6 +38,8 @@ export const targetChanged = (reason: string): SyncResult => ({
 export interface Failure {
   readonly condition: ReadyCondition;
   readonly next: ReconcileResult;
+  /** The cause alone, if `condition` says what becomes of the target too. */
+  readonly why?: string;
 }
 
 /** Returns a failure of the vault that a retry may resolve. The backoff is at least `atLeastMs`. */
@@ -50,20 +52,27 @@ export function lasting(reason: Reason, message: string, next: ReconcileResult):
   return { condition: notReady(reason, message), next };
 }
 
+/** Returns a failure for content that must not replace that of the target. */
+export function rejected({ reason, message }: ReadyCondition): Failure {
+  return { ...lasting(reason, `${message}; the target is left unchanged`, DONE), why: message };
+}
+
 /**
- * Returns the result of a failed reconcile. A failure that is retried leaves Ready unchanged if there is a target; without one,
- * Ready reports the failure.
+ * Returns the result of a failed reconcile. A failure that is retried says nothing about an existing target: Ready reports what else is
+ * known to be wrong, or stays unchanged. Without a target, Ready reports the failure.
  */
 export function failed(report: Report, { condition, next }: Failure, hasTarget: boolean): Reported {
   if (next.outcome === "done") return { report: { ...report, readyCondition: condition }, next };
   const { reason, message } = condition;
-  const readyCondition = hasTarget ? undefined : condition;
+  const known = report.readyCondition?.ready === false ? report.readyCondition : undefined;
+  const readyCondition = hasTarget ? known : condition;
   return { report: { ...report, readyCondition, reconciling: { reason, message } }, next };
 }
 
-/** Waits for a connection that cannot be used. A target that was in sync stays Ready. */
+/** Waits for a connection that cannot be used. A target that was in sync stays Ready, unless a user requests a sync now. */
 export function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, stale?: Staleness): SyncResult {
   const message = `${resource.connection.kind} ${resource.connection.name} is not ready: ${why}`;
-  const readyCondition = wasReady(before, resource.generation) ? undefined : notReady("ConnectionNotReady", message);
+  const isKept = wasReady(before, resource.generation) && !isForced(resource, before);
+  const readyCondition = isKept ? undefined : notReady("ConnectionNotReady", message);
   return { report: reportOf(readyCondition, { stale }), next: waitFor("connection") };
 }

@@ -1,16 +1,15 @@
 import {
   ADOPT_ANNOTATION,
-  CONTENT_ANNOTATION,
+  CONFIRM_REMOVALS_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
   MERGE_DOMAIN,
-  METADATA_ANNOTATION,
-  OWNER_ANNOTATION,
-  SOURCES_ANNOTATION,
-  VERSIONS_ANNOTATION,
+  MERGED_LABEL,
 } from "../../api/names.ts";
-import { CONFIG_MAPS, type KubeObject, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
+import { shared } from "../../../lib/shared-strings.ts";
+import { CONFIG_MAPS, groupOf, type KubeObject, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
 import { managedNames } from "../../sync/managed-metadata.ts";
+import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 
@@ -21,14 +20,7 @@ function only(names: readonly string[], from: Readonly<Record<string, string>> |
   return Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => isKept(name)));
 }
 
-const OWN_ANNOTATIONS = [
-  OWNER_ANNOTATION,
-  ADOPT_ANNOTATION,
-  CONTENT_ANNOTATION,
-  VERSIONS_ANNOTATION,
-  SOURCES_ANNOTATION,
-  METADATA_ANNOTATION,
-];
+const OWN_ANNOTATIONS = [...TARGET_ANNOTATIONS, ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION];
 
 const ONLY_MANAGED = { [MANAGED_BY_LABEL]: MANAGED_BY };
 
@@ -46,13 +38,13 @@ export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
   return {
     uid: metadata.uid ?? "",
     resourceVersion: metadata.resourceVersion ?? "",
-    labels: shareLabels(only([MANAGED_BY_LABEL, ...managed.labels], metadata.labels)),
+    labels: shareLabels(only([MANAGED_BY_LABEL, MERGED_LABEL, ...managed.labels], metadata.labels)),
     annotations: only([...OWN_ANNOTATIONS, ...managed.annotations], metadata.annotations),
-    owners: (metadata.ownerReferences ?? []).map(({ uid, kind, name, controller = false }) => ({
+    owners: (metadata.ownerReferences ?? []).map(({ uid, apiVersion, kind, name, controller = false }) => ({
       uid,
       controller,
       name: controller ? name : "",
-      ...(controller && { kind }),
+      ...(controller && { kind, group: shared(groupOf(apiVersion)) }),
     })),
     deleting: metadata.deletionTimestamp !== undefined,
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
-import { ADOPT_ANNOTATION, FORCE_SYNC_ANNOTATION, METADATA_ANNOTATION } from "../../api/names.ts";
+import { METADATA_ANNOTATION } from "../../api/names.ts";
 import { SECRETS } from "../../kube/resource.ts";
 
 const ref = { namespace: "shop", name: "db" };
@@ -24,17 +24,6 @@ async function respecified(scene: OperatorScene, target: object): Promise<void> 
 
 const ownersOf = (scene: OperatorScene): string[] =>
   (scene.target()?.metadata.ownerReferences ?? []).map(({ kind, name, controller }) => `${kind}/${name} ${controller}`);
-
-/** Starts an operator whose resource names an object of another owner with this metadata. */
-async function occupied(metadata: object): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
-  scene.vault().lists({ name: "db" });
-  const values = { password: Buffer.from("foreign").toString("base64"), other: Buffer.from("x").toString("base64") };
-  scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: { ...ref, ...metadata }, data: values });
-  scene.follow(data);
-  await scene.settle();
-  return scene;
-}
 
 describe("creationPolicy", () => {
   test("Orphan creates a target without an owner, and a restart neither reads nor writes it", async () => {
@@ -69,6 +58,7 @@ describe("creationPolicy", () => {
     await using scene = await created({ creationPolicy: "Orphan" });
     await respecified(scene, { creationPolicy: "Orphan", name: "second" });
     expect([scene.target("db"), scene.target("second")].map((target) => target !== undefined)).toEqual([true, true]);
+    await respecified(scene, { name: "second" });
     await respecified(scene, { name: "third" });
     expect([scene.target("second"), scene.target("third")].map((target) => target !== undefined)).toEqual([false, true]);
   });
@@ -198,65 +188,5 @@ describe("the type of the target", () => {
     expect(scene.outcome()).toBe("absent, InvalidSpec");
     expect(scene.condition("Stalled")?.message).toContain("--allowed-secret-types");
     expect(scene.condition("Stalled")?.message).not.toContain("example.com/other");
-  });
-});
-
-describe("an object that exists before the resource", () => {
-  const adopt = { [ADOPT_ANNOTATION]: "VaultSecret/db" };
-
-  test("is a conflict whose message has the annotation that hands it over", async () => {
-    await using scene = await occupied({ annotations: { note: "keep" } });
-    expect(scene.outcome()).toBe("other=x password=foreign, TargetConflict");
-    expect(scene.condition("Ready")?.message).toContain("vaultsync.dev/adopt: VaultSecret/db");
-    scene.server.patch(SECRETS, ref, { metadata: { annotations: adopt } });
-    await scene.settle(31_000);
-    expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(scene.target()?.metadata.annotations).not.toHaveProperty([ADOPT_ANNOTATION]);
-    expect(scene.target()?.metadata.annotations).toHaveProperty("note", "keep");
-    expect(ownersOf(scene)).toEqual(["VaultSecret/db true"]);
-  });
-
-  test("is adopted immediately if a sync is forced after the annotation", async () => {
-    await using scene = await occupied({});
-    scene.server.patch(SECRETS, ref, { metadata: { annotations: adopt } });
-    scene.server.patch(vaultSecretKind, ref, { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } } });
-    await scene.settle(1_000);
-    expect(scene.outcome()).toBe("password=vault db@1, Synced");
-  });
-
-  test("is adopted immediately if it was annotated before", async () => {
-    await using scene = await occupied({ annotations: adopt });
-    expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(scene.target()?.metadata.annotations).not.toHaveProperty([ADOPT_ANNOTATION]);
-  });
-
-  test("is a conflict whose message says how to keep it if another object controls it", async () => {
-    const controller = {
-      apiVersion: "external-secrets.io/v1",
-      kind: "ExternalSecret",
-      name: "db",
-      uid: "uid-1",
-      controller: true,
-    };
-    await using scene = await occupied({ ownerReferences: [controller] });
-    expect(scene.condition("Ready")?.message).toBe(
-      "the Secret db already exists and is controlled by ExternalSecret/db: choose another target.name, or delete that object with " +
-        "--cascade=orphan, which keeps the Secret, and hand it over with the annotation vaultsync.dev/adopt: VaultSecret/db",
-    );
-  });
-
-  test.each([
-    ["names another resource", { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/other" } }],
-    ["names another kind", { annotations: { [ADOPT_ANNOTATION]: "VaultFile/db" } }],
-    [
-      "has another controller",
-      {
-        annotations: adopt,
-        ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "uid-of-the-owner", controller: true }],
-      },
-    ],
-  ])("is left unchanged if the annotation %s", async (_, metadata) => {
-    await using scene = await occupied(metadata);
-    expect(scene.outcome()).toBe("other=x password=foreign, TargetConflict");
   });
 });

@@ -21,27 +21,25 @@ function setUp() {
   const clock = new VirtualClock();
   const unseen: string[] = [];
   const watched = { Secret: { store: stores.Secret }, ConfigMap: { store: stores.ConfigMap } };
-  const found: string[] = [];
   const records = new TargetRecords({
     watched,
     clock,
     onUnseen: (key) => void unseen.push(key),
-    onFound: (key) => void found.push(key),
   });
   /** Passes a state to the watch and reports whether it is an external change. */
   const shows = (state: KubeObject): boolean => {
     const value = targetMetadata(state);
     const { uid, resourceVersion } = value;
     return stores.Secret.set(KEY, { uid, resourceVersion, value })
-      .map((change) => records.observe("Secret", change))
+      .map((change) => records.observe(`Secret/${KEY}`, change))
       .includes(true);
   };
   const showsGone = (uid: string): boolean =>
     stores.Secret.delete(KEY, uid)
-      .map((change) => records.observe("Secret", change))
+      .map((change) => records.observe(`Secret/${KEY}`, change))
       .includes(true);
   const versionSeen = (): string | undefined => records.metadata(resource)?.resourceVersion;
-  return { clock, unseen, found, stores, records, shows, showsGone, versionSeen };
+  return { clock, unseen, stores, records, shows, showsGone, versionSeen };
 }
 
 describe("TargetRecords after a write", () => {
@@ -78,13 +76,6 @@ describe("TargetRecords after a write", () => {
     const map = syncResource([], { target: { kind: "ConfigMap", name: "db", type: "Opaque" } });
     expect(records.isVerified(map, { uid: "u1", resourceVersion: "10" })).toBe(false);
   });
-});
-
-test("TargetRecords does not treat a state that was only read as verified", () => {
-  const { records, versionSeen } = setUp();
-  records.recordRead(resource, object("10"));
-  expect(versionSeen()).toBe("10");
-  expect(records.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
 });
 
 describe("TargetRecords after a deletion", () => {
@@ -187,7 +178,7 @@ test("TargetRecords verifies a state of one target, by uid and resourceVersion",
 
 test("TargetRecords keeps nothing about a target that it deleted or that is no longer named", () => {
   const { records, showsGone, shows } = setUp();
-  records.recordRead(resource, object("10"));
+  records.recordWrite(resource, object("10"), new Map(), false);
   records.forget("Secret/shop/db");
   expect(records.size).toBe(0);
   shows(object("10"));
@@ -237,17 +228,6 @@ describe("TargetRecords for a write that the watch does not show", () => {
   });
 });
 
-test("TargetRecords reports a state that it finds, once", () => {
-  const { found, records } = setUp();
-  records.recordRead(resource, object("10"));
-  records.recordRead(resource, object("10"));
-  expect(found).toEqual(["Secret/shop/db"]);
-  records.recordRead(resource, object("11"));
-  records.recordWrite(resource, object("12"), new Map(), false);
-  records.recordRead(resource, object("12"));
-  expect(found).toEqual(["Secret/shop/db", "Secret/shop/db"]);
-});
-
 /** Returns the records of targets of which these kinds are read, and the calls of these. */
 function unwatched(...kinds: readonly TargetKind[]): { records: TargetRecords; calls: string[] } {
   const calls: string[] = [];
@@ -260,7 +240,7 @@ function unwatched(...kinds: readonly TargetKind[]): { records: TargetRecords; c
   });
   const watched = { Secret: view("Secret"), ConfigMap: view("ConfigMap") };
   return {
-    records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined, onFound: () => undefined }),
+    records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined }),
     calls,
   };
 }

@@ -6,26 +6,35 @@ import type { KeyState } from "../../sync/review-content.ts";
 import { isMerged, type SyncResource, type TargetKind } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
-import type { TargetMetadata, TargetState } from "../../sync/target.ts";
-import { isAheadOfWatch, type OwnWrite, WATCH_LAG_MS } from "../status/own-writes.ts";
+import { isOwnedBy, type TargetMetadata, type TargetState } from "../../sync/target.ts";
+import { isAheadOfWatch, type OwnWrite } from "../status/own-writes.ts";
 import { repairDelay } from "../status/repair-count.ts";
 import { afterRepair, type Repairs } from "./repairs.ts";
+import { syncKey } from "./sync-key.ts";
 import { targetMetadata } from "./target-metadata.ts";
+import { UnseenWrites } from "./unseen-writes.ts";
 
 /** Returns the key of a target, `<kind>/<namespace>/<name>`, from the key of the object, `<namespace>/<name>`. */
 export function targetKey(kind: TargetKind, key: string): string {
   return `${kind}/${key}`;
 }
 
+/** Returns the key of what a resource, by its key in the queue, merges into an object. */
+export const mergedKey = (object: string, resource: string): string => `${object} ${resource}`;
+
 /**
  * Returns the key of the target of a resource. Resources that merge into one object each have a key of their own: what is known about
  * the keys of one says nothing about those of another.
  */
-export function keyOfTarget(resource: SyncResource): string {
+function keyOfTarget(resource: SyncResource): string {
   const { kind, name, namespace, target } = resource;
   const object = targetKey(target.kind, `${namespace}/${target.name}`);
-  return isMerged(resource) ? `${object} ${kind}/${name}` : object;
+  return isMerged(resource) ? mergedKey(object, syncKey(kind, `${namespace}/${name}`)) : object;
 }
+
+type Target = Pick<SyncResource["target"], "kind" | "name">;
+
+const isSameTarget = (one: Target, other: Target): boolean => one.kind === other.kind && one.name === other.name;
 
 interface StateId {
   readonly uid: string;
@@ -61,23 +70,30 @@ const isState = (one: StateId | undefined, { uid, resourceVersion }: StateId): b
 
 export interface TargetRecordsOptions {
   readonly watched: Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store" | "read" | "forget">>>;
+  /** The objects that resources merge keys into, of the kinds that are watched. */
+  readonly merged?: Partial<Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store">>>>;
   readonly clock: Clock;
-  /** Called with the key of a target whose write the watch has not shown within {@link WATCH_LAG_MS}. */
+  /** Called with the key of a target whose write the watch has not shown in time. */
   readonly onUnseen: (key: string) => void;
-  /** Called with the key of a target that was found in a state which neither the watch nor an earlier read had shown. */
-  readonly onFound: (key: string) => void;
 }
+
+/** A target that a resource does not name any more, as a target of that resource. */
+interface FormerTarget {
+  readonly former: SyncResource;
+  readonly metadata: TargetMetadata;
+}
+
+const TARGET_KINDS: readonly TargetKind[] = ["Secret", "ConfigMap"];
 
 /** The targets: what the watch shows, and what this process wrote, verified and repaired since. */
 export class TargetRecords {
   readonly #options: TargetRecordsOptions;
   readonly #records = new Map<string, TargetRecord>();
-  /** Monotonic times of the own writes that the watch has not shown yet, in their order. */
-  readonly #unseen = new Map<string, number>();
-  #isWaiting = false;
+  readonly #unseen: UnseenWrites;
 
   constructor(options: TargetRecordsOptions) {
     this.#options = options;
+    this.#unseen = new UnseenWrites(options.clock, options.onUnseen);
   }
 
   /** Number of targets about which more is known than the watch shows. */
@@ -88,39 +104,67 @@ export class TargetRecords {
   /** Returns the newest known metadata of the target; `undefined` if there is no such object. */
   metadata(resource: SyncResource): TargetMetadata | undefined {
     const { namespace, target } = resource;
-    return this.#newest(keyOfTarget(resource), this.#options.watched[target.kind].store.get(`${namespace}/${target.name}`));
+    const { watched, merged } = this.#options;
+    const store = (isMerged(resource) ? merged : watched)?.[target.kind]?.store;
+    return this.#newest(keyOfTarget(resource), store?.get(`${namespace}/${target.name}`));
+  }
+
+  /** Reports whether a watch shows the target of a resource while it has the label. */
+  isWatched(resource: SyncResource): boolean {
+    return !isMerged(resource) || this.#options.merged?.[resource.target.kind] !== undefined;
+  }
+
+  /** Returns the objects that belong to a resource and are not its target. Without a watch, those that were read. */
+  formers(resource: SyncResource): FormerTarget[] {
+    const found = TARGET_KINDS.flatMap((kind) =>
+      this.#ownedNames(resource, kind).map((name) => ({ kind, name, type: undefined })),
+    );
+    return found.flatMap((target) => {
+      const former: SyncResource = { ...resource, target, policy: { ...resource.policy, creationPolicy: "Owner" } };
+      const metadata = isSameTarget(target, resource.target) ? undefined : this.metadata(former);
+      return metadata !== undefined && !metadata.deleting && isOwnedBy(former, metadata) ? [{ former, metadata }] : [];
+    });
+  }
+
+  /** Returns the names of the objects that the store may have of a resource. */
+  #ownedNames({ kind, namespace, name }: SyncResource, targetKind: TargetKind): string[] {
+    const { store } = this.#options.watched[targetKind];
+    const others = [...store.indexed(syncKey(kind, `${namespace}/${name}`))].map((key) => key.slice(namespace.length + 1));
+    return store.has(`${namespace}/${name}`) ? [name, ...others] : others;
   }
 
   /**
-   * Reads the target of a resource, and the former one that its status names, where no watch shows them (`--target-watch=off`).
-   * @throws KubeError
+   * Reads the target of a resource, the one that its status names, and those that were read earlier, where no watch shows them
+   * (`--target-watch=off`). @throws KubeError
    */
-  async readUnwatched({ namespace, target }: SyncResource, former: SyncStatus["target"], signal: AbortSignal): Promise<void> {
-    const { watched } = this.#options;
-    await watched[target.kind].read?.({ namespace, name: target.name }, signal);
-    if (former?.kind !== "Secret" && former?.kind !== "ConfigMap") return;
-    if (former.kind === target.kind && former.name === target.name) return;
-    await watched[former.kind].read?.({ namespace, name: former.name }, signal);
+  async readUnwatched(resource: SyncResource, shown: SyncStatus["target"], signal: AbortSignal): Promise<void> {
+    const { namespace, target } = resource;
+    for (const kind of TARGET_KINDS) {
+      const watched = this.#options.watched[kind];
+      const named = [target, shown].flatMap((one) => (one?.kind === kind ? [one.name] : []));
+      for (const name of new Set([...named, ...this.#ownedNames(resource, kind)])) {
+        // An object of others is looked up.
+        if (!isMerged(resource) || !isSameTarget({ kind, name }, target)) await watched.read?.({ namespace, name }, signal);
+      }
+    }
   }
 
-  /** Drops what was read of the target of a deleted resource. */
-  stopReading({ namespace, target }: SyncResource): void {
-    this.#options.watched[target.kind].forget?.({ namespace, name: target.name });
+  /** Drops what was read of the targets of a deleted resource, and what it has merged. */
+  stopReading(resource: SyncResource): void {
+    const { namespace, target } = resource;
+    if (isMerged(resource)) this.forget(keyOfTarget(resource));
+    for (const kind of TARGET_KINDS) {
+      const names = [...this.#ownedNames(resource, kind), ...(kind === target.kind ? [target.name] : [])];
+      for (const name of new Set(names)) this.#options.watched[kind].forget?.({ namespace, name });
+    }
   }
 
-  /** Records an object that was read because the watch does not show it: not yet, or because it lacks the operator's label. */
-  recordRead(resource: SyncResource, object: KubeObject): void {
-    const record = this.#record(resource);
-    const { ownWrite } = record;
-    const wrote = targetMetadata(object);
-    record.ownWrite = { at: this.#options.clock.monotonic(), wrote };
-    const isKnown = ownWrite !== undefined && "wrote" in ownWrite && isState(ownWrite.wrote, wrote);
-    if (!isKnown) this.#options.onFound(keyOfTarget(resource));
-  }
-
-  /** Records that there is no such object. */
+  /** Records that there is no such object, whatever this process wrote before. Its repairs still count. */
   recordAbsence(resource: SyncResource): void {
-    this.forget(keyOfTarget(resource));
+    const key = keyOfTarget(resource);
+    const record = this.#records.get(key);
+    this.#unseen.delete(key);
+    if (record !== undefined) this.#records.set(key, { ...record, ownWrite: undefined, verified: undefined });
   }
 
   /**
@@ -128,7 +172,8 @@ export class TargetRecords {
    * `isRepair`: it reverted a change of another writer. Returns the recent repairs.
    */
   recordWrite(resource: SyncResource, object: KubeObject, keys: Keys | undefined, isRepair: boolean): Repairs | undefined {
-    this.#recordOwn(resource, { wrote: targetMetadata(object) });
+    const isGone = isMerged(resource) && keys?.size === 0;
+    this.#recordOwn(resource, isGone ? { deletedUid: object.metadata.uid ?? "" } : { wrote: targetMetadata(object) });
     const record = this.#record(resource);
     if (keys !== undefined) this.markVerified(resource, object.metadata, keys);
     if (isRepair || record.wasDeleted === true || keys === undefined) {
@@ -184,9 +229,8 @@ export class TargetRecords {
     return state.state === "owned" && this.isVerified(resource, state) ? undefined : { condition: repairs.condition, ms };
   }
 
-  /** Takes in a change of the watch, once. Reports whether it is anything but the echo of an own write. */
-  observe(kind: TargetKind, change: StoreChange<TargetMetadata>): boolean {
-    const key = targetKey(kind, change.key);
+  /** Takes in a change of the target with this key, once. Reports whether it is anything but the echo of an own write. */
+  observe(key: string, change: StoreChange<TargetMetadata>): boolean {
     if (change.type === "deleted") return this.#observeDeleted(key, change.before.uid);
     // An own write that is shown after the lag limit is no echo: the target counted as what the watch had shown before.
     const isAwaited = this.#unseen.has(key);
@@ -221,14 +265,10 @@ export class TargetRecords {
   }
 
   #recordOwn(resource: SyncResource, write: { readonly wrote: TargetMetadata } | { readonly deletedUid: string }): void {
-    // No watch shows it.
-    if (isMerged(resource)) return;
+    if (!this.isWatched(resource)) return;
     const key = keyOfTarget(resource);
-    const at = this.#options.clock.monotonic();
-    this.#record(resource).ownWrite = { at, ...write };
-    this.#unseen.delete(key);
-    this.#unseen.set(key, at);
-    this.#awaitOldest();
+    this.#record(resource).ownWrite = { at: this.#options.clock.monotonic(), ...write };
+    this.#unseen.add(key);
   }
 
   #newest(key: string, watched: TargetMetadata | undefined): TargetMetadata | undefined {
@@ -240,27 +280,5 @@ export class TargetRecords {
       return watched;
     }
     return "wrote" in record.ownWrite ? record.ownWrite.wrote : undefined;
-  }
-
-  /** Waits for the watch to show the oldest write. One timer serves all of them. */
-  #awaitOldest(): void {
-    const { clock } = this.#options;
-    const [oldest] = this.#unseen.values();
-    if (oldest === undefined || this.#isWaiting) return;
-    this.#isWaiting = true;
-    clock.timer(oldest + WATCH_LAG_MS - clock.monotonic(), () => {
-      this.#isWaiting = false;
-      this.#reportUnseen();
-      this.#awaitOldest();
-    });
-  }
-
-  #reportUnseen(): void {
-    const { clock, onUnseen } = this.#options;
-    for (const [key, at] of this.#unseen) {
-      if (clock.monotonic() - at < WATCH_LAG_MS) return;
-      this.#unseen.delete(key);
-      onUnseen(key);
-    }
   }
 }

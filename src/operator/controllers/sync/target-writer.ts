@@ -4,20 +4,22 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
-import { type Entry, MAX_TARGET_BYTES, type Plan, tooLarge } from "../../sync/decide.ts";
+import type { Entry, Plan } from "../../sync/decide.ts";
 import { inputsOf } from "../../sync/derive.ts";
-import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import { hasShape, shapeProblem } from "../../sync/secret-shape.ts";
+import { heldAdoption } from "../../sync/held-adoption.ts";
+import { hasShape } from "../../sync/secret-shape.ts";
 import type { Report } from "../../sync/report.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
-import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
+import { type SyncedKey, type TargetMetadata, type TargetState, targetState } from "../../sync/target.ts";
 import { writeFailure } from "./failures.ts";
-import { type CurrentTarget, gatherContent, type Gathered, type GatherInput, NO_TARGET } from "./gather-content.ts";
+import { type CurrentTarget, type Gathered, type GatherInput, NO_TARGET } from "./gather-content.ts";
+import { newContent } from "./new-content.ts";
+import { deleteTarget } from "./release-target.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { repairDelay } from "../status/repair-count.ts";
 import { calmDelay } from "./repairs.ts";
-import { DONE, failed, type Reported, waitFor } from "./sync-result.ts";
+import { DONE, failed, type Failure, type Reported, waitFor } from "./sync-result.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 
@@ -59,15 +61,15 @@ export class TargetWriter {
   }
 
   /**
-   * Returns what the plan has to know about the content of the target. Reads it unless that is known already. Returns `changed` if
-   * the target is no longer the one that the plan was decided for; another owner may have taken it.
+   * Returns what the plan has to know about the content of the target. Reads it unless that is known already. Returns the metadata
+   * `now` if the target is no longer the one that the plan was decided for; another owner may have taken it.
    */
   async read(
     { action }: Plan,
     resource: SyncResource,
     state: TargetState,
     signal: AbortSignal,
-  ): Promise<CurrentTarget | "changed"> {
+  ): Promise<CurrentTarget | { readonly now: TargetMetadata | undefined }> {
     const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
     const keys = targets.verifiedKeys(resource);
@@ -82,13 +84,10 @@ export class TargetWriter {
       });
     if (object === undefined) {
       targets.recordDelete(resource, state.uid);
-      return "changed";
+      return { now: undefined };
     }
     const { uid, resourceVersion } = object.metadata;
-    if (uid !== state.uid || resourceVersion !== state.resourceVersion) {
-      targets.recordRead(resource, object);
-      return "changed";
-    }
+    if (uid !== state.uid || resourceVersion !== state.resourceVersion) return { now: targetMetadata(object) };
     return this.#read(resource, state, object);
   }
 
@@ -106,8 +105,7 @@ export class TargetWriter {
         case "write":
           return await this.#write(plan.entries, "updated", context);
         case "delete":
-          await this.remove(resource, plan, context.signal);
-          return { report: { ...report, effect: "deleted", changed: true, versions: new Map() }, next: DONE };
+          return await this.#remove(undefined, context);
       }
     } catch (error) {
       const failure = writeFailure(error, resource);
@@ -116,30 +114,11 @@ export class TargetWriter {
     }
   }
 
-  /** Deletes this very state of a target. @throws KubeError, `Conflict` when the target has changed since */
-  async remove(
-    resource: SyncResource,
-    { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { kind, name } = resource.target;
-    const ref = { namespace: resource.namespace, name, uid, resourceVersion };
-    try {
-      await this.#options.api.delete(targetDescriptor[kind], ref, signal);
-    } catch (error) {
-      if (!isKubeError(error, "NotFound")) throw error;
-    }
-    this.#options.targets.recordDelete(resource, uid);
-  }
-
-  /** Removes the resource from the owners of an object that is kept. @throws KubeError */
-  async release(resource: SyncResource, uid: string, signal: AbortSignal): Promise<void> {
-    const { kind, name } = resource.target;
-    const ref = { namespace: resource.namespace, name };
-    const { metadata } = await this.#options.api.getMetadata(targetDescriptor[kind], ref, signal);
-    const ownerReferences = (metadata.ownerReferences ?? []).filter((owner) => owner.uid !== resource.uid);
-    const state = { ...ref, uid, resourceVersion: metadata.resourceVersion ?? "" };
-    await this.#options.api.patch(targetDescriptor[kind], state, { metadata: { ownerReferences } }, signal);
+  /** Deletes the target, whose content cannot be made because of `failure`. */
+  async #remove(failure: Failure | undefined, { resource, state, report, signal }: PlanContext): Promise<Reported> {
+    if (state.state === "owned") await deleteTarget(this.#options, resource, state, signal);
+    const done = { ...report, effect: "deleted", changed: true, versions: new Map() } as const;
+    return failure === undefined ? { report: done, next: DONE } : failed(done, failure, false);
   }
 
   /** Leaves a target unchanged that has the content which its annotations claim, and repairs any other. */
@@ -162,21 +141,23 @@ export class TargetWriter {
     const { resource, state, current, report, reads } = context;
     const { targets, contentKey, limits, clock } = this.#options;
     const verified = targets.verifiedKeys(resource);
-    const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, limits, signal: reads });
-    if (gathered === "unavailable") return { report: { ...report, readyCondition: unavailable(report) }, next: DONE };
-    if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
-    const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);
-    const objection = size > MAX_TARGET_BYTES ? tooLarge(size) : shapeOf(resource, gathered);
-    if (objection !== undefined) return { report: { ...report, readyCondition: objection }, next: DONE };
+    const input = { resource, state, current, verified, contentKey, limits, signal: reads };
+    const { content: gathered, failure } = await newContent(entries, input, report);
+    if (gathered === "unchanged") return failed(report, failure, state.state === "owned");
+    if (gathered === "none") return this.#remove(failure, context);
 
     const keys = new Map(gathered.keys.map((key) => [key.targetKey, key.state]));
     const removed = [...current.keys.keys()].filter((key) => !keys.has(key));
+    const objection = heldAdoption(resource, state, removed);
+    if (objection !== undefined) return { report: { ...report, readyCondition: objection }, next: DONE };
+
     const { problem } = gathered;
     const base = { ...report, versions: versionsOf(gathered, report) };
-    const after = (next: Report): Reported =>
-      problem === undefined
-        ? { report: next, next: DONE }
-        : { report: { ...next, readyCondition: problem.condition }, next: problem.next };
+    const after = (next: Report): Reported => {
+      if (failure !== undefined) return failed(next, failure, true);
+      if (problem === undefined) return { report: next, next: DONE };
+      return { report: { ...next, readyCondition: problem.condition }, next: problem.next };
+    };
     const canPatch = isPatchable(context);
     if (canPatch && removed.length === 0 && gathered.fetched.size === 0) return after(base);
 
@@ -211,7 +192,7 @@ export class TargetWriter {
     const { api } = this.#options;
     const descriptor = targetDescriptor[resource.target.kind];
     if (isMerged(resource) && state.state === "owned") {
-      return api.apply(descriptor, renderMerge(rendering, state.uid), { fieldManager: mergeManager(resource) }, signal);
+      return api.apply(descriptor, renderMerge(rendering, state), { fieldManager: mergeManager(resource) }, signal);
     }
     if (state.state !== "owned") return api.create(descriptor, renderTarget(rendering, undefined), signal);
     return api.replace(descriptor, renderTarget(rendering, current.object?.metadata), signal);
@@ -256,20 +237,6 @@ export class TargetWriter {
     if (state.state !== "owned" || state.content !== rendering.digest || !state.hasMetadata) return false;
     return this.#read(resource, state, written).trusted && hasRequiredMetadata(resource, written);
   }
-}
-
-/** Returns the condition for content that the type of the target does not allow. Only a repair of metadata does not have all bytes. */
-function shapeOf(resource: SyncResource, { keys }: Gathered): ReadyCondition | undefined {
-  const content = keys.flatMap(({ targetKey, bytes }) => (bytes === undefined ? [] : [[targetKey, bytes] as const]));
-  return content.length === keys.length ? shapeProblem(resource, new Map(content)) : undefined;
-}
-
-/** Returns the condition for a target that cannot be written, because the bytes of a source are not available. */
-function unavailable({ readyCondition, resolutions = [] }: Report): ReadyCondition | undefined {
-  const gone = resolutions.find(({ state, item }) => state === "missing" && item.isOptional === true);
-  if (readyCondition?.ready !== true || gone === undefined) return readyCondition;
-  const message = `${gone.item.source} is not in the vault's list; the target is left unchanged until its absence is proven`;
-  return notReady("SourceMissing", message);
 }
 
 /** Returns the versions to report: those of kept items only if their bytes are of the source that is requested now. */

@@ -1,0 +1,93 @@
+import type { EntryKind } from "../../vault-client/connection.ts";
+
+/** The first list without a name: its number among those of its kind, and its arrival in monotonic milliseconds. */
+export interface Absence {
+  readonly list: number;
+  readonly at: number;
+  /** The vault had announced that it would remove the entry by then. */
+  readonly isDue: boolean;
+}
+
+/** The referenced names of one kind: listed ones, and ones that disappeared. Or those that rules with the same metadata lost. */
+export class ListedNames {
+  readonly kind: EntryKind;
+  /** Identifies the metadata that rules request; `undefined`: the names themselves. */
+  readonly rule: string | undefined;
+  readonly listed = new Set<string>();
+  readonly absences = new Map<string, Absence>();
+  /** Names that disappeared, and whose removal is not proven yet. */
+  readonly gone = new Set<string>();
+  /** Names that disappeared, and that a user has to confirm. */
+  readonly held = new Set<string>();
+  /** Names that disappeared together with held ones, and whose keys no resource removes. */
+  readonly spared = new Set<string>();
+
+  constructor(kind: EntryKind, rule?: string) {
+    this.kind = kind;
+    this.rule = rule;
+  }
+
+  /** Takes in that the list has this name. */
+  found(name: string): void {
+    this.#isBack(name);
+    this.listed.add(name);
+  }
+
+  /** Takes in that the list lacks this name. `wasServed`: it was listed before the first list. */
+  missed(name: string, absence: () => Absence, wasServed: () => boolean): void {
+    if (this.absences.has(name)) return;
+    this.absences.set(name, absence());
+    if (this.listed.delete(name) || wasServed()) this.gone.add(name);
+  }
+
+  /** Drops what is known about the names that this does not select. */
+  prune(isKept: (name: string) => boolean): void {
+    for (const name of [...this.listed, ...this.absences.keys()]) if (!isKept(name)) this.forget(name);
+  }
+
+  forget(name: string): void {
+    this.listed.delete(name);
+    this.#isBack(name);
+  }
+
+  /** Holds the names that disappeared and whose keys would be removed. Returns whether there are any. */
+  hold(isRemoved: (name: string, isDue: boolean) => boolean): boolean {
+    const before = this.held.size;
+    for (const name of this.gone) (isRemoved(name, this.absences.get(name)?.isDue === true) ? this.held : this.spared).add(name);
+    this.gone.clear();
+    return this.held.size > before;
+  }
+
+  /** Makes {@link hold} decide again about the names that are not held: a policy may have changed. */
+  reconsider(): void {
+    for (const name of this.spared) this.gone.add(name);
+    this.spared.clear();
+  }
+
+  /** Drops the names whose loss does not count any more. Returns whether there are any. */
+  settle(isPending: (absence: Absence) => boolean): boolean {
+    let isLess = false;
+    for (const names of [this.gone, this.spared]) {
+      for (const name of names) {
+        const absence = this.absences.get(name);
+        if (absence === undefined || !isPending(absence)) isLess = names.delete(name) || isLess;
+      }
+    }
+    return isLess;
+  }
+
+  /** Takes in that a user confirmed what is lost. */
+  confirm(): void {
+    for (const names of [this.gone, this.held, this.spared]) names.clear();
+  }
+
+  /** Returns the names that count as lost. */
+  lost(): readonly string[] {
+    return [...this.gone, ...this.held, ...this.spared];
+  }
+
+  #isBack(name: string): void {
+    for (const names of [this.gone, this.held, this.spared]) names.delete(name);
+    this.absences.delete(name);
+  }
+}

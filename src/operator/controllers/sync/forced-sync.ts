@@ -1,0 +1,45 @@
+import { notReady } from "../../sync/ready-condition.ts";
+import type { Report } from "../../sync/report.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import { isForced, type SyncStatus } from "../../sync/sync-status.ts";
+import type { EntryKind } from "../../vault-client/connection.ts";
+import { listProblem } from "../connection/connection-problem.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
+import { FRESH_LIST_MS, type FreshLists } from "../connection/fresh-lists.ts";
+import { type SyncResult, waitFor } from "./sync-result.ts";
+
+/** Adds the echo of a forced sync to its report. A sync that has to be tried again is not ready, although its target may be unchanged. */
+export function withEcho(report: Report, resource: SyncResource, before: SyncStatus): Report {
+  // A suspended resource is synced when it is resumed.
+  if (!isForced(resource, before) || resource.suspend) return report;
+  const { readyCondition, reconciling } = report;
+  const failure = reconciling && notReady(reconciling.reason, reconciling.message);
+  return { ...report, readyCondition: readyCondition ?? failure, forced: resource.forceSync };
+}
+
+interface ForcedInput {
+  readonly key: string;
+  readonly resource: SyncResource;
+  readonly before: SyncStatus;
+  readonly access: OpenConnection;
+  readonly entries: EntryKind;
+}
+
+/**
+ * Syncs a resource, a forced one after a list of its own. While that list has not succeeded, also after the echo, the resource is synced
+ * with the last list and is not ready.
+ */
+export async function syncForced(lists: FreshLists, input: ForcedInput, sync: () => Promise<SyncResult>): Promise<SyncResult> {
+  const { key, resource, before, access, entries } = input;
+  const request = JSON.stringify([resource.uid, resource.forceSync]);
+  const list = isForced(resource, before)
+    ? lists.request(key, request, access.connection, [entries])
+    : lists.failure(key, access.connection);
+  if (list === "requested") return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
+  const result = await sync();
+  const { report, next } = result;
+  if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false) return result;
+  const { reason, message } = listProblem(list, access.facts, resource.connection.kind);
+  const failed = { ...report, readyCondition: notReady(reason, message), reconciling: { reason, message } };
+  return { report: failed, next: next.outcome === "done" && next.wait === undefined ? waitFor("connection") : next };
+}

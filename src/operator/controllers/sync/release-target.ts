@@ -1,0 +1,75 @@
+import { MANAGED_BY_LABEL } from "../../api/names.ts";
+import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
+import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
+import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import { groupOf, type ObjectMeta } from "../../kube/resource.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import { targetDescriptor } from "./target-metadata.ts";
+import type { TargetRecords } from "./target-records.ts";
+
+interface Targets {
+  readonly api: KubeApi;
+  readonly targets: TargetRecords;
+}
+
+const kinds = { VaultSecret: vaultSecretKind, VaultFile: vaultFileKind };
+
+/**
+ * Returns the patch after which an object is no target of a resource any more: without the owner reference that garbage collection
+ * follows, and without the label and the annotations by which the operator recognizes it. All else stays.
+ */
+export function releasePatch(resource: SyncResource, { ownerReferences = [] }: ObjectMeta): MergePatch {
+  const { group, kind } = kinds[resource.kind];
+  const kept = ownerReferences.filter(
+    (owner) =>
+      owner.uid !== resource.uid && !(groupOf(owner.apiVersion) === group && owner.kind === kind && owner.name === resource.name),
+  );
+  return {
+    metadata: {
+      ...(kept.length < ownerReferences.length && { ownerReferences: kept }),
+      labels: { [MANAGED_BY_LABEL]: null },
+      annotations: Object.fromEntries(TARGET_ANNOTATIONS.map((name) => [name, null])),
+    },
+  };
+}
+
+/** Deletes this very state of a target. @throws KubeError, `Conflict` when the target has changed since */
+export async function deleteTarget(
+  { api, targets }: Targets,
+  resource: SyncResource,
+  { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { kind, name } = resource.target;
+  const ref = { namespace: resource.namespace, name, uid, resourceVersion };
+  try {
+    await api.delete(targetDescriptor[kind], ref, signal);
+  } catch (error) {
+    if (!isKubeError(error, "NotFound")) throw error;
+  }
+  targets.recordDelete(resource, uid);
+}
+
+/** Makes this target an object of its users. @throws KubeError, `Conflict` when another object has its name */
+async function releaseTarget({ api, targets }: Targets, resource: SyncResource, uid: string, signal: AbortSignal): Promise<void> {
+  const { kind, name } = resource.target;
+  const ref = { namespace: resource.namespace, name };
+  const { metadata } = await api.getMetadata(targetDescriptor[kind], ref, signal);
+  const state = { ...ref, uid, resourceVersion: metadata.resourceVersion ?? "" };
+  await api.patch(targetDescriptor[kind], state, releasePatch(resource, metadata), signal);
+  targets.recordDelete(resource, uid);
+}
+
+/**
+ * Removes the objects that belong to a resource and are not its target: former targets, whatever the status says. Under `Orphan` they
+ * stay, released, and so does one that the resource does not control, which was written under that policy.
+ * @throws KubeError
+ */
+export async function removeFormerTargets(options: Targets, resource: SyncResource, signal: AbortSignal): Promise<void> {
+  for (const { former, metadata } of options.targets.formers(resource)) {
+    const isControlled = metadata.owners.some(({ controller }) => controller);
+    if (isControlled && resource.policy.creationPolicy !== "Orphan") await deleteTarget(options, former, metadata, signal);
+    else await releaseTarget(options, former, metadata.uid, signal);
+  }
+}

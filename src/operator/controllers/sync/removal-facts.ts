@@ -1,0 +1,111 @@
+import { claimedNames, matchesName } from "../../sync/find-items.ts";
+import type { Find, SyncResource } from "../../sync/sync-resource.ts";
+import {
+  readStatus,
+  removesWhenGone,
+  reportedDeadline,
+  reportedNames,
+  showsServed,
+  type SyncStatus,
+} from "../../sync/sync-status.ts";
+import { targetState } from "../../sync/target.ts";
+import type { EntryKind } from "../../vault-client/connection.ts";
+import type { MetadataRule, RemovalFacts } from "../connection/removals.ts";
+import { metadataRule } from "./metadata-rule.ts";
+import type { ReferenceIndex } from "./reference-index.ts";
+import { parseSyncKey, type SyncKind } from "./sync-key.ts";
+import type { SyncedKind } from "./sync-reconciler.ts";
+import type { TargetRecords } from "./target-records.ts";
+
+const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
+
+interface Resources {
+  readonly references: ReferenceIndex;
+  readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
+  readonly targets: Pick<TargetRecords, "metadata">;
+}
+
+/** Returns the keys of the resources that refer to a name: all, or those with a rule of this id that matches the name. */
+function usersOf({ references }: Resources, connection: string, kind: EntryKind, name: string, rule?: string): readonly string[] {
+  const keys = [...references.ofName(connection, syncKindOf[kind], name)];
+  if (rule === undefined) return keys;
+  const isOf = (find: Find): boolean => metadataRule(find) === rule && matchesName(find, name);
+  return keys.filter((key) => references.get(key)?.rules?.some(isOf) === true);
+}
+
+/** Returns the rules for a name by id. */
+function rulesOf({ references, kinds }: Resources, connection: string, kind: EntryKind, name: string): Iterable<MetadataRule> {
+  const rules = new Map<string, MetadataRule>();
+  const { source } = kinds[syncKindOf[kind]];
+  for (const key of references.ofName(connection, syncKindOf[kind], name)) {
+    for (const find of references.get(key)?.rules ?? []) {
+      const id = metadataRule(find);
+      if (id === undefined || rules.has(id) || !matchesName(find, name)) continue;
+      rules.set(id, { id, finds: (snapshot) => source.hasMetadata(snapshot, name, find) });
+    }
+  }
+  return rules.values();
+}
+
+interface Reported {
+  readonly resource: SyncResource;
+  readonly status: SyncStatus;
+}
+
+/** Returns resources and their statuses by the keys of the queue. */
+function* reported({ kinds }: Resources, keys: Iterable<string>): Generator<Reported> {
+  for (const key of keys) {
+    const { kind, objectKey } = parseSyncKey(key);
+    const object = kinds[kind].resources.get(objectKey);
+    if (object === undefined) continue;
+    yield { resource: kinds[kind].source.parse(object).resource, status: readStatus(kind, object["status"]) };
+  }
+}
+
+/**
+ * Returns the names that rules of this id found. A status shows a limited number of names, so it counts only where no target is known,
+ * and for this generation of the spec: what a changed rule does not find says nothing about the vault.
+ */
+function claimedBy(resources: Resources, connection: string, kind: SyncKind, rule: string): ReadonlySet<string> {
+  const { references, targets } = resources;
+  const names = new Set<string>();
+  const isUser = (key: string): boolean => {
+    const { kind: ofKind, rules = [] } = references.get(key) ?? {};
+    return ofKind === kind && rules.some((find) => metadataRule(find) === rule);
+  };
+  for (const { resource, status } of reported(resources, [...references.ofConnection(connection)].filter(isUser))) {
+    const state = targetState(resource, targets.metadata(resource));
+    const shown = status.observedGeneration === resource.generation ? reportedNames(status) : [];
+    for (const find of resource.finds) {
+      if (metadataRule(find) !== rule) continue;
+      const found = state.state === "owned" ? claimedNames(find, state.synced, () => true) : shown;
+      for (const name of found) names.add(name);
+    }
+  }
+  return names;
+}
+
+/** Returns what the resources of a connection refer to and show. */
+export function removalFactsOf(resources: Resources, connection: string): RemovalFacts {
+  const { references } = resources;
+  const users = (kind: EntryKind, name: string, rule?: string): Generator<Reported> =>
+    reported(resources, usersOf(resources, connection, kind, name, rule));
+  return {
+    isReferenced: (kind, name, rule) =>
+      rule === undefined
+        ? references.ofName(connection, syncKindOf[kind], name).size > 0
+        : usersOf(resources, connection, kind, name, rule).length > 0,
+    hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
+    rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
+    wasServed: (kind, name) => users(kind, name).some(({ resource, status }) => showsServed(resource, status, name)),
+    deadlineOf: (kind, name) =>
+      users(kind, name)
+        .map(({ status }) => reportedDeadline(status, name))
+        .find((deadline) => deadline !== undefined),
+    removes: (kind, name, isDue, rule) =>
+      users(kind, name, rule).some(({ resource, status }) => removesWhenGone(resource, status, name, isDue)),
+    claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
+    targetsOf: (kind, name, rule) =>
+      usersOf(resources, connection, kind, name, rule).flatMap((key) => references.get(key)?.target ?? []),
+  };
+}
