@@ -1,20 +1,16 @@
 import { z } from "zod";
 import { secretType } from "./api/vault-secret.ts";
+import { namespaceNames } from "./namespace-list.ts";
 
 const listen = z.object({ host: z.string(), port: z.int().min(0).max(65_535) });
 
-/** The name of a namespace, as the API server accepts it (RFC 1123). */
-const namespaceName = z
-  .string()
-  .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "expected the name of a namespace");
-
 /** All settings of the operator; `vaultsync operator --help` describes them. */
-const schema = z
+export const operatorFlags = z
   .object({
     kubeconfig: z.string().min(1).optional(),
     namespace: z.string().min(1).optional(),
-    namespaces: z.array(namespaceName).min(1).optional(),
+    namespaces: namespaceNames.optional(),
+    namespacesFile: z.string().min(1).optional(),
     targetWatch: z.enum(["on", "off"]).default("on"),
     leaderElect: z.boolean().default(true),
     shards: z.int().min(1).max(64).default(1),
@@ -37,15 +33,23 @@ const schema = z
       .refine((ms) => ms === 0 || ms >= 60_000, "expected 0 or at least 1m")
       .default(30 * 60_000),
   })
+  .refine(({ namespaces, namespacesFile }) => namespaces === undefined || namespacesFile === undefined, {
+    path: ["namespacesFile"],
+    message: "excludes --namespaces: drop one of them",
+  })
   .refine(({ leaderElect, shards }) => leaderElect || shards === 1, {
     path: ["shards"],
     message: "must be 1 without leader election: the Leases of the shards keep two replicas from writing the same objects",
   });
 
-export type OperatorConfig = Readonly<z.output<typeof schema>>;
-export type OperatorFlags = z.input<typeof schema>;
+export type OperatorConfig = Readonly<z.output<typeof operatorFlags>>;
+export type OperatorFlags = z.input<typeof operatorFlags>;
+
+/** Reports whether the operator serves all namespaces, and not those of a list only. */
+export const isForCluster = ({ namespaces, namespacesFile }: OperatorConfig): boolean =>
+  namespaces === undefined && namespacesFile === undefined;
 
 /** Returns the flags with their defaults, validated and frozen. @throws ZodError, whose paths are the names of the flags */
 export function operatorConfig(flags: OperatorFlags): OperatorConfig {
-  return Object.freeze(schema.parse(flags));
+  return Object.freeze(operatorFlags.parse(flags));
 }

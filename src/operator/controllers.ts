@@ -1,26 +1,28 @@
 import { isDeepStrictEqual } from "node:util";
 import { connectionKindOf } from "./api/connection-key.ts";
 import type { Labels } from "./api/namespace-selector.ts";
+import type { BlastLimits } from "./controllers/connection/blast-limit.ts";
 import { ClusterAccess } from "./controllers/connection/cluster-access.ts";
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
-import { ConnectionRegistry, type ConnectionUsers } from "./controllers/connection/connection-registry.ts";
+import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
+import type { ConnectionUsers } from "./controllers/connection/connection-users.ts";
+import { FreshLists } from "./controllers/connection/fresh-lists.ts";
 import { RestartController } from "./controllers/restart/restart-controller.ts";
 import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
+import type { PushBudget } from "./controllers/push/push-budget.ts";
 import type { ClusterResources } from "./controllers/push/push-rivals.ts";
 import { Pushes } from "./controllers/push/pushes.ts";
 import type { WriteObserver } from "./controllers/status/write-observer.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
-import { ForcedSyncs } from "./controllers/sync/forced-syncs.ts";
 import { Propagations } from "./controllers/sync/propagations.ts";
-import type { SourceKind } from "./controllers/sync/source-kind.ts";
-import type { SyncKind } from "./controllers/sync/sync-key.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
 import { SyncController } from "./controllers/sync/sync-controller.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
 import { TargetWriter } from "./controllers/sync/target-writer.ts";
+import { defined } from "../lib/defined.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
@@ -54,6 +56,9 @@ export interface WatchedObjects {
   readonly pushes: Watched<KubeObject>;
   readonly targetSecrets: Watched<TargetMetadata>;
   readonly targetConfigMaps: Watched<TargetMetadata>;
+  /** `undefined` if Secrets are not watched. */
+  readonly mergedSecrets?: Watched<TargetMetadata> | undefined;
+  readonly mergedConfigMaps: Watched<TargetMetadata>;
   /** Versions of the credentials Secrets. */
   readonly credentials: Watched<string | undefined>;
 }
@@ -69,8 +74,8 @@ export interface RestartOptions {
   readonly secrets: Watched<KubeObject>;
   readonly files: Watched<KubeObject>;
   readonly workloads: Readonly<Record<WorkloadKind, WorkloadWatch>>;
-  /** Reports whether this shard is responsible for the workload with this key. */
-  readonly isResponsible: (workload: string) => boolean;
+  /** Reports whether this shard is responsible for the workloads of a namespace. */
+  readonly isResponsible: (namespace: string) => boolean;
   /** Duration of the quiet window in milliseconds. */
   readonly windowMs: number;
   readonly auto: boolean;
@@ -86,6 +91,8 @@ export interface ControllersOptions {
   readonly fence: WriteFence | undefined;
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
+  /** The limits of removals, which all shards of the process share. */
+  readonly blastLimits: BlastLimits;
   readonly contentKey: Redacted<Uint8Array>;
   /** The operator's namespace. */
   readonly namespace: string;
@@ -93,6 +100,8 @@ export interface ControllersOptions {
   readonly allowedSecretTypes: readonly string[];
   /** Limits of each controller that all shards of the process share, such as the number of keys that are reconciled simultaneously. */
   readonly limits: Readonly<Record<"sync" | "connections", QueueLimits>>;
+  /** Shared by all shards of the process. */
+  readonly pushBudget: PushBudget;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
   readonly observer: SyncObserver;
@@ -118,7 +127,7 @@ export class Controllers implements AsyncDisposable {
   readonly #pendingReferences = new Map<string, Timer>();
 
   constructor(options: ControllersOptions) {
-    const { reflectors, clock, api, contentKey } = options;
+    const { reflectors, clock, api, contentKey, blastLimits } = options;
     const { connections: namespaced, clusterConnections, namespaces } = reflectors;
     this.#options = options;
     this.#watchedConnections = clusterConnections ? joinedView(namespaced, clusterConnections) : namespaced;
@@ -129,22 +138,21 @@ export class Controllers implements AsyncDisposable {
       return object !== undefined && object.metadata.deletionTimestamp === undefined;
     };
     const [users, reporter] = [() => this.#users, () => this.#connection];
-    this.connections = new ConnectionRegistry({ clock, exists, users, reporter });
+    this.connections = new ConnectionRegistry({ clock, blastLimits, exists, users, reporter });
     const kinds = {
       VaultSecret: { source: secretSource(options.allowedSecretTypes), resources: reflectors.secrets.store },
       VaultFile: { source: fileSource, resources: reflectors.files.store },
     };
-    const watched = { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps };
     const targets = new TargetRecords({
-      watched,
+      watched: { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps },
+      merged: { ...defined({ Secret: reflectors.mergedSecrets }), ConfigMap: reflectors.mergedConfigMaps },
       clock,
       onUnseen: (key) => this.#sync.targetUnseen(key),
-      onFound: (key) => this.#sync.targetFound(key),
     });
     const writer = new TargetWriter({ api, targets, contentKey, clock, limits: options.limits.sync });
     const propagations = new Propagations(clock, (ms) => options.observer.changePropagated(ms));
-    const forced = new ForcedSyncs(clock, (key) => this.#sync.forcedListEnded(key));
-    const parts = { kinds, connections: this.connections, access, targets, writer, forced, propagations };
+    const lists = new FreshLists(clock, (key) => this.#sync.listEnded(key));
+    const parts = { kinds, connections: this.connections, access, targets, writer, lists, propagations };
     const reconciler = new SyncReconciler({ ...options, ...parts });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
     const { sync, connections } = options.limits;
@@ -159,7 +167,8 @@ export class Controllers implements AsyncDisposable {
       onReferencesChange,
     });
     const sources = { VaultSecret: kinds.VaultSecret.source, VaultFile: kinds.VaultFile.source };
-    this.#push = this.#openPushes(sources, onReferencesChange);
+    const shared = { connections: this.connections, sources, guard: options.fence, limits: sync, onReferencesChange };
+    this.#push = new Pushes({ ...options, ...reflectors, ...shared });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources,
@@ -178,23 +187,19 @@ export class Controllers implements AsyncDisposable {
     this.#restart = new RestartController({ ...options, ...restarts, resources: allResources, watches: workloads });
   }
 
-  #openPushes(sources: Readonly<Record<SyncKind, SourceKind>>, onReferencesChange: (connection: string) => void): Pushes {
-    const { fence: guard, limits, reflectors } = this.#options;
-    const { connections } = this;
-    return new Pushes({ ...this.#options, ...reflectors, connections, sources, guard, limits: limits.sync, onReferencesChange });
-  }
-
   /** Passes the current objects and all later changes to the controllers, until the returned handle is disposed. */
   subscribe(): Disposable {
-    const { secrets, files, targetSecrets, targetConfigMaps, credentials, namespaces } = this.#options.reflectors;
+    const { secrets, files, credentials, namespaces, ...targets } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(replayAndSubscribe(this.#watchedConnections, (change) => this.#connection.resourceChanged(change)));
     stack.use(this.#watchedConnections.onChange((change) => this.#onConnectionChange(change)));
     if (namespaces !== undefined) stack.use(namespaces.onChange((change) => this.#onNamespaceChange(change)));
     stack.use(replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)));
     stack.use(replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)));
-    stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
-    stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
+    stack.use(targets.targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
+    stack.use(targets.targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
+    if (targets.mergedSecrets) stack.use(targets.mergedSecrets.onChange((change) => this.#sync.mergedChanged("Secret", change)));
+    stack.use(targets.mergedConfigMaps.onChange((change) => this.#sync.mergedChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
     stack.use(this.#push.subscribe());
     stack.use(this.#restart.subscribe());

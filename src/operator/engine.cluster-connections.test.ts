@@ -55,7 +55,8 @@ test("a missing name is shown with a near one that the namespace may read, witho
   expect(message()).toMatch(/^shop-bd is not in the list of ClusterVaultConnection corporate: .*did you mean shop-db\?/u);
   expect(message()).not.toContain(account);
   scene.follow(db, corporate, { password: "shop-kye" });
-  scene.write(corporate, ["shap-key"]);
+  // One edit away, and nearer than all that the namespace may read.
+  scene.write(corporate, ["shap-kye"]);
   await scene.settle();
   expect(message()).toMatch(/^shop-kye is not in the list/u);
   expect(message()).not.toContain("did you mean");

@@ -41,16 +41,19 @@ async function propagationsOf(neighbors: { slow?: number; throttled?: number }):
   return { times: scene.propagations("shop"), others: others.flatMap((namespace) => scene.propagations(namespace)).length };
 }
 
+let undisturbed: ReturnType<typeof propagationsOf> | undefined;
+
 test.each([
   ["a vault that takes 8 s for each of 100 resources delays", { slow: 1 }],
   ["six vaults that take 8 s for each of 100 resources delay", { slow: 6 }],
   ["six vaults that throttle the reads of 100 resources delay", { throttled: 6 }],
 ])("%s those of another by less than 1.2x", async (_, neighbors) => {
-  const alone = await propagationsOf({});
+  undisturbed ??= propagationsOf({});
+  const { times } = await undisturbed;
   const beside = await propagationsOf(neighbors);
-  expect([alone.times.length, beside.times.length]).toEqual([150, 150]);
+  expect([times.length, beside.times.length]).toEqual([150, 150]);
   expect(beside.others).toBeGreaterThan(20);
-  expect(percentile(beside.times, 0.99)).toBeLessThan(1.2 * percentile(alone.times, 0.99));
+  expect(percentile(beside.times, 0.99)).toBeLessThan(1.2 * percentile(times, 0.99));
 });
 
 /** Changes 30 of 95 names each minute, optionally while 5 others cannot be read. */

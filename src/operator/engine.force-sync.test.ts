@@ -3,6 +3,7 @@ import { OperatorScene } from "../../test/support/operator/operator-scene.ts";
 import type { SimulatedVault } from "../../test/support/vault/simulated-vault.ts";
 import { vaultConnectionKind, vaultSecretKind } from "./api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "./api/names.ts";
+import { SECRETS } from "./kube/resource.ts";
 import { readStatus, type SyncStatus } from "./sync/sync-status.ts";
 
 const MINUTE = 60_000;
@@ -57,8 +58,15 @@ test("a forced sync is made once per value, also after a restart", async () => {
 });
 
 test.each<[string, string, (scene: OperatorScene, vault: SimulatedVault) => void]>([
-  ["the vault does not respond", "Synced", (_, vault) => void (vault.latencyMs = MINUTE)],
+  ["the vault does not respond", "VaultUnreachable", (_, vault) => void (vault.latencyMs = MINUTE)],
   ["the source is missing", "SourceMissing", (_, vault) => vault.remove("db")],
+  [
+    "its connection is invalid",
+    "ConnectionNotReady",
+    (scene) =>
+      scene.server.patch(vaultConnectionKind, { namespace: "shop", name: "vault" }, { spec: { url: "https://a@b.example.com" } }),
+  ],
+  ["the value cannot be read", "VaultUnreachable", (_, vault) => (vault.write("db"), vault.unreadable.add("db"))],
   [
     "there is no connection",
     "ConnectionNotFound",
@@ -72,6 +80,76 @@ test.each<[string, string, (scene: OperatorScene, vault: SimulatedVault) => void
   force(scene, "now");
   await scene.clock.advance(15_000);
   expect([scene.condition("Ready", "shop", "db")?.reason, statusOf(scene).lastForceSync]).toEqual([reason, "now"]);
+  expect(scene.value("shop", "db")).toBe("db@1");
+});
+
+/** Returns Ready of each status that echoes a forced sync, at each of its writes from now on. */
+function echoesOf(scene: OperatorScene): string[] {
+  const seen: string[] = [];
+  scene.server.onCommit(({ resource, after }) => {
+    const status = resource.plural === vaultSecretKind.plural ? readStatus("VaultSecret", after?.["status"]) : {};
+    if (status.lastForceSync === undefined) return;
+    const ready = status.conditions?.find(({ type }) => type === "Ready");
+    seen.push(`${status.lastForceSync} ${ready?.status} ${ready?.reason}`);
+  });
+  return seen;
+}
+
+test("a forced sync reports that the vault is down, until a list succeeds", async () => {
+  await using scene = new OperatorScene();
+  const vault = await synced(scene);
+  vault.write("db");
+  vault.setDown(true);
+  const written = echoesOf(scene);
+  force(scene, "now");
+  await scene.clock.advance(30 * MINUTE);
+  expect(written.filter((one) => !one.includes("VaultUnreachable"))).toEqual([]);
+  expect(scene.condition("Ready", "shop", "db")?.message).toMatch(/^the vault was not listed for the forced sync: cannot list/);
+  expect(scene.condition("Reconciling", "shop", "db")?.reason).toBe("VaultUnreachable");
+  // The failure, and that the lists are outdated.
+  expect(written.length).toBeLessThanOrEqual(2);
+  vault.setDown(false);
+  await scene.clock.advance(2 * MINUTE);
+  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual(["db@2", "Synced"]);
+});
+
+test("a resource is ready again after a forced sync that failed, if the vault has nothing new", async () => {
+  await using scene = new OperatorScene();
+  const vault = await synced(scene);
+  vault.setDown(true);
+  force(scene, "now");
+  await scene.clock.advance(5_000);
+  expect(scene.condition("Ready", "shop", "db")?.status).toBe("False");
+  vault.setDown(false);
+  await scene.clock.advance(10_000);
+  expect(scene.condition("Ready", "shop", "db")?.status).toBe("True");
+});
+
+test("a forced sync whose list takes longer than 10 s fails, and is ready when the list arrives", async () => {
+  await using scene = new OperatorScene();
+  const vault = await synced(scene);
+  const connection = { namespace: "shop", name: "vault" };
+  scene.server.patch(vaultConnectionKind, connection, { spec: { timeout: "30s" } });
+  await scene.clock.advance(MINUTE);
+  vault.latencyMs = 20_000;
+  vault.write("db");
+  const written = echoesOf(scene);
+  force(scene, "now");
+  await scene.clock.advance(15_000);
+  expect(written).toEqual(["now False VaultUnreachable"]);
+  await scene.clock.advance(50_000);
+  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual(["db@2", "Synced"]);
+});
+
+test("a target that was edited is repaired while a forced sync waits for the vault", async () => {
+  await using scene = new OperatorScene();
+  const vault = await synced(scene);
+  vault.setDown(true);
+  force(scene, "now");
+  await scene.clock.advance(15_000);
+  const data = { value: Buffer.from("edited").toString("base64") };
+  scene.server.patch(SECRETS, ref, { data });
+  await scene.clock.advance(15_000);
   expect(scene.value("shop", "db")).toBe("db@1");
 });
 

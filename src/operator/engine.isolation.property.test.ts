@@ -210,7 +210,7 @@ function valuesOf({ data }: KubeObject) {
   });
 }
 
-test("no request and no write is for a resource without a right to it, in random topologies", { timeout: 120_000 }, async () => {
+test("no request and no write is for a resource without a right to it, in random topologies", async () => {
   const seen = { allowed: 0, denied: 0 };
   await fc.assert(
     fc.asyncProperty(topology, commands, async (start, more) => {

@@ -70,6 +70,30 @@ test("an old list after a push causes no second version, and nothing but reads",
   expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
 });
 
+test("a Secret that returns to its former value before the next list is pushed again", async () => {
+  await using scene = await pushed();
+  scene.connection("vault", { refreshInterval: "5m" });
+  await scene.settle();
+  scene.source({ password: "two" });
+  while (scene.versions().length < 2) await scene.settle(1_000);
+  scene.source({ password: "one" });
+  await scene.settle(15_000);
+  expect([scene.versions(), scene.reason()]).toEqual([["one", "two", "one"], "Synced"]);
+  await scene.settle(600_000);
+  expect(scene.events.filter((event) => event.startsWith("EntryRestored"))).toEqual([]);
+});
+
+test("after a push that the list does not show, one more read and one more list follow", async () => {
+  await using scene = await pushed();
+  scene.connection("vault", { refreshInterval: "1h" });
+  await scene.settle();
+  scene.source({ password: "two" });
+  scene.takeVaultRequests();
+  await scene.settle(600_000);
+  expect(scene.takeVaultRequests().sort()).toEqual(["expose", "expose", "list_no_dup", "protect"]);
+  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
+});
+
 test("a push that the vault did not store is repeated", async () => {
   await using scene = await PushScene.start();
   let failing = true;

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { ACCOUNT, NAMESPACE, PushScene } from "../../test/support/operator/push-scene.ts";
 import { vaultPushKind } from "./api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "./api/names.ts";
+import { readPushStatus } from "./controllers/push/push-status.ts";
+import { TransientError } from "./vault-client/vault-error.ts";
 
 const writes = (requests: readonly string[]): string[] => requests.filter((one) => /^(protect|delete)/.test(one));
 
@@ -151,6 +153,30 @@ test("a forced sync reads the bytes of the vault again and echoes the annotation
   await scene.settle(9_000);
   expect(scene.status().lastForceSync).toBe("now");
   expect(scene.takeVaultRequests()).toContain("version_expose");
+  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+});
+
+test.each<[string, (operation: string) => boolean]>([
+  ["the list fails", (operation) => operation === "list_no_dup"],
+  ["every request fails", () => true],
+])("a forced sync is not ready from its echo to the next list if %s", async (_, fails) => {
+  await using scene = await pushed();
+  scene.vaultNetwork = {
+    send: async ({ operation }) => {
+      if (fails(operation)) throw new TransientError(operation, "reset");
+    },
+  };
+  const echoes: unknown[] = [];
+  scene.server.onCommit(({ resource, after }) => {
+    const { lastForceSync, conditions } = resource.plural === "vaultpushes" ? readPushStatus(after?.["status"]) : {};
+    if (lastForceSync === "now") echoes.push(conditions?.find(({ type }) => type === "Ready")?.status);
+  });
+  const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } };
+  scene.server.patch(vaultPushKind, { namespace: NAMESPACE, name: "push" }, { metadata });
+  await scene.settle(180_000);
+  expect(new Set(echoes)).toEqual(new Set(["False"]));
+  scene.vaultNetwork = {};
+  await scene.settle(60_000);
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
 });
 

@@ -67,6 +67,27 @@ describe("a source that is missing", () => {
     expect(scene.value("shop", "a")).toBe("a@1");
   });
 
+  test.each<object>([
+    { data: [] },
+    { items: [] },
+    { message: "ok", result: {} },
+    { data: [], status: "maintenance" },
+    { secrets: {} },
+    { files: [] },
+    { secrets: [], error: { code: "maintenance" } },
+  ])("keeps its target while a gateway responds with 200 and %j to every list", async (body) => {
+    await using scene = new OperatorScene();
+    const vault = await synced(scene, ["a", "b"], { whenMissing: "Delete" });
+    vault.listBody = body;
+    await scene.clock.advance(20 * MINUTE);
+    expect(remaining(scene, ["a", "b"])).toEqual(["a", "b"]);
+    expect(scene.condition("Ready", "shop")).toMatchObject({ status: "False", reason: "UnexpectedResponse" });
+    vault.listBody = undefined;
+    vault.write("a");
+    await scene.clock.advance(6 * MINUTE);
+    expect([scene.value("shop", "a"), scene.condition("Ready", "shop")?.status]).toEqual(["a@2", "True"]);
+  });
+
   test("counts its lists from the beginning after a restart", async () => {
     await using scene = new OperatorScene();
     const vault = await synced(scene, ["a", "b"], { whenMissing: "Delete" });

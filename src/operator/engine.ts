@@ -3,17 +3,21 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-metrics.ts";
-import type { OperatorConfig } from "./config.ts";
+import { isForCluster, type OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers, type ControllersOptions, type RestartOptions } from "./controllers.ts";
-import type { ConnectionCallbacks } from "./controllers/connection/connection-registry.ts";
+import { BlastLimits } from "./controllers/connection/blast-limit.ts";
+import type { ConnectionCallbacks } from "./controllers/connection/connection-users.ts";
 import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
+import { PushBudget } from "./controllers/push/push-budget.ts";
 import type { FencedKubeApi, KubeApi, WriteFence } from "./kube/client/kube-api.ts";
-import type { WatchProblems } from "./kube/cache/watch-problems.ts";
+import type { NamespaceWatches } from "./kube/cache/namespace-watches.ts";
+import type { ApiProblems } from "./kube/api-problems.ts";
 import { ApiEventRecorder } from "./kube/event-recorder.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";
+import { followNamespaces, readNamespaces } from "./namespace-list.ts";
 import { syncObserver, vaultObserver } from "./observers.ts";
-import { createReflectors, createWorkloadWatches, type Reflectors } from "./reflectors.ts";
+import { createReflectors, createWorkloadWatches, namespaceWatches, type Reflectors } from "./reflectors.ts";
 import { operatorSamples } from "./samples.ts";
 import { QueueLimits } from "./runtime/queue-limits.ts";
 import { runShards } from "./shards/run-shards.ts";
@@ -43,9 +47,11 @@ export interface EngineOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
-  /** Receives the failures of all lists and watches, for the log. */
-  readonly watchProblems?: WatchProblems | undefined;
-  /** Called when all caches have synced. */
+  /** Returns the content of `namespacesFile`; with that flag only. */
+  readonly readNamespaces?: (() => Promise<string>) | undefined;
+  /** Receives the failures of all lists and watches and of the other requests of the start, for the log. */
+  readonly problems?: ApiProblems | undefined;
+  /** Called when all caches have synced, but those of the namespaces that the API server denies. */
   readonly onReady: () => void;
 }
 
@@ -54,30 +60,36 @@ const SLOW_START_MS = 5_000;
 
 /**
  * Watches the cluster and reconciles the shards of this replica until `signal` is aborted and all running reconciles have ended.
- * @throws Error when a Lease was lost; the process must exit then
+ * @throws Error when a Lease was lost, or the list of namespaces is invalid at the start; the process must exit then
  */
 export async function runEngine(options: EngineOptions, signal: AbortSignal): Promise<void> {
-  const { config, api, clock, random, logger } = options;
-  const namespaces = config.namespaces ?? [ALL_NAMESPACES];
+  const { config, api, clock, random, logger, problems } = options;
+  const read = options.readNamespaces;
+  const namespaces = read === undefined ? (config.namespaces ?? [ALL_NAMESPACES]) : await readNamespaces(read);
   const watchSecrets = config.targetWatch === "on";
-  const relistMs = config.resync;
-  const watchOptions = { api, namespaces, watchSecrets, relistMs, clock, random, logger, problems: options.watchProblems };
+  const watchOptions = { api, isForCluster: isForCluster(config), watchSecrets, relistMs: config.resync, clock, random, logger };
   const reflectors = createReflectors(watchOptions);
   const workloads = createWorkloadWatches(watchOptions);
+  await using watches = namespaceWatches(reflectors, workloads, problems);
   const running = new Set<Controllers>();
   const openCircuitBreakers = new Set<string>();
   const metrics = operatorMetrics(options.metrics, () =>
-    operatorSamples({ ...config, reflectors, running, openCircuitBreakers }),
+    operatorSamples({ ...config, reflectors, watches, running, openCircuitBreakers }),
   );
   await using background = new Background();
-  const watches = [...Object.values(reflectors), ...Object.values(workloads)];
-  for (const watch of watches) background.run((ended) => watch.run(ended));
-  if (!(await waitForInitialLists(reflectors, options, signal))) return;
+  watches.serve(namespaces);
+  if (read !== undefined) {
+    const follow = { read, initial: namespaces, onChange: watches.serve.bind(watches), clock, logger };
+    background.run((ended) => followNamespaces(follow, ended));
+  }
+  if (!(await waitForInitialLists(watches, options, signal))) return;
   options.onReady();
   const limitsOf = (): QueueLimits => new QueueLimits(clock, config.concurrency);
   const engine = {
     ...options,
     limits: { sync: limitsOf(), connections: limitsOf() },
+    pushBudget: new PushBudget(clock),
+    blastLimits: new BlastLimits(),
     reflectors,
     workloads,
     running,
@@ -88,7 +100,8 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
   if (!config.leaderElect) return await runShard(engine, 0, undefined, signal);
   const { leaseApi, namespace, identity } = options;
   const work = (shard: number, fence: WriteFence, stop: AbortSignal): Promise<void> => runShard(engine, shard, fence, stop);
-  await runShards({ api: leaseApi, namespace, identity, shards: config.shards, clock, random, logger, work }, signal);
+  const leases = { api: leaseApi, namespace, identity, shards: config.shards, problems, clock, random, logger };
+  await runShards({ ...leases, work }, signal);
 }
 
 interface Engine extends Omit<EngineOptions, "metrics"> {
@@ -97,13 +110,15 @@ interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly connectionFactory: ConnectionFactory;
   readonly metrics: OperatorMetrics;
   readonly limits: ControllersOptions["limits"];
+  readonly pushBudget: PushBudget;
+  readonly blastLimits: BlastLimits;
   /** The controllers of each shard that this replica works on. */
   readonly running: Set<Controllers>;
 }
 
 /** Reconciles the connections of one shard and the resources that refer to them until the signal is aborted. */
 async function runShard(engine: Engine, shard: number, fence: WriteFence | undefined, signal: AbortSignal): Promise<void> {
-  const { config, clock, logger, namespace, host, metrics, running } = engine;
+  const { config, clock, logger, host, metrics, running } = engine;
   const api = fence === undefined ? engine.api : engine.api.fenced(fence);
   try {
     await using background = new Background();
@@ -117,7 +132,7 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
       restarts: restartOptions(engine, shard),
       cluster: engine.reflectors,
       fence,
-      contentKey: await contentKey(api, namespace, signal),
+      contentKey: await contentKey({ ...engine, api }, signal),
       allowedSecretTypes: config.allowedSecretTypes,
       resyncMs: config.resync,
       observer: syncObserver(metrics),
@@ -144,7 +159,7 @@ function restartOptions({ config, reflectors, workloads }: Engine, shard: number
     secrets,
     files,
     workloads,
-    isResponsible: (workload) => shardOf(workload, config.shards) === shard,
+    isResponsible: (namespace) => shardOf(namespace, config.shards) === shard,
     windowMs: config.restartWindow,
     auto: config.autoRestart === "on",
   };
@@ -203,23 +218,21 @@ class Background implements AsyncDisposable {
 }
 
 /**
- * Waits for the initial list of every reflector and returns `true`, or `false` if the signal was aborted first. Logs a slow
- * start; failures are logged by {@link WatchProblems}.
+ * Waits until all namespaces are served that the API server does not deny, at least one, and returns `true`; `false` if the signal was
+ * aborted first. Logs a slow start; failures are logged by {@link ApiProblems}.
  */
 async function waitForInitialLists(
-  reflectors: Reflectors,
-  { clock, logger, watchProblems }: EngineOptions,
+  watches: NamespaceWatches,
+  { clock, logger, problems }: EngineOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
   using _ = clock.timer(SLOW_START_MS, () => {
-    if (watchProblems?.text !== undefined) return;
-    const waiting = Object.values(reflectors).filter(({ listing }) => listing);
-    logger.warn({ count: waiting.length }, "still waiting for the initial lists of the API server");
+    if (problems?.text !== undefined) return;
+    logger.warn({ count: watches.listing }, "still waiting for the initial lists of the API server");
   });
   const aborted = new Promise<false>((resolve) => {
     if (signal.aborted) resolve(false);
     signal.addEventListener("abort", () => resolve(false), { once: true });
   });
-  const listed = Promise.all(Object.values(reflectors).map((reflector) => reflector.synced)).then(() => true);
-  return Promise.race([listed, aborted]);
+  return Promise.race([watches.ready.then(() => true), aborted]);
 }

@@ -1,17 +1,18 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import { listenFailure } from "../lib/listen-failure.ts";
-import { serveEndpoints } from "../telemetry/endpoints.ts";
+import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import { apiServerMetrics } from "../telemetry/api-server-metrics.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { FIELD_MANAGER } from "./api/names.ts";
-import type { OperatorConfig } from "./config.ts";
+import { isForCluster, type OperatorConfig } from "./config.ts";
 import { runEngine } from "./engine.ts";
+import { ApiProblems } from "./kube/api-problems.ts";
 import { KubeClient } from "./kube/client/kube-client.ts";
-import { WatchProblems } from "./kube/cache/watch-problems.ts";
 import { loadCredentials } from "./kube/credentials/load-credentials.ts";
 import { UndiciTransport } from "./vault-client/http/undici-transport.ts";
 
@@ -35,10 +36,13 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   const namespace = config.namespace ?? credentials.namespace ?? DEFAULT_NAMESPACE;
   const { concurrency } = config;
   let ready = false;
-  using watchProblems = new WatchProblems({ clock, logger, host: credentials.server.host });
-  const whyNotReady = (): string => watchProblems.text ?? "waiting for the initial lists of the API server";
-  const { listen } = config;
-  const served = { listen, metrics: deps.metrics, isReady: () => ready, whyNotReady };
+  const { listen, namespacesFile } = config;
+  using problems = new ApiProblems({ clock, logger, host: credentials.server.host, namespaced: !isForCluster(config) });
+  const readiness = (): Readiness => ({
+    ready,
+    problem: problems.text ?? (ready ? undefined : "waiting for the initial lists of the API server"),
+  });
+  const served = { listen, metrics: deps.metrics, readiness };
   await using endpoints = await serveEndpoints(served).catch((error: unknown) => {
     throw listenFailure(error, listen, "--listen");
   });
@@ -62,7 +66,8 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
       namespace,
       identity: `${hostname()}_${randomUUID()}`,
       host: hostname(),
-      watchProblems,
+      ...(namespacesFile !== undefined && { readNamespaces: () => readFile(namespacesFile, "utf8") }),
+      problems,
       onReady,
     },
     signal,

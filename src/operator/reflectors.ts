@@ -1,23 +1,26 @@
 import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "./api/kinds.ts";
-import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "./api/names.ts";
+import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL, MERGED_LABEL } from "./api/names.ts";
 import type { Labels } from "./api/namespace-selector.ts";
 import { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
+import { ownerIndex } from "./controllers/sync/owner-index.ts";
 import { targetMetadata } from "./controllers/sync/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
 import { ReflectorGroup, type ReflectorGroupOptions } from "./kube/cache/reflector-group.ts";
+import type { IndexOf } from "./kube/cache/object-store.ts";
+import { NamespaceWatches } from "./kube/cache/namespace-watches.ts";
 import { ReadObjects } from "./kube/cache/read-objects.ts";
-import type { WatchProblems } from "./kube/cache/watch-problems.ts";
-import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "./kube/resource.ts";
+import type { RequestProblems } from "./kube/request-problems.ts";
+import { CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "./kube/resource.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
 export interface ReflectorsOptions {
   readonly api: KubeApi;
-  /** The namespaces to watch; `[ALL_NAMESPACES]` for all. */
-  readonly namespaces: readonly string[];
+  /** The operator serves all namespaces. Otherwise it may not read cluster-scoped objects. */
+  readonly isForCluster: boolean;
   /** Without it Secrets are neither listed nor watched: targets are read one by one, and no change of credentials is seen. */
   readonly watchSecrets: boolean;
   /** Time in milliseconds after which every collection is listed again; 0 turns it off. */
@@ -25,7 +28,6 @@ export interface ReflectorsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly problems?: WatchProblems | undefined;
 }
 
 /** The annotation in which `kubectl apply` keeps a copy of the whole object. */
@@ -44,36 +46,41 @@ const version = ({ metadata }: KubeObject): string | undefined => metadata.resou
 
 /**
  * Returns the reflectors of everything the operator watches: its own kinds completely; its targets and the credentials Secrets as
- * metadata only, so that no watch brings the value of a Secret into memory, and unrelated Secrets cost nothing. Cluster-scoped objects
- * are watched only together with all namespaces: an operator with Roles may not read them.
+ * metadata only, so that no watch brings the value of a Secret into memory, and unrelated Secrets cost nothing. Nothing is watched
+ * before {@link namespaceWatches}.
  */
 export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(
-    part: Pick<ReflectorGroupOptions<T>, "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project">,
+    part: Pick<ReflectorGroupOptions<T>, "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project" | "indexOf">,
   ) => new ReflectorGroup<T>({ ...options, ...part });
   const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
-  const target = { labelSelector, metadataOnly: true, project: targetMetadata };
-  const read = <T>(project: (object: KubeObject) => T) =>
-    new ReadObjects<T>({ api: options.api, resource: SECRETS, includes: isTarget, project });
+  const target = { labelSelector, metadataOnly: true, project: targetMetadata, indexOf: ownerIndex };
+  const merged = { labelSelector: MERGED_LABEL, metadataOnly: true, project: targetMetadata };
+  const read = <T>(project: (object: KubeObject) => T, indexOf?: IndexOf<T>) =>
+    new ReadObjects<T>({ api: options.api, resource: SECRETS, includes: isTarget, project, indexOf });
   const credentials = { resource: SECRETS, fieldSelector: `type=${CREDENTIALS_TYPE}`, metadataOnly: true, project: version };
-  const isForCluster = options.namespaces.includes(ALL_NAMESPACES);
   return {
-    connections: reflector({ resource: vaultConnectionKind, project: withoutCopies }),
-    ...(isForCluster && {
-      clusterConnections: reflector({ resource: clusterVaultConnectionKind, project: withoutCopies }),
+    // In the order in which a namespace is reported: an object follows those that it needs.
+    targetSecrets: options.watchSecrets
+      ? reflector<TargetMetadata>({ resource: SECRETS, ...target })
+      : read(targetMetadata, ownerIndex),
+    targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
+    ...(options.watchSecrets && { mergedSecrets: reflector<TargetMetadata>({ resource: SECRETS, ...merged }) }),
+    mergedConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...merged }),
+    // Never read: the version matters only for a change that a watch shows.
+    credentials: options.watchSecrets ? reflector(credentials) : read(version),
+    ...(options.isForCluster && {
       namespaces: reflector<Labels>({
         resource: NAMESPACES,
         metadataOnly: true,
         project: ({ metadata }) => metadata.labels ?? {},
       }),
+      clusterConnections: reflector({ resource: clusterVaultConnectionKind, project: withoutCopies }),
     }),
+    connections: reflector({ resource: vaultConnectionKind, project: withoutCopies }),
     secrets: reflector({ resource: vaultSecretKind, project: withoutCopies }),
     files: reflector({ resource: vaultFileKind, project: withoutCopies }),
     pushes: reflector({ resource: vaultPushKind, project: withoutCopies }),
-    targetSecrets: options.watchSecrets ? reflector<TargetMetadata>({ resource: SECRETS, ...target }) : read(targetMetadata),
-    targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
-    // Never read: the version matters only for a change that a watch shows.
-    credentials: options.watchSecrets ? reflector(credentials) : read(version),
   };
 }
 
@@ -89,3 +96,13 @@ export function createWorkloadWatches(options: ReflectorsOptions): Readonly<Reco
 }
 
 export type Reflectors = ReturnType<typeof createReflectors>;
+
+/** Returns the watches of these reflectors and workloads, which start with the first namespaces. */
+export function namespaceWatches(
+  reflectors: Reflectors,
+  workloads: Readonly<Record<WorkloadKind, WorkloadWatch>>,
+  problems?: RequestProblems,
+): NamespaceWatches {
+  const collections = Object.values(reflectors).filter((each) => each instanceof ReflectorGroup);
+  return new NamespaceWatches({ collections, dependents: Object.values(workloads), problems });
+}

@@ -9,11 +9,13 @@ import { readyIn, trueConditionsIn } from "./api/conditions.ts";
 import { reasons } from "./api/reasons.ts";
 import type { Controllers } from "./controllers.ts";
 import type { ReadonlyStore } from "./kube/cache/object-store.ts";
-import type { KubeObject } from "./kube/resource.ts";
+import type { NamespaceWatches } from "./kube/cache/namespace-watches.ts";
+import { ALL_NAMESPACES, type KubeObject } from "./kube/resource.ts";
 import type { Reflectors } from "./reflectors.ts";
 
 export interface SampleSources {
   readonly reflectors: Reflectors;
+  readonly watches: Pick<NamespaceWatches, "denied">;
   /** Those of the shards of this replica; none while others lead. */
   readonly running: ReadonlySet<Controllers>;
   /** Keys of the connections whose circuit breaker is open. */
@@ -23,7 +25,7 @@ export interface SampleSources {
 }
 
 /** Returns the current values of the gauges. Each is computed when it is read: a gauge reads one, and that of the resources takes a pass over all of them. */
-export function operatorSamples({ reflectors, running, openCircuitBreakers, shards }: SampleSources): OperatorSamples {
+export function operatorSamples({ reflectors, watches, running, openCircuitBreakers, shards }: SampleSources): OperatorSamples {
   const { connections, clusterConnections, secrets, files, pushes } = reflectors;
   const stores = [connections, clusterConnections, secrets, files, pushes].map((each) => each?.store);
   return {
@@ -32,6 +34,9 @@ export function operatorSamples({ reflectors, running, openCircuitBreakers, shar
     },
     get conditions() {
       return stores.flatMap(conditionSamples);
+    },
+    get namespaces() {
+      return new Map([...watches.denied].filter(([namespace]) => namespace !== ALL_NAMESPACES));
     },
     get shards() {
       return { configured: shards, led: running.size };

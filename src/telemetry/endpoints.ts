@@ -8,10 +8,14 @@ export interface EndpointsOptions {
   /** Host names of requests (`AllowedHosts`); none by default. */
   readonly allowedHosts?: readonly string[];
   readonly metrics: MetricsRegistry;
-  /** Reports whether the process is ready; until then `/readyz` responds with 503. */
-  readonly isReady: () => boolean;
-  /** Returns what `/readyz` says until then. */
-  readonly whyNotReady?: () => string;
+  /** Returns what `/readyz` responds with. */
+  readonly readiness: () => Readiness;
+}
+
+/** The readiness of the process, which is 200 and not 503, and its problem. A ready process may have one as well. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly problem?: string | undefined;
 }
 
 /** The running endpoints; disposing them closes all connections. */
@@ -23,16 +27,10 @@ export interface Endpoints extends AsyncDisposable {
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and no names of the vault's users. */
-export async function serveEndpoints({
-  listen,
-  allowedHosts = [],
-  metrics,
-  isReady,
-  whyNotReady = seeLog,
-}: EndpointsOptions): Promise<Endpoints> {
+export async function serveEndpoints({ listen, allowedHosts = [], metrics, readiness }: EndpointsOptions): Promise<Endpoints> {
   const routes = new Map<string, () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>>([
     ["/healthz", async () => ({ status: 200, type: "text/plain", body: "ok\n" })],
-    ["/readyz", async () => (isReady() ? { status: 200, type: "text/plain", body: "ok\n" } : notReady(whyNotReady()))],
+    ["/readyz", async () => readyResponse(readiness())],
     ["/metrics", async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() })],
   ]);
   const hosts = new AllowedHosts(listen, allowedHosts);
@@ -58,8 +56,10 @@ export async function serveEndpoints({
   };
 }
 
-const seeLog = (): string => "see the log";
-const notReady = (why: string) => ({ status: 503, type: "text/plain", body: `not ready: ${why}\n` });
+const readyResponse = ({ ready, problem }: Readiness) =>
+  ready
+    ? { status: 200, type: "text/plain", body: problem === undefined ? "ok\n" : `ok, but: ${problem}\n` }
+    : { status: 503, type: "text/plain", body: `not ready: ${problem ?? "see the log"}\n` };
 const rejections = {
   allowed: undefined,
   malformed: { status: 400, type: "text/plain", body: "invalid host header: send one host, with an optional port\n" },

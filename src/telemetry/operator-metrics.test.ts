@@ -12,7 +12,14 @@ const sample: ConnectionSample = {
   circuitBreakerOpen: true,
 };
 
-const nothing = { connections: [], queues: [], resources: [], conditions: [], shards: { configured: 1, led: 0 } };
+const nothing = {
+  connections: [],
+  queues: [],
+  resources: [],
+  conditions: [],
+  shards: { configured: 1, led: 0 },
+  namespaces: new Map(),
+};
 
 async function samplesOf(registry: MetricsRegistry): Promise<string[]> {
   return (await registry.text()).split("\n").filter((line) => /^vaultsync_.*\{?(connection|controller)/u.test(line));
@@ -78,7 +85,7 @@ test("a work queue shows its depth, the age of its oldest key and its retries", 
 test("conditions are counted by kind, and shards as configured and led", async () => {
   const registry = new MetricsRegistry();
   const conditions = [{ kind: "VaultSecret", condition: "Stale", count: 2 }];
-  operatorMetrics(registry, () => ({ ...nothing, conditions, shards: { configured: 4, led: 3 } }));
+  operatorMetrics(registry, () => ({ ...nothing, conditions, shards: { configured: 4, led: 3 }, namespaces: new Map() }));
   const lines = (await registry.text()).split("\n");
   expect(lines).toContain('vaultsync_resource_conditions{kind="VaultSecret",condition="Stale"} 2');
   expect(lines).toContain("vaultsync_shards 4");

@@ -61,6 +61,8 @@ export interface OperatorSamples {
   readonly queues: readonly QueueSample[];
   readonly resources: readonly ResourceSample[];
   readonly conditions: readonly ConditionSample[];
+  /** For each namespace of the operator's list, whether the API server denies its lists or watches; empty without such a list. */
+  readonly namespaces: ReadonlyMap<string, boolean>;
   readonly shards: ShardsSample;
 }
 
@@ -74,6 +76,7 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
   queueGauges(registry, () => read().queues);
   connectionGauges(registry, () => read().connections);
   resourceGauges(registry, read);
+  namespaceGauge(registry, () => read().namespaces);
   shardGauges(registry, () => read().shards);
   return {
     reconciles: registry.counter({
@@ -149,6 +152,20 @@ function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples):
     },
     (gauge) => {
       for (const { count, ...labels } of read().conditions) gauge.set(labels, count);
+    },
+  );
+}
+
+function namespaceGauge(registry: MetricsRegistry, read: () => ReadonlyMap<string, boolean>): void {
+  registry.gauge(
+    {
+      name: "vaultsync_namespace_unavailable",
+      // Prometheus adds a label `namespace` of its own, that of the pod.
+      help: "1 while the API server denies access to a namespace of --namespaces or --namespaces-file, 0 otherwise; per namespace.",
+      labels: ["served_namespace"],
+    },
+    (gauge) => {
+      for (const [namespace, isUnavailable] of read()) gauge.set({ served_namespace: namespace }, Number(isUnavailable));
     },
   );
 }

@@ -12,18 +12,19 @@ import type { KubeApi } from "../kube/client/kube-api.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import { type KubeObject, SECRETS } from "../kube/resource.ts";
 import type { CredentialSource } from "../vault-client/auth/credentials.ts";
-import type { References } from "../vault-client/connection.ts";
 import { type HostPolicy, refusalOf } from "../vault-client/http/host-policy.ts";
 import { UndiciTransport } from "../vault-client/http/undici-transport.ts";
 import { isVaultError, RefusedError } from "../vault-client/vault-error.ts";
+import { trustOf } from "../api/received-secrets.ts";
 import { type Check, type Checks, checksOf } from "./check.ts";
 import { checkAccess } from "./check-access.ts";
 import { checkVault } from "./check-vault.ts";
+import type { NamedReferences } from "./references-of.ts";
 
 export interface ConnectionCheckOptions {
   readonly api: KubeApi;
   /** The names that the resources of the connection refer to. */
-  readonly references: References;
+  readonly references: NamedReferences;
   /** Namespace of these resources. */
   readonly namespace: string;
   /** Namespace of the credentials of a ClusterVaultConnection. */
@@ -63,7 +64,7 @@ export async function* checkConnection(
   if (bundle !== undefined) yield checks.ok("CA bundle", "it has readable certificates");
   if (credentials.kind === "tokens") return yield checks.skipped("login", "a refresh would replace the stored tokens");
   const transport = new UndiciTransport({ url: settings.url, policy, clock, ca: bundle?.pem });
-  yield* checkVault(checks, { ...options, settings, facts, credentials, transport }, signal);
+  yield* checkVault(checks, { ...options, settings, facts, trust: trustOf(spec), credentials, transport }, signal);
 }
 
 function checkAddress({ ok, failed }: Checks, facts: ConnectionFacts, policy: HostPolicy): Check {

@@ -8,19 +8,23 @@ import type { ConnectionSettings } from "../controllers/connection/connection-se
 import type { CredentialSource } from "../vault-client/auth/credentials.ts";
 import { LoginGate } from "../vault-client/auth/login-gate.ts";
 import { connect } from "../vault-client/connect.ts";
-import type { Connection, Health, References } from "../vault-client/connection.ts";
+import type { Connection, Health, References, SecretRecord } from "../vault-client/connection.ts";
 import { ListGate } from "../vault-client/http/list-gate.ts";
 import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
+import { isUntrusted, type Trust } from "../api/received-secrets.ts";
 import { DatedTransport } from "./dated-transport.ts";
+import type { NamedReferences } from "./references-of.ts";
 
 export interface VaultCheckOptions {
   readonly settings: ConnectionSettings;
   readonly facts: ConnectionFacts;
   readonly credentials: CredentialSource;
+  /** Whose secrets the connection uses. */
+  readonly trust: Trust;
   /** The names that the resources of the connection refer to. */
-  readonly references: References;
+  readonly references: NamedReferences;
   readonly transport: VaultTransport;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,7 +37,7 @@ const EXTRA_MS = 20_000;
 
 /** Logs in and lists once, with the client of the operator: checks the network, TLS, the clock, the login and the references. */
 export async function* checkVault(checks: Checks, options: VaultCheckOptions, signal: AbortSignal): AsyncGenerator<Check, void> {
-  const { settings, facts, clock, references } = options;
+  const { settings, facts, clock, references, trust } = options;
   using deadline = new Deadline(clock, settings.timeoutMs + EXTRA_MS, signal);
   const transport = new DatedTransport(options.transport, clock);
   const { promise, resolve } = Promise.withResolvers<Health | undefined>();
@@ -50,8 +54,10 @@ export async function* checkVault(checks: Checks, options: VaultCheckOptions, si
     return yield checks.failed(check, cause, remedy);
   }
   yield checks.ok("login", `the vault lists ${connection.snapshot?.secretCount ?? 0} secrets`);
-  if (references.files.size > 0 && connection.snapshot?.fileCount === undefined) await connection.listAgain(deadline.signal);
+  if (references.files.size > 0 && connection.snapshot?.fileCount === undefined)
+    await connection.listAgain("file", deadline.signal);
   yield checkReferences(checks, connection, references);
+  yield checkOwners(checks, connection, references, trust);
 }
 
 const ignore = (): void => undefined;
@@ -96,5 +102,23 @@ function checkReferences({ ok, failed }: Checks, { snapshot }: Connection, { sec
     "references",
     `the vault does not list ${firstOf(missing)}, of ${count} names that resources refer to`,
     "create them, have their owner share them with the account, widen spec.scope, or correct the names in the resources",
+  );
+}
+
+/** Checks that a secret of an account that is named, or of the connection's own, provides each name. */
+function checkOwners({ ok, failed }: Checks, { snapshot }: Connection, { items }: NamedReferences, trust: Trust): Check {
+  const refused = new Set(
+    items.flatMap((item) => {
+      const records: readonly SecretRecord[] = snapshot?.secrets(item.source) ?? [];
+      const isUsable = records.length === 0 || records.some((record) => !isUntrusted(record, item, trust));
+      return isUsable ? [] : [`${item.source} (shared by ${records.map(({ owner = "an unnamed owner" }) => owner).join(", ")})`];
+    }),
+  );
+  if (refused.size === 0)
+    return ok("owners", "the connection or the resources name the owners of all shared secrets that they use");
+  return failed(
+    "owners",
+    `no owner is named for ${firstOf([...refused])}`,
+    "add the owner to spec.trustedOwners of the connection, or to remoteRef.owner of the resources, if it is the right one",
   );
 }

@@ -29,7 +29,12 @@ interface Done {
   readonly wait?: Wait | undefined;
   /** True if the attempt found that the resource is not ready, which no retry resolves. */
   readonly notReady?: boolean | undefined;
+  /** True if the object does not exist: a deadline that it had is dropped. */
+  readonly gone?: boolean | undefined;
 }
+
+/** Result of a reconciliation of an object that does not exist. */
+export const GONE: ReconcileResult = { outcome: "done", gone: true };
 
 /** Result of a reconciliation. */
 export type ReconcileResult = Done | Retry;
@@ -125,6 +130,7 @@ class Attempts {
     if (result.outcome === "retry") return this.#retry(key, result, signal);
     queue.forget(key);
     this.#logged.delete(key);
+    if (result.gone === true) queue.drop(key);
     if (result.wait !== undefined) queue.addAfter(key, result.wait.atMostMs);
     return result.notReady === true ? "not_ready" : "done";
   }

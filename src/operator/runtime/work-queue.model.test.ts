@@ -66,6 +66,15 @@ const addAfter = fc.tuple(key, priority, fc.integer({ min: 1, max: 100 })).map((
   toString: () => `addAfter(${name}, ${urgency}, ${ms})`,
 }));
 
+const drop = key.map((name): Command => ({
+  check: () => true,
+  run: async (model, { queue }) => {
+    queue.drop(name);
+    model.delayed.delete(name);
+  },
+  toString: () => `drop(${name})`,
+}));
+
 /** Fails a key. Its retry is due later than all delays of a run together. */
 const retry = key.map((name): Command => ({
   check: (model) => model.working.has(name),
@@ -136,7 +145,7 @@ const done = key.map((name): Command => ({
   toString: () => `done(${name})`,
 }));
 
-const operations = [add, addAfter, retry, forgive, wait, waitLong, take, done];
+const operations = [add, addAfter, drop, retry, forgive, wait, waitLong, take, done];
 
 test("no sequence of operations loses or duplicates a key, or exceeds its cap", async () => {
   await fc.assert(

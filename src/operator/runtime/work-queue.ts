@@ -105,6 +105,12 @@ export class WorkQueue {
     if (at < (this.#deadlines.get(key) ?? Infinity)) this.#deadlines.set(key, at);
   }
 
+  /** Drops the deadline of a key: it would be kept until then, which may be a year. */
+  drop(key: string): void {
+    this.#later.delete(key);
+    this.#deadlines.delete(key);
+  }
+
   /**
    * Adds a key that failed after its backoff, and not before `atLeastMs`. The backoff is 1 s after the first failure, doubles with
    * each further one up to 60 s, and is shortened by a random part of up to a half. All keys of the limits together are retried at most 10 times

@@ -5,12 +5,13 @@ import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
-import { LeaseFailures } from "../kube/leader-election/lease-failures.ts";
 import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
 import { LEASE_TIMING, type LeaseOptions, type LeaseTiming } from "../kube/leader-election/lease-options.ts";
 import type { LeaseRecord } from "../kube/leader-election/lease-record.ts";
 import type { Leadership } from "../kube/leader-election/leadership.ts";
+import { reportLeaseFailure } from "../kube/leader-election/report-lease-failure.ts";
 import { findLease, takeLease } from "../kube/leader-election/take-lease.ts";
+import type { RequestProblems } from "../kube/request-problems.ts";
 import { LEASES } from "../kube/resource.ts";
 import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 import { quotaOf } from "./shard-of.ts";
@@ -26,6 +27,8 @@ export interface ShardsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Receives why Leases cannot be taken. */
+  readonly problems?: RequestProblems | undefined;
   readonly timing?: LeaseTiming;
   /** Works on one shard, with writes behind the fence, until the signal is aborted and nothing is in flight. */
   readonly work: (shard: number, fence: WriteFence, signal: AbortSignal) => Promise<void>;
@@ -75,7 +78,6 @@ class ShardCoordinator implements AsyncDisposable {
   readonly #fail: (error: unknown) => void;
   readonly #timing: LeaseTiming;
   readonly #board: ShardBoard;
-  readonly #failures: LeaseFailures;
   readonly #held = new Map<number, HeldShard>();
   /** The Leases of other replicas, and their holders, that were logged last. */
   #reported = "";
@@ -87,7 +89,6 @@ class ShardCoordinator implements AsyncDisposable {
     this.#fail = fail;
     this.#timing = options.timing ?? LEASE_TIMING;
     this.#board = new ShardBoard(options.clock);
-    this.#failures = new LeaseFailures(options);
   }
 
   /** Rejects with the signal's reason when it is aborted; no error of the API server ends it. */
@@ -99,10 +100,13 @@ class ShardCoordinator implements AsyncDisposable {
       this.#failWhenLost(this.#member);
     }
     for (;;) {
-      await this.#step(signal).catch((error: unknown) => {
-        signal.throwIfAborted();
-        this.#failures.report(this.#shardLease(0).name, error);
-      });
+      await this.#step(signal).then(
+        () => this.#options.problems?.recovered(this),
+        (error: unknown) => {
+          signal.throwIfAborted();
+          reportLeaseFailure(this, this.#shardLease(0), error);
+        },
+      );
       await clock.sleep(jitter(random, this.#pauseMs, 0.25), signal);
     }
   }
@@ -131,13 +135,15 @@ class ShardCoordinator implements AsyncDisposable {
     const quota = shards === 1 ? 1 : quotaOf(identity, this.#board.replicas(shards), shards);
     const excess = [...this.#held.keys()].slice(quota);
     await Promise.all(excess.map((shard) => this.#release(shard)));
+    let failure: unknown;
     for (let shard = 0; shard < shards && this.#held.size < quota; shard += 1) {
       // The other replicas are being replaced by ones with another number of shards, or the other way around.
       if (this.#board.hasOtherDivision(shards)) return this.#reportStandby();
-      if (!this.#held.has(shard)) await this.#tryTake(shard, signal);
+      if (!this.#held.has(shard)) failure = (await this.#tryTake(shard, signal)) ?? failure;
     }
     this.#reportStandby();
     for (const { metadata } of this.#board.abandoned) await this.#deleteLease(metadata.name, metadata.resourceVersion);
+    if (failure !== undefined) throw failure;
   }
 
   /** Logs which replicas lead while this one does not, once for each change. */
@@ -153,16 +159,19 @@ class ShardCoordinator implements AsyncDisposable {
     this.#reported = now;
   }
 
-  async #tryTake(shard: number, signal: AbortSignal): Promise<void> {
+  /** Takes a shard if its Lease is free. Returns the failure of doing so, which does not concern the other shards. */
+  async #tryTake(shard: number, signal: AbortSignal): Promise<unknown> {
     const { clock, shards } = this.#options;
     const lease = this.#shardLease(shard);
     const record = this.#board.record(lease.name) ?? (await this.#findUnlabeled(lease, signal));
-    if (record !== undefined && !this.#board.isFree(record)) return;
-    const leadership = await takeLease(lease, record, signal).catch((error: unknown) => {
+    if (record !== undefined && !this.#board.isFree(record)) return undefined;
+    let leadership: Leadership;
+    try {
+      leadership = await takeLease(lease, record, signal);
+    } catch (error) {
       signal.throwIfAborted();
-      this.#failures.report(lease.name, error);
-    });
-    if (leadership === undefined) return;
+      return error;
+    }
     // Two replicas with different numbers of shards may take a Lease each at the same time: at least one of them sees the other.
     using deadline = new Deadline(clock, this.#timing.renewDeadlineMs / 2, signal);
     await this.#list(deadline.signal).catch(async (error: unknown) => {
@@ -170,9 +179,10 @@ class ShardCoordinator implements AsyncDisposable {
       throw error;
     });
     // A slow API server may have let the Lease expire meanwhile, and its loss is not reported again: the next step takes it again.
-    if (leadership.lost.aborted) return;
+    if (leadership.lost.aborted) return undefined;
     if (this.#board.hasOtherDivision(shards)) await leadership.release();
     else this.#work(shard, leadership);
+    return undefined;
   }
 
   /** Reads a Lease that the list lacks: it does not exist, or an earlier version of the operator created it without labels. */
@@ -230,8 +240,8 @@ class ShardCoordinator implements AsyncDisposable {
   }
 
   #leaseOptions(name: string, kind: "shard" | "replica"): LeaseOptions {
-    const { api, namespace, identity, shards, clock, random, logger } = this.#options;
+    const { api, namespace, identity, shards, clock, random, logger, problems } = this.#options;
     const labels = { [LEASE_LABEL]: kind, [SHARDS_LABEL]: `${shards}` };
-    return { api, namespace, identity, clock, random, logger, timing: this.#timing, name, labels };
+    return { api, namespace, identity, clock, random, logger, problems, timing: this.#timing, name, labels };
   }
 }

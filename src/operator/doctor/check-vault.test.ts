@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { InMemoryTransport } from "../../../test/support/vault/in-memory/in-memory-transport.ts";
+import { InMemoryVault } from "../../../test/support/vault/in-memory/in-memory-vault.ts";
+import { Redacted } from "../../lib/redacted.ts";
+import { factsOf } from "../controllers/connection/connection-facts.ts";
+import { settingsOf } from "../controllers/connection/connection-settings.ts";
+import { trustOf } from "../api/received-secrets.ts";
+import type { Check } from "./check.ts";
+import { checksOf } from "./check.ts";
+import { checkVault } from "./check-vault.ts";
+
+const ACCOUNT = "ops@example.com";
+const OTHER = "eve@example.com";
+const PASSWORD = "password";
+
+/** Returns the check of the owners of `db`, which `OTHER` shares, and of an own secret. */
+async function ownersCheck(connection: object, owner?: string): Promise<Check | undefined> {
+  const clock = new VirtualClock();
+  const vault = new InMemoryVault(clock);
+  for (const email of [ACCOUNT, OTHER]) vault.setPassword(email, PASSWORD);
+  vault.act(ACCOUNT, "protect", { email: ACCOUNT, key_name: "own", key_value: "1" });
+  vault.act(OTHER, "protect", { email: OTHER, key_name: "db", key_value: "1" });
+  vault.act(OTHER, "share", { email: OTHER, key_name: "db", permission: "R", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  const auth = { passwordSecretRef: { name: "login" } };
+  const spec = { url: "https://vault.example.com", email: ACCOUNT, auth, ...connection };
+  const items = [
+    { source: "own", owner: undefined },
+    { source: "db", owner },
+  ];
+  const options = {
+    settings: settingsOf(spec),
+    facts: factsOf(spec),
+    trust: trustOf(spec),
+    credentials: { kind: "password", read: () => Promise.resolve({ version: "1", password: new Redacted(PASSWORD) }) } as const,
+    references: { secrets: new Set(["own", "db"]), files: new Set<string>(), items },
+    transport: new InMemoryTransport({ vault, clock }),
+    clock,
+    random: () => 0.5,
+  };
+  const checks: Check[] = [];
+  const run = (async () => {
+    for await (const check of checkVault(checksOf("vaultconnection/vault"), options, new AbortController().signal))
+      checks.push(check);
+  })();
+  await clock.advance(60_000);
+  await run;
+  return checks.find(({ check }) => check === "owners");
+}
+
+test("checkVault reports an owner whom neither the connection nor the resource names", async () => {
+  const check = await ownersCheck({});
+  expect(check).toMatchObject({ result: "failed", message: "no owner is named for db (shared by eve@example.com)" });
+  expect(check?.remedy).toContain("spec.trustedOwners");
+});
+
+test.each<[string, object, string | undefined]>([
+  ["the connection names", { trustedOwners: ["EVE@example.com"] }, undefined],
+  ["the resource names", {}, OTHER],
+  ["a connection admits that receives from anyone", { receive: "Anyone" }, undefined],
+])("checkVault accepts the owner of a shared secret whom %s", async (_, connection, owner) => {
+  expect(await ownersCheck(connection, owner)).toMatchObject({ result: "ok" });
+});
