@@ -58,6 +58,10 @@ function operatorOptions(): Option[] {
     ),
     option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(parseList),
     option(
+      "--namespaces-file <path>",
+      "file with the names of the namespaces to watch, separated by commas or spaces; read again every 10 s",
+    ),
+    option(
       "--target-watch <mode>",
       "off: Secrets are neither listed nor watched; a changed target is repaired at the next change or --resync",
     )
@@ -88,7 +92,10 @@ function operatorOptions(): Option[] {
     )
       .argParser(parseWholeNumber)
       .default(16 * 1024 * 1024),
-    option("--concurrency <number>", "maximum number of resources that are reconciled in parallel, and of writes in flight")
+    option(
+      "--concurrency <number>",
+      "maximum number of resources that are reconciled in parallel, without those that wait for a vault, and of writes in flight",
+    )
       .argParser(parseWholeNumber)
       .default(32),
     ...restartOptions(),

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { packageVersion } from "../lib/package-version.ts";
+import { readBooleanVariables } from "./boolean-variables.ts";
 
 /** Returns the definition of a command line with these commands, which throws CommanderError for wrong usage. */
 export function rootCommand(commands: readonly Command[]): Command {
@@ -8,6 +9,7 @@ export function rootCommand(commands: readonly Command[]): Command {
     .version(packageVersion(), "-V, --version", "print the version")
     // The option --version of a command is its own.
     .enablePositionalOptions()
+    .hook("preAction", (_, command) => readBooleanVariables(command))
     .exitOverride();
   for (const command of commands) root.addCommand(command.copyInheritedSettings(root));
   return root;

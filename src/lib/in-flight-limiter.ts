@@ -22,6 +22,11 @@ export class InFlightLimiter {
     return Math.floor(this.#limit);
   }
 
+  /** Current share of the maximum. */
+  get share(): number {
+    return this.#limit / this.#max;
+  }
+
   /** Waits for a slot, which disposing the result releases. Rejects with the signal's reason when it is aborted first. */
   async acquire(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();

@@ -9,11 +9,13 @@ import { jsonPointerOf } from "./json-pointer-of.ts";
 
 /** A VaultSecret that does what an ExternalSecret did, as far as it can be carried over. */
 export interface ConvertedSecret {
-  readonly object: object;
+  readonly object: { readonly spec: object };
   /** Name of the target, which exists already. */
   readonly target: string;
   /** Only keys are merged into the target, which stays an object of others. */
   readonly isMerged: boolean;
+  /** The former operator deletes the Secret with the ExternalSecret, unless its policy is changed before. */
+  readonly isDeletedWithSource: boolean;
 }
 
 const LEFT_OUT = /^(kubectl\.kubernetes\.io|external-secrets\.io|reconcile\.external-secrets\.io)\//u;
@@ -81,22 +83,36 @@ function rewriteOf(rule: FieldReader): object | undefined {
   return source === undefined ? undefined : { regexp: { source, target } };
 }
 
+/** Matches regular expressions that match every name. */
+const MATCHES_ALL = /^\^?\.[*+]\$?$/u;
+
+const escapeRegExp = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/gu, String.raw`\$&`);
+
+/** Returns the rule for names. A path is the beginning of every name that it finds. */
+function nameRule(find: FieldReader): object | undefined {
+  const name = find.object("name");
+  const regexp = name?.text("regexp");
+  name?.end();
+  const path = find.text("path") ?? "";
+  if (path === "") return regexp === undefined ? undefined : { regexp };
+  if (regexp !== undefined && !MATCHES_ALL.test(regexp))
+    find.problem("path", `write one regular expression for path and name.regexp, which is ${regexp}`);
+  return { regexp: `^${escapeRegExp(path)}` };
+}
+
 function dataFromEntry(entry: FieldReader): object {
   const extract = entry.object("extract");
   const find = entry.object("find");
   const rules = entry.list("rewrite").map(rewriteOf);
   const rewrite = rules.length === 0 ? undefined : rules.filter((rule) => rule !== undefined);
   const extracted = extract && defined({ key: extract.text("key"), version: versionOf(extract) });
-  const name = find?.object("name");
-  const regexp = name?.text("regexp");
-  const found = find && defined({ name: regexp === undefined ? undefined : { regexp }, metadata: find.texts("tags") });
+  const found = find && defined({ name: nameRule(find), metadata: find.texts("tags") });
   for (const reader of [extract, find]) {
     if (reader === undefined) continue;
     readStrategies(reader);
     if (decodingOf(reader) !== undefined) reader.problem("decodingStrategy", "has no counterpart for several keys");
     reader.end();
   }
-  name?.end();
   entry.end();
   return defined({ extract: extracted, find: found, rewrite });
 }
@@ -170,6 +186,7 @@ export function convertExternalSecret(manifest: Manifest, report: ReportField): 
     report(["spec"], `the VaultSecret is not complete: ${formatPath(["spec", ...path])}: ${message}`);
   const { kind } = vaultSecretKind;
   const object = { apiVersion: apiVersionOf(vaultSecretKind), kind, metadata: metadataOf(manifest), spec };
-  const { name = manifest.name, creationPolicy } = parsed.data?.target ?? {};
-  return { object, target: name, isMerged: creationPolicy === "Merge" };
+  const { name = manifest.name, creationPolicy, whenMissing } = parsed.data?.target ?? {};
+  const isMerged = creationPolicy === "Merge";
+  return { object, target: name, isMerged, isDeletedWithSource: whenMissing === "Delete" && !isMerged };
 }

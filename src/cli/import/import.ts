@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { stringify } from "yaml";
+import { Document } from "yaml";
 import { API_GROUP, vaultSecretKind } from "../../operator/api/kinds.ts";
 import { ADOPT_ANNOTATION } from "../../operator/api/names.ts";
 import { type Manifest, type Problem, problemAt, readManifests, sortProblems } from "../manifests/manifests.ts";
@@ -25,12 +25,26 @@ const remedies: Readonly<Record<string, string>> = {
 
 /**
  * Returns the commands that hand over an existing Secret, which only its owner may do: the former operator lets go of it without its
- * deletion, and this one may take it.
+ * deletion, and this one may take it. The former operator deletes a Secret with `deletionPolicy: Delete` itself, whatever the
+ * garbage collector spares, so that policy goes first; the deletion then sees the new one.
  */
-function adoptCommands({ name, namespace }: Manifest, { target, isMerged }: ConvertedSecret): string[] {
+function adoptCommands({ name, namespace }: Manifest, { target, isMerged, isDeletedWithSource }: ConvertedSecret): string[] {
+  const retain = `kubectl patch externalsecret ${name} -n ${namespace} --type=merge -p '{"spec":{"target":{"deletionPolicy":"Retain"}}}'`;
   const release = `kubectl delete externalsecret ${name} -n ${namespace} --cascade=orphan`;
   const adopt = `kubectl annotate secret ${target} -n ${namespace} ${ADOPT_ANNOTATION}=${vaultSecretKind.kind}/${name}`;
-  return isMerged ? [release] : [release, adopt];
+  return [...(isDeletedWithSource ? [retain] : []), release, ...(isMerged ? [] : [adopt])];
+}
+
+/**
+ * Returns the YAML of a VaultSecret. One that lacks something of its ExternalSecret could replace a Secret by fewer or other keys, so
+ * it is suspended, and says what is missing.
+ */
+function yamlOf({ object }: ConvertedSecret, lost: readonly string[]): string {
+  if (lost.length === 0) return `---\n${String(new Document(object))}`;
+  const document = new Document({ ...object, spec: { suspend: true, ...object.spec } });
+  const todo = ["Incomplete, and suspended: complete what is listed here, then remove spec.suspend.", ...lost];
+  document.commentBefore = todo.map((line) => ` ${printable(line)}`).join("\n");
+  return `---\n${String(document)}`;
 }
 
 async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
@@ -43,9 +57,12 @@ async function importExternalSecrets({ filename, namespace }: ImportFlags): Prom
       problems.push(problemAt(manifest, ["kind"], `${manifest.kind} ${manifest.name} is not converted: ${remedy}`));
       continue;
     }
-    const converted = convertExternalSecret(manifest, (path, message) => problems.push(problemAt(manifest, path, message)));
-    commands.push(...adoptCommands(manifest, converted));
-    process.stdout.write(`---\n${stringify(converted.object)}`);
+    const lost: Problem[] = [];
+    const converted = convertExternalSecret(manifest, (path, message) => lost.push(problemAt(manifest, path, message)));
+    if (lost.length === 0) commands.push(...adoptCommands(manifest, converted));
+    const messages = sortProblems(lost).map(({ message }) => message);
+    process.stdout.write(yamlOf(converted, messages));
+    problems.push(...lost);
   }
   if (manifests.length === 0 && problems.length === 0) throw new Error(`no ${GROUP} objects in ${filename.join(", ")}`);
   for (const { file, line, message } of sortProblems(problems))
@@ -61,7 +78,7 @@ async function importExternalSecrets({ filename, namespace }: ImportFlags): Prom
 export function importCommand(): Command {
   const externalSecrets = new Command("external-secrets")
     .description(
-      `Convert ExternalSecrets to ${vaultSecretKind.plural}.${API_GROUP}, printed as YAML. What cannot be carried over is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}.`,
+      `Convert ExternalSecrets to ${vaultSecretKind.plural}.${API_GROUP}, printed as YAML. What cannot be carried over is printed as FILE:LINE: message; its VaultSecret is suspended, and the exit code is then ${HAS_PROBLEMS}.`,
     )
     .requiredOption("-f, --filename <path...>", "files and directories of manifests")
     .option("-n, --namespace <name>", "namespace of objects without one", "default")

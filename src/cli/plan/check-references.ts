@@ -3,6 +3,7 @@ import { versionList } from "../../protocol/operations/version-list.ts";
 import { listFile } from "../../protocol/operations/list-file.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import type { FileRecord, SecretRecord } from "../../protocol/responses.ts";
+import { isTrusted, isUntrusted, trustOf } from "../../operator/api/received-secrets.ts";
 import type { AccountClient } from "../account/account-client.ts";
 import { listSecrets } from "../account/find-secret.ts";
 import { type Problem, problemAt } from "../manifests/manifests.ts";
@@ -32,8 +33,20 @@ type Found = { readonly version: number } | { readonly problem: string; readonly
 
 const quoted = (name: string): string => JSON.stringify(name);
 
-async function findSecretVersion(client: AccountClient, secrets: readonly SecretRecord[], item: PlannedItem): Promise<Found> {
-  const named = secrets.filter(({ key_name }) => key_name === item.source);
+async function findSecretVersion(
+  client: AccountClient,
+  secrets: readonly SecretRecord[],
+  item: PlannedItem,
+  { spec }: PlannedConnection,
+): Promise<Found> {
+  const all = secrets.filter(({ key_name }) => key_name === item.source);
+  const named = all.filter((record) => !isUntrusted(record, { owner: item.owner, foundBy: undefined }, trustOf(spec)));
+  if (named.length === 0 && all.length > 0 && item.owner === undefined) {
+    const owners = all.map(({ owner }) => owner).join(", ");
+    return {
+      problem: `secret ${quoted(item.source)} is shared by ${owners}: set owner, or spec.trustedOwners of the connection`,
+    };
+  }
   const own = named.filter(({ owner }) => owner === canonicalEmail(item.owner ?? client.email));
   const [record, other] = own.length > 0 || item.owner !== undefined ? own : named;
   if (record === undefined)
@@ -59,25 +72,35 @@ function findFileVersion(files: readonly FileRecord[], item: PlannedItem): Found
   return { problem: `file ${quoted(item.source)} has no version ${version}: the latest is ${record.version}` };
 }
 
+/** Returns the entries that the rules of a resource may find: secrets of the account, and of creators whom the connection names. */
+const trustedOf = (secrets: readonly SecretRecord[], { spec }: PlannedConnection): readonly SecretRecord[] =>
+  secrets.filter((record) => isTrusted(record, trustOf(spec)));
+
 const isOfLogin = (client: AccountClient, { spec }: PlannedConnection): boolean =>
   spec.url.replace(/\/+$/u, "") === client.url && canonicalEmail(spec.email) === canonicalEmail(client.email);
 
 /** Compares the references with the lists of the vault, as the account of the login sees them. Reads no value. */
 export async function checkReferences(client: AccountClient, { connections, resources }: Plan): Promise<CheckedReferences> {
   const checked = connections.filter((connection) => isOfLogin(client, connection));
-  const keys = new Set(checked.map(keyOfConnection));
-  const included = resources.filter((resource) => keys.has(keyOfReference(resource)));
+  const byKey = new Map(checked.map((connection) => [keyOfConnection(connection), connection]));
+  const included = resources.filter((resource) => byKey.has(keyOfReference(resource)));
   const secrets = included.some(isSecret) ? await listSecrets(client) : [];
   const files = included.every(isSecret) ? [] : (await client.call(listFile, {})).files;
   const problems: Problem[] = [];
   const versions = new Map<PlannedItem, number>();
   const found = new Map<PlannedResource, readonly PlannedItem[]>();
   for (const resource of included) {
-    const entries = findEntries(resource, isSecret(resource) ? secrets : files);
+    const connection = byKey.get(keyOfReference(resource));
+    if (connection === undefined) continue;
+    const trusted = trustedOf(secrets, connection);
+    const entries = findEntries(resource, isSecret(resource) ? trusted : files, isSecret(resource) ? secrets : files);
     found.set(resource, entries.items);
     for (const { path, problem } of entries.problems) problems.push(problemAt(resource.manifest, path, problem));
     for (const item of [...resource.items, ...entries.items]) {
-      const version = isSecret(resource) ? await findSecretVersion(client, secrets, item) : findFileVersion(files, item);
+      const listed = resource.items.includes(item) ? secrets : trusted;
+      const version = isSecret(resource)
+        ? await findSecretVersion(client, listed, item, connection)
+        : findFileVersion(files, item);
       if ("version" in version) versions.set(item, version.version);
       else if (item.isOptional !== true || !version.isAbsent)
         problems.push(problemAt(resource.manifest, item.path, version.problem));

@@ -19,8 +19,17 @@ function matches({ pattern, metadata }: PlannedFind, record: SecretRecord | File
   return isOf && expression.test(record.key_name);
 }
 
-/** Returns the entries of a list that the rules of a resource find: one item for each name. */
-export function findEntries({ items, finds }: PlannedResource, records: readonly (SecretRecord | FileRecord)[]): FoundEntries {
+/** Says that a rule finds nothing; `others` are what it would find if the connection named their creators. */
+function noMatch(others: Listed): string {
+  const owners = new Set(others.flatMap((record) => ("owner" in record ? record.owner : [])));
+  if (owners.size === 0) return "find matches no entry";
+  return `find matches no entry: what ${[...owners].join(", ")} shares needs spec.trustedOwners of the connection`;
+}
+
+type Listed = readonly (SecretRecord | FileRecord)[];
+
+/** Returns the entries of a list that the rules of a resource find: one item for each name. `all` has those of other creators too. */
+export function findEntries({ items, finds }: PlannedResource, records: Listed, all: Listed): FoundEntries {
   const sources = new Map(items.map(({ key, source }) => [key, source]));
   const found: PlannedItem[] = [];
   const problems: { readonly path: readonly PropertyKey[]; readonly problem: string }[] = [];
@@ -28,7 +37,7 @@ export function findEntries({ items, finds }: PlannedResource, records: readonly
     const { path, rewrite } = find;
     const matching = records.filter((record) => matches(find, record));
     const names = new Set(matching.map((record) => ("filename" in record ? record.filename : record.key_name)));
-    if (names.size === 0) problems.push({ path, problem: "find matches no entry" });
+    if (names.size === 0) problems.push({ path, problem: noMatch(all.filter((record) => matches(find, record))) });
     for (const source of [...names].sort()) {
       const key = rewriteKey(rewrite, source);
       const other = sources.get(key);

@@ -46,12 +46,17 @@ describe("the release of a target", () => {
     });
   });
 
-  test("removes the annotations of merged keys only", () => {
+  test("removes the annotations and the label of merged keys only", () => {
     const annotations = { "merge.vaultsync.dev/vaultsecret.db": "{}", note: "theirs" };
-    const labels = { "app.kubernetes.io/managed-by": "helm" };
+    const labels = { "app.kubernetes.io/managed-by": "helm", "vaultsync.dev/merged": "true" };
     expect(releaseOfTarget(object({ annotations, labels }))).toEqual({
       owners: ["vaultsecret.db"],
-      patch: { metadata: { annotations: { "merge.vaultsync.dev/vaultsecret.db": null } } },
+      patch: {
+        metadata: {
+          labels: { "vaultsync.dev/merged": null },
+          annotations: { "merge.vaultsync.dev/vaultsecret.db": null },
+        },
+      },
     });
   });
 

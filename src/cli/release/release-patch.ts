@@ -1,17 +1,15 @@
 import { API_GROUP, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
 import {
-  CONTENT_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
   MERGE_DOMAIN,
-  METADATA_ANNOTATION,
+  MERGED_LABEL,
   OWNER_ANNOTATION,
   PUSH_FINALIZER,
-  SOURCES_ANNOTATION,
-  VERSIONS_ANNOTATION,
 } from "../../operator/api/names.ts";
+import { TARGET_ANNOTATIONS } from "../../operator/api/target-annotations.ts";
 import type { MergePatch } from "../../operator/kube/client/kube-api.ts";
-import type { ObjectMeta, OwnerReference } from "../../operator/kube/resource.ts";
+import { groupOf, type ObjectMeta, type OwnerReference } from "../../operator/kube/resource.ts";
 
 /** The resources that an object belongs to, and the patch that removes all traces of the operator. */
 export interface Release {
@@ -20,11 +18,11 @@ export interface Release {
   readonly patch: MergePatch;
 }
 
-const ANNOTATIONS = [OWNER_ANNOTATION, CONTENT_ANNOTATION, VERSIONS_ANNOTATION, SOURCES_ANNOTATION, METADATA_ANNOTATION];
 const KINDS: readonly string[] = [vaultSecretKind.kind, vaultFileKind.kind];
 
-const isOurs = ({ apiVersion, kind }: OwnerReference): boolean => apiVersion.split("/")[0] === API_GROUP && KINDS.includes(kind);
-const isClaim = (name: string): boolean => ANNOTATIONS.includes(name) || name.startsWith(`${MERGE_DOMAIN}/`);
+const isOurs = ({ apiVersion, kind }: OwnerReference): boolean => groupOf(apiVersion) === API_GROUP && KINDS.includes(kind);
+const isMark = (name: string): boolean => TARGET_ANNOTATIONS.includes(name);
+const isClaim = (name: string): boolean => isMark(name) || name.startsWith(`${MERGE_DOMAIN}/`);
 
 /**
  * Returns how to make a Secret or ConfigMap an ordinary object of its users, in one write: without an owner that garbage collection
@@ -42,10 +40,14 @@ export function releaseOfTarget({ labels = {}, annotations = {}, ownerReferences
     ...(owner === undefined ? [] : [owner]),
     ...merged,
   ]);
+  const marks = [
+    ...(labels[MANAGED_BY_LABEL] === MANAGED_BY ? [MANAGED_BY_LABEL] : []),
+    ...(labels[MERGED_LABEL] === undefined ? [] : [MERGED_LABEL]),
+  ];
   const metadata = {
     ...(ours.length > 0 && { ownerReferences: ownerReferences.filter((reference) => !isOurs(reference)) }),
     ...(claims.length > 0 && { annotations: Object.fromEntries(claims.map((name) => [name, null])) }),
-    ...(labels[MANAGED_BY_LABEL] === MANAGED_BY && { labels: { [MANAGED_BY_LABEL]: null } }),
+    ...(marks.length > 0 && { labels: Object.fromEntries(marks.map((name) => [name, null])) }),
   };
   return { owners: [...owners], patch: { metadata } };
 }

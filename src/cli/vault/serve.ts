@@ -118,7 +118,10 @@ export async function vaultServe(flags: VaultServeFlags, command: Command): Prom
   const stop = stopSignal();
   // The data file contains users' secrets, if encrypted.
   process.umask(0o077);
-  const server = await startVaultServer(options);
+  const server = await startVaultServer(options, stop).catch((error: unknown) => {
+    if (!stop.aborted) throw error;
+  });
+  if (server === undefined) return;
   process.stdout.write(readyLine(server, flags.dev === true));
   if (!stop.aborted) await once(stop, "abort");
   using _grace = systemClock.timer(GRACE_MS, () => process.exit(1));
