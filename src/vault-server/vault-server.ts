@@ -5,7 +5,7 @@ import { listenFailure } from "../lib/listen-failure.ts";
 import { silentLogger, type Logger } from "../lib/logger.ts";
 import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
-import { serveEndpoints } from "../telemetry/endpoints.ts";
+import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import { closeAuditLog, openAuditLog, type AuditLogFile } from "./audit/anchored-audit-log.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
@@ -28,6 +28,7 @@ import { openMail, type MailOptions } from "./mail/open-mail.ts";
 import { isPostgresUrl } from "./store/postgres/postgres-location.ts";
 import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
+import { StoreStart } from "./store/store-start.ts";
 import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
@@ -202,17 +203,13 @@ function urlOf(app: FastifyInstance, options: VaultServerOptions): string {
 /** Serves metrics on an address of their own, because they need no token. Returns its URL. */
 async function serveMetrics(
   running: AsyncDisposableStack,
-  { metrics, audit }: VaultContext,
-  listen: { readonly host: string; readonly port: number },
-  allowedHosts: readonly string[] | undefined,
-): Promise<string> {
-  const isReady = (): boolean => audit?.writable ?? true;
-  const endpoints = await serveEndpoints({
-    listen,
-    ...(allowedHosts && { allowedHosts }),
-    metrics: metrics.registry,
-    isReady,
-  }).catch((error: unknown) => {
+  { metricsListen: listen, allowedHosts }: VaultServerOptions,
+  metrics: VaultMetrics,
+  readiness: () => Readiness,
+): Promise<string | undefined> {
+  if (listen === undefined) return undefined;
+  const options = { listen, ...(allowedHosts && { allowedHosts }), metrics: metrics.registry, readiness };
+  const endpoints = await serveEndpoints(options).catch((error: unknown) => {
     throw listenFailure(error, listen, "--metrics-listen");
   });
   const { port } = running.use(endpoints);
@@ -220,32 +217,35 @@ async function serveMetrics(
 }
 
 /**
- * Starts a vault server in this process.
+ * Starts a vault server in this process. Waits for a PostgreSQL database that cannot be reached yet, until the signal is aborted.
  * @throws Error when a master key is missing, the data cannot be opened, or the address is in use
  */
-export async function startVaultServer(options: VaultServerOptions): Promise<VaultServer> {
+export async function startVaultServer(options: VaultServerOptions, signal?: AbortSignal): Promise<VaultServer> {
   const key = options.masterKey ?? (options.dev && generateMasterKey());
   if (!key) throw new Error("missing master key");
   const keys = key instanceof KeyRing ? key : KeyRing.of(key);
   await using started = new AsyncDisposableStack();
-  const store = started.use(await openStore(options.data));
-  const { allowMissingKeys = false, logger = silentLogger } = options;
-  await checkMasterKeys(store, keys, { allowMissing: allowMissingKeys, logger });
+  const { logger = silentLogger } = options;
+  const metrics = new VaultMetrics();
+  if (options.processMetrics === true) metrics.registry.addProcessMetrics();
+  const start = new StoreStart({ waits: isPostgresUrl(options.data), logger, signal });
+  let serving: VaultContext | undefined;
+  const metricsUrl = await serveMetrics(started, options, metrics, () =>
+    serving ? { ready: serving.audit?.writable ?? true } : { ready: false, problem: start.problem ?? "starting" },
+  );
+  const store = started.use(await start.run(() => openStore(options.data)));
+  await start.run(() => checkMasterKeys(store, keys, { allowMissing: options.allowMissingKeys ?? false, logger }));
   await store.listen();
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, logger));
-  const metrics = new VaultMetrics();
-  if (options.processMetrics === true) metrics.registry.addProcessMetrics();
   const watched = await watchSpace(options, store, metrics);
   const space = watched && started.use(watched);
   const makeRoom = async (): Promise<boolean> => (await space?.release()) ?? false;
   const onChange = (writable: boolean): void => metrics.auditLogUnavailable.set(writable ? 0 : 1);
+  const auditLog = options.auditLog && { ...options.auditLog, makeRoom, onChange };
   const audit =
-    options.auditLog &&
-    started.adopt(await openAuditLog(options, { ...options.auditLog, makeRoom, onChange }, store), (log) =>
-      closeAuditLog(log, store),
-    );
-  const hashes = await store.read(({ users: known }) => known.hashesByCost());
+    auditLog && started.adopt(await start.run(() => openAuditLog(options, auditLog, store)), (log) => closeAuditLog(log, store));
+  const hashes = await start.run(() => store.read(({ users: known }) => known.hashesByCost()));
   const context = createContext(options, {
     store,
     keys,
@@ -270,7 +270,7 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   // Normalized like the `origin` header of browsers: lower case, without the default port.
   appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
-  const metricsUrl = options.metricsListen && (await serveMetrics(started, context, options.metricsListen, options.allowedHosts));
+  serving = context;
   context.logger.info({ event: "listening", url, metricsUrl, mailDir: mail.directory }, "vault server listening");
   const running = started.move();
   return { url, metricsUrl, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };

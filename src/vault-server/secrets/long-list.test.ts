@@ -1,13 +1,12 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { once } from "node:events";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertSecrets } from "../../../test/support/vault/insert-secrets.ts";
 import { StoreLocation } from "../../../test/support/vault/store-location.ts";
 import { VaultServerProcess } from "../../../test/support/processes/vault-server-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../../../test/support/vault/vault-client.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
 const COUNT = 100_000;
 const MIB = 1024 * 1024;
 const email = "ann@example.com";

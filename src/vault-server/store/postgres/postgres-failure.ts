@@ -47,8 +47,28 @@ export function postgresFailure(error: unknown): unknown {
 /** Codes of Node.js and OpenSSL for a certificate that cannot be verified. */
 const CERTIFICATE_REJECTED = /^(?:ERR_TLS_CERT_|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/u;
 
-/** Returns an error that says why the first connection failed and what to do. */
+/** Codes of Node.js for a database, or its name, that cannot be reached now. */
+const UNREACHABLE = /^(?:ECONN(?:REFUSED|RESET|ABORTED)|ETIMEDOUT|E(?:HOST|NET)UNREACH|EPIPE|ENOENT|ENOTFOUND|EAI_AGAIN)$/u;
+
+/** Reports whether a connection that failed for this reason may succeed later. */
+function isTemporary(cause: unknown): boolean {
+  if (cause instanceof DatabaseError) return UNAVAILABLE.test(cause.code ?? "");
+  // The client's own errors of a time-out and of a connection that the server closed have no code.
+  return UNREACHABLE.test(
+    codeOf(cause) ?? (cause instanceof Error && /timeout|terminated/u.test(cause.message) ? "ETIMEDOUT" : ""),
+  );
+}
+
+/**
+ * Returns an error that says why the first connection failed and what to do: a `StoreUnavailableError` if it may succeed later without
+ * any other change.
+ */
 export function connectFailure(location: string, cause: unknown): Error {
+  const error = connectError(location, cause);
+  return isTemporary(cause) ? new StoreUnavailableError(error.message, { cause }) : error;
+}
+
+function connectError(location: string, cause: unknown): Error {
   const place = describeLocation(location);
   const code = codeOf(cause) ?? "";
   if (CERTIFICATE_REJECTED.test(code)) {
@@ -62,6 +82,10 @@ export function connectFailure(location: string, cause: unknown): Error {
       return new Error(`${place} rejected the user: set PGPASSWORD or PGPASSFILE, or check the server's pg_hba.conf`, { cause });
     case "3D000":
       return new Error(`${place} does not exist: create it, with ENCODING 'UTF8'`, { cause });
+    case "57P03":
+      return new Error(`${place} is starting or stopping`, { cause });
+    case "53300":
+      return new Error(`${place} has no free connection: raise max_connections, or run fewer servers`, { cause });
     default:
       return new Error(`${place} refused the connection`, { cause });
   }
