@@ -2,18 +2,29 @@ import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { EpisodeThread } from "../test/simulation/episode-thread.ts";
-import { type Failure, runEpisode, seedOfEpisode, shrink, simulate } from "../test/simulation/simulate.ts";
+import { PairCounts } from "../test/simulation/pairs.ts";
+import {
+  commandsOf,
+  EPISODE_STEPS,
+  type Failure,
+  runEpisode,
+  seedOfEpisode,
+  shrink,
+  simulate,
+} from "../test/simulation/simulate.ts";
 
 const USAGE = `Run the whole operator against simulated vaults and a simulated cluster, with random commands and faults, and check after
 every step that no invariant of docs/design/faults.md is violated.
 
 Usage: npm run simulation -- [--steps N] [--seed S] [--workers N]
        npm run simulation -- --replay FILE
+       npm run simulation -- --pairs [--steps N] [--seed S]
 
   --steps N       number of steps; 100000 by default
   --seed S        seed of the random commands; by default another one each time
   --workers N     number of threads; one for each core by default. The result does not depend on it
   --replay FILE   repeat the failure in FILE, which an earlier run has written
+  --pairs         print in how many episodes of the run each pair of features occurs, without running them
   --help          show this help
 
 A violation is shortened to as few commands as possible and written to a file in the current directory.
@@ -38,6 +49,7 @@ function parseOptions() {
         seed: { type: "string", default: `${Math.floor(Math.random() * 1e6)}` },
         workers: { type: "string", default: `${availableParallelism()}` },
         replay: { type: "string" },
+        pairs: { type: "boolean" },
         help: { type: "boolean" },
       },
     });
@@ -84,6 +96,20 @@ async function replay(file: string): Promise<void> {
   else process.stdout.write("no invariant is violated\n");
 }
 
+/** Prints the pairs of features of the commands of a run. */
+function printPairs(steps: number, seed: number): void {
+  const counts = new PairCounts();
+  for (let index = 0; index * EPISODE_STEPS < steps; index += 1) {
+    const of = seedOfEpisode(seed, index);
+    counts.add({ seed: of, commands: commandsOf(of, Math.min(EPISODE_STEPS, steps - index * EPISODE_STEPS)) });
+  }
+  const missing = counts.missing();
+  process.stdout.write(`seed ${seed}, ${steps} steps: episodes with each pair of features; - for what no user can write\n\n`);
+  process.stdout.write(
+    `${counts.table()}\n\n${missing.length} pairs are in no episode\n${missing.map((pair) => `${pair}\n`).join("")}`,
+  );
+}
+
 async function search(steps: number, seed: number, workers: number): Promise<void> {
   process.stdout.write(`seed ${seed}, ${steps} steps, ${workers} workers\n`);
   await using threads = new AsyncDisposableStack();
@@ -112,9 +138,10 @@ async function search(steps: number, seed: number, workers: number): Promise<voi
 }
 
 try {
-  const { help, replay: file, steps, seed, workers } = parseOptions();
+  const { help, replay: file, pairs, steps, seed, workers } = parseOptions();
   if (help === true) process.stdout.write(USAGE);
   else if (file !== undefined) await replay(file);
+  else if (pairs === true) printPairs(wholeNumber("--steps", steps, [1, MAX]), wholeNumber("--seed", seed, [0, MAX]));
   else {
     await search(
       wholeNumber("--steps", steps, [1, MAX]),

@@ -22,6 +22,7 @@ export function metricsTables(): Record<string, string> {
     resources: [],
     conditions: [],
     shards: { configured: 1, led: 0 },
+    namespaces: new Map(),
   }));
   const apiServer = new MetricsRegistry();
   apiServerMetrics(apiServer);

@@ -1,6 +1,6 @@
 import type { Random } from "../../src/lib/random.ts";
 import type { Command } from "./commands.ts";
-import { CLUSTER_ACCOUNT, NAMESPACES, urlOf, VAULTS } from "./world.ts";
+import { CLUSTER_ACCOUNT, CREATOR, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
 /** Name of the ClusterVaultConnection, which is that of a VaultConnection in each namespace as well. */
 const NAME = "main";
@@ -37,7 +37,7 @@ class ClusterCommandMaker {
 
   connect(): Command {
     const access = TEAMS.filter(() => this.#random() < 0.8).map((team) => ({
-      namespaceSelector: { matchLabels: { team } },
+      namespaceSelector: this.#selector(team),
       secrets: this.#pick(GLOBS),
       files: this.#pick(GLOBS),
     }));
@@ -46,10 +46,24 @@ class ClusterCommandMaker {
       email: CLUSTER_ACCOUNT,
       auth: { passwordSecretRef: { name: "login" } },
       refreshInterval: this.#pick(["5s", "10s", "60s"]),
+      trustedOwners: [CREATOR],
       ...(this.#random() < 0.2 && { scope: { onlyReferenced: true } }),
       access,
     };
     return { type: "put-cluster-connection", name: NAME, spec };
+  }
+
+  /** Selects the namespaces of a team, in most cases. */
+  #selector(team: string): object {
+    if (this.#random() < 0.7) return { matchLabels: { team } };
+    const values = [team];
+    const requirement = this.#pick([
+      { operator: "In", values },
+      { operator: "NotIn", values },
+      { operator: "Exists" },
+      { operator: "DoesNotExist" },
+    ]);
+    return { matchExpressions: [{ key: "team", ...requirement }] };
   }
 
   label(namespace: string): Command {

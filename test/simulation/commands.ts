@@ -1,3 +1,5 @@
+import { findCondition } from "../../src/operator/api/conditions.ts";
+import { CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import {
@@ -9,8 +11,12 @@ import {
   SECRETS,
 } from "../../src/operator/kube/resource.ts";
 import { StatusError } from "../support/kube/in-memory/status-error.ts";
+import { SHARD_LEASE } from "./invariants/leadership.ts";
+import { checkExpiries } from "./invariants/expiries.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
-import { accountOf, CREATOR, PASSWORD, SYSTEM_NAMESPACE, type World } from "./world.ts";
+import type { ValueForm } from "./simulated-values.ts";
+import { performTopology, type TopologyCommand } from "./topology-commands.ts";
+import { accountOf, CREATOR, PASSWORD, type World } from "./world.ts";
 
 /** One step of a simulation, as data: it can be written to a file, repeated and omitted. */
 export type Command =
@@ -21,7 +27,20 @@ export type Command =
       readonly owner: string;
       readonly name: string;
       readonly minutes?: number;
+      readonly metadata?: Readonly<Record<string, string>>;
+      readonly form?: ValueForm;
     }
+  /** All secrets whose names begin with this prefix, of one vault, disappear together; a backup can bring them back. */
+  | { readonly type: "vanish"; readonly vault: string; readonly prefix: string }
+  | {
+      readonly type: "annotate";
+      readonly kind: "VaultSecret" | "VaultFile" | "Secret" | "ConfigMap";
+      readonly namespace: string;
+      readonly name: string;
+      readonly annotations: Readonly<Record<string, string>>;
+    }
+  /** Confirms as many removals as the connection reports, or one less. */
+  | { readonly type: "confirm-removals"; readonly namespace: string; readonly name: string; readonly right: boolean }
   | { readonly type: "upload-file"; readonly vault: string; readonly owner: string; readonly name: string }
   | { readonly type: "remove-entry" | "remove-version"; readonly vault: string; readonly owner: string; readonly name: string }
   | { readonly type: "share" | "unshare"; readonly vault: string; readonly name: string; readonly to: string }
@@ -59,7 +78,8 @@ export type Command =
   | { readonly type: "drop-watches" | "silence-watches" | "compact" }
   | { readonly type: "crash" | "stop" | "start" | "suspend" | "resume"; readonly replica: number }
   | { readonly type: "skew"; readonly replica: number; readonly ms: number }
-  | { readonly type: "settle" };
+  | { readonly type: "settle" }
+  | TopologyCommand;
 
 const kinds: Readonly<Record<string, ResourceDescriptor>> = {
   VaultSecret: vaultSecretKind,
@@ -70,10 +90,15 @@ const kinds: Readonly<Record<string, ResourceDescriptor>> = {
   ConfigMap: CONFIG_MAPS,
 };
 
+/** Commands that disturb nothing. */
+const CALM = new Set<Command["type"]>(["advance", "write-secret", "upload-file"]);
+
 /** Carries out a command other than `settle`. What the API server rejects has no effect. */
 export async function perform(world: World, command: Command): Promise<void> {
+  if (!CALM.has(command.type)) world.quietSince = Infinity;
   try {
     await act(world, command);
+    checkExpiries(world);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
   }
@@ -85,7 +110,10 @@ async function act(world: World, command: Command): Promise<void> {
     case "advance":
       return world.advance(command.ms);
     case "write-secret":
-      return vaults.write(command.vault, command.owner, command.name, command.minutes);
+      return vaults.write(command.vault, command.owner, command.name, command);
+    case "vanish":
+      world.onVanish(command.vault, command.prefix);
+      return vaults.vanish(command.vault, command.prefix);
     case "upload-file":
       return vaults.upload(command.vault, command.owner, command.name);
     case "remove-entry":
@@ -101,6 +129,7 @@ async function act(world: World, command: Command): Promise<void> {
     case "restore":
       return vaults.restore(command.vault);
     case "revoke-tokens":
+      world.revokedTokens.add(`${command.vault} ${command.account}`);
       return vaults.vault(command.vault).revoke(command.account, { refresh: command.refresh });
     case "vault-password":
       for (const vault of vaults.names) {
@@ -113,6 +142,10 @@ async function act(world: World, command: Command): Promise<void> {
       return put(world, command);
     case "delete":
       return server.delete(kinds[command.kind]!, { namespace: command.namespace, name: command.name });
+    case "annotate":
+      return annotate(world, command, command.annotations);
+    case "confirm-removals":
+      return confirmRemovals(world, command);
     case "put-cluster-connection":
       return put(world, { ...command, kind: "ClusterVaultConnection" });
     case "delete-cluster-connection":
@@ -125,7 +158,8 @@ async function act(world: World, command: Command): Promise<void> {
       return disturb(world, command);
     case "delete-lease":
       world.leaseDeletedAt = world.clock.monotonic();
-      return server.delete(LEASES, { namespace: SYSTEM_NAMESPACE, name: "vaultsync" });
+      for (const { metadata } of server.all(LEASES)) if (SHARD_LEASE.test(metadata.name)) server.delete(LEASES, metadata);
+      return;
     case "api-fault":
       faults.api.set(command.fault, command.share);
       return;
@@ -135,8 +169,7 @@ async function act(world: World, command: Command): Promise<void> {
     case "end-faults":
       return world.endFaults();
     case "watch-lag":
-      faults.watchLagMs = command.ms;
-      return;
+      return world.lagWatches(command.ms);
     case "drop-watches":
       for (const watch of server.watches()) watch.drop();
       return;
@@ -145,17 +178,41 @@ async function act(world: World, command: Command): Promise<void> {
     case "compact":
       return server.compact();
     case "skew":
-      return world.skew(command.replica, command.ms);
+      return world.replicas.skew(command.replica, command.ms);
     case "settle":
       return;
+    case "crash":
+    case "stop":
+    case "start":
+    case "suspend":
+    case "resume":
+      return world.replicas[command.type](command.replica);
     default:
-      return world[command.type](command.replica);
+      return performTopology(world, command);
   }
 }
 
 function relabel({ server }: World, { namespace, labels }: Extract<Command, { type: "label" }>): void {
   const before = server.get(NAMESPACES, { name: namespace });
   server.replace(NAMESPACES, { ...before, metadata: { ...before.metadata, labels } });
+}
+
+function annotate(
+  { server }: World,
+  { kind, namespace, name }: { readonly kind: string; readonly namespace: string; readonly name: string },
+  annotations: Readonly<Record<string, string>>,
+): void {
+  server.patch(kinds[kind]!, { namespace, name }, { metadata: { annotations } });
+}
+
+function confirmRemovals(world: World, { namespace, name, right }: Extract<Command, { type: "confirm-removals" }>): void {
+  const { status } = world.server.get(vaultConnectionKind, { namespace, name });
+  const { conditions } = (status ?? {}) as { readonly conditions?: [] };
+  const [, held] = /confirm-removals=(\d+)/.exec(findCondition(conditions, "RemovalsHeld")?.message ?? "") ?? [];
+  if (held === undefined) return;
+  if (right) world.onConfirm();
+  const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: `${Number(held) - (right ? 0 : 1)}` };
+  annotate(world, { kind: "VaultConnection", namespace, name }, annotations);
 }
 
 interface Put {
@@ -185,7 +242,8 @@ function disturb({ server }: World, command: Extract<Command, { how: number }>):
   const resource = kinds[kind]!;
   const before = server.find(resource, { namespace, name });
   if (type === "add-foreign") {
-    const data = { [`k${1 + (how % 3)}`]: kind === "Secret" ? "Zm9yZWlnbg==" : "foreign" };
+    // Most resources have none of the last two keys.
+    const data = { [["k1", "k2", "k3", "other", "others"][how]!]: kind === "Secret" ? "Zm9yZWlnbg==" : "foreign" };
     server.create(resource, { apiVersion: "v1", kind, metadata: { namespace, name }, data });
   } else if (type === "delete-target") server.delete(resource, { namespace, name });
   else if (before) {

@@ -21,12 +21,25 @@ export const vaultFaults = [
   "404",
   "html",
   "empty",
+  "other-json",
   "garbage",
   "truncated",
   "old-list",
   "slow",
 ] as const;
 export type VaultFault = (typeof vaultFaults)[number];
+
+/** Responses of a gateway or a maintenance page instead of a list: valid JSON, and no evidence that anything was removed. */
+const otherJson = [
+  '{"data":[]}',
+  '{"items":[]}',
+  '{"message":"ok","result":{}}',
+  '{"data":[],"status":"maintenance"}',
+  '{"secrets":null}',
+  '{"files":null}',
+  "[]",
+  "{}",
+] as const;
 
 /** The faults that currently occur, each with the share of the requests that it concerns. */
 export interface Faults {
@@ -99,6 +112,8 @@ export function vaultNetwork(faults: Faults, name: string, clock: ProcessClock, 
           return response(200, "<html>Please log in</html>");
         case "empty":
           return response(200, "");
+        case "other-json":
+          return response(200, otherJson[Math.floor(random() * otherJson.length)]!);
         default:
           return undefined;
       }

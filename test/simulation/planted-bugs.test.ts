@@ -6,17 +6,18 @@ import { plantedBugs } from "./planted-bugs.ts";
 /** Steps of random commands within which each bug must be found. */
 const STEPS = 50_000;
 
-/** The first episode of each run: one that finds the bug today, so that the run takes a second. Later ones follow if it does not. */
+/**
+ * The bugs that this suite looks for, with the first episode of each run: one that finds the bug today, so that the run takes seconds.
+ * Later ones follow if it does not. `npm run simulation:bugs` looks for all.
+ */
 const firstEpisodes: Readonly<Record<string, number>> = {
-  "writes without a fence": 9,
-  "404 read as an empty list": 3,
-  "writes without a check of the owner": 0,
-  "a restart within the quiet window": 5,
+  "writes without a fence": 6,
+  "404 read as an empty list": 17,
+  "writes without a check of the owner": 2,
+  "a restart within the quiet window": 0,
   "a changed content without a restart": 0,
-  "no wake-up after a change in the vault": 39,
-  "no wake-up after a change of the connection": 6,
-  "a deadline of another connection": 63,
-  "a digest without the claims": 44,
+  "no wake-up after a change in the vault": 0,
+  "no wake-up after a change of the connection": 0,
 };
 
 const intact = new EpisodeThread();
@@ -24,7 +25,7 @@ const intact = new EpisodeThread();
 afterAll(() => intact[Symbol.asyncDispose]());
 
 describe("random commands find a planted bug, and violate nothing without it:", () => {
-  test.for(Object.keys(plantedBugs))("%s", { timeout: 600_000 }, async (bug) => {
+  test.for(Object.keys(firstEpisodes))("%s", { timeout: 600_000 }, async (bug) => {
     await using broken = new EpisodeThread(bug);
     const range = { seed: 1, first: firstEpisodes[bug]!, steps: STEPS };
     const { steps, violation, control } = await findPlantedBug(bug, range, { broken: broken.run, intact: intact.run });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { topologyBugs } from "./topology-bugs.ts";
 
 const OPERATOR = join(import.meta.dirname, "../../src/operator");
 
@@ -14,7 +15,7 @@ interface Change {
 }
 
 /** A bug of the operator that the simulation must find. */
-interface PlantedBug {
+export interface PlantedBug {
   /** The invariants that it violates. */
   readonly invariants: readonly string[];
   readonly changes: readonly Change[];
@@ -88,6 +89,125 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
         file: "sync/content.ts",
         from: "for (const [name, claim] of [...synced].sort(byKey))",
         to: "for (const [name, claim] of [] as typeof synced extends ReadonlyMap<infer K, infer V> ? [K, V][] : never)",
+      },
+    ],
+  },
+  ...topologyBugs,
+  "Orphan without a release": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "sync/target.ts",
+        from: "return metadata.owners.every(({ uid, controller }) => !controller && uid !== resource.uid);",
+        to: "return true;",
+      },
+    ],
+  },
+  "a merge that takes the keys of others": {
+    invariants: ["I16"],
+    changes: [
+      {
+        file: "controllers/sync/target-writer.ts",
+        from: "{ fieldManager: mergeManager(resource) }, signal);",
+        to: "{ fieldManager: mergeManager(resource), force: true }, signal);",
+      },
+    ],
+  },
+  "former targets that stay": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "controllers/sync/sync-reconciler.ts",
+        from: "if (isReplaced) await removeFormerTargets(",
+        to: 'if (isReplaced && resource.kind === "VaultFile") await removeFormerTargets(',
+      },
+    ],
+  },
+  "an adoption without a confirmation": {
+    invariants: ["I21"],
+    changes: [
+      {
+        file: "sync/held-adoption.ts",
+        from: "if (state.adoption.confirmed === `${removed.length}`) return",
+        to: "if (state.adoption) return",
+      },
+    ],
+  },
+  "no limit of removals": {
+    invariants: ["I20"],
+    changes: [{ file: "controllers/connection/blast-limit.ts", from: "lost >= MIN_HELD && lost", to: "lost > all && lost" }],
+  },
+  "a forced sync without its list": {
+    invariants: ["I18"],
+    changes: [
+      { file: "controllers/sync/forced-sync.ts", from: "if (!(list instanceof Error) ||", to: "if (list !== 'requested' ||" },
+    ],
+  },
+  "removed values that stay": {
+    invariants: ["I19"],
+    changes: [
+      { file: "controllers/sync/new-content.ts", from: "if (isUnchanged) return", to: "if (isUnchanged || !isExact) return" },
+    ],
+  },
+  "whenRemoved read as Delete": {
+    invariants: ["I1"],
+    changes: [{ file: "sync/resolve.ts", from: 'resource.whenRemoved === "Delete" ||', to: "resource.whenRemoved ||" }],
+  },
+  "secrets of a stranger": {
+    invariants: ["I5"],
+    changes: [{ file: "api/received-secrets.ts", from: "if (isTrusted(record, trust)) return false;", to: "return false;" }],
+  },
+  "a rule that ignores metadata": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "controllers/sync/secret-source.ts",
+        from: "return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);",
+        to: "return true;",
+      },
+    ],
+  },
+  "a changed template without a write": {
+    invariants: ["I5"],
+    changes: [
+      { file: "sync/item-form.ts", from: "[FUNCTIONS_VERSION, Object.entries(template.data)];", to: "[FUNCTIONS_VERSION];" },
+    ],
+  },
+  "no decoding": {
+    invariants: ["I2", "I5"],
+    changes: [{ file: "sync/transform.ts", from: "if (decoding === undefined ||", to: "if (decoding !== 'None' ||" }],
+  },
+  "typed Secrets of any content": {
+    invariants: ["I5"],
+    changes: [{ file: "sync/secret-shape.ts", from: 'checks.get(target.type ?? "")?.(', to: 'checks.get("")?.(' }],
+  },
+  "labels that are lost": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "sync/managed-metadata.ts",
+        from: "return isRecorded && isSame(policy.labels, labels)",
+        to: "return true || isSame(policy.labels, labels)",
+      },
+    ],
+  },
+  "a refreshInterval without an end": {
+    invariants: ["I3", "I5"],
+    changes: [
+      {
+        file: "controllers/sync/resolve-items.ts",
+        from: "Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now)",
+        to: "refreshIntervalMs",
+      },
+    ],
+  },
+  "every version accepted": {
+    invariants: ["I4"],
+    changes: [
+      {
+        file: "sync/sync-resource.ts",
+        from: "return resource.accepted.has(`${item.source}@${version}`);",
+        to: "return resource.accepted.size >= 0;",
       },
     ],
   },

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
@@ -8,8 +9,8 @@ import type { WriteRules } from "./write-rules.ts";
 /** Crashes and restarts both replicas of a quiet operator, and throws a `Violation` unless the state is the same afterwards (I14). */
 export async function checkRestart(world: World, rules: WriteRules): Promise<void> {
   const [before, start] = [stateOf(world), world.clock.now()];
-  for (const replica of [0, 1]) world.crash(replica);
-  for (const replica of [0, 1]) world.start(replica);
+  world.replicas.crashAll();
+  world.replicas.startAll();
   await converge(world, rules);
   if (world.vaults.hasDeadlineBetween(start - 60_000, world.clock.now())) return;
   const after = stateOf(world);
@@ -27,7 +28,8 @@ function stateOf({ server }: World): ReadonlyMap<string, unknown> {
   );
   const targets = [SECRETS, CONFIG_MAPS]
     .flatMap((kind) => server.all(kind))
-    .filter(({ metadata }) => metadata.namespace !== SYSTEM_NAMESPACE)
+    // A restart refreshes stored tokens.
+    .filter(({ metadata, type }) => metadata.namespace !== SYSTEM_NAMESPACE && type !== CREDENTIALS_TYPE)
     .map((object) => [object, object] as const);
   return new Map(
     [...reported, ...targets].map(([{ kind, metadata }, state]) => [`${kind} ${metadata.namespace}/${metadata.name}`, state]),
@@ -42,8 +44,12 @@ const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", 
  * pause of logins remains in the status when it is over, and the numbers of secrets and files are those of the last write.
  */
 function comparable({ kind, status = {} }: KubeObject): unknown {
-  if (!kind.endsWith("VaultConnection")) return status;
-  const { conditions = [] } = status as { readonly conditions?: readonly { readonly lastTransitionTime?: string }[] };
+  const { conditions = [] } = status as {
+    readonly conditions?: readonly { readonly type: string; readonly lastTransitionTime?: string }[];
+  };
+  // Of a connection that was never listed, each process knows only since when it tries.
+  if (!kind.endsWith("VaultConnection"))
+    return { ...(status as object), conditions: conditions.filter(({ type }) => type !== "Stale") };
   const kept = Object.entries(status as object).filter(([field]) => !IGNORED.includes(field));
   return { ...Object.fromEntries(kept), conditions: conditions.map(({ lastTransitionTime: _time, ...condition }) => condition) };
 }

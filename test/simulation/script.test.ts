@@ -59,10 +59,19 @@ describe("npm run simulation", { timeout: 180_000 }, () => {
     expect(code).toBe(0);
   });
 
+  test("prints the pairs of features of a run with --pairs", async () => {
+    const { code, output } = await run(["--pairs", "--steps", "2000", "--seed", "7"]);
+    expect(code).toBe(0);
+    expect(output).toMatch(/^seed 7, 2000 steps: episodes with each pair of features/);
+    expect(output).toMatch(/\n5 Orphan( +\d+){4}\n6 Merge( +\d+){4} +-\n/);
+    expect(output).toMatch(/\n\d+ pairs are in no episode\n/);
+  });
+
   test("explains its options with --help", async () => {
     const { code, output } = await run(["--help"]);
     expect(code).toBe(0);
-    for (const option of ["--steps N", "--seed S", "--workers N", "--replay FILE"]) expect(output).toContain(`  ${option} `);
+    for (const option of ["--steps N", "--seed S", "--workers N", "--replay FILE", "--pairs"])
+      expect(output).toContain(`  ${option} `);
   });
 
   test.for([

@@ -29,8 +29,7 @@ async function traceOf(seed: number, commands: readonly Command[]): Promise<stri
     const status = JSON.stringify(after?.["status"], (field, value: unknown) => (field === "digest" ? "" : value));
     trace.push(`${world.clock.monotonic()} ${version} ${user} ${plural} ${name} ${status}`);
   });
-  world.start(0);
-  world.start(1);
+  world.replicas.startAll();
   for (const command of commands) await perform(world, command);
   world.end();
   return trace;
@@ -67,7 +66,7 @@ describe("simulation", { timeout: 120_000 }, () => {
   test("finds a target that a restart changes", async () => {
     const world = new World(1);
     const rules = new WriteRules(world);
-    world.start(0);
+    world.replicas.startAll();
     for (const command of SYNCED) await perform(world, command);
     await settle(world, rules);
     await checkRestart(world, rules);

@@ -2,6 +2,7 @@ import { seededRandom } from "../support/seeded-random.ts";
 import { type Command, perform } from "./commands.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { randomCommands } from "./random-commands.ts";
+import { withTopology } from "./random-topology.ts";
 import { settle } from "./convergence.ts";
 import { checkRestart } from "./restart.ts";
 import { Violation, World } from "./world.ts";
@@ -26,8 +27,7 @@ export async function runEpisode(seed: number, commands: readonly Command[]): Pr
   using _ = onUnhandledRejection((error) => world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)));
   let done = 0;
   try {
-    world.start(0);
-    world.start(1);
+    world.replicas.startAll();
     for (const command of commands) {
       done += 1;
       if (command.type === "settle") await settle(world, rules);
@@ -74,10 +74,14 @@ export async function shrink(failure: Failure, limitMs: number, onProgress: (com
 /** Runs an episode of random commands. Equal seeds give equal episodes. */
 export type RunEpisode = (seed: number, steps: number) => Promise<Failure | undefined>;
 
-export const randomEpisode: RunEpisode = (seed, steps) => {
+export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, commandsOf(seed, steps));
+
+/** Returns the random commands of an episode. */
+export function commandsOf(seed: number, steps: number): Command[] {
   const commands = randomCommands(seededRandom(seed), steps);
-  return runEpisode(seed, hasClusterConnections(seed) ? withClusterConnections(commands, seededRandom(-seed)) : commands);
-};
+  const connected = hasClusterConnections(seed) ? withClusterConnections(commands, seededRandom(-seed)) : commands;
+  return withTopology(connected, seed);
+}
 
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */
 export const seedOfEpisode = (seed: number, episode: number): number => seed * 1_000_003 + episode;

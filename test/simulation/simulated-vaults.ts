@@ -2,9 +2,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { InMemoryVault } from "../support/vault/in-memory/in-memory-vault.ts";
 import { Rejection } from "../support/vault/in-memory/rejection.ts";
 import type { VaultBackup } from "../support/vault/in-memory/vault-content.ts";
-
-/** A part of every value of the simulation, so that one in the wrong place is recognized. */
-export const CANARY = "cnry";
+import { CANARY, canariesIn, type ValueForm, valueOf } from "./simulated-values.ts";
 
 /** The source of a value, and the versions that it has ever been. */
 export interface Origin {
@@ -17,15 +15,16 @@ export interface Origin {
   readonly at: number;
   /** Number of values that were written before: several may be written within one millisecond. */
   readonly order: number;
-  /** The bytes in base64 of the members of a value that is an object, by name. */
-  readonly members: ReadonlyMap<string, string>;
+  /** The bytes in base64 of the parts of a value, by name: see `valueOf`. */
+  readonly parts: ReadonlyMap<string, string>;
 }
 
-/** The members of the secrets `name`: one that every version has, and one that every other version lacks. */
-export const membersOf = (name: string): { readonly always: string; readonly sometimes: string } => ({
-  always: `${name}-a`,
-  sometimes: `${name}-b`,
-});
+/** Properties of a written secret, other than its name. */
+export interface WriteOptions {
+  readonly minutes?: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly form?: ValueForm;
+}
 
 const toBase64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -33,6 +32,7 @@ export interface VaultEntry {
   readonly key_name: string;
   readonly key_version: number;
   readonly owner: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 /** The vaults of the simulation, with the origin of each value that they have ever held. Every value is unique. */
@@ -40,6 +40,8 @@ export class SimulatedVaults {
   readonly #vaults = new Map<string, InMemoryVault>();
   readonly #backups = new Map<string, VaultBackup>();
   readonly #origins = new Map<string, Origin>();
+  /** By the number of the write. */
+  readonly #byNumber = new Map<number, Origin>();
   /** Entries (`<vault> <owner> <name>`) whose versions did not only increase: the operator may hold what it served. */
   readonly irregular = new Set<string>();
   /** Times at which deadlines remove entries, by `<vault> <name>`. */
@@ -60,6 +62,11 @@ export class SimulatedVaults {
     return vault;
   }
 
+  /** Number of values that were written. */
+  get written(): number {
+    return this.#written;
+  }
+
   get names(): Iterable<string> {
     return this.#vaults.keys();
   }
@@ -69,9 +76,18 @@ export class SimulatedVaults {
     return this.#origins.get(base64);
   }
 
-  /** Returns the member that these bytes are of their value; `undefined` if they are the value itself. */
-  memberOf(base64: string): string | undefined {
-    return [...(this.origin(base64)?.members ?? [])].find(([, bytes]) => bytes === base64)?.[0];
+  /** Returns the origins of the values that these bytes are, or were made of. */
+  originsIn(base64: string): readonly Origin[] {
+    const origin = this.origin(base64);
+    if (origin) return [origin];
+    const numbers = new Set(canariesIn(Buffer.from(base64, "base64")));
+    return [...numbers].flatMap((number) => this.#byNumber.get(number) ?? []);
+  }
+
+  /** Reports whether these bytes are this part of a value; `undefined`: the value itself. */
+  isPart(base64: string, part: string | undefined): boolean {
+    const parts = this.origin(base64)?.parts ?? new Map<string, string>();
+    return part === undefined ? ![...parts.values()].includes(base64) : parts.get(part) === base64;
   }
 
   /** Returns the value that a vault now holds as the latest version of a source. */
@@ -105,29 +121,29 @@ export class SimulatedVaults {
   }
 
   /** Stores the next version of a secret. */
-  write(vault: string, owner: string, name: string, deleteMinutes: number | undefined): void {
+  write(vault: string, owner: string, name: string, { minutes, metadata, form = "plain" }: WriteOptions): void {
     this.#written += 1;
-    const { always, sometimes } = membersOf(name);
-    const names = this.#written % 2 === 0 ? [always, sometimes] : [always];
-    const members = new Map(names.map((member) => [member, `${CANARY}-${this.#written}-${member}`]));
-    const value = JSON.stringify(Object.fromEntries(members));
-    const body = { key_name: name, key_value: value, metadata: { expiration_time: 36_500 }, delete_time: deleteMinutes };
+    const number = this.#written;
+    const { text, parts } = valueOf(form, number, name);
+    const all = { expiration_time: 36_500, ...metadata };
+    const body = { key_name: name, key_value: text, metadata: all, delete_time: minutes };
     const isShared = this.list(vault, owner).some((entry) => entry.key_name === name && entry.owner === owner && entry.shared);
     this.#attempt(() => {
       const result = this.vault(vault).act(owner, isShared ? "protect_link" : "protect", { ...body, owner });
       const { secret } = result as { readonly secret: VaultEntry };
-      this.#record(value, {
+      const at = this.#clock.monotonic();
+      this.#record(text, {
         kind: "secret",
         vault,
         owner,
         name,
         versions: new Set([secret.key_version]),
-        at: this.#clock.monotonic(),
-        order: this.#written,
-        members: new Map([...members].map(([member, text]) => [member, toBase64(text)])),
+        at,
+        order: number,
+        parts,
       });
-      if (deleteMinutes === undefined || isShared) return;
-      const deadline = this.#clock.now() + deleteMinutes * 60_000;
+      if (minutes === undefined || isShared) return;
+      const deadline = this.#clock.now() + minutes * 60_000;
       this.#deadlines.set(`${vault} ${name}`, [...this.deadlinesOf(vault, name), deadline]);
     });
   }
@@ -138,13 +154,19 @@ export class SimulatedVaults {
     this.vault(vault).upload(owner, name, Buffer.from(value));
     const { version } = this.files(vault, owner).find(({ filename }) => filename === name)!;
     const [at, order] = [this.#clock.monotonic(), this.#written];
-    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at, order, members: new Map() });
+    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at, order, parts: new Map() });
   }
 
   remove(vault: string, owner: string, name: string): void {
     this.#disturb(vault, owner, name);
     this.#attempt(() => this.vault(vault).act(owner, "delete", { key_name: name }));
     this.#attempt(() => this.vault(vault).act(owner, "delete_file", { filename: name }));
+  }
+
+  /** Removes all secrets of a vault whose names begin with a prefix. */
+  vanish(vault: string, prefix: string): void {
+    for (const { vault: of, owner, name } of new Set(this.#byNumber.values()))
+      if (of === vault && name.startsWith(prefix)) this.remove(vault, owner, name);
   }
 
   removeLatestVersion(vault: string, owner: string, name: string): void {
@@ -189,7 +211,8 @@ export class SimulatedVaults {
 
   #record(value: string, origin: Origin): void {
     this.#changedAt.set(`${origin.vault} ${origin.name}`, origin.at);
-    for (const base64 of [toBase64(value), ...origin.members.values()]) this.#origins.set(base64, origin);
+    this.#byNumber.set(origin.order, origin);
+    for (const base64 of [toBase64(value), ...origin.parts.values()]) this.#origins.set(base64, origin);
   }
 
   #attempt(act: () => void): void {

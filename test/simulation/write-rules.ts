@@ -1,18 +1,32 @@
+import { isDeepStrictEqual } from "node:util";
 import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
 import type { Change } from "../support/kube/in-memory/collection.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
+import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
-import { Leadership } from "./invariants/leadership.ts";
+import { ForcedSyncs } from "./invariants/forced-syncs.ts";
+import { Leadership, shardKeysOf } from "./invariants/leadership.ts";
+import { checkMerge, ownKeys } from "./invariants/merges.ts";
+import { checkMove } from "./invariants/moves.ts";
 import { checkOwnership, checkPlace } from "./invariants/ownership.ts";
 import { checkRemovals } from "./invariants/removals.ts";
 import { SpecHistory } from "./invariants/spec-history.ts";
 import { checkWorkload } from "./invariants/restarts.ts";
 import { checkStatus } from "./invariants/statuses.ts";
-import { contentOf, ownerOf } from "./invariants/target-write.ts";
+import { claimedVersions, type Content, contentOf, mergedInto, mergingOwner, ownerOf } from "./invariants/target-write.ts";
 import { checkWhole } from "./invariants/whole-writes.ts";
-import { CANARY } from "./simulated-vaults.ts";
+import { CANARY } from "./simulated-values.ts";
+import { checkTokens, isTokenSecret, TOKEN } from "./stored-tokens.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
+
+/** Last write of the operator for a resource. */
+interface Written {
+  readonly content: Content;
+  /** In monotonic milliseconds. */
+  readonly at: number;
+  readonly resourceVersion: string | undefined;
+}
 
 /** Watches every write of the operator, and reports one that must not happen to `world.violations`. */
 export class WriteRules {
@@ -21,18 +35,23 @@ export class WriteRules {
   readonly #world: World;
   readonly #history: SpecHistory;
   readonly #leadership: Leadership;
+  readonly #forced: ForcedSyncs;
+  readonly #blastLimit: BlastLimit;
   /** The content that the operator wrote last for each resource, `<namespace> <kind>/<name>`, and since when. */
-  readonly #written = new Map<string, { readonly content: Readonly<Record<string, string>>; readonly at: number }>();
+  readonly #written = new Map<string, Written>();
 
   constructor(world: World) {
     this.#world = world;
     this.#history = new SpecHistory(world);
     this.#leadership = new Leadership(world);
+    this.#forced = new ForcedSyncs(world);
+    this.#blastLimit = new BlastLimit(world);
     for (const namespace of world.server.all(NAMESPACES)) this.#history.rememberLabels(namespace);
     world.onClusterRead = (user, entry) => this.#checkRead(user, entry);
     world.server.onCommit((change) => {
       this.#history.remember(change);
       this.#leadership.remember(change);
+      this.#forced.remember(change);
       if (change.user.startsWith("operator-")) this.#report(change);
     });
   }
@@ -61,33 +80,50 @@ export class WriteRules {
     const { resource, before, after, user } = change;
     const { metadata } = (after ?? before)!;
     const name = `${resource.kind} ${metadata.namespace}/${metadata.name}`;
-    checkPlace(change, name);
+    if (!isTokenSecret((after ?? before)!)) checkPlace(change, name);
     if (resource.kind === LEASES.kind) return;
     const text = JSON.stringify([after?.metadata, after?.["status"], after?.["note"]]);
-    if (text.includes(CANARY)) throw new Violation("I11", `${name} contains a value outside of its data: ${text}`);
-    this.#leadership.check(name, user);
+    if (text.includes(CANARY) || TOKEN.test(text))
+      throw new Violation("I11", `${name} contains a value outside of its data: ${text}`);
+    this.#leadership.check(name, user, shardKeysOf(this.#history.knownTo(user), change));
     if (resource.kind === EVENTS.kind) return;
-    this.writes += 1;
+    if (isTokenSecret((after ?? before)!)) return checkTokens(name, before, after);
+    // A token is refreshed when its time has come.
+    if (!isSameButToken(before, after)) this.writes += 1;
     if ((resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind) && metadata.namespace !== SYSTEM_NAMESPACE)
       this.#checkTarget(name, user, before, after);
-    else if (resource.kind === workloadDescriptor.Deployment.kind) checkWorkload(this.#world, change);
-    else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind)) checkStatus(this.#world, name, before, after);
+    else if (resource.group === workloadDescriptor.Deployment.group) checkWorkload(this.#world, change);
+    else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind) && checkStatus(this.#world, name, before, after))
+      this.#forced.check(name, before, after);
   }
 
   #checkTarget(name: string, user: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
     const { namespace = "" } = (after ?? before)!.metadata;
-    const owner = ownerOf((after ?? before)!) ?? "";
-    const [was, is] = [before ? contentOf(before) : {}, after ? contentOf(after) : {}];
+    const merging = mergingOwner(before, after);
+    const owner = merging ?? ownerOf((after ?? before)!) ?? "";
+    const own = merging === undefined ? undefined : ownKeys({ before, after, owner });
+    const content = (object: KubeObject | undefined): Content =>
+      Object.fromEntries(Object.entries(object ? contentOf(object) : {}).filter(([key]) => own?.has(key) ?? true));
+    const [was, is] = [content(before), content(after)];
     const last = before ? was : this.#lastContent(namespace, owner);
+    const versions = (own && mergedInto(after).get(owner)?.versions) ?? claimedVersions(after);
     const history = this.#history.knownTo(user);
-    const write = { world: this.#world, history, user, name, namespace, before, after, owner, was, last, is };
-    this.#written.set(`${namespace} ${owner}`, { content: is, at: this.#world.clock.monotonic() });
-    checkOwnership(write);
+    const isTampered = before?.metadata.resourceVersion !== this.#written.get(`${namespace} ${owner}`)?.resourceVersion;
+    const object = { name, namespace, before, after, owner, isMerge: own !== undefined, isTampered };
+    const write = { world: this.#world, history, user, ...object, was, last, is, versions };
+    const { resourceVersion } = after?.metadata ?? {};
+    this.#written.set(`${namespace} ${owner}`, { content: is, at: this.#world.clock.monotonic(), resourceVersion });
+    if (write.isMerge) checkMerge(write);
+    else checkOwnership(write);
+    // A released target belongs to its users: nothing labels its bytes any more.
+    const isReleased = before && after && ownerOf(before) !== undefined && ownerOf(after) === undefined;
+    if (isReleased && !write.isMerge && isDeepStrictEqual(was, is)) return;
     checkContent(write);
     checkComplete(write);
     checkVersions(write);
+    checkMove(write);
     checkWhole(write);
-    checkRemovals(write);
+    this.#blastLimit.check(write, checkRemovals(write));
     checkAccess(write);
   }
 
@@ -96,4 +132,16 @@ export class WriteRules {
     const last = this.#written.get(`${namespace} ${owner}`);
     return last && this.#history.isUnchangedSince(namespace, last.at) ? last.content : {};
   }
+}
+
+/** Returns a connection without what the write of a refreshed token renews as well. */
+function withoutToken({ spec, metadata: { annotations }, status = {} }: KubeObject): object {
+  const { token: _token, secrets: _secrets, files: _files, ...others } = status as Readonly<Record<string, unknown>>;
+  return { spec, annotations, others };
+}
+
+/** Reports whether a write changed nothing but the token that a connection reports. */
+function isSameButToken(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
+  if (!before || !after || !after.kind.endsWith("VaultConnection")) return false;
+  return isDeepStrictEqual(withoutToken(before), withoutToken(after));
 }

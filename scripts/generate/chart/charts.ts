@@ -26,7 +26,7 @@ const operator: Chart = {
   ],
   command: operatorCommand,
   // Two operators run during a rolling update, so that leaderElect is no choice.
-  ownFlags: ["kubeconfig", "namespace", "namespaces", "targetWatch", "listen", "leaderElect"],
+  ownFlags: ["kubeconfig", "namespace", "namespaces", "namespacesFile", "targetWatch", "listen", "leaderElect"],
 };
 
 const inDeployment = ["listen", "metricsListen", "tlsCertFile", "tlsKeyFile", "data", "masterKeyFile", "auditLog", "smtpUrlFile"];

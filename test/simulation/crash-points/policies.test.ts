@@ -83,6 +83,15 @@ const policies: readonly Scenario[] = [
     mergesKeys: true,
   },
   {
+    name: "a target whose keys are merged ones from now on, and a new version",
+    setUp: synced("password"),
+    acts: [
+      { act: (world) => sync(world, ["password"], { creationPolicy: "Merge" }) },
+      { atMs: AFTER_TIMEOUT_MS, act: (world) => world.write("password") },
+    ],
+    recordMs: AFTER_TIMEOUT_MS + 10_000,
+  },
+  {
     name: "a sync that a user requests",
     setUp: synced("password"),
     acts: [{ act: (world) => sync(world, ["password"], {}, {}, { [FORCE_SYNC_ANNOTATION]: "1" }) }],
@@ -92,7 +101,7 @@ const policies: readonly Scenario[] = [
     setUp: (world) => {
       world.write("password");
       connect(world);
-      const metadata = { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/db" } };
+      const metadata = { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/db", [CONFIRM_REMOVALS_ANNOTATION]: "1" } };
       world.edit(SECRETS, "db", (object) => ({ ...object, ...THEIRS, metadata: { ...object.metadata, ...metadata } }));
     },
     acts: [{ act: (world) => sync(world, ["password"]) }],

@@ -2,6 +2,7 @@ import {
   ADOPT_ANNOTATION,
   CREDENTIALS_TYPE,
   MANAGED_BY_LABEL,
+  MERGED_LABEL,
   OWNER_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../../../src/operator/api/names.ts";
@@ -30,13 +31,18 @@ function* problemsOf({ resource, before, after }: Change, { losses = [], mergesK
   if ([EVENTS.plural, LEASES.plural].includes(resource.plural) || !isTarget || isCredentials) return;
   if (mergesKeys) return yield* brokenMerge(name, before, after);
   if (before && !isManaged(before)) yield `${name} was written, but it is not the operator's`;
-  if (after) yield* wrongBytes(name, after);
+  // A released target belongs to its users, and merged keys have another annotation.
+  if (after && (before === undefined || isMarked(after))) yield* wrongBytes(name, after);
   if (before && !losses.includes(name)) yield* lostBytes(name, before, after, losses);
 }
 
-const isManaged = ({ metadata }: KubeObject): boolean =>
-  metadata.labels?.[MANAGED_BY_LABEL] === "vaultsync" ||
-  [OWNER_ANNOTATION, ADOPT_ANNOTATION].some((name) => metadata.annotations?.[name] !== undefined);
+const isMarked = ({ metadata: { labels, annotations } }: KubeObject): boolean =>
+  labels?.[MANAGED_BY_LABEL] === "vaultsync" || annotations?.[OWNER_ANNOTATION] !== undefined;
+
+const isManaged = (object: KubeObject): boolean => {
+  const { labels, annotations } = object.metadata;
+  return isMarked(object) || annotations?.[ADOPT_ANNOTATION] !== undefined || labels?.[MERGED_LABEL] !== undefined;
+};
 
 /** The keys of others stay unchanged. */
 function* brokenMerge(name: string, before: KubeObject | undefined, after: KubeObject | undefined): Generator<string> {

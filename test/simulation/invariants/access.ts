@@ -1,10 +1,20 @@
 import { CLUSTER_ACCOUNT, Violation } from "../world.ts";
-import { type ConnectionSpec, itemsOf, type KnownSpecs, type Spec } from "./spec-history.ts";
+import type { ConnectionSpec, KnownSpecs, NamespaceSelector } from "./spec-history.ts";
+import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
 import type { TargetWrite } from "./target-write.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 const matches = (glob: string, name: string): boolean => new RegExp(`^${glob.replaceAll("*", ".*")}$`).test(name);
+
+function selects({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector, labels: Labels): boolean {
+  const hasLabels = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  const meets = ({ key, operator, values = [] }: (typeof matchExpressions)[number]): boolean => {
+    const isListed = values.length === 0 ? key in labels : values.includes(labels[key] ?? "");
+    return isListed === ["In", "Exists"].includes(operator);
+  };
+  return hasLabels && matchExpressions.every(meets);
+}
 
 /** Reports whether an access allows a namespace with these labels to read all sources that a resource names, and `entry`. */
 export function isAllowed(
@@ -14,18 +24,15 @@ export function isAllowed(
   labels: Labels,
   ...entry: readonly string[]
 ): boolean {
-  const globs = access
-    .filter(({ namespaceSelector: { matchLabels } }) =>
-      Object.entries(matchLabels).every(([key, value]) => labels[key] === value),
-    )
-    .flatMap(({ secrets, files }) => (kind === "VaultFile" ? files : secrets));
+  const entries = access.filter(({ namespaceSelector }) => selects(namespaceSelector, labels));
+  const globs = entries.flatMap(({ secrets, files }) => (kind === "VaultFile" ? files : secrets));
   const named = itemsOf(spec).flatMap(({ absence, source }) => (absence === "found" ? [] : [source]));
-  return [...named, ...entry].every((source) => globs.some((glob) => matches(glob, source)));
+  return entries.length > 0 && [...named, ...entry].every((source) => globs.some((glob) => matches(glob, source)));
 }
 
 /** Reports whether a replica may take a resource with this spec for one that may read its sources. */
 function mayHaveAccess(history: KnownSpecs, namespace: string, kind: string, spec: Spec, ...entry: readonly string[]): boolean {
-  if (spec.connectionRef.kind === undefined) return true;
+  if (!isOfCluster(spec)) return true;
   const labels = history.recentLabels(namespace);
   return history
     .recentConnections(namespace, spec)
@@ -42,8 +49,7 @@ export function checkAccess({ history, name, namespace, after, owner, was, is, w
   for (const [key, base64] of Object.entries(is)) {
     const isShared = world.vaults.origin(base64)?.owner === CLUSTER_ACCOUNT;
     if (!isShared || was[key] === base64) continue;
-    if (!specs.some(({ connectionRef }) => connectionRef.kind !== undefined))
-      throw new Violation("I12", `${name}: key ${key} has bytes of the account of the cluster`);
+    if (!specs.some(isOfCluster)) throw new Violation("I12", `${name}: key ${key} has bytes of the account of the cluster`);
   }
 }
 
@@ -54,7 +60,7 @@ export function checkRead(history: KnownSpecs, user: string, entry: string): voi
     .some(({ namespace, kind, specs }) =>
       specs.some(
         (spec) =>
-          spec.connectionRef.kind !== undefined &&
+          isOfCluster(spec) &&
           itemsOf(spec).some(({ source }) => source === entry) &&
           mayHaveAccess(history, namespace, kind, spec, entry),
       ),

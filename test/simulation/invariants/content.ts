@@ -1,58 +1,82 @@
-import { VERSIONS_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { isDeepStrictEqual } from "node:util";
 import { accountOf, CLUSTER_ACCOUNT, CREATOR, Violation } from "../world.ts";
-import { itemsOf } from "./spec-history.ts";
-import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
+import { type Output, outputsOf, type Spec } from "./spec-items.ts";
+import { type TargetWrite, versionIn, versionOf } from "./target-write.ts";
+
+const outputsFor = (specs: readonly Spec[], key: string): Output[] =>
+  specs.flatMap((spec) => outputsOf(spec)).filter((output) => output.key === key);
+
+/** Reports whether a template of these specs makes a key, which then is no part of a value. */
+const isRendered = (specs: readonly Spec[], key: string): boolean =>
+  specs.some(({ target }) => target?.template !== undefined && Object.hasOwn(target.template.data, key));
 
 /** Every key has the bytes that the vault holds, or held, for the version that the annotation claims (I2, I12). */
-export function checkContent(write: TargetWrite): void {
-  const { world, history, name, namespace, after, owner, was, is } = write;
+export function checkContent({ world, history, name, namespace, after, owner, was, is, versions }: TargetWrite): void {
   if (!after) return;
-  const versions = JSON.parse(after.metadata.annotations?.[VERSIONS_ANNOTATION] ?? "{}") as Record<string, number>;
   const specs = history.recent(namespace, owner);
   for (const [key, base64] of Object.entries(is)) {
-    const origin = world.vaults.origin(base64);
-    if (!origin) {
-      if (was[key] === base64) continue;
+    const origins = world.vaults.originsIn(base64);
+    const rendersKey = isRendered(specs, key);
+    if (origins.length === 0 && was[key] !== base64 && !rendersKey)
       throw new Violation("I2", `${name}: key ${key} has bytes that no vault has ever held`);
+    const items = outputsFor(specs, key).flatMap((output) => output.items);
+    for (const origin of origins) {
+      const ofSource = items.filter(({ source }) => source === origin.name);
+      const labels = [key, ...ofSource.map(({ id }) => id)].map((id) => versions[id] ?? -1);
+      if (!labels.some((version) => origin.versions.has(version))) {
+        const labeled = `labeled version ${labels.join(" or ")}, but has the bytes of ${[...origin.versions].join()}`;
+        throw new Violation("I2", `${name}: key ${key} is ${labeled}`);
+      }
+      const isRequested = rendersKey || ofSource.some((item) => world.vaults.isPart(base64, item.member));
+      if (!isRequested && was[key] !== base64)
+        throw new Violation("I2", `${name}: key ${key} has bytes of another part of ${origin.name}`);
+      if (![accountOf(namespace), CREATOR, CLUSTER_ACCOUNT].includes(origin.owner))
+        throw new Violation("I12", `${name}: key ${key} has bytes of another namespace's account`);
     }
-    const items = specs.flatMap((spec) => itemsOf(spec)).filter((item) => item.key === key && item.source === origin.name);
-    const labels = [key, ...items.map(({ id }) => id)].map((id) => versions[id] ?? -1);
-    if (!labels.some((version) => origin.versions.has(version))) {
-      const labeled = `labeled version ${labels.join(" or ")}, but has the bytes of ${[...origin.versions].join()}`;
-      throw new Violation("I2", `${name}: key ${key} is ${labeled}`);
-    }
-    const member = world.vaults.memberOf(base64);
-    const isRequested = items.some((item) => item.member === member);
-    if (!isRequested && was[key] !== base64)
-      throw new Violation("I2", `${name}: key ${key} has bytes of ${member ?? "the value"} of ${origin.name}`);
-    if (![accountOf(namespace), CREATOR, CLUSTER_ACCOUNT].includes(origin.owner))
-      throw new Violation("I12", `${name}: key ${key} has bytes of another namespace's account`);
   }
 }
 
 /** A source never goes back to a lower version, unless the spec pins it or a user accepts it (I4). */
-export function checkVersions({ world, history, name, namespace, owner, last, is }: TargetWrite): void {
+export function checkVersions(write: TargetWrite): void {
+  const { world, history, name, namespace, owner, last, is } = write;
   if (!history.isSettled(namespace)) return;
   const specs = history.recent(namespace, owner);
   for (const [key, base64] of Object.entries(is)) {
-    const [before, now] = [world.vaults.origin(last[key] ?? ""), world.vaults.origin(base64)];
-    if (!before || !now || !isSameSource(before, now) || versionOf(now) >= versionOf(before)) continue;
-    const items = specs.flatMap((spec) => itemsOf(spec)).filter((item) => item.key === key);
-    const accepted = world.acceptedBy(namespace, owner).has(`${now.name}@${versionOf(now)}`);
-    if (accepted || items.some(({ version }) => version !== "latest")) continue;
-    throw new Violation("I4", `${name}: key ${key} went from version ${versionOf(before)} of ${now.name} to ${versionOf(now)}`);
+    const [before, now] = [world.vaults.originsIn(last[key] ?? ""), world.vaults.originsIn(base64)];
+    for (const origin of now) {
+      const [was, version] = [versionIn(before, origin), versionIn(now, origin) ?? versionOf(origin)];
+      if (was === undefined || version >= was) continue;
+      const items = outputsFor(specs, key).flatMap((output) => output.items);
+      const accepted = world.acceptedBy(namespace, owner).has(`${origin.name}@${version}`);
+      if (accepted || items.some((item) => item.version !== "latest") || items.some(({ id }) => isForgotten(write, id))) continue;
+      throw new Violation("I4", `${name}: key ${key} went from version ${was} of ${origin.name} to ${version}`);
+    }
   }
 }
 
+/** Reports whether nothing says which version a target had: its annotations do not count any more, and the status is of another vault. */
+function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: string): boolean {
+  const [kind, name = ""] = owner.split("/");
+  const descriptor = world.server.collections.find(({ resource }) => resource.kind === kind)?.resource;
+  const { items = [] } = ((descriptor && world.server.find(descriptor, { namespace, name }))?.["status"] ?? {}) as {
+    readonly items?: readonly { readonly secretKey?: string; readonly key?: string; readonly version?: number }[];
+  };
+  const item = items.find((each) => (each.secretKey ?? each.key) === id);
+  return isTampered && item?.version === undefined;
+}
+
 /** A target is created with all keys of a spec, except for those whose source may be removed (I3). */
-export function checkComplete({ world, history, name, namespace, before, owner, is }: TargetWrite): void {
+export function checkComplete({ world, history, name, namespace, before, owner, was, is }: TargetWrite): void {
+  // A former target that is kept is released unchanged.
+  if (before && isDeepStrictEqual(was, is)) return;
   const problems = history.recent(namespace, owner).map((spec) => {
-    const items = itemsOf(spec);
-    const other = Object.keys(is).find((key) => !items.some((item) => item.key === key));
+    const outputs = outputsOf(spec);
+    const other = Object.keys(is).find((key) => !outputs.some((output) => output.key === key));
     if (other !== undefined) return `has the key ${other}, which the spec lacks`;
     if (before || spec.target?.whenMissing === "Delete") return undefined;
-    const lacking = items.find(
-      ({ key, source, absence }) => absence === "never" && !(key in is) && !world.vaults.hasDeadline(source),
+    const lacking = outputs.find(
+      ({ key, items, absence }) =>
+        absence === "never" && !(key in is) && !items.some(({ source }) => world.vaults.hasDeadline(source)),
     );
     return lacking && `was created without the key ${lacking.key}`;
   });

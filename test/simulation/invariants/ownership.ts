@@ -5,8 +5,9 @@ import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../../
 import type { Change } from "../../support/kube/in-memory/collection.ts";
 import { isCustom } from "../../support/kube/in-memory/resource-rules.ts";
 import { NAMESPACES, SYSTEM_NAMESPACE, Violation } from "../world.ts";
-import { targetOf } from "./spec-history.ts";
-import { ownerOf, type TargetWrite } from "./target-write.ts";
+import { otherController } from "../topology-commands.ts";
+import { targetOf } from "./spec-items.ts";
+import { contentOf, ownerOf, type TargetWrite } from "./target-write.ts";
 
 /** The operator writes nothing but Leases and its key in its own namespace, statuses, events, targets and workloads (I8). */
 export function checkPlace({ resource, before, after, user }: Change, name: string): void {
@@ -42,10 +43,13 @@ function changedByOther(before: KubeObject, after: KubeObject): string | undefin
 /** A target belonged to the resource before, or is new and has the name that this resource requests in its namespace (I8). */
 export function checkOwnership({ history, user, name, namespace, before, after, owner }: TargetWrite): void {
   if (before) {
+    const other = otherController(before);
+    if (other !== undefined) throw new Violation("I8", `${user} wrote ${name}, which ${other.kind}/${other.name} controls`);
     const { labels = {}, annotations = {} } = before.metadata;
     const isOurs = ownerOf(before) !== undefined || labels[MANAGED_BY_LABEL] === "vaultsync";
     if (!isOurs && annotations[ADOPT_ANNOTATION] === undefined)
       throw new Violation("I8", `${user} wrote ${name}, which is not the operator's`);
+    checkAdoption(name, before, after);
     const now = after && ownerOf(after);
     const former = ownerOf(before);
     if (former !== undefined && now !== undefined && former !== now)
@@ -59,4 +63,14 @@ export function checkOwnership({ history, user, name, namespace, before, after, 
     return target.kind === targetKind && target.name === metadata.name;
   });
   if (!isRequested) throw new Violation("I8", `${user} created ${name} for ${owner || "no resource"}, which does not request it`);
+}
+
+/** An object that its owner hands over loses no key that the spec does not have, unless a user confirms their number (I21). */
+function checkAdoption(name: string, before: KubeObject, after: KubeObject | undefined): void {
+  const { annotations = {} } = before.metadata;
+  if (annotations[ADOPT_ANNOTATION] === undefined || ownerOf(before) !== undefined) return;
+  const kept = after ? contentOf(after) : {};
+  const lost = Object.keys(contentOf(before)).filter((key) => !(key in kept));
+  if (lost.length === 0 || annotations[CONFIRM_REMOVALS_ANNOTATION] === `${lost.length}`) return;
+  throw new Violation("I21", `${name} lost ${lost.join()} when it was adopted, which no user confirmed`);
 }

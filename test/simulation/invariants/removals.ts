@@ -1,14 +1,19 @@
-import { urlOf, VAULTS, Violation, type World } from "../world.ts";
-import { type ConnectionSpec, type Item, itemsOf, type Spec, targetOf } from "./spec-history.ts";
-import { membersOf } from "../simulated-vaults.ts";
+import { vaultAt, Violation, type World } from "../world.ts";
+import type { ConnectionSpec } from "./spec-history.ts";
+import { isDerived, type Item, itemsOf, type Output, outputsOf, type Spec, targetOf } from "./spec-items.ts";
 import type { TargetWrite } from "./target-write.ts";
 
 /** Time for which a name must be absent from the vault before its key is removed: two of the shortest intervals, less 10 % each. */
 const PROOF_MS = 9_000;
 
-/** No key that a resource requests is removed, unless its source is gone in the way that its policy requires (I1, I6). */
-export function checkRemovals({ world, history, name, namespace, before, after, owner, was, is }: TargetWrite): void {
-  if (!before) return;
+/**
+ * No key that a resource requests is removed, unless its source is gone in the way that its policy requires (I1, I6). Returns the keys
+ * whose source is gone.
+ */
+export function checkRemovals(write: TargetWrite): readonly string[] {
+  const { world, history, name, namespace, before, after, owner, was, is } = write;
+  const gone: string[] = [];
+  if (!before) return gone;
   const [kind = "", resourceName = ""] = owner.split("/");
   const descriptor = world.server.collections.find(({ resource }) => resource.kind === kind)?.resource;
   const object = descriptor && world.server.find(descriptor, { namespace, name: resourceName });
@@ -17,45 +22,83 @@ export function checkRemovals({ world, history, name, namespace, before, after, 
   const spec = (object?.["spec"] as Spec | undefined) ?? recent.at(-1);
   if (!spec) {
     if (!after) throw new Violation("I6", `${name} was removed although ${owner} does not exist: only Kubernetes may do that`);
-    return;
+    return gone;
   }
   const specs = [spec, ...recent];
   const targets = specs.map((each) => targetOf(kind, resourceName, each));
-  if (targets.some((target) => target.name !== before.metadata.name || target.kind !== before.kind)) return;
-  for (const item of itemsOf(spec)) {
-    const { key, source } = item;
-    const origin = world.vaults.origin(was[key] ?? "");
-    if (!origin || key in is || origin.name !== source) continue;
-    if (item.absence === "member" && !isMember(world, item, is)) continue;
-    if (specs.some((each) => !itemsOf(each).some((other) => other.key === key && other.source === source))) continue;
-    // The operator may not know the last specs yet.
-    const known = specs.flatMap((each) =>
-      history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),
-    );
-    if (known.length === 0 || known.some((each) => isGone(world, kind, item, each.spec, each.connection))) continue;
-    const urls = new Set(known.map(({ connection }) => connection.url));
-    throw new Violation("I1", `${name}: key ${key} was removed although ${[...urls].join(" and ")} did not remove ${source}`);
+  if (targets.some((target) => target.name !== before.metadata.name || target.kind !== before.kind)) return gone;
+  // The operator may not know the last specs yet.
+  const known = specs.flatMap((each) =>
+    history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),
+  );
+  const isAnyGone = (items: (of: Spec) => readonly Item[]): boolean =>
+    known.some((each) => items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection)));
+  for (const output of outputsOf(spec)) {
+    const { key } = output;
+    const sources = world.vaults.originsIn(was[key] ?? "").map((origin) => origin.name);
+    if (sources.length === 0 || key in is || !hasSource(output, sources)) continue;
+    if (output.absence === "member" && !isMember(world, output, is)) continue;
+    const ofSpec = (each: Spec): readonly Output[] =>
+      outputsOf(each).filter((other) => other.key === key && hasSource(other, sources));
+    if (specs.some((each) => ofSpec(each).length === 0)) continue;
+    if (known.length === 0) continue;
+    // What is made of all sources together is removed with any of them.
+    const needsAll = isDerived(spec) || (spec.target?.type ?? "Opaque") !== "Opaque";
+    const isOwnGone = isAnyGone((each) => ofSpec(each).flatMap(({ items }) => items));
+    const isWholeGone = needsAll && Object.keys(is).length === 0 && isAnyGone(itemsOf);
+    // A member does not name its object: with one of several, those that are missing leave.
+    const isMemberGone = output.items.some(isExtracted) && isAnyGone((each) => itemsOf(each).filter(isExtracted));
+    if (!isOwnGone && !isWholeGone && !isMemberGone) {
+      const what = after ? `key ${key} was removed` : "the target was removed";
+      throw new Violation("I1", `${name}: ${what}, although ${sources.join()} is not gone as its policy requires`);
+    }
+    gone.push(key);
   }
+  return gone;
 }
+
+const isExtracted = ({ id }: Item): boolean => id.startsWith("dataFrom[");
+
+const hasSource = ({ items }: Output, sources: readonly string[]): boolean =>
+  items.some(({ source }) => sources.includes(source));
 
 /** Reports whether the version of an object that a target has now has this member. */
-function isMember({ vaults }: World, { key, source }: Item, is: TargetWrite["is"]): boolean {
-  return vaults.origin(is[membersOf(source).always] ?? "")?.members.has(key) ?? true;
+function isMember({ vaults }: World, { items }: Output, is: TargetWrite["is"]): boolean {
+  const [item] = items;
+  const now = Object.values(is).flatMap((base64) => vaults.originsIn(base64).find(({ name }) => name === item?.source) ?? [])[0];
+  return now?.parts.has(item?.member ?? "") ?? true;
 }
 
+/** Reports whether the scope of a connection may hide an entry that a resource names. */
+export const hidesNames = ({ scope = {} }: ConnectionSpec): boolean =>
+  Object.keys(scope).some((field) => field !== "onlyReferenced");
+
 /** Reports whether the vault has removed an entry at its deadline or, as far as the policy counts it, at all. */
-function isGone(world: World, kind: string, item: Item, spec: Spec, { url, email, scope }: ConnectionSpec): boolean {
+function isGone(world: World, kind: string, item: Item, spec: Spec, connection: ConnectionSpec): boolean {
+  const { url, email } = connection;
   const { vaults, clock } = world;
-  const { owner: from } = itemsOf(spec).find((each) => each.key === item.key && each.source === item.source) ?? item;
-  const vault = VAULTS.find((each) => urlOf(each) === url)!;
-  if (vaults.deadlinesOf(vault, item.source).some((deadline) => deadline <= clock.now() + world.greatestSkewMs)) return true;
-  const isOptional = itemsOf(spec).some((each) => each.key === item.key && each.absence === "optional");
-  if (spec.target?.whenMissing !== "Delete" && !isOptional) return false;
-  if (scope && !("onlyReferenced" in scope)) return true;
+  const { owner: from, absence, metadata = {} } = item;
+  const vault = vaultAt(url);
+  const isOptional = absence === "optional";
+  const { whenRemoved = "Delete", whenMissing = "Retain" } = spec.target ?? {};
+  const isExpired = vaults.deadlinesOf(vault, item.source).some((deadline) => deadline <= clock.now() + world.greatestSkewMs);
+  if (isExpired && (whenRemoved === "Delete" || isOptional)) return true;
+  if (whenMissing !== "Delete" && !isOptional) return false;
+  if (hidesNames(connection)) return true;
   const isListed =
     kind === "VaultFile"
       ? vaults.files(vault, email).some(({ filename }) => filename === item.source)
-      : vaults.list(vault, email).some(({ key_name, owner }) => key_name === item.source && (from ?? owner) === owner);
+      : vaults
+          .list(vault, email)
+          .some(
+            (entry) => entry.key_name === item.source && (from ?? entry.owner) === entry.owner && hasMetadata(entry, metadata),
+          );
   // Until shortly before it may have been missing.
   return !isListed || clock.monotonic() - vaults.changedAt(vault, item.source) < PROOF_MS;
 }
+
+/** Reports whether an entry has all of these values in its metadata. */
+export const hasMetadata = (
+  { metadata }: { readonly metadata: Readonly<Record<string, unknown>> },
+  values: Readonly<Record<string, string>>,
+): boolean => Object.entries(values).every(([attribute, value]) => metadata[attribute] === value);

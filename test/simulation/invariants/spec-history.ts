@@ -2,25 +2,12 @@ import { API_GROUP } from "../../../src/operator/api/kinds.ts";
 import { ACCEPT_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { type KubeObject, NAMESPACES } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
-import { membersOf } from "../simulated-vaults.ts";
 import type { World } from "../world.ts";
+import type { Spec } from "./spec-items.ts";
 
-/** The spec of a VaultSecret or VaultFile, as far as the invariants concern it. */
-export interface Spec {
-  /** With a kind, a ClusterVaultConnection. */
-  readonly connectionRef: { readonly kind?: string; readonly name: string };
-  readonly refreshInterval?: string;
-  readonly data?: readonly {
-    readonly secretKey: string;
-    readonly remoteRef: { readonly key: string; readonly owner?: string; readonly version?: number; readonly property?: string };
-    readonly optional?: boolean;
-  }[];
-  readonly dataFrom?: readonly {
-    readonly extract?: { readonly key: string };
-    readonly find?: { readonly name: { readonly regexp: string } };
-  }[];
-  readonly files?: readonly { readonly filename: string; readonly key?: string; readonly version?: number }[];
-  readonly target?: { readonly name?: string; readonly kind?: string; readonly whenMissing?: string };
+export interface NamespaceSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
 }
 
 /** The spec of a connection, as far as the invariants concern it. */
@@ -28,8 +15,10 @@ export interface ConnectionSpec {
   readonly url: string;
   readonly email: string;
   readonly scope?: object;
+  readonly trustedOwners?: readonly string[];
+  readonly receive?: string;
   readonly access?: readonly {
-    readonly namespaceSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly namespaceSelector: NamespaceSelector;
     readonly secrets: readonly string[];
     readonly files: readonly string[];
   }[];
@@ -40,21 +29,6 @@ interface KnownResource {
   readonly namespace: string;
   readonly kind: string;
   readonly specs: readonly Spec[];
-}
-
-/** One key that a target may have. */
-export interface Item {
-  readonly key: string;
-  /** Name under which the operator reports the source. */
-  readonly id: string;
-  /** Member of the source; `undefined`: its whole value. */
-  readonly member: string | undefined;
-  /** The target may lack the key: its source is optional or found by its name, or some versions lack the member. */
-  readonly absence: "never" | "optional" | "found" | "member";
-  /** Name of the source in the vault. */
-  readonly source: string;
-  readonly owner: string | undefined;
-  readonly version: number | "latest";
 }
 
 /** Time after which the operator knows a changed spec, in milliseconds: the longest lag of a watch, and a request. */
@@ -129,16 +103,14 @@ export class SpecHistory {
   /** Returns what a replica knows now. One that was suspended until a short time ago knows nothing of what changed meanwhile. */
   knownTo(user: string): KnownSpecs {
     const { clock, watchDelayMs } = this.#world;
-    const until = (this.#world.suspendedAt(user, LAG_MS) ?? clock.monotonic()) - LAG_MS - watchDelayMs;
+    const until = (this.#world.replicas.suspendedAt(user, LAG_MS) ?? clock.monotonic()) - LAG_MS - watchDelayMs;
     const recent = (namespace: string | undefined, owner: string): object[] =>
       this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : []));
     return {
       isSettled: (namespace) => this.#lastChange(namespace) < until,
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
-      recentConnections: (namespace, { connectionRef: { kind, name } }) =>
-        (kind === undefined
-          ? recent(namespace, `VaultConnection/${name}`)
-          : recent(undefined, `${kind}/${name}`)) as ConnectionSpec[],
+      recentConnections: (namespace, { connectionRef: { kind = "VaultConnection", name } }) =>
+        recent(kind === "VaultConnection" ? namespace : undefined, `${kind}/${name}`) as ConnectionSpec[],
       recentLabels: (namespace) => recent(namespace, "labels") as Readonly<Record<string, string>>[],
       resources: () =>
         [...this.#specs.keys()].flatMap((id) => {
@@ -161,53 +133,3 @@ export class SpecHistory {
 
 const isSameAcceptance = (before: KubeObject, after: KubeObject): boolean =>
   before.metadata.annotations?.[ACCEPT_ANNOTATION] === after.metadata.annotations?.[ACCEPT_ANNOTATION];
-
-/** The names of all secrets that a simulation has. */
-export const SECRET_NAMES = ["s1", "s2", "s3"] as const;
-
-const latestOf = (source: string) => ({ source, owner: undefined, version: "latest" }) as const;
-
-/** Returns the items of an entry of `dataFrom`: both members of an object, or every name that a rule may find. */
-function derivedItems({ extract, find }: NonNullable<Spec["dataFrom"]>[number], index: number): Item[] {
-  if (find) {
-    const names = SECRET_NAMES.filter((name) => new RegExp(find.name.regexp).test(name));
-    return names.map((name) => ({ key: name, id: name, member: undefined, absence: "found", ...latestOf(name) }));
-  }
-  if (!extract) return [];
-  const { always, sometimes } = membersOf(extract.key);
-  const object = { id: `dataFrom[${index}]`, ...latestOf(extract.key) };
-  return [
-    { key: always, member: always, absence: "never", ...object },
-    { key: sometimes, member: sometimes, absence: "member", ...object },
-  ];
-}
-
-/** Returns the items of a spec. */
-export function itemsOf({ data = [], dataFrom = [], files = [] }: Spec): Item[] {
-  return [
-    ...data.map(({ secretKey, remoteRef: { key, owner, version = "latest" as const, property }, optional = false }): Item => ({
-      key: secretKey,
-      id: secretKey,
-      member: property?.slice(1),
-      absence: optional ? "optional" : "never",
-      source: key,
-      owner,
-      version,
-    })),
-    ...dataFrom.flatMap(derivedItems),
-    ...files.map(({ filename, key = filename, version = "latest" as const }): Item => ({
-      key,
-      id: key,
-      member: undefined,
-      absence: "never",
-      source: filename,
-      owner: undefined,
-      version,
-    })),
-  ];
-}
-
-/** Returns the target that a spec names. */
-export function targetOf(kind: string, name: string, { target = {} }: Spec): { readonly kind: string; readonly name: string } {
-  return { kind: kind === "VaultFile" ? (target.kind ?? "") : "Secret", name: target.name ?? name };
-}

@@ -1,7 +1,8 @@
+import { parseDuration } from "../../../src/lib/duration.ts";
 import { findCondition } from "../../../src/operator/api/conditions.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { Violation, type World } from "../world.ts";
-import { itemsOf, type Spec } from "./spec-history.ts";
+import { type Item, itemsOf, outputsOf, type Spec } from "./spec-items.ts";
 import { contentOf } from "./target-write.ts";
 
 interface ItemStatus {
@@ -17,37 +18,64 @@ interface Status {
   readonly observedGeneration?: number;
   readonly conditions?: [];
   readonly connection?: string;
+  readonly syncedAt?: string;
+  readonly lastForceSync?: string;
   readonly target?: { readonly kind: string; readonly name: string; readonly resourceVersion?: string };
   readonly items?: readonly ItemStatus[];
 }
 
-/** A status is true when the operator reports it (I3, I4, I13). */
-export function checkStatus(world: World, name: string, before: KubeObject | undefined, after: KubeObject): void {
+/** A status is true when the operator reports it (I3, I4, I13). Returns whether the resource is in sync according to it. */
+export function checkStatus(world: World, name: string, before: KubeObject | undefined, after: KubeObject): boolean {
   const now = (after["status"] ?? {}) as Status;
   checkReportedVersions(world, name, before?.["status"] ?? {}, now, after);
   const isReady = findCondition(now.conditions, "Ready")?.status === "True";
   const isWaiting = ["Reconciling", "Stale"].some((type) => findCondition(now.conditions, type as "Stale")?.status === "True");
-  if (!isReady || isWaiting || now.observedGeneration !== after.metadata.generation) return;
+  if (!isReady || isWaiting || now.observedGeneration !== after.metadata.generation) return false;
   checkReady(world, name, now, after);
+  return true;
 }
 
 /** A resource that is Ready has a target in which every key has the reported version, which is the latest listed one (I13). */
-function checkReady(world: World, name: string, { items = [], target }: Status, after: KubeObject): void {
+function checkReady(world: World, name: string, status: Status, after: KubeObject): void {
+  const { items = [], target } = status;
   const spec = after["spec"] as Spec;
   const { namespace } = after.metadata;
   const object = findTarget(world, target, namespace);
   const isCurrent = object !== undefined && object.metadata.resourceVersion === target?.resourceVersion;
   const content = isCurrent ? contentOf(object) : undefined;
-  for (const { key, id, source, version, absence } of itemsOf(spec)) {
+  const isRendered = spec.target?.template !== undefined;
+  for (const { key, id, member, source, version, absence } of itemsOf(spec)) {
     const item = items.find((each) => (each.secretKey ?? each.key) === id);
-    if (absence !== "never" && (item?.version === undefined || (content && !(key in content)))) continue;
+    if (absence !== "never" && (item?.version === undefined || (content && !isRendered && !(key in content)))) continue;
     if (item?.version === undefined) throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
-    const isOutdated = version === "latest" && spec.refreshInterval === undefined && item.version < (item.latest ?? 0);
+    const isOutdated = version === "latest" && !mayWait(world, spec, status) && item.version < (item.latest ?? 0);
     if (isOutdated) throw new Violation("I3", `${name} is ready with version ${item.version} of ${source}, not ${item.latest}`);
-    const origin = content && world.vaults.origin(content[key] ?? "");
-    if (content && (!origin?.versions.has(item.version) || origin.name !== source))
+    if (!content || isRendered) continue;
+    const base64 = content[key] ?? "";
+    const origin = world.vaults.origin(base64);
+    if (!origin?.versions.has(item.version) || origin.name !== source || !world.vaults.isPart(base64, member))
       throw new Violation("I13", `${name} is ready, but ${key} has other bytes than version ${item.version} of ${source}`);
   }
+  for (const { key, items: inputs } of isRendered && content ? outputsOf(spec) : [])
+    checkRendered(world, name, content?.[key] ?? "", inputs, items);
+}
+
+/** Every part of a key that a template makes has the version that is reported of its source (I13). */
+function checkRendered(world: World, name: string, base64: string, inputs: readonly Item[], items: readonly ItemStatus[]): void {
+  for (const origin of world.vaults.originsIn(base64)) {
+    const reported = inputs
+      .filter(({ source }) => source === origin.name)
+      .map(({ id }) => items.find((each) => (each.secretKey ?? each.key) === id));
+    if (reported.some((item) => item?.version !== undefined && origin.versions.has(item.version))) continue;
+    throw new Violation("I13", `${name} is ready, but a template has version ${[...origin.versions].join()} of ${origin.name}`);
+  }
+}
+
+/** Reports whether a resource need not follow a newer version yet. The clocks of the replicas may differ. */
+function mayWait(world: World, { refreshInterval }: Spec, { syncedAt }: Status): boolean {
+  if (refreshInterval === undefined) return false;
+  const until = Date.parse(syncedAt ?? "") + parseDuration(refreshInterval) + 2 * world.greatestSkewMs;
+  return world.clock.now() < until;
 }
 
 /**
@@ -73,7 +101,9 @@ function checkReportedVersions(
     );
     if (same?.version === undefined || item.version === undefined || same.owner !== item.owner) continue;
     const keys = itemsOf(spec as Spec).flatMap(({ id, key }) => (id === (item.secretKey ?? item.key) ? [key] : []));
-    const isWritten = keys.some((key) => world.vaults.origin(content?.[key] ?? "")?.versions.has(item.version!));
+    const isWritten = keys.some((key) =>
+      world.vaults.originsIn(content?.[key] ?? "").some(({ versions }) => versions.has(item.version!)),
+    );
     if (isWritten || item.version >= same.version || accepted.has(`${item.filename ?? item.key}@${item.version}`)) continue;
     throw new Violation("I4", `${name}: ${item.filename ?? item.key} went from version ${same.version} to ${item.version}`);
   }

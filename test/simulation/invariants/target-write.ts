@@ -1,8 +1,10 @@
-import { OWNER_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { MERGE_DOMAIN, OWNER_ANNOTATION, VERSIONS_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import type { World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
+
+export type Content = Readonly<Record<string, string>>;
 
 /** A write of a Secret or ConfigMap by a replica of the operator. */
 export interface TargetWrite {
@@ -15,13 +17,19 @@ export interface TargetWrite {
   readonly namespace: string;
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
-  /** The resource that the object belongs to, or belonged to, `<kind>/<name>`; empty if to none. */
+  /** The resource that the object belongs to, or belonged to, or that merges into it, `<kind>/<name>`; empty if none does. */
   readonly owner: string;
-  /** Content in base64. */
-  readonly was: Readonly<Record<string, string>>;
+  /** The resource adds keys to an object of others. */
+  readonly isMerge: boolean;
+  /** Another writer changed the object since the last write of the operator. */
+  readonly isTampered: boolean;
+  /** Content in base64; of a merge that of its own keys. */
+  readonly was: Content;
   /** Content before or, if a user has deleted the object, the content that was written last. */
-  readonly last: Readonly<Record<string, string>>;
-  readonly is: Readonly<Record<string, string>>;
+  readonly last: Content;
+  readonly is: Content;
+  /** The version that the object claims for each item. */
+  readonly versions: Readonly<Record<string, number>>;
 }
 
 /** Returns the resource that controls an object or, without a controller, that its annotation names. */
@@ -38,7 +46,49 @@ export function contentOf(object: KubeObject): Record<string, string> {
   return { ...Object.fromEntries(texts), ...(object["binaryData"] as Record<string, string> | undefined) };
 }
 
+/** Content that a resource merged into an object. */
+interface Merged {
+  readonly text: string;
+  readonly keys: readonly string[];
+  readonly versions: Readonly<Record<string, number>>;
+}
+
+const kinds: Readonly<Record<string, string>> = { vaultsecret: "VaultSecret", vaultfile: "VaultFile" };
+
+/** Returns the resources, `<kind>/<name>`, that merged keys into an object. */
+export function mergedInto(object: KubeObject | undefined): ReadonlyMap<string, Merged> {
+  const all = Object.entries(object?.metadata.annotations ?? {}).flatMap(([annotation, text]): [string, Merged][] => {
+    const [domain, resource = ""] = annotation.split("/");
+    if (domain !== MERGE_DOMAIN) return [];
+    const [kind = "", name = ""] = resource.split(/\.(.*)/);
+    const claims = JSON.parse(text) as { readonly versions: string; readonly keys?: readonly string[] };
+    const versions = JSON.parse(claims.versions) as Record<string, number>;
+    return [[`${kinds[kind]}/${name}`, { text, keys: claims.keys ?? Object.keys(versions), versions }]];
+  });
+  return new Map(all);
+}
+
+/** Returns the resource that a write merges for; `undefined` if the write changes a target as a whole. */
+export function mergingOwner(before: KubeObject | undefined, after: KubeObject | undefined): string | undefined {
+  const [was, is] = [mergedInto(before), mergedInto(after)];
+  if (!before || !after) return undefined;
+  const changed = [...was.keys(), ...is.keys()].find((owner) => was.get(owner)?.text !== is.get(owner)?.text);
+  const isTarget = ownerOf(before) !== undefined || ownerOf(after) !== undefined;
+  // A repair of what another writer changed does not change the annotation.
+  return changed ?? (isTarget ? undefined : [...is.keys()][0]);
+}
+
+/** Returns the versions that a target claims for its items. */
+export const claimedVersions = (object: KubeObject | undefined): Readonly<Record<string, number>> =>
+  JSON.parse(object?.metadata.annotations?.[VERSIONS_ANNOTATION] ?? "{}") as Record<string, number>;
+
 /** Returns the version of bytes of the vault. */
 export const versionOf = ({ versions }: Origin): number => Math.max(...versions);
 
 export const isSameSource = (a: Origin, b: Origin): boolean => a.vault === b.vault && a.owner === b.owner && a.name === b.name;
+
+/** Returns the highest version of the source of `origin` among the origins of other bytes; `undefined` if they have none of it. */
+export function versionIn(origins: readonly Origin[], origin: Origin): number | undefined {
+  const versions = origins.filter((other) => isSameSource(other, origin)).map(versionOf);
+  return versions.length === 0 ? undefined : Math.max(...versions);
+}

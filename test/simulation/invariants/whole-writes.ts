@@ -1,6 +1,7 @@
 import { type Origin } from "../simulated-vaults.ts";
 import { Violation, type World } from "../world.ts";
-import { type Item, itemsOf, type KnownSpecs, type Spec } from "./spec-history.ts";
+import { type KnownSpecs } from "./spec-history.ts";
+import { type Item, itemsOf, type Spec } from "./spec-items.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
 /** Time after a fault of a vault, in milliseconds, during which it may still be too early to read a value again. */
@@ -13,23 +14,26 @@ const READABLE_AFTER_MS = 600_000;
 export function checkWhole(write: TargetWrite): void {
   const { world, history, name, namespace, before, owner, was, is } = write;
   if (!before || !history.isSettled(namespace)) return;
-  const changed = Object.entries(is).flatMap(([key, base64]) => (was[key] === base64 ? [] : (world.vaults.origin(base64) ?? [])));
+  const changed = Object.entries(is).flatMap(([key, base64]) => (was[key] === base64 ? [] : world.vaults.originsIn(base64)));
   if (changed.length === 0) return;
   const specs = history.recent(namespace, owner);
   // A pinned version stays, and so do the bytes of a former source while the present one is missing, and of one outside of a scope.
-  const mayStay = (key: string, kept: Origin): boolean =>
+  const mayStay = (key: string, kept: Origin, newer: Origin): boolean =>
     specs.some(
       (spec) =>
         hasScope(history, namespace, spec) ||
+        spec.refreshInterval !== undefined ||
         itemsOf(spec).some(
-          (item) => item.key === key && (item.version !== "latest" || item.source !== kept.name || hasOtherOwner(item, kept)),
+          (item) =>
+            item.key === key &&
+            (item.version !== "latest" || item.source !== kept.name || hasOtherOwner(item, kept) || lacksPart(item, newer)),
         ),
     );
   for (const [key, base64] of Object.entries(is)) {
     const kept = was[key] === base64 ? world.vaults.origin(base64) : undefined;
-    if (!kept || mayStay(key, kept) || !isReadable(world, kept)) continue;
-    const newer = world.vaults.latestOf(kept);
-    if (!newer || !isSameSource(newer, kept) || versionOf(newer) <= versionOf(kept)) continue;
+    const newer = kept && world.vaults.latestOf(kept);
+    if (!kept || !newer || mayStay(key, kept, newer) || !isReadable(world, kept)) continue;
+    if (!isSameSource(newer, kept) || versionOf(newer) <= versionOf(kept)) continue;
     const later = changed.find(({ vault, order, kind }) => vault === kept.vault && kind === kept.kind && order > newer.order);
     if (later) throw new Violation("I3", `${name}: key ${key} kept an outdated version when ${later.name} was written`);
   }
@@ -39,6 +43,9 @@ const hasScope = (history: KnownSpecs, namespace: string | undefined, spec: Spec
   history.recentConnections(namespace, spec).some(({ scope }) => scope !== undefined);
 
 const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean => owner !== undefined && owner !== kept.owner;
+
+/** Reports whether a value has no such part, so that a key stays unchanged. */
+const lacksPart = ({ member }: Item, { parts }: Origin): boolean => member !== undefined && !parts.has(member);
 
 function isReadable({ vaults, faults, clock }: World, { vault, owner, name }: Origin): boolean {
   if (vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;

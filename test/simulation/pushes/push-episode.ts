@@ -13,8 +13,7 @@ export async function runPushEpisode(seed: number, steps: number): Promise<void>
   const scene = new PushWorld(seed);
   const { world } = scene;
   try {
-    world.start(0);
-    world.start(1);
+    world.replicas.startAll();
     for (let step = 0; step < steps; step += 1) {
       await command(scene, world.random);
       scene.checkVersions();
@@ -52,11 +51,11 @@ async function command(scene: PushWorld, random: Random): Promise<void> {
   if (kind < 0.58) return scene.spoil(namespace, key, pick(["remove", "empty"]));
   if (kind < 0.59) return scene.deleteSource(namespace);
   if (kind < 0.65) return scene.disturb(pick(pushed), random() < 0.8 ? "write" : "delete");
-  if (kind < 0.7) return world.crash(replica);
-  if (kind < 0.72) return world.stop(replica);
-  if (kind < 0.78) return world.start(replica);
-  if (kind < 0.81) return world.suspend(replica);
-  if (kind < 0.85) return world.resume(replica);
+  if (kind < 0.7) return world.replicas.crash(replica);
+  if (kind < 0.72) return world.replicas.stop(replica);
+  if (kind < 0.78) return world.replicas.start(replica);
+  if (kind < 0.81) return world.replicas.suspend(replica);
+  if (kind < 0.85) return world.replicas.resume(replica);
   if (kind < 0.89) return void world.faults.vault.set(VAULT, { fault: pick(vaultFaults), share: random() });
   if (kind < 0.92) return void world.faults.api.set(pick(apiFaults), random());
   if (kind < 0.97) return world.endFaults();

@@ -1,0 +1,220 @@
+import {
+  ADOPT_ANNOTATION,
+  CONFIRM_REMOVALS_ANNOTATION,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  OWNER_ANNOTATION,
+} from "../../src/operator/api/names.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
+import { CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
+import { contentProblem, type ExpectedContent, expectedContent } from "./expected-content.ts";
+import { isRefused, isServed, isTypeAllowed } from "./reach.ts";
+import { otherController } from "./topology-commands.ts";
+import { isAllowed } from "./invariants/access.ts";
+import { hasMetadata, hidesNames } from "./invariants/removals.ts";
+import type { ConnectionSpec } from "./invariants/spec-history.ts";
+import { isOfCluster, type Item, itemsOf, outputsOf, type Spec, targetOf } from "./invariants/spec-items.ts";
+import { contentOf, mergedInto } from "./invariants/target-write.ts";
+import { vaultAt, type World } from "./world.ts";
+
+/** The outcome that a resource must reach. */
+export type Expected =
+  | { readonly ready: true; readonly content: Readonly<Record<string, string>>; readonly isMerged: boolean }
+  | { readonly ready: false; readonly reasons: readonly string[]; readonly mayBeStale?: boolean }
+  | "anything";
+
+const MISSING = ["SourceMissing", "SourceRemoved", "VersionNotFound", "AmbiguousName", "VersionRegressed", "SourceSuspicious"];
+/** Reasons that are found before an object that is in the way. */
+const CONTENT = ["InvalidProperty", "InvalidKey", "TemplateError", "InvalidContent", "InvalidSpec"];
+
+const failing = (...reasons: readonly string[]): Expected => ({ ready: false, reasons });
+
+/** Returns the target of a resource. */
+const targetNameOf = ({ kind, metadata, spec }: KubeObject): { readonly kind: string; readonly name: string } =>
+  targetOf(kind, metadata.name, spec as Spec);
+
+/** Returns the object that has the name of the target of a resource. */
+export function targetObject(world: World, resource: KubeObject): KubeObject | undefined {
+  const { kind, name } = targetNameOf(resource);
+  return world.server.find(kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace: resource.metadata.namespace, name });
+}
+
+const isFound = ({ item }: { readonly item: Item }): boolean => item.absence === "found";
+
+/** Returns the outcome that a resource must reach in a quiet world. */
+export function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]): Expected {
+  const { namespace = "" } = object.metadata;
+  const spec = object["spec"] as Spec;
+  if (!isTypeAllowed(world, spec)) return failing("InvalidSpec");
+  if (spec.suspend) return failing("Suspended");
+  const { name } = spec.connectionRef;
+  const connection = isOfCluster(spec)
+    ? world.server.find(clusterVaultConnectionKind, { name })
+    : world.server.find(vaultConnectionKind, { namespace, name });
+  if (!connection || !isServed(world, connection)) return failing("ConnectionNotFound");
+  const connectionSpec = connection["spec"] as ConnectionSpec;
+  const { labels = {} } = world.server.get(NAMESPACES, { name: namespace }).metadata;
+  if (isOfCluster(spec) && !isAllowed(object.kind, spec, connectionSpec, labels)) return failing("NamespaceNotAllowed");
+  if (isRefused(world, connectionSpec))
+    return { ready: false, reasons: ["ConnectionNotReady", "TargetConflict", ...MISSING, ...CONTENT], mayBeStale: true };
+  // A scope hides names.
+  if (hidesNames(connectionSpec)) return "anything";
+  const resolved = itemsOf(spec).map((item) => resolve(world, connectionSpec, object.kind, item));
+  const existing = targetObject(world, object);
+  // Without a key to write, no object is in the way.
+  const isEmpty = resolved.every(({ item, isListed }) => item.absence === "optional" && isListed !== true);
+  const conflict = conflictOf(object, existing);
+  if (conflict) return isEmpty ? "anything" : failing(...conflict, ...MISSING, ...CONTENT);
+  const target = targetNameOf(object);
+  const isRival = (other: KubeObject): boolean => other !== object && other.metadata.namespace === namespace;
+  const rivals = all.filter((other) => isRival(other) && isSame(targetNameOf(other), target));
+  if (rivals.length > 0 || resolved.some(({ irregular }) => irregular)) return "anything";
+  // A namespace finds what it may read, and what it found earlier may not be allowed any more.
+  if (isOfCluster(spec) && resolved.some(isFound)) return "anything";
+  return outcome(spec, object, existing, resolved, world);
+}
+
+/** Returns what a resource makes of its sources. */
+function outcome(
+  spec: Spec,
+  object: KubeObject,
+  existing: KubeObject | undefined,
+  resolved: readonly Resolved[],
+  world: World,
+): Expected {
+  const found = resolved.filter(isFound);
+  // A rule that finds nothing, and a name that it found earlier.
+  if (found.length > 0 && found.every(({ base64 }) => base64 === undefined)) return "anything";
+  const present = existing ? contentOf(existing) : {};
+  const mayBeKept = ({ item }: Resolved): boolean => item.key in present || spec.target?.template !== undefined;
+  if (existing && found.some((one) => one.base64 === undefined && mayBeKept(one))) return "anything";
+  const needed = resolved.filter(({ item, base64, isListed }) => {
+    if (item.absence === "found") return base64 !== undefined;
+    return base64 !== undefined || isListed === true || item.absence !== "optional";
+  });
+  const content = expectedContent(world, spec, needed);
+  const problem = contentProblem(spec, content);
+  const reasons = [...problem, ...(isFixed(spec, existing) ? ["TargetImmutable"] : [])];
+  if (needed.some(({ base64 }) => base64 === undefined)) return failing(...MISSING, ...reasons);
+  if (problem.length > 0) return failing(...reasons);
+  return outcomeOf(world, object, existing, content.keys);
+}
+
+/** Returns the outcome for a content that the target can have. */
+function outcomeOf(
+  world: World,
+  object: KubeObject,
+  existing: KubeObject | undefined,
+  content: ExpectedContent["keys"],
+): Expected {
+  const spec = object["spec"] as Spec;
+  const isMerged = spec.target?.creationPolicy === "Merge";
+  const ready = { ready: true, content, isMerged } as const;
+  if (!existing || Object.keys(content).length === 0) return ready;
+  const now = contentOf(existing);
+  if (isMerged) {
+    const { keys: own = [] } = mergedInto(existing).get(`${object.kind}/${object.metadata.name}`) ?? {};
+    // What another writer has set belongs to it.
+    const isForeign = (key: string): boolean =>
+      key in now && (!own.includes(key) || world.vaults.originsIn(now[key]!).length === 0);
+    return Object.keys(content).some(isForeign) ? "anything" : ready;
+  }
+  if (!isFixed(spec, existing)) return ready;
+  const isSameContent = isEqual(now, content);
+  if (isSameContent && hasType(spec, existing)) return "anything";
+  return failing("TargetImmutable");
+}
+
+const isEqual = (one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean =>
+  Object.keys(one).length === Object.keys(other).length && Object.entries(one).every(([key, base64]) => other[key] === base64);
+
+const hasType = ({ target }: Spec, existing: KubeObject): boolean =>
+  existing.kind !== "Secret" || existing["type"] === (target?.type ?? "Opaque");
+
+/** Reports whether the content or the type of an object cannot be changed to what a spec requests. */
+const isFixed = (spec: Spec, existing: KubeObject | undefined): boolean =>
+  existing !== undefined && (existing["immutable"] === true || !hasType(spec, existing));
+
+/** Returns the reasons for which the object that has the name of a target is not written; `undefined` if it may be. */
+function conflictOf(object: KubeObject, existing: KubeObject | undefined): readonly string[] | undefined {
+  const isMerged = (object["spec"] as Spec).target?.creationPolicy === "Merge";
+  if (isMerged) {
+    if (!existing) return ["TargetMissing"];
+    const { labels = {}, annotations = {} } = existing.metadata;
+    const owner = annotations[OWNER_ANNOTATION];
+    const isOther = owner !== undefined && owner !== `${object.kind}/${object.metadata.name}`;
+    return labels[MANAGED_BY_LABEL] === MANAGED_BY && isOther ? ["TargetConflict"] : undefined;
+  }
+  if (!existing || belongsTo(object, existing)) return undefined;
+  return isHandedOver(object, existing) ? heldAdoption(object, existing) : ["TargetConflict"];
+}
+
+/** Reports whether the owner of an object hands it over to a resource. Another controller keeps it. */
+const isHandedOver = ({ kind, metadata: { name } }: KubeObject, { metadata }: KubeObject): boolean =>
+  metadata.annotations?.[ADOPT_ANNOTATION] === `${kind}/${name}` &&
+  (metadata.ownerReferences ?? []).every(({ controller }) => controller !== true);
+
+/** An adoption that would remove keys waits for the confirmation of their number. */
+function heldAdoption({ spec }: KubeObject, existing: KubeObject): readonly string[] | undefined {
+  const keys = new Set(outputsOf(spec as Spec).map(({ key }) => key));
+  const lost = Object.keys(contentOf(existing)).filter((key) => !keys.has(key));
+  const confirmed = existing.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
+  return lost.length === 0 || confirmed === `${lost.length}` ? undefined : ["AdoptionHeld"];
+}
+
+/** A tool that removed both the label and the owner reference has taken the target away, whatever its annotation says. */
+function belongsTo({ kind, metadata: { name, uid } }: KubeObject, { metadata }: KubeObject): boolean {
+  const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
+  if (otherController({ metadata } as KubeObject) !== undefined) return false;
+  const isMarked = labels[MANAGED_BY_LABEL] === MANAGED_BY || ownerReferences.some((owner) => owner.uid === uid);
+  return isMarked && annotations[OWNER_ANNOTATION] === `${kind}/${name}`;
+}
+
+const isSame = (a: { kind: string; name: string }, b: { kind: string; name: string }): boolean =>
+  a.kind === b.kind && a.name === b.name;
+
+/** An item, and the whole value of its source in base64; none if the source is missing, ambiguous or not trusted. */
+export interface Resolved {
+  readonly item: Item;
+  readonly base64?: string;
+  readonly irregular: boolean;
+  readonly isListed?: boolean;
+}
+
+/** Returns what an item must be read from. */
+export function resolve(world: World, connection: ConnectionSpec, kind: string, item: Item): Resolved {
+  const { vaults } = world;
+  const { url, email: account, trustedOwners = [], receive } = connection;
+  const vault = vaultAt(url);
+  // Whatever was deleted, unshared or restored may have been served before.
+  const irregular = vaults.hasDeadline(item.source) || [...vaults.irregular].some((id) => id.endsWith(` ${item.source}`));
+  const one = { item, irregular };
+  if (kind === "VaultFile") {
+    const file = vaults.files(vault, account).find(({ filename }) => filename === item.source);
+    return { ...one, ...bytesOf(world, vault, "file", account, item, file?.version) };
+  }
+  const entries = vaults
+    .list(vault, account)
+    .filter(({ key_name, owner }) => key_name === item.source && (item.owner ?? owner) === owner);
+  const isAnyone = receive === "Anyone" && item.absence !== "found";
+  const isTrusted = (owner: string): boolean => isAnyone || [account, item.owner, ...trustedOwners].includes(owner);
+  const trusted = entries.filter((entry) => isTrusted(entry.owner));
+  const entry = trusted.find(({ owner }) => owner === account) ?? (trusted.length === 1 ? trusted[0] : undefined);
+  const isListed = entries.length > 0;
+  if (entry && item.metadata && !hasMetadata(entry, item.metadata)) return { ...one, isListed };
+  return { ...one, ...bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version), isListed };
+}
+
+function bytesOf(
+  world: World,
+  vault: string,
+  kind: "secret" | "file",
+  owner: string,
+  { source, version }: Item,
+  latest: number | undefined,
+): { readonly base64?: string } {
+  const number = version === "latest" ? latest : version;
+  const bytes =
+    latest === undefined || number === undefined ? undefined : world.vaults.vault(vault).bytesOf(kind, owner, source, number);
+  return bytes ? { base64: Buffer.from(bytes).toString("base64") } : {};
+}

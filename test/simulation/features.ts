@@ -1,0 +1,146 @@
+import { connectionSpec } from "../../src/operator/api/vault-connection.ts";
+import { clusterConnectionSpec } from "../../src/operator/api/cluster-vault-connection.ts";
+import { vaultFileSpec } from "../../src/operator/api/vault-file.ts";
+import { vaultPushSpec } from "../../src/operator/api/vault-push.ts";
+import { vaultSecretSpec } from "../../src/operator/api/vault-secret.ts";
+import type { Command } from "./commands.ts";
+import { topologyFeatures } from "./topology-features.ts";
+import { pathsOf, schemaPaths } from "./spec-paths.ts";
+
+/** The parts of an episode. Its flags follow from the seed. */
+export interface Episode {
+  readonly seed: number;
+  readonly commands: readonly Command[];
+}
+
+/** The paths of all fields that a user can write, by kind; those of choices with each value. */
+export const fieldsOf = {
+  VaultSecret: schemaPaths(vaultSecretSpec),
+  VaultFile: schemaPaths(vaultFileSpec),
+  VaultConnection: schemaPaths(connectionSpec),
+  ClusterVaultConnection: schemaPaths(clusterConnectionSpec),
+  VaultPush: schemaPaths(vaultPushSpec),
+} as const;
+type SpecKind = keyof typeof fieldsOf;
+
+/** Returns the kind and the spec that a command writes. */
+function writtenSpec(command: Command): { readonly kind: SpecKind; readonly spec: object } | undefined {
+  if (command.type === "put") return command;
+  return command.type === "put-cluster-connection" ? { kind: "ClusterVaultConnection", spec: command.spec } : undefined;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const fields = new WeakMap<Command, ReadonlySet<string>>();
+
+/** Returns the fields that a command writes, each with its kind: `VaultFile files[].key`. */
+export function fieldsIn(command: Command): ReadonlySet<string> {
+  const written = writtenSpec(command);
+  if (written === undefined) return NONE;
+  const known = fields.get(command);
+  if (known) return known;
+  const { kind, spec } = written;
+  const all = new Set([...pathsOf(spec, fieldsOf[kind])].map((path) => `${kind} ${path}`));
+  fields.set(command, all);
+  return all;
+}
+
+type ForCommand = (command: Command, fields: ReadonlySet<string>) => boolean;
+
+const isTyped = (type: string): ForCommand => {
+  return (command) => command.type === "put" && (command.spec as { target?: { type?: string } }).target?.type === type;
+};
+/** Reports a field of a VaultSecret or VaultFile. */
+const field = (path: string): ForCommand => {
+  return (_, present) => present.has(`VaultSecret ${path}`) || present.has(`VaultFile ${path}`);
+};
+const connectionField = (path: string): ForCommand => {
+  return (_, present) => present.has(`VaultConnection ${path}`) || present.has(`ClusterVaultConnection ${path}`);
+};
+const command = (...types: readonly Command["type"][]): ForCommand => {
+  return ({ type }) => types.includes(type);
+};
+const annotation = (name: string): ForCommand => {
+  return (one) => one.type === "annotate" && Object.hasOwn(one.annotations, `vaultsync.dev/${name}`);
+};
+
+/** Features of the spec of one VaultSecret or VaultFile: a pair of them counts if one spec has both. */
+export const specFeatures: Readonly<Record<string, ForCommand>> = {
+  VaultSecret: (one) => one.type === "put" && one.kind === "VaultSecret",
+  VaultFile: (one) => one.type === "put" && one.kind === "VaultFile",
+  "target ConfigMap": field("target.kind=ConfigMap"),
+  ClusterVaultConnection: field("connectionRef.kind=ClusterVaultConnection"),
+  Orphan: field("target.creationPolicy=Orphan"),
+  Merge: field("target.creationPolicy=Merge"),
+  immutable: field("target.immutable=true"),
+  "whenRemoved: Retain": field("target.whenRemoved=Retain"),
+  "whenMissing: Delete": field("target.whenMissing=Delete"),
+  refreshInterval: field("refreshInterval"),
+  template: field("target.template"),
+  "basic-auth": isTyped("kubernetes.io/basic-auth"),
+  tls: isTyped("kubernetes.io/tls"),
+  dockerconfigjson: isTyped("kubernetes.io/dockerconfigjson"),
+  labels: field("target.labels.*"),
+  annotations: field("target.annotations.*"),
+  "target.name": field("target.name"),
+  data: field("data"),
+  files: field("files"),
+  extract: field("dataFrom[].extract"),
+  "find by name": (_, present) =>
+    present.has("VaultSecret dataFrom[].find.name") || present.has("VaultFile filesFrom[].find.filename"),
+  "find by metadata": field("dataFrom[].find.metadata"),
+  rewrite: (_, present) => present.has("VaultSecret dataFrom[].rewrite") || present.has("VaultFile filesFrom[].rewrite"),
+  property: field("data[].remoteRef.property"),
+  decoding: (_, present) =>
+    present.has("VaultSecret data[].remoteRef.decoding=Base64") || present.has("VaultSecret data[].remoteRef.decoding=Base64URL"),
+  optional: field("data[].optional=true"),
+  version: (_, present) => present.has("VaultSecret data[].remoteRef.version") || present.has("VaultFile files[].version"),
+  owner: field("data[].remoteRef.owner"),
+  suspend: field("suspend=true"),
+  rolloutRestart: field("rolloutRestart[]"),
+};
+
+/** Other features: a pair with one of them counts if one episode has both. */
+const commandFeatures: Readonly<Record<string, ForCommand>> = {
+  "follow: Interval": connectionField("follow=Interval"),
+  "scope: onlyReferenced": connectionField("scope.onlyReferenced=true"),
+  "scope: names": connectionField("scope.secretName"),
+  "scope: metadata": connectionField("scope.environmentType"),
+  trustedOwners: connectionField("trustedOwners"),
+  "receive: Anyone": connectionField("receive=Anyone"),
+  requestsPerSecond: connectionField("requestsPerSecond"),
+  caBundleRef: connectionField("caBundleRef"),
+  delete_time: (one) => one.type === "write-secret" && one.minutes !== undefined,
+  "metadata in the vault": (one) => one.type === "write-secret" && one.metadata !== undefined,
+  "removed entries": command("remove-entry", "unshare"),
+  "many removed entries": command("vanish"),
+  "removed versions": command("remove-version"),
+  "restored backup": command("restore"),
+  "force-sync": annotation("force-sync"),
+  accept: annotation("accept"),
+  adopt: annotation("adopt"),
+  "confirm-removals": command("confirm-removals"),
+  "deleted resource": command("delete"),
+  "deleted target": command("delete-target"),
+  "changed target": command("tamper"),
+  "objects of others": command("add-foreign"),
+  "faults of the API server": command("api-fault"),
+  "faults of a vault": command("vault-fault"),
+  "silent watches": command("silence-watches"),
+  "lost watches": command("drop-watches", "compact"),
+  "crashed replicas": command("crash", "stop"),
+  "suspended replicas": command("suspend"),
+  "two leaders": command("delete-lease"),
+  "wrong clocks": command("skew"),
+  "wrong passwords": command("vault-password", "login-password"),
+};
+
+/** Features of an episode as a whole, such as the flags of the operator: a pair with one of them counts if one episode has both. */
+export const episodeFeatures: Readonly<Record<string, (episode: Episode) => boolean>> = {
+  ...Object.fromEntries(
+    Object.entries(commandFeatures).map(([name, isIn]) => [
+      name,
+      ({ commands }: Episode) => commands.some((one) => isIn(one, fieldsIn(one))),
+    ]),
+  ),
+  ...topologyFeatures,
+};

@@ -1,0 +1,101 @@
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
+import type { KubeObject } from "../../../src/operator/kube/resource.ts";
+import { targetObject } from "../expectations.ts";
+import type { Origin } from "../simulated-vaults.ts";
+import { urlOf, Violation, type World } from "../world.ts";
+import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
+import { contentOf, type TargetWrite } from "./target-write.ts";
+
+/** Names or targets that may disappear together: this share, or fewer than this number. */
+const MAX_SHARE = 0.2;
+const MIN_HELD = 5;
+
+/** Many secrets of a vault that disappeared together. */
+interface Loss {
+  readonly vault: string;
+  readonly at: number;
+  /** The names that resources had, each with its connection and target. */
+  readonly lost: readonly { readonly name: string; readonly connection: string; readonly target: string }[];
+  /** Numbers of names, each of a connection, and of targets that there were. */
+  readonly names: number;
+  readonly targets: number;
+}
+
+const isMany = (some: Iterable<string>, all: number): boolean => {
+  const { size } = new Set(some);
+  return size >= MIN_HELD && size > MAX_SHARE * all;
+};
+
+/** Knows which secrets disappeared together, until a user confirms their removal. */
+export class BlastLimit {
+  readonly #world: World;
+  #losses: Loss[] = [];
+
+  constructor(world: World) {
+    this.#world = world;
+    world.onVanish = (vault, prefix) => this.#vanish(vault, prefix);
+    world.onConfirm = () => void (this.#losses = []);
+  }
+
+  /** No key is removed because its secret disappeared together with many others of its vault, until a user confirms that (I20). */
+  check({ name, was }: TargetWrite, removed: readonly string[]): void {
+    for (const key of removed) {
+      for (const origin of this.#world.vaults.originsIn(was[key] ?? "")) {
+        const loss = this.#losses.find((one) => one.vault === origin.vault && this.#namesIn(one).includes(origin.name));
+        if (!loss) continue;
+        const names = this.#namesIn(loss).join();
+        throw new Violation("I20", `${name}: key ${key} was removed, although ${names} disappeared together`);
+      }
+    }
+  }
+
+  /** Returns the names of a loss that are still gone, if they are many. */
+  #namesIn({ vault, at, lost, names, targets }: Loss): readonly string[] {
+    const gone = lost.filter(({ name }) => this.#world.vaults.changedAt(vault, name) <= at);
+    const ofConnections = gone.map(({ name, connection }) => `${connection} ${name}`);
+    const ofTargets = gone.map(({ target }) => target);
+    if (!isMany(ofConnections, names) && !isMany(ofTargets, targets)) return [];
+    return [...new Set(gone.map(({ name }) => name))];
+  }
+
+  /** Before the secrets disappear. */
+  #vanish(vault: string, prefix: string): void {
+    const { server, vaults, clock } = this.#world;
+    const all = new Set<string>();
+    const followed = [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].filter(
+      (resource) => this.#vaultOf(resource, resource["spec"] as Spec) === urlOf(vault),
+    );
+    const lost = followed.flatMap((resource) => {
+      const spec = resource["spec"] as Spec;
+      const { namespace, name } = resource.metadata;
+      const connection = `${isOfCluster(spec) ? "" : namespace} ${spec.connectionRef.name}`;
+      const sources = new Set(itemsOf(spec).map(({ source }) => source));
+      for (const source of sources) all.add(`${connection} ${source}`);
+      const target = targetObject(this.#world, resource);
+      const origins = Object.values(target ? contentOf(target) : {}).flatMap((base64) => vaults.originsIn(base64));
+      const isLost = (origin: Origin): boolean =>
+        origin.vault === vault && origin.name.startsWith(prefix) && sources.has(origin.name) && !vaults.hasDeadline(origin.name);
+      return origins
+        .filter(isLost)
+        .map((origin) => ({ name: origin.name, connection, target: `${resource.kind} ${namespace}/${name}` }));
+    });
+    this.#losses.push({ vault, at: clock.monotonic(), lost, names: all.size, targets: followed.length });
+  }
+
+  /** Returns the URL of the vault that a resource follows now. */
+  #vaultOf({ metadata: { namespace } }: KubeObject, spec: Spec): string | undefined {
+    const { name } = spec.connectionRef;
+    const { server } = this.#world;
+    const connection = isOfCluster(spec)
+      ? server.find(clusterVaultConnectionKind, { name })
+      : server.find(vaultConnectionKind, { namespace, name });
+    const { conditions = [] } = (connection?.["status"] ?? {}) as { conditions?: readonly { type: string; status: string }[] };
+    const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+    return isReady && connection ? (connection["spec"] as { url: string }).url : undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { findCondition } from "../../../src/operator/api/conditions.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import type { KubeObject } from "../../../src/operator/kube/resource.ts";
+import { targetObject } from "../expectations.ts";
+import type { Origin } from "../simulated-vaults.ts";
+import { Violation, VAULTS, urlOf, type World } from "../world.ts";
+import type { ConnectionSpec } from "./spec-history.ts";
+import { isOfCluster, outputsOf, type Spec } from "./spec-items.ts";
+import { contentOf, mergedInto, ownerOf } from "./target-write.ts";
+
+/** Time after a deadline within which its bytes leave: an interval, and the time of a request and a write. */
+const LEAVE_MS = 150_000;
+/** Time before a deadline for which the operator has to list the entry. */
+const LISTED_MS = 110_000;
+
+/**
+ * The bytes of an entry leave every target when the vault has removed it at its deadline, whatever the target is made of, unless its
+ * policy keeps them (I19). Judges only what happens while nothing is disturbed.
+ */
+export function checkExpiries(world: World): void {
+  const { server, clock, quietSince } = world;
+  if (clock.monotonic() - quietSince < LEAVE_MS) return;
+  for (const resource of [...server.all(vaultSecretKind), ...server.all(vaultFileKind)]) {
+    const spec = resource["spec"] as Spec;
+    const { whenRemoved = "Delete", immutable = false } = spec.target ?? {};
+    const target = targetObject(world, resource);
+    const vault = listedVault(world, resource, spec);
+    if (!target || !vault || whenRemoved === "Retain" || immutable || target["immutable"] === true || spec.suspend) continue;
+    const content = ownContent(resource, target);
+    for (const { key, items } of outputsOf(spec)) {
+      const names = items.flatMap(({ source, version }) => (version === "latest" ? [source] : []));
+      const expired = world.vaults
+        .originsIn(content[key] ?? "")
+        .find((origin) => names.includes(origin.name) && hasExpired(world, vault, origin));
+      if (!expired) continue;
+      const owner = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
+      throw new Violation("I19", `${owner} keeps ${expired.name} under ${key}, which the vault removed at its deadline`);
+    }
+  }
+}
+
+/** Returns the account and the vault that a resource follows reliably. */
+function listedVault(
+  world: World,
+  { metadata: { namespace } }: KubeObject,
+  spec: Spec,
+): { vault: string; account: string } | undefined {
+  const connection = isOfCluster(spec)
+    ? undefined
+    : world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
+  const { conditions } = (connection?.["status"] ?? {}) as { conditions?: [] };
+  const isListed = findCondition(conditions, "Ready")?.status === "True" && !findCondition(conditions, "RemovalsHeld");
+  const { url, email: account, scope } = (connection?.["spec"] ?? {}) as ConnectionSpec;
+  const vault = VAULTS.find((name) => urlOf(name) === url);
+  return isListed && vault !== undefined && !scope ? { vault, account } : undefined;
+}
+
+/** Returns the keys of an object that a resource owns or has merged into it. */
+function ownContent({ kind, metadata: { name } }: KubeObject, target: KubeObject): Readonly<Record<string, string>> {
+  const owner = `${kind}/${name}`;
+  const merged = mergedInto(target).get(owner);
+  if (!merged) return ownerOf(target) === owner ? contentOf(target) : {};
+  return Object.fromEntries(Object.entries(contentOf(target)).filter(([key]) => merged.keys.includes(key)));
+}
+
+function hasExpired(world: World, { vault, account }: { vault: string; account: string }, origin: Origin): boolean {
+  const { vaults, clock, quietSince } = world;
+  const { name, owner, at } = origin;
+  if (origin.vault !== vault || origin.kind !== "secret" || vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
+  if (vaults.list(vault, account).some(({ key_name }) => key_name === name)) return false;
+  // On the monotonic clock.
+  const ages = vaults.deadlinesOf(vault, name).map((deadline) => deadline - clock.now() + clock.monotonic());
+  return ages.some((deadline) => {
+    const isFollowed = deadline - Math.max(vaults.changedAt(vault, name), quietSince) >= LISTED_MS;
+    return isFollowed && at < deadline && clock.monotonic() - deadline >= LEAVE_MS;
+  });
+}

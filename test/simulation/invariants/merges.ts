@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from "node:util";
+import { ADOPT_ANNOTATION, MERGE_DOMAIN, MERGED_LABEL, OWNER_ANNOTATION } from "../../../src/operator/api/names.ts";
+import type { KubeObject } from "../../../src/operator/kube/resource.ts";
+import { Violation } from "../world.ts";
+import { targetOf } from "./spec-items.ts";
+import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
+
+/** Returns everything of an object that a resource which merges into it must not change. */
+function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
+  const {
+    labels: { [MERGED_LABEL]: _, ...labels } = {},
+    annotations = {},
+    ownerReferences = [],
+    finalizers = [],
+  } = object.metadata;
+  const content = Object.entries(contentOf(object)).filter(([key]) => !own.has(key));
+  const notes = Object.entries(annotations).filter(([name]) => !name.startsWith(`${MERGE_DOMAIN}/`));
+  return [
+    Object.fromEntries(content),
+    labels,
+    Object.fromEntries(notes),
+    ownerReferences,
+    finalizers,
+    object["type"],
+    object["immutable"],
+  ];
+}
+
+/** The keys that a resource merged into an object, before or after a write. */
+export const ownKeys = ({ before, after, owner }: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> =>
+  new Set([before, after].flatMap((object) => mergedInto(object).get(owner)?.keys ?? []));
+
+/** A merge changes its own keys of an object that a spec with this policy names, and nothing else of it (I16). */
+export function checkMerge({ history, name, namespace, before, after, owner, is, world }: TargetWrite): void {
+  if (!before || !after) throw new Violation("I16", `${name} was created or deleted for ${owner}, which only merges into it`);
+  const [kind = "", resource = ""] = owner.split("/");
+  const isRequested = history.recent(namespace, owner).some((spec) => {
+    const target = targetOf(kind, resource, spec);
+    return spec.target?.creationPolicy === "Merge" && target.kind === after.kind && target.name === after.metadata.name;
+  });
+  if (!isRequested) throw new Violation("I16", `${name} has keys of ${owner}, which does not request to merge into it`);
+  const own = ownKeys({ before, after, owner });
+  // The marks of a target that was the operator's as a whole are released.
+  const isReleased = before.metadata.annotations?.[OWNER_ANNOTATION] !== undefined;
+  if (!isReleased && !isDeepStrictEqual(othersOf(before, own), othersOf(after, own)))
+    throw new Violation("I16", `${name}: ${owner} changed what it does not merge`);
+  const claimed = mergedInto(before).get(owner)?.keys ?? [];
+  const taken = Object.entries(contentOf(before)).find(
+    ([key, base64]) => key in is && !claimed.includes(key) && is[key] !== base64 && world.vaults.originsIn(base64).length === 0,
+  );
+  const isHandedOver = isReleased || before.metadata.annotations?.[ADOPT_ANNOTATION] === owner;
+  if (taken && !isHandedOver) throw new Violation("I16", `${name}: ${owner} replaced the key ${taken[0]} of others`);
+}

@@ -1,0 +1,54 @@
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
+import { vaultAt, Violation, type World } from "../world.ts";
+import type { ConnectionSpec } from "./spec-history.ts";
+import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
+import type { TargetWrite } from "./target-write.ts";
+
+/** Time for which a replica that was suspended may not know the current specs, in milliseconds. */
+const RESUMED_MS = 90_000;
+
+/** Returns the current spec of a resource, and that of its connection. */
+function current({ server }: World, namespace: string, owner: string): readonly [Spec, ConnectionSpec] | undefined {
+  const [kind, name = ""] = owner.split("/");
+  const object = server.find(kind === vaultFileKind.kind ? vaultFileKind : vaultSecretKind, { namespace, name });
+  const spec = object?.["spec"] as Spec | undefined;
+  const connection =
+    spec &&
+    (isOfCluster(spec)
+      ? server.find(clusterVaultConnectionKind, { name: spec.connectionRef.name })
+      : server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name }));
+  return spec && connection && [spec, connection["spec"] as ConnectionSpec];
+}
+
+/** Reports whether bytes are those of a source that a spec requests for this key, at the vault of its connection. */
+function fits({ vaults }: World, [spec, { url }]: readonly [Spec, ConnectionSpec], key: string, base64: string): boolean {
+  const items = itemsOf(spec).filter((item) => item.key === key);
+  return vaults
+    .originsIn(base64)
+    .some(({ vault, name }) => vault === vaultAt(url) && items.some(({ source }) => source === name));
+}
+
+/**
+ * Once a key has bytes of the present spec, it does not get those of a former one again, whichever replica works on which of the two
+ * connections (I2). While watches lag, a replica may not know the present spec.
+ */
+export function checkMove({ world, history, user, name, namespace, owner, was, is }: TargetWrite): void {
+  if (world.mayLag || world.replicas.suspendedAt(user, RESUMED_MS) !== undefined) return;
+  const now = current(world, namespace, owner);
+  if (now === undefined) return;
+  for (const [key, base64] of Object.entries(is)) {
+    const before = was[key];
+    if (before === undefined || before === base64 || !fits(world, now, key, before) || fits(world, now, key, base64)) continue;
+    const isFormer = history
+      .recent(namespace, owner)
+      .some((spec) =>
+        history.recentConnections(namespace, spec).some((connection) => fits(world, [spec, connection], key, base64)),
+      );
+    if (isFormer) throw new Violation("I2", `${name}: key ${key} got bytes of a former spec after those of the present one`);
+  }
+}

@@ -1,0 +1,168 @@
+import { membersOf, partName } from "../simulated-values.ts";
+
+interface Rewrite {
+  readonly regexp: { readonly source: string; readonly target: string };
+}
+
+interface Reference {
+  readonly key: string;
+  readonly owner?: string;
+  readonly version?: number | "latest";
+}
+
+/** The spec of a VaultSecret or VaultFile, as far as the invariants concern it. */
+export interface Spec {
+  /** With a kind, a ClusterVaultConnection. */
+  readonly connectionRef: { readonly kind?: string; readonly name: string };
+  readonly refreshInterval?: string;
+  readonly suspend?: boolean;
+  readonly data?: readonly {
+    readonly secretKey: string;
+    readonly remoteRef: Reference & { readonly property?: string; readonly decoding?: string };
+    readonly optional?: boolean;
+  }[];
+  readonly dataFrom?: readonly {
+    readonly extract?: Reference;
+    readonly find?: { readonly name?: { readonly regexp: string }; readonly metadata?: Readonly<Record<string, string>> };
+    readonly rewrite?: readonly Rewrite[];
+  }[];
+  readonly files?: readonly { readonly filename: string; readonly key?: string; readonly version?: number | "latest" }[];
+  readonly filesFrom?: readonly {
+    readonly find: { readonly filename: { readonly regexp: string } };
+    readonly rewrite?: readonly Rewrite[];
+  }[];
+  readonly target?: {
+    readonly name?: string;
+    readonly kind?: string;
+    readonly type?: string;
+    readonly creationPolicy?: "Owner" | "Orphan" | "Merge";
+    readonly immutable?: boolean;
+    readonly whenMissing?: string;
+    readonly whenRemoved?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly template?: { readonly data: Readonly<Record<string, string>> };
+  };
+}
+
+/** One value that a spec requests: a key of the target or, with a template, a variable. */
+export interface Item {
+  readonly key: string;
+  /** Name under which the operator reports the source. */
+  readonly id: string;
+  /** Part of the source; `undefined`: its whole value. */
+  readonly member: string | undefined;
+  /** The target may lack the key: its source is optional or found by its name, or some versions lack the member. */
+  readonly absence: "never" | "optional" | "found" | "member";
+  /** Name of the source in the vault. */
+  readonly source: string;
+  readonly owner: string | undefined;
+  readonly version: number | "latest";
+  /** Metadata that a rule requires of the source. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** One key that a target may have, and the items that its bytes are made of. */
+export interface Output {
+  readonly key: string;
+  readonly absence: Item["absence"];
+  readonly items: readonly Item[];
+}
+
+/** The names of all secrets that a simulation has. */
+export const SECRET_NAMES = ["s1", "s2", "s3"] as const;
+/** The names of secrets that disappear together. */
+export const MANY_NAMES = ["m1", "m2", "m3", "m4", "m5", "m6"] as const;
+const ALL_SECRETS = [...SECRET_NAMES, ...MANY_NAMES];
+export const FILE_NAMES = ["f1", "f2"] as const;
+
+const latestOf = (source: string) => ({ source, owner: undefined, version: "latest" }) as const;
+
+/** Returns the key that rules make of a name. */
+const rewritten = (rules: readonly Rewrite[] = [], name: string): string =>
+  rules.reduce((key, { regexp: { source, target } }) => {
+    // JavaScript writes the group of a name in another way.
+    return key.replaceAll(new RegExp(source, "g"), target.replaceAll(/\$\{(\w+)\}/g, "$<$1>"));
+  }, name);
+
+const matching = (names: readonly string[], regexp = ""): string[] => names.filter((name) => new RegExp(regexp).test(name));
+
+const foundItem = (name: string, rules: readonly Rewrite[] | undefined, metadata?: Item["metadata"]): Item => {
+  const key = rewritten(rules, name);
+  return { key, id: key, member: undefined, absence: "found", ...latestOf(name), ...(metadata && { metadata }) };
+};
+
+/** Returns the items of an entry of `dataFrom`: all members that an object may have, or every name that a rule may find. */
+function derivedItems({ extract, find, rewrite }: NonNullable<Spec["dataFrom"]>[number], index: number): Item[] {
+  if (find) return matching(ALL_SECRETS, find.name?.regexp).map((name) => foundItem(name, rewrite, find.metadata));
+  if (!extract) return [];
+  const { key: source, owner, version = "latest" } = extract;
+  const { always, ...others } = membersOf(source);
+  const item = { id: `dataFrom[${index}]`, source, owner, version };
+  return [
+    { key: rewritten(rewrite, always), member: always, absence: "never", ...item },
+    ...Object.values(others).map((member): Item => ({ key: rewritten(rewrite, member), member, absence: "member", ...item })),
+  ];
+}
+
+/** Returns the items of a spec. */
+export function itemsOf({ data = [], dataFrom = [], files = [], filesFrom = [] }: Spec): Item[] {
+  return [
+    ...data.map(({ secretKey, remoteRef, optional = false }): Item => {
+      const { key, owner, version = "latest" as const, property, decoding } = remoteRef;
+      const member = partName(property?.slice(1), decoding);
+      return { key: secretKey, id: secretKey, member, absence: optional ? "optional" : "never", source: key, owner, version };
+    }),
+    ...dataFrom.flatMap(derivedItems),
+    ...files.map(({ filename, key = filename, version = "latest" as const }): Item => ({
+      key,
+      id: key,
+      member: undefined,
+      absence: "never",
+      source: filename,
+      owner: undefined,
+      version,
+    })),
+    ...filesFrom.flatMap(({ find, rewrite }) =>
+      matching(FILE_NAMES, find.filename.regexp).map((name) => foundItem(name, rewrite)),
+    ),
+  ];
+}
+
+/** A variable in the templates of the simulation, and what stands for it if there is none. */
+const VARIABLE = /\{\{ vars\["([^"]+)"\](?: \| default: "([^"]*)")? \}\}/g;
+
+/** Returns the text of a template with these variables; `undefined` if one does not exist and has no default. */
+export function rendered(template: string, variables: ReadonlyMap<string, string>): string | undefined {
+  let isComplete = true;
+  const text = template.replaceAll(VARIABLE, (_, name: string, otherwise: string | undefined) => {
+    const value = variables.get(name) ?? otherwise;
+    isComplete &&= value !== undefined;
+    return value ?? "";
+  });
+  return isComplete ? text : undefined;
+}
+
+/** Returns the keys of the target of a spec. */
+export function outputsOf(spec: Spec): Output[] {
+  const items = itemsOf(spec);
+  const { template } = spec.target ?? {};
+  if (template === undefined) return items.map((item) => ({ key: item.key, absence: item.absence, items: [item] }));
+  return Object.entries(template.data).map(([key, text]) => {
+    const names = new Set(Array.from(text.matchAll(VARIABLE), ([, name]) => name));
+    return { key, absence: "never", items: items.filter((item) => names.has(item.key)) };
+  });
+}
+
+/** Reports whether the content of the target is made of all items together. */
+export const isDerived = ({ target, dataFrom = [] }: Spec): boolean =>
+  target?.template !== undefined || dataFrom.some(({ extract }) => extract !== undefined);
+
+/** Reports whether a resource reads through a ClusterVaultConnection. */
+export const isOfCluster = ({ connectionRef: { kind } }: Pick<Spec, "connectionRef">): boolean =>
+  kind === "ClusterVaultConnection";
+
+/** Returns the target that a spec names. */
+export function targetOf(kind: string, name: string, { target = {} }: Spec): { readonly kind: string; readonly name: string } {
+  return { kind: kind === "VaultFile" ? (target.kind ?? "") : "Secret", name: target.name ?? name };
+}

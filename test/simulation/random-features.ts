@@ -1,0 +1,68 @@
+import type { Random } from "../../src/lib/random.ts";
+
+/**
+ * Features that only some episodes have, because a check accepts much in their presence. Examples: I5 accepts any state of an entry that
+ * was removed, and I1 any removal of a missing one under `whenMissing: Delete`.
+ */
+const FREQUENT = ["removals", "whenMissing", "apiFaults", "silence", "skews"] as const;
+/** Features of which an episode has a handful, or none. */
+const RARE = [
+  "Orphan",
+  "Merge",
+  "immutable",
+  "whenRemoved",
+  "refreshInterval",
+  "template",
+  "types",
+  // A Secret has one of several types.
+  "types",
+  "metadata",
+  "filesFrom",
+  "findMetadata",
+  "rewrite",
+  "forms",
+  "adopt",
+  "forceSync",
+  "accept",
+  "many",
+  "renames",
+  "trustedOwners",
+  "connections",
+  "workloads",
+  "versions",
+] as const;
+export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];
+/** Share of the episodes with none of the rare features, and the highest number of them in the others. */
+const PLAIN_SHARE = 0.4;
+const MAX_RARE = 10;
+
+/** Draws from a list. */
+export class Draw {
+  readonly random: Random;
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.random() * from.length)]!;
+  }
+
+  /** Returns at least one. */
+  some<T>(from: readonly T[]): T[] {
+    const chosen = from.filter(() => this.random() < 0.5);
+    return chosen.length > 0 ? chosen : [this.pick(from)];
+  }
+
+  below(share: number): boolean {
+    return this.random() < share;
+  }
+
+  /** Returns the features of an episode. */
+  features(): ReadonlySet<Feature> {
+    const frequent = FREQUENT.filter(() => this.below(0.5));
+    const count = this.below(PLAIN_SHARE) ? 0 : 1 + Math.floor(this.random() * MAX_RARE);
+    const rare = Array.from({ length: count }, () => this.pick(RARE));
+    return new Set([...frequent, ...rare]);
+  }
+}

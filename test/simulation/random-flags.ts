@@ -1,0 +1,45 @@
+import type { Random } from "../../src/lib/random.ts";
+import type { OperatorFlags } from "../../src/operator/config.ts";
+
+/** A type of Secret that only a flag allows. */
+export const OTHER_TYPE = "example.com/token";
+
+/** The flags that no random configuration contains, with the reason. */
+export const UNSIMULATED_FLAGS: Readonly<Record<string, string>> = {
+  kubeconfig: "it is read before the engine starts",
+  namespace: "it is resolved before the engine starts, which gets the result",
+  listen: "the endpoints are served outside of the engine",
+  "listen.host": "as listen",
+  "listen.port": "as listen",
+};
+
+const NAMESPACES_FILE = "/etc/vaultsync/namespaces";
+
+/** Share of the configurations that have a flag. */
+const SHARE = 0.16;
+
+/** Returns random flags: most configurations have one or two, so that a violation has few possible causes. */
+export function randomFlags(random: Random): OperatorFlags {
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+  const choices: readonly (() => OperatorFlags)[] = [
+    () => ({ namespaces: pick([["one", "two"], ["one", "two"], ["one"]]) }),
+    () => ({ namespacesFile: NAMESPACES_FILE }),
+    () => ({ shards: pick([2, 2, 3]) }),
+    // Nothing but a resync repairs a changed target then.
+    () => ({ targetWatch: "off", resync: pick([60_000, 300_000]) }),
+    () => ({ targetWatch: "on", resync: pick([60_000, 600_000, 1_800_000]) }),
+    () => ({ leaderElect: random() < 0.3 }),
+    () => ({ allowHttp: true }),
+    () => ({ vaultHosts: pick([["vault-a.example.com"], ["*.example.com"]]) }),
+    () => ({ allowedSecretTypes: [OTHER_TYPE] }),
+    () => ({ valueCacheBytes: pick([0, 200, 2_000]) }),
+    () => ({ concurrency: pick([1, 2]) }),
+    () => ({ restartWindow: pick([1_000, 5_000, 120_000]) }),
+    () => ({ autoRestart: pick(["on", "on", "off"]) }),
+  ];
+  const flags: OperatorFlags = Object.assign({}, ...choices.map((choice) => (random() < SHARE ? choice() : {})));
+  // Flags that exclude each other.
+  if (flags.leaderElect === false) flags.shards = 1;
+  if (flags.namespacesFile !== undefined) delete flags.namespaces;
+  return flags;
+}

@@ -1,0 +1,64 @@
+import type { Access } from "../support/kube/in-memory/access.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+import { SYSTEM_NAMESPACE } from "./cast.ts";
+import type { Replicas } from "./replicas.ts";
+
+const LISTS: ReadonlySet<string> = new Set(["list", "watch"]);
+
+/**
+ * The permissions of the operator, which follow from its flags as those of `deploy` do: with `--namespaces` those of Roles, which
+ * come and go, and with `--target-watch=off` without lists of Secrets.
+ */
+export class Rights {
+  readonly #replicas: Replicas;
+  readonly #report: (message: string) => void;
+  readonly #denied = new Set<string>();
+  /** The content of the file of `--namespaces-file`, and what it has contained. */
+  #listed: readonly string[] = [];
+  readonly #everListed = new Set<string>();
+
+  /** @param report called with a request that needs a permission which the flags exclude */
+  constructor(replicas: Replicas, report: (message: string) => void) {
+    this.#replicas = replicas;
+    this.#report = report;
+  }
+
+  /** Grants or withdraws the Roles in a namespace. They matter with `--namespaces` only. */
+  set(namespace: string, granted: boolean): void {
+    if (granted) this.#denied.delete(namespace);
+    else this.#denied.add(namespace);
+  }
+
+  /** Changes the file of `--namespaces-file`. */
+  list(namespaces: readonly string[]): void {
+    this.#listed = namespaces;
+    for (const namespace of namespaces) this.#everListed.add(namespace);
+  }
+
+  /** The text of the file of `--namespaces-file`. */
+  get file(): string {
+    return `${this.#listed.join("\n")}\n`;
+  }
+
+  /** Reports whether the operator, with its current flags, works in a namespace. */
+  isServed(namespace: string): boolean {
+    const { namespaces, namespacesFile } = this.#replicas.config;
+    const served = namespacesFile === undefined ? namespaces : this.#listed;
+    return served === undefined || (served.includes(namespace) && !this.#denied.has(namespace));
+  }
+
+  /** Reports whether a user may send a request. */
+  allows({ user, verb, resource, namespace }: Access): boolean {
+    if (!user.startsWith("operator-")) return true;
+    const { namespaces, namespacesFile, targetWatch } = this.#replicas.configOf(user);
+    const served = namespacesFile === undefined ? namespaces : [...this.#everListed];
+    if (targetWatch === "off" && resource.kind === SECRETS.kind && LISTS.has(verb)) {
+      this.#report(`${user} lists Secrets in spite of --target-watch=off`);
+      return false;
+    }
+    if (served === undefined || namespace === SYSTEM_NAMESPACE) return true;
+    if (namespace !== undefined && served.includes(namespace)) return !this.#denied.has(namespace);
+    this.#report(`${user} asked for ${verb} ${resource.plural} in ${namespace}, which is not one of --namespaces`);
+    return false;
+  }
+}

@@ -1,0 +1,125 @@
+import { lineLogger } from "../support/assertions/line-logger.ts";
+import { ApiClient } from "../support/kube/in-memory/api-client.ts";
+import { InMemoryTransport, type VaultNetwork } from "../support/vault/in-memory/in-memory-transport.ts";
+import type { Logger } from "../../src/lib/logger.ts";
+import type { OperatorConfig } from "../../src/operator/config.ts";
+import { runEngine } from "../../src/operator/engine.ts";
+import type { VaultTransport } from "../../src/operator/vault-client/http/vault-transport.ts";
+import { MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
+import { RequestRate } from "./invariants/request-rate.ts";
+import { apiNetwork, type Faults, vaultNetwork } from "./networks.ts";
+import { PathToVault, type Proxy } from "./path-to-vault.ts";
+import type { ProcessClock } from "./replica.ts";
+import type { Rights } from "./rights.ts";
+import { CANARY } from "./simulated-values.ts";
+import { TOKEN } from "./stored-tokens.ts";
+import type { InMemoryApiServer } from "../support/kube/in-memory/in-memory-api-server.ts";
+import type { VirtualClock } from "../support/clock/virtual-clock.ts";
+import type { Random } from "../../src/lib/random.ts";
+import { CLUSTER_ACCOUNT, PASSWORD, SYSTEM_NAMESPACE, vaultAt } from "./cast.ts";
+import type { SimulatedVaults } from "./simulated-vaults.ts";
+import { Violation } from "./violation.ts";
+
+/** Time after a user has deleted the Lease in which there may be two leaders, and the rest of the minute whose requests are counted. */
+const TWO_LEADERS_MS = 75_000;
+/** Maximum number of requests of one process in a minute. */
+const MAX_PER_MINUTE = { "the API server": 3_000, "the vaults": 500 };
+
+/** The part of a world that a process of the operator sees. */
+interface Surroundings {
+  readonly clock: VirtualClock;
+  readonly server: InMemoryApiServer;
+  readonly vaults: SimulatedVaults;
+  readonly proxies: ReadonlyMap<string, Proxy>;
+  readonly rights: Rights;
+  readonly faults: Faults;
+  readonly random: Random;
+  readonly violations: Violation[];
+  /** Time at which a user deleted the Lease last, in monotonic milliseconds. */
+  readonly leaseDeletedAt: number;
+  /** Number of requests to the vaults. */
+  vaultRequests: number;
+  readonly onClusterRead: (user: string, entry: string) => void;
+  readonly onVaultWrite: (user: string, operation: string) => void;
+}
+
+/** Runs one process of the operator in a world until the signal is aborted. */
+export async function runReplica(
+  world: Surroundings,
+  user: string,
+  clock: ProcessClock,
+  config: OperatorConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const { server, faults, random } = world;
+  const [toApi, toVaults] = [rateOf(world, user, "the API server"), rateOf(world, user, "the vaults")];
+  const network = apiNetwork(faults, clock, random, () => toApi.count());
+  await runEngine(
+    {
+      config,
+      api: new ApiClient(server, { user, network }),
+      leaseApi: new ApiClient(server, { user, network }),
+      openTransport: (url) => transport({ world, url, user, clock, config, rate: toVaults }),
+      namespace: SYSTEM_NAMESPACE,
+      identity: user,
+      host: user,
+      clock,
+      random,
+      logger: loggerOf(world),
+      metrics: new MetricsRegistry(),
+      onReady: () => undefined,
+      ...(config.namespacesFile !== undefined && { readNamespaces: () => Promise.resolve(world.rights.file) }),
+    },
+    signal,
+  );
+}
+
+function rateOf(world: Surroundings, user: string, to: keyof typeof MAX_PER_MINUTE): RequestRate {
+  const most = MAX_PER_MINUTE[to];
+  const message = `${user} sent more than ${most} requests in a minute to ${to}`;
+  return new RequestRate(world.clock, most, () => {
+    // The two leaders write their statuses over each other's.
+    const isContested = world.clock.monotonic() - world.leaseDeletedAt < TWO_LEADERS_MS;
+    if (!isContested) world.violations.push(new Violation("I10", message));
+  });
+}
+
+interface TransportOptions {
+  readonly world: Surroundings;
+  readonly url: string;
+  readonly user: string;
+  readonly clock: ProcessClock;
+  readonly config: OperatorConfig;
+  readonly rate: RequestRate;
+}
+
+function transport({ world, url, user, clock, config, rate }: TransportOptions): VaultTransport {
+  const name = vaultAt(url);
+  const network = vaultNetwork(world.faults, name, clock, world.random);
+  const writes = /^(protect|delete)/;
+  const counted: VaultNetwork = {
+    ...network,
+    respond: (...args) => {
+      if (writes.test(args[0].operation)) world.onVaultWrite(user, args[0].operation);
+      return network.respond!(...args);
+    },
+    send: (...args) => {
+      world.vaultRequests += 1;
+      rate.count();
+      const { email, key_name, filename } = args[0].body as { email?: string; key_name?: string; filename?: string };
+      const entry = key_name ?? filename;
+      if (email === CLUSTER_ACCOUNT && entry !== undefined) world.onClusterRead(user, entry);
+      return network.send!(...args);
+    },
+  };
+  const inner = new InMemoryTransport({ vault: world.vaults.vault(name), clock, network: counted });
+  return new PathToVault({ inner, url, config, clock, proxy: () => world.proxies.get(name) });
+}
+
+/** A logger that looks for values. */
+function loggerOf(world: Surroundings): Logger {
+  return lineLogger((line) => {
+    if (line.includes(CANARY) || line.includes(PASSWORD) || TOKEN.test(line))
+      world.violations.push(new Violation("I11", `a log line contains a value: ${line}`));
+  });
+}

@@ -1,0 +1,107 @@
+import { certificate } from "../support/certificates.ts";
+
+/** A part of every value of the simulation, so that one in the wrong place is recognized. */
+export const CANARY = "cnry";
+
+/** The forms that the value of a secret may have: a JSON object with certain members, or a text. */
+export const valueForms = ["plain", "encoded", "tls", "docker", "text", "base64"] as const;
+export type ValueForm = (typeof valueForms)[number];
+
+/** A value, and the bytes in base64 of its parts: its members by name and, if they are encoded, followed by how they are decoded. */
+export interface SimulatedValue {
+  readonly text: string;
+  readonly parts: ReadonlyMap<string, string>;
+}
+
+/** Returns the names of the members of the secrets `name`. */
+export const membersOf = (name: string) =>
+  ({
+    /** Every object has it. */
+    always: `${name}-a`,
+    /** Every other plain object has it. */
+    sometimes: `${name}-b`,
+    encoded: `${name}-e`,
+    certificate: `${name}-crt`,
+    key: `${name}-key`,
+    docker: "auths",
+  }) as const;
+
+/** Names a part that is decoded; the whole value has no member. */
+export const partName = (member: string | undefined, decoding: string | undefined): string | undefined =>
+  decoding === undefined || decoding === "None" ? member : `${member ?? ""} ${decoding}`;
+
+/** Returns the number of the write that made these bytes, if it is recognizable. */
+export const canariesIn = (bytes: Uint8Array): readonly number[] =>
+  Array.from(
+    Buffer.from(bytes)
+      .toString()
+      .matchAll(new RegExp(`${CANARY}-(\\d+)-`, "gi")),
+    ([, number]) => Number(number),
+  );
+
+const toBase64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Pairs of a certificate and its key. */
+const pairs = ["one", "two"].map((name) => certificate(name)).map(({ cert, keyPem }) => ({ cert, key: keyPem }));
+
+/** Returns the pair that a text contains a part of. */
+const pairOf = (base64: string | undefined, part: "cert" | "key") => {
+  const text = Buffer.from(base64 ?? "", "base64").toString();
+  return pairs.find((pair) => text.endsWith(pair[part]));
+};
+
+/** Reports whether the content of a Secret, in base64, is what its type promises. */
+export function fitsType(type: string | undefined, content: Readonly<Record<string, string>>): boolean {
+  const text = (key: string): string => Buffer.from(content[key] ?? "", "base64").toString();
+  switch (type) {
+    case "kubernetes.io/basic-auth":
+      return ("username" in content || "password" in content) && !text("username").includes(":") && !/\n/.test(text("password"));
+    case "kubernetes.io/tls": {
+      const pair = pairOf(content["tls.crt"], "cert");
+      return pair !== undefined && pair === pairOf(content["tls.key"], "key");
+    }
+    case "kubernetes.io/dockerconfigjson":
+      return text(".dockerconfigjson").includes('"auths":{');
+    default:
+      return true;
+  }
+}
+
+/** Returns the value of the write with this number: no other one has its bytes. */
+export function valueOf(form: ValueForm, number: number, name: string): SimulatedValue {
+  // The dot keeps a value from being the encoding of other bytes.
+  const canary = (part: string): string => `${CANARY}-${number}-${part}.`;
+  const { always, sometimes, encoded, certificate: crt, key, docker } = membersOf(name);
+  const decoded = (member: string): [string, string][] =>
+    ["Base64", "Base64URL"].map((decoding) => [`${member} ${decoding}`, toBase64(canary(encoded))]);
+  const object = (members: Readonly<Record<string, string>>, others: readonly [string, string][] = []): SimulatedValue => {
+    const all = { [always]: canary(always), ...members };
+    const parts = Object.entries(all).map(([member, text]): [string, string] => [member, toBase64(text)]);
+    return { text: JSON.stringify(all), parts: new Map([...parts, ...others]) };
+  };
+  switch (form) {
+    case "plain":
+      return object(number % 2 === 0 ? { [sometimes]: canary(sometimes) } : {});
+    case "encoded":
+      return object({ [encoded]: toBase64(canary(encoded)) }, decoded(encoded));
+    case "tls": {
+      const pair = pairs[number % pairs.length]!;
+      return object({ [crt]: `${canary(crt)}\n${pair.cert}`, [key]: `${canary(key)}\n${pair.key}` });
+    }
+    case "docker": {
+      const registries = `{"registry.example.com":{"auth":"${canary(docker)}"}}`;
+      const text = `{"${always}":"${canary(always)}","${docker}":${registries}}`;
+      return {
+        text,
+        parts: new Map([
+          [always, toBase64(canary(always))],
+          [docker, toBase64(registries)],
+        ]),
+      };
+    }
+    case "text":
+      return { text: canary(name), parts: new Map() };
+    case "base64":
+      return { text: toBase64(canary(encoded)), parts: new Map(decoded("")) };
+  }
+}

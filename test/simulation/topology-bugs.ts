@@ -1,0 +1,95 @@
+import type { PlantedBug } from "./planted-bugs.ts";
+
+/** Bugs that only some flags, and what is around the operator, make visible. */
+export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
+  "resources of all shards in each of them": {
+    invariants: ["I7"],
+    changes: [
+      {
+        file: "shards/view-of-shard.ts",
+        from: "secrets: filteredView(objects.secrets, isResourceOfShard)",
+        to: "secrets: objects.secrets",
+      },
+    ],
+  },
+  "a watch of all namespaces with --namespaces": {
+    invariants: ["I8"],
+    changes: [{ file: "engine.ts", from: "(config.namespaces ?? [ALL_NAMESPACES])", to: "[ALL_NAMESPACES]" }],
+  },
+  "a start that waits for all namespaces": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "kube/cache/namespace-watches.ts",
+        from: "watches.every((watch) => watch.isServed || watch.isDenied)",
+        to: "watches.every((watch) => watch.isServed)",
+      },
+    ],
+  },
+  "a list of namespaces that is read once": {
+    invariants: ["I5"],
+    changes: [{ file: "engine.ts", from: "if (read !== undefined) {", to: "if (read !== undefined && clock.monotonic() < 0) {" }],
+  },
+  "a watch of Secrets with --target-watch=off": {
+    invariants: ["I8"],
+    changes: [{ file: "engine.ts", from: 'const watchSecrets = config.targetWatch === "on";', to: "const watchSecrets = true;" }],
+  },
+  "restarts of workloads with --auto-restart=off": {
+    invariants: ["I15"],
+    changes: [{ file: "engine.ts", from: 'auto: config.autoRestart === "on",', to: "auto: true," }],
+  },
+  "a held request that is cut as a failure": {
+    invariants: ["I5", "I9"],
+    changes: [
+      {
+        file: "vault-client/mirror/list-follower.ts",
+        from: "request.held && tookMs >= MIN_CUT_MS && isCut(error)",
+        to: "request.held && tookMs < 0 && isCut(error)",
+      },
+    ],
+  },
+  "another JSON object read as an empty list": {
+    invariants: ["I1"],
+    changes: [
+      {
+        file: "vault-client/readers/read-records.ts",
+        from: "const { [name]: list, error } =",
+        to: "const { [name]: list = [] as unknown, error } =",
+      },
+    ],
+  },
+  "controllers compared by name": {
+    invariants: ["I8"],
+    changes: [
+      {
+        file: "sync/target.ts",
+        from: "owner.controller && controllerName(owner) !== ownerName(resource)",
+        to: "owner.controller && owner.name !== resource.name",
+      },
+    ],
+  },
+  "a merge without the version that was read": {
+    invariants: ["I2"],
+    changes: [
+      {
+        file: "controllers/sync/render-target.ts",
+        from: "const metadata = { name, namespace: resource.namespace, uid, resourceVersion, ...own };",
+        to: "const metadata = { name, namespace: resource.namespace, uid: resourceVersion && uid, ...own };",
+      },
+    ],
+  },
+  "the access token stored as the refresh token": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "controllers/connection/secret-token-store.ts",
+        from: "[REFRESH]: encoded(refresh.reveal())",
+        to: "[REFRESH]: encoded(access.reveal())",
+      },
+    ],
+  },
+  "no types of Secrets from the flags": {
+    invariants: ["I5"],
+    changes: [{ file: "engine.ts", from: "allowedSecretTypes: config.allowedSecretTypes,", to: "allowedSecretTypes: []," }],
+  },
+};

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import type { Command } from "./commands.ts";
+import { advance, connection, ENTRY, NAMESPACE, resource, SYNCED } from "./scenes.ts";
+import { runEpisode } from "./simulate.ts";
+import { accountOf } from "./world.ts";
+
+const write: Command = { type: "write-secret", ...ENTRY };
+const configure = (flags: Extract<Command, { type: "configure" }>["flags"]): Command => ({ type: "configure", flags });
+const restart = [0, 1].flatMap((replica): Command[] => [
+  { type: "crash", replica },
+  { type: "start", replica },
+]);
+const TARGET = { kind: "Secret", namespace: NAMESPACE, name: "alpha" } as const;
+const SPEC = { data: [{ secretKey: "k1", remoteRef: { key: "s1" } }] };
+
+/** Returns the commands that write a connection and its resource in another namespace. */
+const inNamespace = (namespace: string, commands: readonly Command[]): Command[] =>
+  commands.map((command) => {
+    if (command.type === "write-secret") return { ...command, owner: accountOf(namespace) };
+    if (command.type !== "put") return command;
+    const account = command.kind === "VaultConnection" ? { email: accountOf(namespace) } : {};
+    return { ...command, namespace, spec: { ...command.spec, ...account } };
+  });
+
+describe("the operator converges with", () => {
+  test.each([15_000, 30_000])("a proxy that ends every request after %i ms", async (cutMs) => {
+    for (const how of ["504", "reset"] as const) {
+      const commands: Command[] = [
+        { type: "proxy", vault: ENTRY.vault, proxy: { cutMs, how } },
+        connection({ follow: "Auto", refreshInterval: "60s" }),
+        write,
+        resource("alpha"),
+        advance(300_000),
+      ];
+      expect(await runEpisode(1, commands)).toBeUndefined();
+    }
+  });
+
+  test("a gateway that responds with other JSON under whenMissing: Delete", async () => {
+    const commands: Command[] = [
+      ...SYNCED,
+      resource("alpha", { target: { whenMissing: "Delete" } }),
+      advance(60_000),
+      { type: "vault-fault", vault: ENTRY.vault, fault: "other-json", share: 1 },
+      advance(300_000),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  test("another operator that controls the target under the name of the resource", async () => {
+    const commands: Command[] = [
+      ...SYNCED,
+      resource("alpha", { target: { creationPolicy: "Orphan" } }),
+      advance(60_000),
+      { type: "control", ...TARGET, controller: "alpha", replace: false },
+      write,
+      advance(60_000),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  test("a namespace that is denied when all replicas start", async () => {
+    const commands: Command[] = [
+      configure({ namespaces: ["one", "two"] }),
+      ...SYNCED,
+      ...inNamespace("two", SYNCED),
+      { type: "rights", namespace: "two", granted: false },
+      ...restart,
+      advance(60_000),
+      write,
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  test("a list of namespaces that becomes longer", async () => {
+    const commands: Command[] = [
+      { type: "list-namespaces", namespaces: ["two"] },
+      configure({ namespacesFile: "/etc/namespaces" }),
+      ...SYNCED,
+      { type: "list-namespaces", namespaces: ["one", "two"] },
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  test("a target without its label and a missing source, with --target-watch=off", async () => {
+    const commands: Command[] = [
+      configure({ targetWatch: "off", resync: 60_000 }),
+      ...SYNCED,
+      { type: "strip", ...TARGET, what: "labels" },
+      resource("alpha", { data: [...SPEC.data, { secretKey: "k2", remoteRef: { key: "s2" } }] }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  test("a merge whose connection moves to another shard while the former vault is slow", async () => {
+    for (let later = 0; later < 20_000; later += 4_000) {
+      const target = { name: "shared-target", creationPolicy: "Merge" };
+      const main = inNamespace("two", [connection(), write, resource("alpha", { target })]);
+      const other = inNamespace("two", [connection({ url: "https://vault-b.example.com" }), { ...write, vault: "b" }]);
+      const commands: Command[] = [
+        configure({ shards: 2 }),
+        { type: "add-foreign", kind: "Secret", namespace: "two", name: "shared-target", how: 3 },
+        ...main,
+        ...other.map((command): Command => (command.type === "put" ? { ...command, name: "other" } : command)),
+        advance(60_000),
+        { type: "vault-fault", vault: "a", fault: "slow", share: 1 },
+        ...inNamespace("two", [write]),
+        advance(6_000),
+        ...inNamespace("two", [resource("alpha", { target, connectionRef: { name: "other" } })]),
+        advance(later),
+      ];
+      expect(await runEpisode(1 + later, commands)).toBeUndefined();
+    }
+  });
+
+  test("tokens of a Secret that expire, and a workload that asks for restarts", async () => {
+    const commands: Command[] = [
+      configure({ autoRestart: "on" }),
+      { type: "store-tokens", namespace: NAMESPACE, vault: ENTRY.vault },
+      connection({ auth: { tokenSecretRef: { name: `tokens-${ENTRY.vault}` } } }),
+      write,
+      resource("alpha"),
+      advance(2_400_000),
+      write,
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+});
