@@ -17,7 +17,7 @@ async function convert(...lines: string[]) {
   const [problems = "", adopt = ""] = stderr
     .replaceAll(`${path}:`, "")
     .split("to take over the existing Secrets, which stay meanwhile:\n");
-  return { code, object: first, problems: problems.split("\n").filter(Boolean), adopt: adopt.trim() };
+  return { code, stdout, object: first, problems: problems.split("\n").filter(Boolean), adopt: adopt.trim() };
 }
 
 const header = ["apiVersion: external-secrets.io/v1", "kind: ExternalSecret", "metadata:", "  name: db", "  namespace: shop"];
@@ -82,6 +82,8 @@ test("an ExternalSecret with all that can be carried over", async () => {
     },
   });
   expect(adopt.split("\n").map((line) => line.trim())).toEqual([
+    // Its finalizer would delete the Secret, which --cascade=orphan does not prevent.
+    `kubectl patch externalsecret db -n shop --type=merge -p '{"spec":{"target":{"deletionPolicy":"Retain"}}}'`,
     "kubectl delete externalsecret db -n shop --cascade=orphan",
     "kubectl annotate secret db-login -n shop vaultsync.dev/adopt=VaultSecret/db",
   ]);
@@ -102,9 +104,48 @@ test.each([
   ["  target: { template: { data: { url: '{{ range . }}' } } }", /^7: spec\.target\.template\.data\.url: write the template/u],
   ["  target: { template: { mergePolicy: Merge } }", /^7: spec\.target\.template\.mergePolicy: has no counterpart/u],
   ["  somethingNew: 1", /^7: spec\.somethingNew: has no counterpart/u],
-])("%j is reported with its line", async (line, message) => {
-  const { code, problems } = await convert(...header, store[0] ?? "", line, store[1] ?? "", `${entry.join("\n")} }`);
-  expect([code, problems]).toEqual([3, [expect.stringMatching(message)]]);
+])("%j is reported with its line, and the resource is suspended and not handed over", async (line, message) => {
+  const { code, problems, object, adopt, stdout } = await convert(
+    ...header,
+    store[0] ?? "",
+    line,
+    store[1] ?? "",
+    `${entry.join("\n")} }`,
+  );
+  expect([code, problems, adopt]).toEqual([3, [expect.stringMatching(message)], ""]);
+  expect(object).toMatchObject({ spec: { suspend: true } });
+  const lost = (problems[0] ?? "").replace(/^\d+: /u, "");
+  expect(stdout).toContain(`# Incomplete, and suspended: complete what is listed here, then remove spec.suspend.\n# ${lost}\n`);
+});
+
+test("an incomplete resource does not keep a complete one from its hand-over", async () => {
+  const complete = [...header.map((line) => line.replace("db", "api")), ...store, `${entry.join("\n")} }`];
+  const { adopt, stdout } = await convert(...header, ...store, "  data: []", "---", ...complete);
+  expect(adopt.split("\n").map((line) => line.trim())).toEqual([
+    "kubectl delete externalsecret api -n shop --cascade=orphan",
+    "kubectl annotate secret api -n shop vaultsync.dev/adopt=VaultSecret/api",
+  ]);
+  expect(stdout.match(/suspend: true/gu)).toHaveLength(1);
+});
+
+test.each([
+  ["path: shop., name: { regexp: .* }", String.raw`^shop\.`],
+  ["path: 'a/b+'", String.raw`^a/b\+`],
+  ["path: '', name: { regexp: ^x }", "^x"],
+])("find: { %s } becomes the beginning of the names", async (find, regexp) => {
+  const { code, object } = await convert(...header, ...store, "  dataFrom:", `    - find: { ${find} }`);
+  expect([code, object]).toMatchObject([0, { spec: { dataFrom: [{ find: { name: { regexp } } }] } }]);
+});
+
+test("a path next to a regular expression is incomplete, and does not find more than the path", async () => {
+  const { code, object, problems } = await convert(
+    ...header,
+    ...store,
+    "  dataFrom:",
+    "    - find: { path: shop/, name: { regexp: -db$ } }",
+  );
+  expect([code, object]).toMatchObject([3, { spec: { suspend: true, dataFrom: [{ find: { name: { regexp: "^shop/" } } }] } }]);
+  expect(problems).toEqual([expect.stringMatching(/^9: spec\.dataFrom\[0\]\.find\.path: write one regular expression/u)]);
 });
 
 test.each([

@@ -62,7 +62,7 @@ const secret = (name: string, ...references: string[]): string[] => [
 ];
 
 test("a correct repository is printed with the versions that would be written, without values", async () => {
-  await write("vault.yaml", ...connection());
+  await write("vault.yaml", ...connection(), `  trustedOwners: [${bob}]`);
   await write("apps/db.yaml", ...secret("db", "key: shop/db", "key: shop/db, version: 1", "key: received"));
   await write(
     "apps/web.yaml",

@@ -177,4 +177,4 @@ test("no value, password, token or key is in a file, log, email, response or out
   );
   expect(canaries.tracesIn({ exposed }), "the search finds what is there").toContain("a value in exposed");
   expect(canaries.tracesIn(places)).toEqual([]);
-}, 60_000);
+}, 300_000);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
+import { certificate } from "../support/certificates.ts";
 import { ClusterControllers } from "../support/kube/in-memory/cluster-controllers.ts";
 import { ACCOUNT, OperatorScene } from "../support/operator/operator-scene.ts";
 import type { InMemoryVault } from "../support/vault/in-memory/in-memory-vault.ts";
@@ -16,7 +17,12 @@ const app = { namespace, name: "app" };
 interface Stage {
   readonly scene: OperatorScene;
   readonly vault: InMemoryVault;
+  readonly values: Values;
 }
+
+/** The values of secrets that are not those of {@link protect}. */
+type Values = Readonly<Record<string, string>>;
+const valueOf = (values: Values, name: string): object => (name in values ? { key_value: values[name] } : {});
 
 const protect = (vault: InMemoryVault, name: string, more: object = {}): object =>
   vault.act(ACCOUNT, "protect", { email: ACCOUNT, key_name: name, key_value: `${name}-value`, ...more });
@@ -24,16 +30,26 @@ const encoded = (text: string): string => Buffer.from(text).toString("base64");
 const remove = ({ vault }: Stage, ...names: readonly string[]): void => {
   for (const key_name of names) vault.act(ACCOUNT, "delete", { email: ACCOUNT, key_name });
 };
-const expire = ({ vault }: Stage, ...names: readonly string[]): void => {
-  for (const name of names) protect(vault, name, { delete_time: 2 });
+const expire = ({ vault, values }: Stage, ...names: readonly string[]): void => {
+  for (const name of names) protect(vault, name, { ...valueOf(values, name), delete_time: 2 });
 };
-const patchSpec = ({ scene }: Stage, spec: object): void => {
-  const { resourceVersion } = scene.server.get(vaultSecretKind, app).metadata;
-  scene.server.patch(vaultSecretKind, { ...app, resourceVersion }, { spec });
+const reclassify = ({ vault }: Stage, ...names: readonly string[]): void => {
+  for (const name of names) protect(vault, name, { metadata: { environment_type: "prod" } });
+};
+/** Creates another Secret of a user. */
+const withOther = (stage: Stage): Stage => {
+  const metadata = { namespace, name: "other" };
+  stage.scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: { own: encoded("own") } });
+  return stage;
+};
+const patchSpec = (stage: Stage, spec: object): Stage => {
+  const { resourceVersion } = stage.scene.server.get(vaultSecretKind, app).metadata;
+  stage.scene.server.patch(vaultSecretKind, { ...app, resourceVersion }, { spec });
+  return stage;
 };
 
 /** The events, by the first cell of their rows. */
-const events: Readonly<Record<string, (stage: Stage) => void | Promise<void>>> = {
+const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
   "a source has a new version": ({ vault }) => void protect(vault, "a", { key_value: "newer" }),
   "the vault does not respond": ({ scene }) => scene.beginVaultOutage(namespace),
   "the vault rejects the password": ({ vault }) => {
@@ -47,17 +63,62 @@ const events: Readonly<Record<string, (stage: Stage) => void | Promise<void>>> =
   "a user deletes the connection": ({ scene }) => scene.server.delete(vaultConnectionKind, { namespace, name: "vault" }),
   "the spec names another target": (stage) => patchSpec(stage, { target: { name: "other" } }),
   "the spec omits a key": (stage) => patchSpec(stage, { data: [dataOf("b")] }),
+  ...Object.fromEntries(
+    ["Owner", "Orphan", "Merge"].flatMap((creationPolicy) => {
+      const becomes = `the policy becomes \`${creationPolicy}\``;
+      const change = (stage: Stage): Stage => patchSpec(stage, { target: { creationPolicy } });
+      const rename = (stage: Stage): Stage => patchSpec(stage, { target: { creationPolicy, name: "other" } });
+      const then = (event: string) => async (stage: Stage) => {
+        change(stage);
+        await stage.scene.clock.advance(MINUTE);
+        await events[event]?.(stage);
+      };
+      const isMerge = creationPolicy === "Merge";
+      return [
+        [becomes, change],
+        [`${becomes}, then a user deletes the resource`, then("a user deletes the resource")],
+        ...(isMerge
+          ? [
+              [`${becomes}, then a source has a new version`, then("a source has a new version")],
+              [`${becomes}, then the spec omits a key`, then("the spec omits a key")],
+              [`${becomes}, and the spec names an object of others`, (stage: Stage) => rename(withOther(stage))],
+              [`${becomes}, and the spec names an object that does not exist`, rename],
+            ]
+          : [[`${becomes}, and the spec names another target`, rename]]),
+      ];
+    }),
+  ),
   "the operator restarts": ({ scene }) => scene.restart(),
   "one source is removed at its deadline": (stage) => expire(stage, "a"),
   "the last source is removed at its deadline": (stage) => expire(stage, "a", "b"),
   "one source is deleted, or no longer shared": (stage) => remove(stage, "a"),
   "the last source is deleted, or no longer shared": (stage) => remove(stage, "a", "b"),
+  "one source is removed at its deadline while the other one is missing": (stage) => {
+    remove(stage, "b");
+    expire(stage, "a");
+  },
+  "one source is removed at its deadline, with `whenRemoved: Retain`": (stage) =>
+    expire(patchSpec(stage, { target: { whenRemoved: "Retain" } }), "a"),
+  "one source is deleted, or no longer shared, with `whenMissing: Delete`": (stage) =>
+    remove(patchSpec(stage, { target: { whenMissing: "Delete" } }), "a"),
+  "one source no longer has the metadata": (stage) => reclassify(stage, "a"),
+  "the last source no longer has the metadata": (stage) => reclassify(stage, "a", "b"),
 };
 
-const dataOf = (name: string) => ({ secretKey: name, remoteRef: { key: name } });
+const { cert: b, keyPem: a } = certificate("shop", { hosts: ["shop"] });
+const extracted: Values = { a: "a-value", b: '{"host": "h", "port": "1"}' };
 
-/** The policies, by the heads of their columns: fields of the spec, and of its target. */
-const policies: Readonly<Record<string, { readonly spec?: object; readonly target?: object }>> = {
+const dataOf = (name: string) => ({ secretKey: name, remoteRef: { key: name } });
+const found = { data: undefined, dataFrom: [{ find: { metadata: { environment_type: "dev" } } }] };
+
+interface Policy {
+  readonly spec?: object;
+  readonly target?: object;
+  readonly values?: Values;
+}
+
+/** The policies and shapes, by the heads of their columns: fields of the spec, and of its target. */
+const policies: Readonly<Record<string, Policy>> = {
   "`creationPolicy: Owner`": {},
   "`creationPolicy: Orphan`": { target: { creationPolicy: "Orphan" } },
   "`creationPolicy: Merge`": { target: { creationPolicy: "Merge" } },
@@ -68,12 +129,22 @@ const policies: Readonly<Record<string, { readonly spec?: object; readonly targe
   "`suspend: true`": { spec: { suspend: true } },
   "`version: 1`": { spec: { data: ["a", "b"].map((key) => ({ secretKey: key, remoteRef: { key, version: 1 } })) } },
   "`immutable: true`": { target: { immutable: true } },
+  "a template of both": { target: { template: { data: { url: "{{ a }}:{{ b }}" } } } },
+  "a template with `default`": { target: { template: { data: { url: '{{ a | default: "none" }}:{{ b | default: "none" }}' } } } },
+  "a key and an `extract`": { spec: { data: [dataOf("a")], dataFrom: [{ extract: { key: "b" } }] }, values: extracted },
+  "`type: kubernetes.io/tls`": {
+    spec: { data: ["tls.key", "tls.crt"].map((secretKey, at) => ({ secretKey, remoteRef: { key: "ab"[at] } })) },
+    target: { type: "kubernetes.io/tls" },
+    values: { a, b },
+  },
+  "`find` by metadata": { spec: found },
+  "`find` by metadata, `whenMissing: Delete`": { spec: found, target: { whenMissing: "Delete" } },
 };
 
 /** Starts an operator that has synced a target with the keys `a` and `b` under a policy. */
-async function synced(scene: OperatorScene, { spec = {}, target = {} }: { spec?: object; target?: object }): Promise<Stage> {
+async function synced(scene: OperatorScene, { spec = {}, target = {}, values = {} }: Policy): Promise<Stage> {
   const vault = scene.addFileVault(namespace, [], {});
-  for (const name of ["a", "b"]) protect(vault, name);
+  for (const name of ["a", "b"]) protect(vault, name, valueOf(values, name));
   if ("creationPolicy" in target && target.creationPolicy === "Merge")
     scene.server.create(SECRETS, {
       apiVersion: "v1",
@@ -92,9 +163,9 @@ async function synced(scene: OperatorScene, { spec = {}, target = {} }: { spec?:
   scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: app, spec: first });
   scene.start();
   await scene.clock.advance(MINUTE);
-  if (suspend) patchSpec({ scene, vault }, { suspend });
+  if (suspend) patchSpec({ scene, vault, values }, { suspend });
   await scene.clock.advance(MINUTE);
-  return { scene, vault };
+  return { scene, vault, values };
 }
 
 const dataIn = (object: KubeObject | undefined): Record<string, string> => ({ ...(object?.["data"] as Record<string, string>) });
@@ -117,6 +188,14 @@ function reasonOf({ scene }: Stage): string {
   return scene.condition("Ready", namespace, "app")?.reason ?? "none";
 }
 
+/** Returns what became of a Secret with another name. */
+function otherOutcome({ server }: OperatorScene): string {
+  const other = server.find(SECRETS, { namespace, name: "other" });
+  if (other === undefined) return "";
+  const keys = Object.keys(dataIn(other));
+  return keys.includes("own") && keys.includes("a") ? ", keys added to the other one" : ", the other one created";
+}
+
 /** Runs one cell. */
 async function cell(event: string, policy: string): Promise<string> {
   await using scene = new OperatorScene();
@@ -129,12 +208,56 @@ async function cell(event: string, policy: string): Promise<string> {
   await happens(stage);
   await scene.clock.advance(12 * MINUTE);
   const reason = reasonOf(stage);
-  const other = scene.server.find(SECRETS, { namespace, name: "other" }) === undefined ? "" : ", the other one created";
-  return `${outcome(before, scene.server.find(SECRETS, app))}${other}${reason === "" ? "" : `; ${reason}`}`;
+  return `${outcome(before, scene.server.find(SECRETS, app))}${otherOutcome(scene)}${reason === "" ? "" : `; ${reason}`}`;
+}
+
+interface HandedOver {
+  /** The object has a key that the spec does not have. */
+  readonly hasMore?: true;
+  readonly confirmed?: string;
+  readonly before?: (stage: Stage) => void;
+  readonly after?: (stage: Stage) => void;
+}
+const MORE = "it has a key that the spec does not have";
+const objects: Readonly<Record<string, HandedOver>> = {
+  "it has no other key": {},
+  [MORE]: { hasMore: true },
+  [`${MORE}, and the user confirms one removal`]: { hasMore: true, confirmed: "1" },
+  [`${MORE}, and the user confirms two removals`]: { hasMore: true, confirmed: "2" },
+  [`${MORE}, which the user removes later`]: {
+    hasMore: true,
+    after: ({ scene }) => void scene.server.patch(SECRETS, app, { data: { more: null } }),
+  },
+  "it has no other key, and the vault has removed all sources before": { before: (stage) => expire(stage, "a") },
+};
+
+/** Returns what becomes of an object of a user that is handed over. */
+async function adoption({ hasMore, confirmed, before, after }: HandedOver): Promise<string> {
+  await using scene = new OperatorScene();
+  const stage = { scene, vault: scene.addFileVault(namespace, [], {}), values: {} };
+  protect(stage.vault, "a");
+  const data = { a: encoded("theirs"), ...(hasMore && { more: encoded("more") }) };
+  const secret = scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: app, data });
+  const spec = { connectionRef: { name: "vault" }, data: [dataOf("a")] };
+  scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: app, spec });
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  before?.(stage);
+  await scene.clock.advance(12 * MINUTE);
+  const confirm = confirmed === undefined ? {} : { "vaultsync.dev/confirm-removals": confirmed };
+  scene.server.patch(SECRETS, app, { metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/app", ...confirm } } });
+  await scene.clock.advance(MINUTE);
+  after?.(stage);
+  await scene.clock.advance(MINUTE);
+  return `${outcome(secret, scene.server.find(SECRETS, app))}; ${reasonOf(stage)}`;
 }
 
 /** Returns the rows of every table of the page whose first column is headed "Event". */
 function tables(): { readonly policies: string[]; readonly rows: string[][] }[] {
+  return tablesOf("Event");
+}
+
+function tablesOf(heading: string): { readonly policies: string[]; readonly rows: string[][] }[] {
   return page.split(/\n\n/u).flatMap((part) => {
     const rows = part
       .split("\n")
@@ -146,7 +269,7 @@ function tables(): { readonly policies: string[]; readonly rows: string[][] }[] 
           .map((text) => text.trim()),
       );
     const [head = [], , ...body] = rows;
-    return head[0] === "Event" ? [{ policies: head.slice(1), rows: body }] : [];
+    return head[0] === heading ? [{ policies: head.slice(1), rows: body }] : [];
   });
 }
 
@@ -159,6 +282,16 @@ for (const { policies: columns, rows } of tables()) {
     });
   });
 }
+
+describe("an object that is handed over", () => {
+  const rows = tablesOf("Object").flatMap((table) => table.rows);
+  test.each(rows)("%s", async (object = "", expected = "") => {
+    expect(await adoption(objects[object] ?? {})).toBe(expected.replaceAll("`", ""));
+  });
+  test("is in the table in each of its forms", () => {
+    expect(rows.map(([object]) => object)).toEqual(Object.keys(objects));
+  });
+});
 
 test("every event and policy of this test is in a table", () => {
   expect(new Set(tables().flatMap(({ rows }) => rows.map(([event]) => event)))).toEqual(new Set(Object.keys(events)));

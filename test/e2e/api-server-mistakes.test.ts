@@ -46,7 +46,7 @@ const mistakes: Record<string, { readonly kubeconfig: () => Promise<string>; rea
   "a ServiceAccount without permissions": {
     kubeconfig: () => plane.kubeconfigFor({ serviceAccount: "default", namespace }),
     says: () =>
-      `the API server ${host} denies lists of clustervaultconnections, configmaps, namespaces and 5 more: ` +
+      `the API server ${host} denies access to clustervaultconnections, configmaps, namespaces and 5 more: ` +
       `clustervaultconnections.vaultsync.dev is forbidden: User "system:serviceaccount:${namespace}:default" cannot list resource ` +
       `"clustervaultconnections" in API group "vaultsync.dev" at the cluster scope. Apply deploy/base/rbac.yaml, and run with its ServiceAccount`,
   },

@@ -106,6 +106,19 @@ test("trustedOwners: a secret is received from these creators only", async () =>
   expect(bytesOf((await world.get("Secret", "received"))!, "password")?.toString()).toBe(value);
 });
 
+test("receive: a secret of an owner whom nothing names is received with Anyone only", async () => {
+  const value = world.canaries.text("of a stranger");
+  const other = await world.vault.client(OTHER);
+  await other.call("protect", { key_name: "strange", key_value: value });
+  await other.call("share", { key_name: ["strange"], permission: "R", usr_id_from: OTHER, usr_id_to: [ACCOUNT] });
+  await world.apply(connection("receiving", {}), through("strange", "receiving"));
+  const refused = await world.until("VaultSecret", "strange", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  expect(condition(refused, "Ready")?.message).toMatch(/other@example\.com.*remoteRef\.owner.*spec\.trustedOwners/u);
+  await world.apply(connection("receiving", { receive: "Anyone" }));
+  await world.ready("VaultSecret", "strange");
+  expect(bytesOf((await world.get("Secret", "strange"))!, "password")?.toString()).toBe(value);
+});
+
 test("deleteTime of a VaultPush: the vault removes the entry that long after the push", async () => {
   const stringData = { password: world.canaries.text("pushed") };
   await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "source" }, stringData });

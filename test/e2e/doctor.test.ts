@@ -190,6 +190,7 @@ test("a connection of the cluster that does not select the namespace, or not a n
     "clock ok",
     "login ok",
     "references failed",
+    "owners ok",
   ]);
   await world.plane.request("DELETE", `/apis/vaultsync.dev/v1alpha1/clustervaultconnections/${name}`);
 });

@@ -3,13 +3,17 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient } from "../support/vault/vault-client.ts";
 import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
-/** Secrets of other users that are shared with the operator's account. They need no configuration of their own. */
+/** Secrets of another user that are shared with the operator's account, which trusts that user. */
 const DBA = "dba@example.com";
 
 let world: World;
 let dba: VaultClient;
 beforeAll(async () => {
   world = await World.create({ vault: await TestVault.start({ emails: [ACCOUNT, DBA] }) });
+  const spec = { trustedOwners: [DBA] };
+  await world.plane.kubectl(["patch", "vaultconnection/vault", "--type=merge", "-p", JSON.stringify({ spec })], {
+    namespace: world.namespace,
+  });
   dba = await world.vault.client(DBA);
   await world.startOperator();
 });

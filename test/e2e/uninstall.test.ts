@@ -6,6 +6,7 @@ import { type OwnedControlPlane, startControlPlane } from "../control-plane/star
 import { commandsIn } from "../support/docs/commands.ts";
 import { OperatorProcess } from "../support/processes/operator-process.ts";
 import { ShellProcess } from "../support/processes/shell-process.ts";
+import { deleteCommand, deletionsOfArgo, deletionsOfFlux, objectsOf } from "./support/gitops-deletion.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
 import { bytesOf, condition, SERVICE_ACCOUNT, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
 
@@ -200,6 +201,24 @@ test("the deletion of an overlay deletes neither the CRDs nor the namespace with
   expect(output).toContain('namespaces "vaultsync-system" is forbidden');
   await run("kubectl apply -k deploy/cluster");
   await run("kubectl get secret of-a-cluster-connection -n vaultsync-system");
+  await world.ready("VaultSecret", "owned");
+});
+
+test.each([
+  ["Flux", deletionsOfFlux],
+  ["Argo CD", deletionsOfArgo],
+] as const)("a deletion by %s, in its order, removes the operator and keeps everything else", async (_, deletionsOf) => {
+  await run(install);
+  const before = await targets();
+  expect(before).toMatchObject(whole());
+  const steps = deletionsOf(objectsOf(await run("kubectl kustomize deploy/overlays/cluster-wide")));
+  for (const step of steps) await Promise.all(step.map((object) => run(deleteCommand(object))));
+
+  expect(await run("kubectl get deployments -n vaultsync-system -o name")).toBe("");
+  await run("kubectl get secret of-a-cluster-connection -n vaultsync-system");
+  expect(await outputOfFailure("kubectl delete -k crds")).toContain("see docs/uninstall.md");
+  expect(await outputOfFailure("kubectl delete namespace vaultsync-system")).toContain("see docs/uninstall.md");
+  expect(await targets()).toEqual(before);
   await world.ready("VaultSecret", "owned");
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runInProcess } from "../support/processes/run-in-process.ts";
 import { isReady, isStale, KeptSecrets, NAMES } from "./support/kept-secrets.ts";
 import { condition } from "./support/world.ts";
 
@@ -51,6 +52,16 @@ test("an operator that starts during a vault outage changes nothing", async () =
   expect(operator.log).not.toContain("reconcile failed");
   await scene.persistent.restart();
   await scene.expectSyncResumes();
+});
+
+test("vaultsync sync during a vault outage exits with 3 and says why", async () => {
+  await scene.persistent.stop();
+  const { plane, namespace } = scene.world;
+  const args = ["sync", "--kubeconfig", plane.kubeconfigPath, "-n", namespace, "kept-1"];
+  const { code, stdout } = await runInProcess(args);
+  expect([code, stdout]).toEqual([3, expect.stringMatching(/VaultUnreachable[^]*the vault was not listed for the forced sync/u)]);
+  await scene.persistent.restart();
+  await scene.world.ready("VaultSecret", "kept-1");
 });
 
 test("no value appears in logs, events, statuses, annotations or metrics", async () => {

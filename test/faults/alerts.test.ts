@@ -14,11 +14,10 @@ import { createReplicaAccount } from "./support/replica-account.ts";
 
 /** Each alert of deploy/monitoring/operator fires for the metrics of a process in a fault, and none for the same process before it. */
 const fast = new ProcessFaults({ clockSpeed: 10 });
-const fastest = new ProcessFaults({ clockSpeed: 60 });
 const disposed = new AsyncDisposableStack();
 afterAll(async () => {
   await disposed.disposeAsync();
-  for (const faulty of [fast, fastest]) faulty[Symbol.dispose]();
+  fast[Symbol.dispose]();
 });
 
 const labelsOf = (pod: string): Record<string, string> => ({ namespace: "vaultsync-system", pod });
@@ -33,7 +32,7 @@ function valueIn({ text }: Scrape, series: string): number {
 /** Scrapes until a series has a value of which `test` is true. */
 async function scrapeUntil(operator: OperatorProcess, series: string, matches: (value: number) => boolean): Promise<Scrape> {
   let last = await scrapeOf(operator);
-  await waitUntil(series, async () => matches(valueIn((last = await scrapeOf(operator)), series)), 60_000);
+  await waitUntil(series, async () => matches(valueIn((last = await scrapeOf(operator)), series)), 150_000);
   return last;
 }
 
@@ -45,7 +44,21 @@ const shortLived: Fault = faults.on(["generate_access_token", "refresh_token"], 
 });
 
 /** A connection whose times are long enough for a process that lives faster. */
-const patient = { refreshInterval: "10s", timeout: "60s", follow: "Interval" };
+const patient = { refreshInterval: "30s", timeout: "60s", follow: "Interval" };
+
+/** Waits until exactly these alerts fire for scrapes that `take` returns: on a loaded machine, the process may be late at first. */
+const expectAlertsSoon = (
+  expected: Parameters<typeof expectAlerts>[2],
+  take: () => Promise<readonly [Scrape, Scrape]>,
+): Promise<unknown> =>
+  waitUntil(
+    "exactly the expected alerts fire",
+    async () => {
+      await expectAlerts("operator", [await take()], expected);
+      return true;
+    },
+    240_000,
+  );
 
 const vaultSecret = (name: string, connection: string, keys: readonly string[]) => ({
   kind: "VaultSecret",
@@ -112,23 +125,20 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
   const { farm, lanes } = scene;
   const { operator, namespace } = farm;
   const expiry = `vaultsync_token_expiry_timestamp_seconds{connection="${namespace}/token"}`;
-  const first = await scrapeOf(operator);
-  const renewed = await scrapeUntil(operator, expiry, (value) => value > valueIn(first, expiry));
-  await expectAlerts("operator", [[first, renewed]], []);
+  await expectAlertsSoon([], async () => {
+    const first = await scrapeOf(operator);
+    return [first, await scrapeUntil(operator, expiry, (value) => value > valueIn(first, expiry))];
+  });
 
   await causeFaults(scene);
   const silent = ["refused", "token", "expiring", "removed"] as const;
   for (const name of silent) await lanes[name].proxy.refuse();
-  const before = await scrapeOf(operator);
   for (const name of silent) {
     await scrapeUntil(operator, `vaultsync_circuit_breaker_open{connection="${namespace}/${name}"}`, (value) => value === 1);
     await scrapeUntil(operator, `vaultsync_stale_resources{connection="${namespace}/${name}"}`, (value) => value > 0);
   }
-  const now = await scrapeUntil(operator, retries, (value) => value > valueIn(before, retries) + 3);
   const ofConnections = silent.map((name) => ({ connection: `${namespace}/${name}` }));
-  await expectAlerts(
-    "operator",
-    [[before, now]],
+  await expectAlertsSoon(
     [
       ...ofConnections.map((labels) => ({ alertname: "VaultsyncCircuitOpen", ...labels })),
       ...ofConnections.map((labels) => ({ alertname: "VaultsyncStale", ...labels })),
@@ -140,11 +150,31 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
       { alertname: "VaultsyncReconcileErrors", controller: "sync" },
       { alertname: "VaultsyncRequestsFailing" },
     ],
+    async () => {
+      const before = await scrapeOf(operator);
+      return [before, await scrapeUntil(operator, retries, (value) => value > valueIn(before, retries) + 3)];
+    },
   );
 });
 
+test.concurrent("VaultsyncNamespaceUnavailable fires while a listed namespace does not exist", async () => {
+  const farm = disposed.use(await Farm.create());
+  const { plane, namespace } = farm;
+  await createReplicaAccount(farm, "tenant");
+  const kubeconfig = await plane.kubeconfigFor({ serviceAccount: "tenant", namespace });
+  const gone = `${namespace}-gone`;
+  const flags = ["--namespaces", `${namespace},${gone}`, "--namespace", namespace, "--no-leader-elect"];
+  const operator = disposed.use(await OperatorProcess.start(kubeconfig, flags));
+  const series = `vaultsync_namespace_unavailable{served_namespace="${gone}"}`;
+  const denied = [await scrapeOf(operator), await scrapeUntil(operator, series, (value) => value === 1)] as const;
+  await expectAlerts("operator", [denied], [{ alertname: "VaultsyncNamespaceUnavailable", served_namespace: gone }]);
+  await operator.stop();
+  const next = disposed.use(await OperatorProcess.start(kubeconfig, ["--namespaces", namespace, ...flags.slice(2)]));
+  await expectAlerts("operator", [[await scrapeOf(next), await scrapeOf(next)]], []);
+});
+
 test.concurrent("VaultsyncQueueStuck fires while values never arrive through a connection", async () => {
-  const farm = disposed.use(await Farm.create({ accounts: 1, process: fastest.options }));
+  const farm = disposed.use(await Farm.create({ accounts: 1, process: fast.options }));
   const operator = await farm.startOperator();
   const lane = disposed.use(await farm.lane("slow", { spec: { ...patient, refreshInterval: "60s" } }));
   const first = await scrapeOf(operator);

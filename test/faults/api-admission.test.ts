@@ -82,7 +82,7 @@ async function webhook(kind: Kind, verdict: string, secret: string): Promise<Asy
         failurePolicy: "Fail",
         sideEffects: "None",
         admissionReviewVersions: ["v1"],
-        timeoutSeconds: 1,
+        timeoutSeconds: verdict === "/silent" ? 1 : 10,
       },
     ],
   });
@@ -106,13 +106,14 @@ async function isReviewed(secret: string): Promise<boolean> {
   return reviewed.filter((name) => name === secret).length > before;
 }
 
-/** Returns the number of writes to the Secret of a lane while `action` runs. */
-async function writesDuring(lane: Lane, action: () => Promise<unknown>): Promise<number> {
+/** Returns the number of writes to the Secret of a lane while `action` runs, which may wait for the first one. */
+async function writesDuring(lane: Lane, action: (firstWrite: () => Promise<unknown>) => Promise<unknown>): Promise<number> {
   const { plane, namespace } = world.farm;
   const since = await plane.auditMark();
-  await action();
   const filter = { user: OPERATOR_USER, verb: ["create", "update", "patch"], resource: "secrets", namespace, name: lane.name };
-  return plane.countRequests(filter, { since });
+  const writes = (): Promise<number> => plane.countRequests(filter, { since });
+  await action(() => waitUntil(`a write to ${lane.name}`, writes));
+  return writes();
 }
 
 /** The delay between two repairs doubles from 5 s, so that the next one may be more than a minute away. */
@@ -141,8 +142,9 @@ test.concurrent("K8: a webhook that does not respond delays a write and changes 
   await using lane = await world.farm.lane("k8-silent");
   {
     await using _ = await webhook("ValidatingWebhookConfiguration", "/silent", lane.name);
-    const count = await writesDuring(lane, async () => {
+    const count = await writesDuring(lane, async (firstWrite) => {
       await lane.protect();
+      await firstWrite();
       await sleep(8_000);
     });
     expect(count).toBeGreaterThan(0);

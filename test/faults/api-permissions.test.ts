@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { waitUntil } from "../support/clock/wait-until.ts";
 import { Farm, isReady, reports } from "./support/farm.ts";
 
 /** A real API server stops accepting the operator's writes: for lack of a permission or of quota. */
@@ -26,6 +27,11 @@ test.concurrent("K7: permissions removed at run time stop writes, and work resum
   await farm.startOperator();
   await using lane = await farm.lane("k7-permissions");
   await farm.plane.request("DELETE", `${RBAC}/namespaces/${farm.namespace}/rolebindings/${OPERATOR}`);
+  // The API server learns of it by a watch of its own.
+  const user = `system:serviceaccount:${farm.namespace}:${OPERATOR}`;
+  const mayWrite = ["auth", "can-i", "update", "secrets", `--as=${user}`];
+  const { plane, namespace } = farm;
+  await waitUntil("writes are denied", async () => (await plane.kubectl(mayWrite, { namespace })).stdout.startsWith("no"));
   const value = await lane.protect();
   await sleep(8_000);
   expect(lane.written).toEqual([lane.values[0]]);
@@ -44,7 +50,8 @@ test.concurrent("K7: an exceeded quota is reported and does not touch existing S
   const quotas = `/api/v1/namespaces/${farm.namespace}/resourcequotas`;
   await farm.plane.request("POST", quotas, { metadata: { name: "none" }, spec: { hard: { "count/secrets": "0" } } });
   // The quota is enforced once its status is known.
-  await sleep(2_000);
+  const path = `${quotas}/none`;
+  await waitUntil("the quota is enforced", async () => (await farm.plane.request("GET", path)).body.includes('"used"'));
   await farm.create({
     kind: "VaultSecret",
     apiVersion: "vaultsync.dev/v1alpha1",

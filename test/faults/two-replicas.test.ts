@@ -45,7 +45,7 @@ test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writ
     }),
   );
   await lane.protect();
-  await lane.inSync(60_000);
+  await lane.inSync();
   await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual(lane.values);
@@ -63,7 +63,7 @@ test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writ
   expect((await second.result).code).toBe(1);
   const ended = await farm.plane.auditMark();
   await lane.protect();
-  await lane.inSync(60_000);
+  await lane.inSync();
   expect(lane.written).toEqual(lane.values);
   expect(await writesOf(farm, "second", ended)).toEqual([]);
   expect(await writesOf(farm, "third", ended)).toContain("patch secrets 200");

@@ -73,7 +73,7 @@ test.concurrent("V1: a server that does not speak HTTP changes nothing", async (
 async function gapsWhile(lane: Lane, fault: Fault, count: number): Promise<number[]> {
   lane.proxy.inject(fault);
   const from = lane.proxy.requests.length;
-  await waitUntil(`${count} requests of ${lane.name}`, () => lane.proxy.requests.length >= from + count, 60_000);
+  await waitUntil(`${count} requests of ${lane.name}`, () => lane.proxy.requests.length >= from + count, 150_000);
   const times = lane.proxy.requests.slice(from).map(({ at }) => at);
   return times.slice(1).map((at, index) => at - times[index]!);
 }

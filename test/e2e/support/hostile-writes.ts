@@ -36,11 +36,15 @@ const create = (path: string, object: object, more: object = {}): Pick<Write, "m
 });
 const patch = (path: string, body: object): Pick<Write, "method" | "path" | "body"> => ({ method: "PATCH", path, body });
 const remove = (path: string): Pick<Write, "method" | "path"> => ({ method: "DELETE", path });
+const MERGED = {
+  labels: { "vaultsync.dev/merged": "true" },
+  annotations: { "merge.vaultsync.dev/vaultsecret.db": "{}" },
+};
 const merged = (object: string, values: object, recorded = true): Pick<Write, "method" | "path" | "body" | "manager"> => ({
   ...patch(`${SECRETS}/${object}`, {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: object, ...(recorded && { annotations: { "merge.vaultsync.dev/vaultsecret.db": "{}" } }) },
+    metadata: { name: object, ...(recorded && MERGED) },
     ...(Object.keys(values).length > 0 && { data: values }),
   }),
   manager: "vaultsync:VaultSecret/db",

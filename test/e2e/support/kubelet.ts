@@ -1,21 +1,23 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { z } from "zod";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
 import { OperatorProcess } from "../../support/processes/operator-process.ts";
 
-const Variable = z.strictObject({
-  name: z.string(),
-  valueFrom: z.strictObject({ configMapKeyRef: z.strictObject({ name: z.string(), key: z.string() }) }),
-});
+const Variable = z.strictObject({ name: z.string(), value: z.string() });
+const Volume = z.looseObject({ name: z.string(), configMap: z.looseObject({ name: z.string() }).optional() });
 const Container = z.looseObject({
   image: z.string(),
   command: z.undefined().optional(),
   args: z.array(z.string()),
   env: z.array(Variable).default([]),
+  volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
 });
 const Pod = z.looseObject({
   metadata: z.looseObject({ name: z.string(), uid: z.string(), deletionTimestamp: z.string().optional() }),
-  spec: z.looseObject({ serviceAccountName: z.string(), containers: z.tuple([Container]) }),
+  spec: z.looseObject({ serviceAccountName: z.string(), containers: z.tuple([Container]), volumes: z.array(Volume).default([]) }),
 });
 const Deployments = z.object({ items: z.array(z.object({ spec: z.looseObject({ replicas: z.number() }) })).min(1) });
 type Pod = z.output<typeof Pod>;
@@ -24,14 +26,15 @@ const listens = /^--listen=/u;
 
 /**
  * Plays the kubelet for the pods of the operator, which a control plane creates and no node runs: starts each as a process, with the
- * arguments, the variables and the ServiceAccount of the pod, and reports it as ready when it is. Different from a node are the port,
- * which is free, and `--allow-http`, which permits a vault on a loopback address.
+ * arguments, the variables, the ConfigMaps and the ServiceAccount of the pod, and reports it as ready when it is. Different from a node are
+ * the port, which is free, the paths of mounted ConfigMaps, and `--allow-http`, which permits a vault on a loopback address.
  */
 export class Kubelet implements AsyncDisposable {
   readonly #plane: ControlPlane;
   readonly #namespace: string;
   readonly #images: () => Promise<ReadonlySet<string>>;
   readonly #processes = new Map<string, OperatorProcess>();
+  readonly #directories: string[] = [];
 
   /** `images` are those that can be pulled. */
   constructor(plane: ControlPlane, namespace: string, images: () => Promise<ReadonlySet<string>>) {
@@ -42,7 +45,7 @@ export class Kubelet implements AsyncDisposable {
 
   /** Starts the pods of all Deployments of the namespace. @throws Error when an image cannot be pulled or a ConfigMap is missing */
   async startPods(): Promise<void> {
-    await waitUntil("all pods are created", async () => (await this.#pods()).length === (await this.#replicas()), 20_000);
+    await waitUntil("all pods are created", async () => (await this.#pods()).length === (await this.#replicas()), 90_000);
     for (const pod of await this.#pods()) if (!this.#processes.has(pod.metadata.uid)) await this.#start(pod);
     await Promise.all((await this.#pods()).map((pod) => this.#report(pod)));
   }
@@ -52,6 +55,7 @@ export class Kubelet implements AsyncDisposable {
     const running = [...this.#processes.values()];
     this.#processes.clear();
     for (const process of running) await process.stop();
+    for (const directory of this.#directories.splice(0)) await rm(directory, { recursive: true });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -76,9 +80,15 @@ export class Kubelet implements AsyncDisposable {
   }
 
   async #start({ metadata, spec }: Pod): Promise<void> {
-    const [{ image, args, env }] = spec.containers;
+    const [{ image, args, env, volumeMounts }] = spec.containers;
     if (!(await this.#images()).has(image)) throw new Error(`the image ${image} of the pod ${metadata.name} was not pushed`);
-    const variables = await Promise.all(env.map(async (variable) => [variable.name, await this.#valueOf(variable)] as const));
+    const variables = new Map(env.map(({ name, value }) => [name, value]));
+    for (const { name, mountPath } of volumeMounts) {
+      const configMap = spec.volumes.find((volume) => volume.name === name)?.configMap;
+      if (configMap === undefined) continue;
+      const directory = await this.#mount(configMap.name);
+      for (const [variable, value] of variables) variables.set(variable, value.replace(`${mountPath}/`, `${directory}/`));
+    }
     const account = { serviceAccount: spec.serviceAccountName, namespace: this.#namespace };
     const [operator, ...flags] = args;
     if (operator !== "operator" || !flags.some((flag) => listens.test(flag)))
@@ -90,12 +100,15 @@ export class Kubelet implements AsyncDisposable {
     this.#processes.set(metadata.uid, process);
   }
 
-  async #valueOf({ valueFrom: { configMapKeyRef } }: z.output<typeof Variable>): Promise<string> {
-    const { name, key } = configMapKeyRef;
+  /** Writes the content that a ConfigMap has at the start of the pod into a directory. */
+  async #mount(name: string): Promise<string> {
     const { status, body } = await this.#plane.request("GET", this.#path("configmaps", name));
-    const value = status === 200 && z.object({ data: z.record(z.string(), z.string()) }).parse(JSON.parse(body)).data[key];
-    if (typeof value !== "string") throw new Error(`the ConfigMap ${name} has no key ${key}: the pod does not start`);
-    return value;
+    if (status !== 200) throw new Error(`the ConfigMap ${name} does not exist: the pod does not start`);
+    const directory = await mkdtemp(join(tmpdir(), "vaultsync-config-map-"));
+    this.#directories.push(directory);
+    const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(JSON.parse(body));
+    for (const [key, value] of Object.entries(data)) await writeFile(join(directory, key), value);
+    return directory;
   }
 
   /** Waits for the process of a pod to be ready, then sets the pod's status. */
@@ -105,7 +118,7 @@ export class Kubelet implements AsyncDisposable {
       if (process === undefined || process.exited) throw new Error(`the operator did not start:\n${process?.log}`);
       return process.port > 0 && (await process.page("/readyz")).status === 200;
     };
-    await waitUntil(`${pod.metadata.name} is ready`, ready, 40_000);
+    await waitUntil(`${pod.metadata.name} is ready`, ready, 90_000);
     const conditions = ["Ready", "ContainersReady"].map((type) => ({
       type,
       status: "True",

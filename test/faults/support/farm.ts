@@ -256,7 +256,7 @@ export class Lane implements AsyncDisposable {
   }
 
   /** Waits until connection and VaultSecret are Ready and the Secret has the latest value. */
-  async inSync(withinMs = 45_000): Promise<void> {
+  async inSync(withinMs?: number): Promise<void> {
     const expected = Buffer.from(this.values.at(-1) ?? "").toString("base64");
     await this.until("Secret", ({ data }) => data["value"] === expected, withinMs);
     await this.until("VaultSecret", isReady, withinMs);

@@ -56,7 +56,7 @@ export class NamespaceHistory implements AsyncDisposable {
   }
 
   /** Waits until the current version passes `test`, and returns it. @throws Error with the current version after `withinMs` */
-  until(kind: string, name: string, test: (object: ObservedObject) => boolean, withinMs = 45_000): Promise<ObservedObject> {
+  until(kind: string, name: string, test: (object: ObservedObject) => boolean, withinMs = 120_000): Promise<ObservedObject> {
     const { promise, resolve, reject } = Promise.withResolvers<ObservedObject>();
     const check = (): void => {
       const object = this.latest(kind, name);

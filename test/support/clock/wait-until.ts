@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export async function waitUntil<T>(
   description: string,
   check: () => T | Promise<T>,
-  withinMs = 30_000,
+  withinMs = 60_000,
   intervalMs = 100,
 ): Promise<NonNullable<T>> {
   const end = performance.now() + withinMs;

@@ -2,7 +2,6 @@ import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 
 const strings = z.record(z.string(), z.string());
-const template = z.looseObject({ metadata: z.looseObject({ annotations: strings.optional() }) });
 const rendered = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({
@@ -11,7 +10,6 @@ const rendered = z.looseObject({
     labels: strings.optional(),
     annotations: strings.optional(),
   }),
-  spec: z.looseObject({ template: template.optional() }).optional(),
 });
 type Rendered = z.output<typeof rendered>;
 
@@ -20,8 +18,6 @@ const ofHelm = {
   labels: ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart"],
   /** The CRDs and what deploy/cluster has outlive the release, as they outlive a deletion of deploy/base. */
   annotations: ["helm.sh/resource-policy"],
-  /** Helm replaces the pods when the list of namespaces changes; kubectl has a command for it. */
-  podAnnotations: ["checksum/namespaces"],
 };
 
 function without(names: Readonly<Record<string, string>> | undefined, omitted: readonly string[]) {
@@ -33,13 +29,10 @@ function without(names: Readonly<Record<string, string>> | undefined, omitted: r
 const plain = (object: unknown): unknown => JSON.parse(JSON.stringify(object));
 
 function withoutHelm(object: Rendered): unknown {
-  const { metadata, spec } = object;
+  const { metadata } = object;
   const labels = without(metadata.labels, ofHelm.labels);
   const annotations = without(metadata.annotations, ofHelm.annotations);
-  const pod = spec?.template;
-  const podAnnotations = pod && without(pod.metadata.annotations, ofHelm.podAnnotations);
-  const podTemplate = pod && { template: { ...pod, metadata: { ...pod.metadata, annotations: podAnnotations } } };
-  return plain({ ...object, metadata: { ...metadata, labels, annotations }, spec: spec && { ...spec, ...podTemplate } });
+  return plain({ ...object, metadata: { ...metadata, labels, annotations } });
 }
 
 const keyOf = ({ kind, metadata: { namespace, name } }: Rendered): string =>

@@ -1,8 +1,10 @@
 import { vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { BlastLimits } from "../../../src/operator/controllers/connection/blast-limit.ts";
 import { Controllers } from "../../../src/operator/controllers.ts";
-import { createReflectors, createWorkloadWatches } from "../../../src/operator/reflectors.ts";
+import { createReflectors, createWorkloadWatches, namespaceWatches } from "../../../src/operator/reflectors.ts";
 import { ALL_NAMESPACES, type KubeObject, type ResourceDescriptor, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { EventRecord } from "../../../src/operator/kube/event-recorder.ts";
+import { PushBudget } from "../../../src/operator/controllers/push/push-budget.ts";
 import { QueueLimits } from "../../../src/operator/runtime/queue-limits.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
@@ -46,8 +48,11 @@ export class OperatorScene implements AsyncDisposable {
     return scene;
   }
 
-  /** Stops the operator, if it runs, and starts another one that remembers nothing. */
-  async restart(): Promise<void> {
+  /**
+   * Stops the operator, if it runs, and starts another one that remembers nothing. `takesOver`: its watches of workloads are complete
+   * before its controllers start, as those of a replica that becomes leader.
+   */
+  async restart({ takesOver = false } = {}): Promise<void> {
     await this.stop();
     this.#stop = new AbortController();
     const { signal } = this.#stop;
@@ -65,11 +70,13 @@ export class OperatorScene implements AsyncDisposable {
         watchLagMs: (request) => this.network.watchLagMs?.(request) ?? 0,
       },
     });
-    const watchOptions = { ...deps, api, namespaces: [ALL_NAMESPACES], watchSecrets: true, relistMs: 0 };
+    const watchOptions = { ...deps, api, isForCluster: true, watchSecrets: true, relistMs: 0 };
     const reflectors = createReflectors(watchOptions);
     const workloads = createWorkloadWatches(watchOptions);
-    const watching = [...Object.values(reflectors), ...Object.values(workloads)].map((watch) => watch.run(signal));
-    await clock.advance(10);
+    if (takesOver) for (const watch of Object.values(workloads)) watch.demand();
+    const watches = namespaceWatches(reflectors, workloads);
+    watches.serve([ALL_NAMESPACES]);
+    await clock.advance(takesOver ? 1_000 : 10);
     const controllers = new Controllers({
       ...deps,
       api,
@@ -83,7 +90,9 @@ export class OperatorScene implements AsyncDisposable {
         this.vault(new URL(settings.url).hostname.split(".")[0]).connect(clock, callbacks),
       contentKey: new Redacted(new TextEncoder().encode("key of the installation")),
       allowedSecretTypes: ["example.com/token"],
+      blastLimits: new BlastLimits(),
       limits: { sync: new QueueLimits(clock, 16), connections: new QueueLimits(clock, 16) },
+      pushBudget: new PushBudget(clock),
       resyncMs: 0,
       observer: {
         reconciled: () => undefined,
@@ -94,11 +103,11 @@ export class OperatorScene implements AsyncDisposable {
       signal,
     });
     const subscribed = controllers.subscribe();
-    const run = controllers.run(signal).then(() => {
+    this.#running = controllers.run(signal).then(async () => {
       subscribed[Symbol.dispose]();
-      return controllers[Symbol.asyncDispose]();
+      await controllers[Symbol.asyncDispose]();
+      await watches[Symbol.asyncDispose]();
     });
-    this.#running = Promise.all([...watching, run]);
     await this.settle();
   }
 
@@ -122,10 +131,10 @@ export class OperatorScene implements AsyncDisposable {
     return vault;
   }
 
-  /** Creates a connection to the vault of the same name. */
-  connection(name: string): void {
+  /** Creates or changes a connection to the vault of the same name. */
+  connection(name: string, spec: Spec = {}): void {
     const auth = { passwordSecretRef: { name: "credentials" } };
-    this.put(vaultConnectionKind, name, { url: `https://${name}.example.com`, email: "ops@example.com", auth });
+    this.put(vaultConnectionKind, name, { url: `https://${name}.example.com`, email: "ops@example.com", auth, ...spec });
   }
 
   /** Creates or changes the VaultSecret of this name. */

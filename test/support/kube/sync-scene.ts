@@ -1,6 +1,6 @@
 import type { ConnectionState, OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import { fileSource } from "../../../src/operator/controllers/sync/file-source.ts";
-import { ForcedSyncs } from "../../../src/operator/controllers/sync/forced-syncs.ts";
+import { FreshLists } from "../../../src/operator/controllers/connection/fresh-lists.ts";
 import { Propagations } from "../../../src/operator/controllers/sync/propagations.ts";
 import { secretSource } from "../../../src/operator/controllers/sync/secret-source.ts";
 import { SyncReconciler } from "../../../src/operator/controllers/sync/sync-reconciler.ts";
@@ -43,7 +43,7 @@ export class SceneVault extends InMemoryConnection {
     const records = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
     const lists = (this.#last?.progress("secret")?.lists ?? 0) + 1;
     const now = this.#now();
-    const progress = { lists, at: now.listedAtMonotonic };
+    const progress = { lists, at: now.listedAtMonotonic, previousAt: -Infinity };
     const origin = { ...now, progress: { secret: progress, file: progress } };
     const list = trackRecords(records, new Set(["db", "other"]));
     this.#last = new ListSnapshot(origin, list, undefined, this.#last);
@@ -189,7 +189,7 @@ export class SyncScene {
   #start(): SyncReconciler {
     const { api, clock } = this;
     const watched = { Secret: { store: this.#targets.Secret }, ConfigMap: { store: this.#targets.ConfigMap } };
-    const targets = new TargetRecords({ watched, clock, onUnseen: () => undefined, onFound: () => undefined });
+    const targets = new TargetRecords({ watched, clock, onUnseen: () => undefined });
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
       kinds: {
@@ -200,7 +200,8 @@ export class SyncScene {
       access: { of: () => () => true, isCurrent: () => true, isAvailable: true },
       targets,
       writer: new TargetWriter({ api, targets, contentKey, clock, limits: new QueueLimits(clock) }),
-      forced: new ForcedSyncs(clock, () => undefined),
+      contentKey,
+      lists: new FreshLists(clock, () => undefined),
       propagations: new Propagations(clock, () => undefined),
       observer: { written: () => undefined },
       api,

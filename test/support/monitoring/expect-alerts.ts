@@ -3,7 +3,7 @@ import { promtool } from "./promtool.ts";
 import type { Part } from "./rules.ts";
 import { continued, INTERVAL, type Scrape } from "./scrape.ts";
 
-/** An alert that fires, with these of its labels: connection, kind, reason, controller, operation, volume. */
+/** An alert that fires, with these of its labels: connection, kind, reason, controller, operation, volume, served_namespace. */
 export type Firing = { readonly alertname: string } & Readonly<Record<string, string>>;
 
 /** Time for which the processes stay in their state, in minutes: longer than `for` of any alert. */
@@ -19,7 +19,7 @@ export async function expectAlerts(
   processes: readonly (readonly [Scrape, Scrape])[],
   expected: readonly Firing[],
 ): Promise<void> {
-  const labels = "alertname, connection, kind, reason, controller, operation, volume";
+  const labels = "alertname, connection, kind, reason, controller, operation, volume, served_namespace";
   const test = {
     interval: `${INTERVAL}s`,
     start_timestamp: Math.round(Math.max(0, ...processes.map(([, { at }]) => at))),

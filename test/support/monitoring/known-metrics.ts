@@ -9,7 +9,14 @@ import { operatorMetrics } from "../../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../../src/vault-server/metrics.ts";
 import type { Part } from "./rules.ts";
 
-const nothing = { connections: [], queues: [], resources: [], conditions: [], shards: { configured: 1, led: 0 } };
+const nothing = {
+  connections: [],
+  queues: [],
+  resources: [],
+  conditions: [],
+  shards: { configured: 1, led: 0 },
+  namespaces: new Map(),
+};
 
 function processMetrics(): Promise<string> {
   const registry = new MetricsRegistry();

@@ -3,6 +3,7 @@ import type { Condition } from "../../../src/operator/api/status.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
 import { runEngine } from "../../../src/operator/engine.ts";
+import { ApiProblems } from "../../../src/operator/kube/api-problems.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
@@ -35,7 +36,15 @@ export class OperatorScene implements AsyncDisposable {
   readonly requests: string[] = [];
   /** Maximum number of targets that were created simultaneously. */
   maxInFlight = 0;
+  /** Reports whether the operator that was started last is ready. */
+  isReady = false;
+  /** Returns the error of a request to the API server, `<verb> <plural>`. */
+  failureOf: (request: string) => KubeError | undefined = () => undefined;
+  /** Content of the file of the flag `namespacesFile`. */
+  namespacesFile = "";
   readonly #log = recordingLogger();
+  /** The failing requests of all its processes. */
+  readonly problems = new ApiProblems({ clock: this.clock, logger: this.#log.logger, host: "10.0.0.1:6443", namespaced: true });
   readonly #vaults = new Map<string, SimulatedVault>();
   readonly #transports = new Map<string, () => VaultTransport>();
   readonly #vaultOutages = new Set<string>();
@@ -55,22 +64,30 @@ export class OperatorScene implements AsyncDisposable {
 
   /**
    * Creates a namespace with a VaultConnection, whose vault has secrets of these names, and a VaultSecret for each, whose target has
-   * these policies.
+   * these policies. The vault is that of the namespace `of`, if given.
    */
-  addVault(namespace: string, names: readonly string[], target: object = {}): SimulatedVault {
-    const vault = new SimulatedVault(this.clock);
-    this.#vaults.set(urlOf(namespace), vault);
+  addVault(
+    namespace: string,
+    names: readonly string[],
+    target: object = {},
+    { of = namespace, ...spec }: { readonly of?: string; readonly refreshInterval?: string } = {},
+  ): SimulatedVault {
+    const vault = this.#vaults.get(urlOf(of)) ?? new SimulatedVault(this.clock);
+    this.#vaults.set(urlOf(of), vault);
     vault.write(...names);
-    this.#addConnection(namespace, () => vault);
-    for (const name of names) {
-      const spec = {
-        connectionRef: { name: "vault" },
-        target: { name, ...target },
-        data: [{ secretKey: "value", remoteRef: { key: name } }],
-      };
-      this.server.create(vaultSecretKind, { apiVersion, kind: "VaultSecret", metadata: { namespace, name }, spec });
-    }
+    this.#addConnection(namespace, () => vault, { url: urlOf(of), ...spec });
+    for (const name of names) this.addSecret(namespace, name, target, name);
     return vault;
+  }
+
+  /** Creates a VaultSecret in a namespace, whose target has these policies and the value of this secret of the vault. */
+  addSecret(namespace: string, name: string, target: object, key: string): void {
+    const spec = {
+      connectionRef: { name: "vault" },
+      target: { name, ...target },
+      data: [{ secretKey: "value", remoteRef: { key } }],
+    };
+    this.server.create(vaultSecretKind, { apiVersion, kind: "VaultSecret", metadata: { namespace, name }, spec });
   }
 
   /**
@@ -94,15 +111,15 @@ export class OperatorScene implements AsyncDisposable {
     return vault;
   }
 
-  #addConnection(namespace: string, openTransport: () => VaultTransport): void {
+  #addConnection(namespace: string, openTransport: () => VaultTransport, changes: { readonly url?: string } = {}): void {
     const { server } = this;
-    const url = urlOf(namespace);
+    const { url = urlOf(namespace) } = changes;
     this.#transports.set(url, openTransport);
     server.createNamespace(namespace);
     const data = { password: Buffer.from(PASSWORD).toString("base64") };
     const login = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "login" }, type: CREDENTIALS_TYPE, data };
     server.create(SECRETS, login);
-    const spec = { url, email: ACCOUNT, auth: { passwordSecretRef: { name: "login" } } };
+    const spec = { email: ACCOUNT, auth: { passwordSecretRef: { name: "login" } }, ...changes, url };
     server.create(vaultConnectionKind, { apiVersion, kind: "VaultConnection", metadata: { namespace, name: "vault" }, spec });
   }
 
@@ -149,20 +166,24 @@ export class OperatorScene implements AsyncDisposable {
       clock,
       metrics,
       logger: this.#log.logger,
+      problems: this.problems,
+      ...(flags.namespacesFile !== undefined && { readNamespaces: () => Promise.resolve(this.namespacesFile) }),
     };
     const names = { namespace: OPERATOR_NAMESPACE, identity: "operator-1", host: "operator-1" };
     const config = operatorConfig(flags);
     const random = (): number => this.#nextRandom();
-    this.#running = runEngine({ ...ports, ...names, config, random, onReady: () => undefined }, this.#stop.signal);
+    this.isReady = false;
+    const onReady = (): void => void (this.isReady = true);
+    this.#running = runEngine({ ...ports, ...names, config, random, onReady }, this.#stop.signal);
   }
 
   /** Replaces the operator by one that remembers nothing. `meanwhile` happens while none runs. */
-  async restart(meanwhile: () => void = () => undefined): Promise<void> {
+  async restart(meanwhile: () => void = () => undefined, flags?: OperatorFlags): Promise<void> {
     await this[Symbol.asyncDispose]();
     meanwhile();
     this.#stop = new AbortController();
     this.metrics = new MetricsRegistry();
-    this.start();
+    this.start(flags);
   }
 
   /** Reports whether the ConfigMap of a VaultFile exists. */
@@ -222,7 +243,8 @@ export class OperatorScene implements AsyncDisposable {
       send: async ({ verb, resource, ref }, signal) => {
         this.requestedAt.push(this.clock.monotonic());
         if (verb !== "list" && verb !== "watch") this.requests.push(`${verb} ${resource.plural} ${ref.name}`);
-        if (this.#outage !== undefined) throw this.#outage;
+        const failure = this.#outage ?? this.failureOf(`${verb} ${resource.plural}`);
+        if (failure !== undefined) throw failure;
         if (verb === "watch") return;
         const isTarget = verb === "create" && resource.plural === SECRETS.plural;
         if (isTarget) this.maxInFlight = Math.max(this.maxInFlight, (this.#inFlight += 1));

@@ -22,7 +22,7 @@ export class OperatorProcess extends VaultsyncProcess {
     options: OperatorOptions = {},
   ): Promise<OperatorProcess> {
     const operator = OperatorProcess.launch(kubeconfig, args, options);
-    const timeout = AbortSignal.timeout(40_000);
+    const timeout = AbortSignal.timeout(120_000);
     try {
       await operator.waitForOutput(
         ({ stdout, stderr }) => (stdout + stderr).includes('"msg":"starting workers"') || undefined,

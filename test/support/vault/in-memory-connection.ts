@@ -1,4 +1,4 @@
-import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-users.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import type { Connection, EntryReader, Health, Snapshot, WrittenVersion } from "../../../src/operator/vault-client/connection.ts";
 
@@ -29,7 +29,7 @@ export class InMemoryConnection implements Connection {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
     const lists = (this.snapshot?.progress("secret")?.lists ?? 0) + 1;
     const missingSince = (): number => timestamps.listedAt;
-    const progress = () => ({ lists, at: timestamps.listedAtMonotonic });
+    const progress = () => ({ lists, at: timestamps.listedAtMonotonic, previousAt: -Infinity });
     const none = {
       progress,
       covers: () => true,

@@ -1,5 +1,5 @@
 import { Redacted } from "../../../src/lib/redacted.ts";
-import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-users.ts";
 import type {
   Connection,
   EntryReader,
@@ -41,8 +41,8 @@ class ListedConnection extends InMemoryConnection {
 
   #refresh(): void {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
-    const lists = (this.#last?.progress("secret")?.lists ?? 0) + 1;
-    const progress = { lists, at: timestamps.listedAtMonotonic };
+    const { lists = 0, at: previousAt = -Infinity } = this.#last?.progress("secret") ?? {};
+    const progress = { lists: lists + 1, at: timestamps.listedAtMonotonic, previousAt };
     const origin = { ...timestamps, progress: { secret: progress, file: progress } };
     const { secrets, files } = this.#vault;
     const tracked = this.#tracked;

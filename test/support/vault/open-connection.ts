@@ -1,6 +1,8 @@
-import type { ConnectionCallbacks, OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-users.ts";
 import type { ConnectionFacts } from "../../../src/operator/controllers/connection/connection-facts.ts";
 import { vaultId } from "../../../src/operator/sync/target.ts";
+import type { RemovalFacts } from "../../../src/operator/controllers/connection/removals.ts";
 import type { Connection } from "../../../src/operator/vault-client/connection.ts";
 
 const ignore = (): void => undefined;
@@ -10,6 +12,26 @@ export const ignoredCallbacks: ConnectionCallbacks = {
   onHealth: ignore,
   onTokenChange: ignore,
   onCircuitChange: ignore,
+};
+
+/** Removals of a connection whose list lacks no name. */
+export const noRemovals: OpenConnection["removals"] = {
+  held: 0,
+  isResuming: false,
+  untilProven: () => Number.POSITIVE_INFINITY,
+  isUnmatched: () => false,
+};
+
+/** Facts of resources that refer to every name and have no target yet. */
+export const testRemovalFacts: RemovalFacts = {
+  isReferenced: () => true,
+  hasReferences: () => true,
+  rulesOf: () => [],
+  wasServed: () => false,
+  deadlineOf: () => undefined,
+  removes: () => true,
+  claimedBy: () => new Set(),
+  targetsOf: () => [],
 };
 
 /** The parts of a spec that messages about its connection name. */
@@ -33,7 +55,8 @@ export function openConnection(connection: Connection, changes: Partial<OpenConn
     account: "ops@example.com",
     facts: testFacts,
     trustedOwners: undefined,
-    removals: { held: 0, untilProven: () => Number.POSITIVE_INFINITY },
+    receive: "Trusted",
+    removals: noRemovals,
     stale: undefined,
     intervalMs: 60_000,
     ...changes,

@@ -1,8 +1,9 @@
+import { BlastLimits } from "../../../src/operator/controllers/connection/blast-limit.ts";
 import { ConnectionRegistry } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import type { Staleness } from "../../../src/operator/sync/staleness.ts";
 import type { SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { testFacts } from "./open-connection.ts";
+import { testFacts, testRemovalFacts } from "./open-connection.ts";
 import { InMemoryConnection } from "./in-memory-connection.ts";
 
 export const KEY = "shop/vault";
@@ -14,8 +15,10 @@ const wanted = {
   account: "ops@example.com",
   facts: testFacts,
   trustedOwners: undefined,
+  receive: "Trusted" as const,
   intervalMs: INTERVAL,
   stale: undefined as Staleness | undefined,
+  wasHeld: false,
 };
 
 /** Returns a registry of in-memory connections on a virtual clock, and the calls of its listener. */
@@ -25,12 +28,17 @@ export function registryScene(exists: () => boolean = () => true) {
   const listener = {
     onSnapshotChange: (_: string, { secrets }: SnapshotChange) => void calls.push(`changed ${[...secrets].join()}`),
     onConnectionStateChange: () => void calls.push("state"),
-    removalFactsOf: () => facts,
+    removalFactsOf: () => testRemovalFacts,
     statusChanged: () => void calls.push("status"),
     circuitChanged: (_: string, open: boolean) => void calls.push(open ? "opened" : "closed"),
   };
-  const facts = { isReferenced: () => true, isNamed: () => true, referenceCount: 1, wasServed: () => false };
-  const connections = new ConnectionRegistry({ clock, exists, users: () => listener, reporter: () => listener });
+  const connections = new ConnectionRegistry({
+    clock,
+    blastLimits: new BlastLimits(),
+    exists,
+    users: () => listener,
+    reporter: () => listener,
+  });
   const opened: InMemoryConnection[] = [];
   const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {
     await connections.open(KEY, { ...wanted, ...changes }, (callbacks) => {

@@ -2,6 +2,13 @@ import type { Clock } from "../../../src/lib/clock.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
 import { TransientError } from "../../../src/operator/vault-client/vault-error.ts";
 
+/** A proxy in front of a vault that ends each request after a time. */
+interface CuttingProxy {
+  readonly afterMs: number;
+  /** Returns its own response, or throws, as a broken connection does. */
+  readonly end: (operation: VaultRequest["operation"]) => VaultResponse;
+}
+
 /** A vault in memory, whose responses take a time on the clock. All secrets are of one account. */
 export class SimulatedVault implements VaultTransport {
   /** Time from a request to its response in milliseconds. */
@@ -14,6 +21,9 @@ export class SimulatedVault implements VaultTransport {
   readonly unreadable = new Set<string>();
   /** Holds conditional lists until the list changes (RFC 7240, `Prefer: wait`). */
   holds = false;
+  /** The body of each response to a list, as of a gateway that responds in place of the vault. */
+  listBody: object | undefined;
+  proxy: CuttingProxy | undefined;
   /** Time of each request, and of each list request, in monotonic milliseconds. */
   readonly requestedAt: number[] = [];
   readonly listedAt: number[] = [];
@@ -73,7 +83,12 @@ export class SimulatedVault implements VaultTransport {
     await this.#clock.sleep(Math.min(this.latencyMs, deadlineMs), signal);
     if (this.latencyMs > deadlineMs) throw new TransientError(operation, "timeout");
     const isHeld = this.holds && waitSeconds > 0;
-    if (isHeld && !this.#isDown && request.ifNoneMatch === this.#etag) await this.#hold(waitSeconds, signal);
+    if (isHeld && !this.#isDown && request.ifNoneMatch === this.#etag) {
+      const { afterMs = Infinity, end } = this.proxy ?? {};
+      await this.#hold(Math.min(waitSeconds * 1_000, afterMs), signal);
+      if (end !== undefined && afterMs < waitSeconds * 1_000 && request.ifNoneMatch === this.#etag && !this.#isDown)
+        return end(operation);
+    }
     if (this.#isDown) throw new TransientError(operation, "reset");
     return this.#respond(request, isHeld ? { "preference-applied": "wait" } : {});
   }
@@ -110,8 +125,8 @@ export class SimulatedVault implements VaultTransport {
     this.#held = new AbortController();
   }
 
-  async #hold(seconds: number, signal: AbortSignal): Promise<void> {
-    await this.#clock.sleep(seconds * 1_000, AbortSignal.any([signal, this.#held.signal])).catch(() => signal.throwIfAborted());
+  async #hold(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(ms, AbortSignal.any([signal, this.#held.signal])).catch(() => signal.throwIfAborted());
   }
 
   #respond({ operation, ifNoneMatch, body }: VaultRequest, applied: Readonly<Record<string, string>>): VaultResponse {
@@ -123,6 +138,7 @@ export class SimulatedVault implements VaultTransport {
       case "refresh_token":
         return response(200, { access_token: `token-${this.#clock.monotonic()}`, refresh_token: "refresh", expires_in: 86_400 });
       case "list_no_dup":
+        if (this.listBody !== undefined) return response(200, this.listBody);
         return ifNoneMatch === etag
           ? response(304, {}, applied)
           : response(200, { secrets: this.#records() }, { etag, ...applied });

@@ -129,7 +129,7 @@ test("requests that find no free connection are unavailable after a wait, then s
 test("a failed connection says what to do and never shows the password", async () => {
   const local = new URL(inject("postgres").url);
   expect(await message("postgres://u:canary-password@127.0.0.1:1/vault")).toBe(
-    "Error: cannot connect to the PostgreSQL database vault at 127.0.0.1:1: check that it is running and that the URL is correct",
+    "StoreUnavailableError: cannot connect to the PostgreSQL database vault at 127.0.0.1:1: check that it is running and that the URL is correct",
   );
   local.pathname = "/missing";
   expect(await message(local.href)).toMatch(/database missing at .* does not exist: create it, with ENCODING 'UTF8'$/u);

@@ -15,6 +15,8 @@ import { responseError } from "../../../../src/operator/kube/client/response-err
 import { KubeError } from "../../../../src/operator/kube/kube-error.ts";
 import { type KubeObject, keyOf, type ObjectRef, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
 import type { Caller, Verb } from "./access.ts";
+import { managersIn } from "./field-ownership.ts";
+import { resourceKey } from "./resource-rules.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";
 import { StatusError } from "./status-error.ts";
 
@@ -73,7 +75,8 @@ export class ApiClient implements FencedKubeApi {
   }
 
   async getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
-    return metadataOf(await this.get(resource, ref, signal));
+    const { metadata, ...object } = await this.get(resource, ref, signal);
+    return metadataOf({ ...object, metadata: { ...metadata, managedFields: this.#managersOf(resource, ref) } });
   }
 
   async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
@@ -182,6 +185,11 @@ export class ApiClient implements FencedKubeApi {
       if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
       throw this.#failure(error, operation);
     }
+  }
+
+  #managersOf(resource: ResourceDescriptor, ref: ObjectRef): object[] {
+    const collection = this.#server.collections.find((one) => resourceKey(one.resource) === resourceKey(resource));
+    return managersIn(collection?.objects.get(keyOf(ref))?.owners ?? new Map());
   }
 
   #failure(error: unknown, operation: string): unknown {

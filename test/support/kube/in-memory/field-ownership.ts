@@ -51,6 +51,30 @@ function fieldsOf(object: Json): Fields {
   return fields;
 }
 
+interface ManagedFields {
+  readonly operation: string;
+  readonly manager: string;
+  readonly subresource?: string;
+}
+
+/** Returns the `managedFields` of these owners without the fields. */
+export function managersIn(owners: Owners): ManagedFields[] {
+  return [...owners.keys()].map((name) => {
+    const [operation = "", manager = "", subresource] = name.split(" ");
+    return { manager, operation, ...(subresource !== undefined && { subresource }) };
+  });
+}
+
+/** Returns the owners that the `managedFields` of an update list; all if it has none. An empty list counts as none. */
+export function ownersListed(owners: Owners, { metadata }: Json): Owners {
+  const listed = isJson(metadata) ? metadata["managedFields"] : undefined;
+  if (!Array.isArray(listed) || listed.length === 0) return owners;
+  const names = new Set(
+    (listed as ManagedFields[]).map((one) => [one.operation, one.manager, one.subresource ?? []].flat().join(" ")),
+  );
+  return new Map([...owners].filter(([name]) => names.has(name)));
+}
+
 /** Returns the owners after `manager` replaced `before` by `after`: it owns the changes, and what is gone has no owner. */
 export function ownersAfterUpdate(owners: Owners, manager: string, before: Json | undefined, after: Json): Owners {
   const old = fieldsOf(before ?? {});

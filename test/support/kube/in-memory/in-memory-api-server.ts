@@ -10,7 +10,7 @@ import {
 } from "../../../../src/operator/kube/resource.ts";
 import type { Access, Caller, Webhook } from "./access.ts";
 import type { Change, Collection, OpenWatch, Stored } from "./collection.ts";
-import { applyFields, isSameOwners, type Owners, ownersAfterUpdate } from "./field-ownership.ts";
+import { applyFields, isSameOwners, type Owners, ownersAfterUpdate, ownersListed } from "./field-ownership.ts";
 import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
 import { nextMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
 import { expectState, hasSameSpec, isCustom, mayCreateByUpdate, resourceKey, typeOf } from "./resource-rules.ts";
@@ -31,7 +31,7 @@ const USER: Caller = { user: "user", fieldManager: "kubectl" };
  * validation, server-side apply, deletion with finalizers, watches, namespaces, quotas and admission. `ClusterControllers` adds
  * garbage collection. Its own methods are synchronous and act as a user with all permissions; `ApiClient` is the port for a client.
  *
- * Not modeled: the schemas of custom resources, `managedFields` in responses, lists as separate requests for each page.
+ * Not modeled: the schemas of custom resources, `managedFields` in responses but to reads of metadata, and without fields, lists as separate requests for each page.
  */
 export class InMemoryApiServer {
   readonly clock: Clock;
@@ -258,7 +258,7 @@ export class InMemoryApiServer {
     const object = { ...admitted, metadata: { ...admitted.metadata, ...generation } };
     validate(resource, object, before);
     const manager = `Update ${caller.fieldManager}${access.subresource ? " status" : ""}`;
-    const owners = applied ?? ownersAfterUpdate(stored.owners, manager, before, object);
+    const owners = applied ?? ownersAfterUpdate(ownersListed(stored.owners, body), manager, before, object);
     if (isEqualJson(object, before) && isSameOwners(owners, stored.owners)) return before;
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0 && resource.kind !== "Namespace") {

@@ -1,0 +1,77 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
+import { startVaultServer, type VaultServerOptions } from "../../../src/vault-server/vault-server.ts";
+import { type LogLine, recordingLogger } from "../../support/assertions/recording-logger.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
+import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
+import { sendRequest } from "../../support/vault/vault-client.ts";
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+interface Scene {
+  readonly options: VaultServerOptions;
+  readonly lines: readonly LogLine[];
+  /** Returns what `/readyz` of the listener for metrics says, once it is served. */
+  readonly readiness: () => Promise<string>;
+}
+
+async function sceneOn(data: string): Promise<Scene> {
+  const { logger, lines } = recordingLogger();
+  const port = await freePort();
+  const listen = { host: "127.0.0.1", port: 0 };
+  const options = { data, masterKey: generateMasterKey(), logger, listen, metricsListen: { ...listen, port } };
+  const readiness = async (): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    return `${response?.status} ${await response?.text()}`;
+  };
+  return { options, lines, readiness };
+}
+
+const messages = ({ lines }: Scene): string[] => lines.filter(({ level }) => level === "error").map(({ message }) => message);
+
+test("a server whose database is down starts when it is up, and names it meanwhile", async () => {
+  await using cluster = await PostgresCluster.start();
+  await cluster.down("fast");
+  const scene = await sceneOn(cluster.url());
+  const starting = startVaultServer(scene.options);
+  await waitUntil("the problem is named", async () => (await scene.readiness()).includes("cannot connect"), 30_000);
+  expect(await scene.readiness()).toMatch(/^503 not ready: cannot connect to the PostgreSQL database postgres at /u);
+  expect(messages(scene)).toEqual(["store cannot be reached, retrying"]);
+  await cluster.up();
+  await using server = await starting;
+  expect(await scene.readiness()).toBe("200 ok\n");
+  expect((await sendRequest(`${server.url}/readyz`, { method: "GET" })).status).toBe(200);
+});
+
+test("a server that is stopped while its database is down ends", async () => {
+  await using cluster = await PostgresCluster.start();
+  await cluster.down("fast");
+  const scene = await sceneOn(cluster.url());
+  const stop = new AbortController();
+  const starting = startVaultServer(scene.options, stop.signal).catch(String);
+  await waitUntil("the problem is named", async () => messages(scene).length > 0, 30_000);
+  stop.abort(new Error("received a stop signal"));
+  expect(await starting).toBe("Error: received a stop signal");
+  expect(await scene.readiness()).toBe("undefined undefined");
+});
+
+test("a database of a newer release ends the start", async () => {
+  await using cluster = await PostgresCluster.start();
+  const scene = await sceneOn(cluster.url());
+  await (await startVaultServer(scene.options))[Symbol.asyncDispose]();
+  const client = new Client({ connectionString: cluster.url() });
+  await client.connect();
+  await client.query("UPDATE schema_version SET version = version + 1");
+  await client.end();
+  await expect(startVaultServer(scene.options)).rejects.toThrow("the database was written by a newer release of vaultsync");
+});
