@@ -52,8 +52,8 @@ const inner: Record<string, Record<string, string[]>> = {
   "operator/kube": {
     credentials: [],
     client: ["credentials", "resource", "kube-error"],
-    cache: ["client", "resource", "kube-error"],
-    "leader-election": ["client", "resource", "kube-error"],
+    cache: ["client", "resource", "kube-error", "request-problems"],
+    "leader-election": ["client", "resource", "kube-error", "request-problems"],
   },
   "operator/vault-client": {
     http: ["vault-error", "observer"],
@@ -121,6 +121,7 @@ const packages: Record<string, string[]> = {
   "prom-client": ["telemetry"],
   commander: ["cli"],
   liquidjs: ["operator/template"],
+  asn1js: ["operator/template"],
   bcryptjs: ["operator/template"],
   leven: ["lib"],
   re2js: ["lib"],
@@ -237,6 +238,7 @@ export default defineConfig({
               "**.waitFor",
               "expectRecovery",
               "expectAlerts",
+              "expectAlertsSoon",
             ],
           },
         ],

@@ -71,7 +71,7 @@ async function measure(mib: number, references: number) {
     const records = await readListAside("list_no_dup", { body, tracked });
     await yieldToEventLoop();
     const before = snapshot;
-    const progress = { lists: 1, at: 0 };
+    const progress = { lists: 1, at: 0, previousAt: -Infinity };
     const origin = { listedAt: 0, listedAtMonotonic: 0, progress: { secret: progress, file: progress } };
     snapshot = new ListSnapshot(origin, records, undefined, before);
     changeBetween(before, snapshot);
