@@ -289,6 +289,7 @@ export class Controllers implements AsyncDisposable {
 
   /** Passes what the resources refer to, once for all changes of a short time, so that a bulk change costs one list. */
   #onReferencesChange(connection: string): void {
+    this.connections.referencesChanged(connection);
     this.#connection.usersChanged(connection);
     if (this.#pendingReferences.has(connection)) return;
     const pass = (): void => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../test/support/operator/operator-scene.ts";
-import { vaultConnectionKind } from "./api/kinds.ts";
+import { vaultConnectionKind, vaultSecretKind } from "./api/kinds.ts";
 import { SECRETS } from "./kube/resource.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "./api/names.ts";
 
@@ -133,6 +133,29 @@ describe("names that disappear from one vault, of which each connection has four
       expect(left(scene)).toBe(39);
     },
   );
+});
+
+test("a resource whose policy becomes Delete during a hold keeps its target, and one that becomes Retain needs no more", async () => {
+  await using scene = new OperatorScene();
+  const names = range(6).map((n) => `name-${n}`);
+  const vault = scene.addVault("shop", names.slice(1), DELETE);
+  vault.write("name-0");
+  scene.addSecret("shop", "name-0", {}, "name-0");
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove(...names);
+  await scene.clock.advance(MINUTE);
+  const edit = async (chosen: readonly string[], whenMissing: string): Promise<string | undefined> => {
+    for (const name of chosen)
+      scene.server.patch(vaultSecretKind, { namespace: "shop", name }, { spec: { target: { whenMissing } } });
+    await scene.clock.advance(PROOF);
+    expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
+    return /confirm-removals=(?<held>\d)/u.exec(scene.condition("RemovalsHeld", "shop")?.message ?? "")?.groups?.["held"];
+  };
+  expect(await edit([], "Delete")).toBe("5");
+  expect(await edit(["name-0"], "Delete")).toBe("6");
+  expect(await edit(names, "Retain")).toBeUndefined();
+  expect(await edit(["name-3"], "Delete")).toBe("1");
 });
 
 test("a single name that feeds many targets is held with all of them", async () => {

@@ -70,7 +70,7 @@ export class RemovalsConnection {
           this.hasRules ? [{ id: RULE, finds: (list) => list.secrets(name)[0]?.metadata["isProd"] === true }] : [],
         wasServed: (kind, name) => this.served.has(`${kind} ${name}`),
         deadlineOf: (_, name) => this.deadlines.get(name),
-        removes: (_, name, isDue) => !this.retained.has(isDue ? `${name} due` : name),
+        removes: (_, name, isDue) => !this.unreferenced.has(name) && !this.retained.has(isDue ? `${name} due` : name),
         claimedBy: () => this.claimed,
         targetsOf: (_, name) => this.targets.get(name) ?? [name],
       },

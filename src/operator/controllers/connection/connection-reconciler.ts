@@ -94,7 +94,7 @@ export class ConnectionReconciler {
     const problem = await this.#open(key, object, signal);
     const client = connections.client(key);
     client?.setReferences(referencesOf(key));
-    connections.referencesChanged(key);
+    connections.pruneRemovals(key);
     // The object has changed then, which requeues the connection.
     if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
     const notReady = (await this.#writeStatus(key, object, problem, signal)) === "False";

@@ -55,6 +55,8 @@ interface Opened extends Omit<WantedConnection, "stale" | "wasHeld"> {
   readonly openedAtMonotonic: number;
   filesCovered: boolean;
   listed: boolean;
+  /** Its resources saw that removals are held. */
+  isHolding: boolean;
   health: Health["state"];
   stale: Staleness | undefined;
   /** It became stale without any list: nothing says that the first one is a pause in an outage. */
@@ -144,6 +146,7 @@ export class ConnectionRegistry implements AsyncDisposable {
       openedAtMonotonic: this.#clock.monotonic(),
       filesCovered: false,
       listed: false,
+      isHolding: false,
       health: "starting",
       unlisted: false,
       recoveringSince: undefined,
@@ -155,13 +158,17 @@ export class ConnectionRegistry implements AsyncDisposable {
     return true;
   }
 
-  /** Forgets disappeared names that no resource refers to any more. */
+  /** Takes in, before any resource is reconciled, that resources refer to other names or follow another policy. */
   referencesChanged(key: string): void {
-    const removals = this.#opened(key)?.removals;
-    if (removals === undefined) return;
-    const wasHeld = removals.held > 0;
-    removals.referencesChanged();
-    if (wasHeld && removals.held === 0) this.#users().onConnectionStateChange(key);
+    this.#opened(key)?.removals.referencesChanged();
+  }
+
+  /** Forgets disappeared names that no resource refers to any more, and passes on whether removals are still held. */
+  pruneRemovals(key: string): void {
+    const entry = this.#opened(key);
+    if (entry === undefined) return;
+    if (entry.isHolding) entry.removals.prune();
+    if (this.#changesHold(entry)) this.#users().onConnectionStateChange(key);
   }
 
   /** Makes the removals that are held: a user confirmed them. */
@@ -219,6 +226,13 @@ export class ConnectionRegistry implements AsyncDisposable {
     });
   }
 
+  /** Reports whether a hold started or ended since the resources saw it. */
+  #changesHold(entry: Opened): boolean {
+    const before = entry.isHolding;
+    entry.isHolding = entry.removals.held > 0;
+    return entry.isHolding !== before;
+  }
+
   #opened(key: string): Opened | undefined {
     const entry = this.#entries.get(key);
     return entry !== undefined && "connection" in entry ? entry : undefined;
@@ -232,13 +246,12 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#opened(key);
     if (entry === undefined) return;
     const { snapshot } = entry.connection;
-    const wasHeld = entry.removals.held > 0;
     if (snapshot !== undefined) entry.removals.observe(snapshot, change);
     const filesCovered = snapshot?.fileCount !== undefined;
     const isFirst = !entry.listed || filesCovered !== entry.filesCovered;
     entry.listed = true;
     entry.filesCovered = filesCovered;
-    if (isFirst || entry.removals.held > 0 !== wasHeld) this.#users().onConnectionStateChange(key, snapshot);
+    if (this.#changesHold(entry) || isFirst) this.#users().onConnectionStateChange(key, snapshot);
     else this.#users().onSnapshotChange(key, change, snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
     this.#reporter().statusChanged(key);
   }

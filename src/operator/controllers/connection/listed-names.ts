@@ -19,6 +19,8 @@ export class ListedNames {
   readonly gone = new Set<string>();
   /** Names that disappeared, and that a user has to confirm. */
   readonly held = new Set<string>();
+  /** Those of {@link held} whose keys no resource removes any more: they are held again as soon as one does. */
+  readonly waived = new Set<string>();
   /** Names that disappeared together with held ones, and whose keys no resource removes. */
   readonly spared = new Set<string>();
 
@@ -50,18 +52,26 @@ export class ListedNames {
     this.#isBack(name);
   }
 
-  /** Holds the names that disappeared and whose keys would be removed. Returns whether there are any. */
+  /** Holds the names that disappeared and whose keys would be removed. Returns whether more are held than before. */
   hold(isRemoved: (name: string, isDue: boolean) => boolean): boolean {
-    const before = this.held.size;
-    for (const name of this.gone) (isRemoved(name, this.absences.get(name)?.isDue === true) ? this.held : this.spared).add(name);
+    for (const name of this.gone) this.spared.add(name);
     this.gone.clear();
-    return this.held.size > before;
+    return this.reconsider(isRemoved);
   }
 
-  /** Makes {@link hold} decide again about the names that are not held: a policy may have changed. */
-  reconsider(): void {
-    for (const name of this.spared) this.gone.add(name);
-    this.spared.clear();
+  /** Decides again which of the names that disappeared together are held: a policy may have changed. Returns whether more are. */
+  reconsider(isRemoved: (name: string, isDue: boolean) => boolean): boolean {
+    let isMore = false;
+    for (const name of [...this.spared, ...this.held]) {
+      if (!isRemoved(name, this.absences.get(name)?.isDue === true)) {
+        if (this.held.has(name)) this.waived.add(name);
+        continue;
+      }
+      const isNew = this.spared.delete(name);
+      isMore = this.waived.delete(name) || isNew || isMore;
+      this.held.add(name);
+    }
+    return isMore;
   }
 
   /** Drops the names whose loss does not count any more. Returns whether there are any. */
@@ -78,7 +88,12 @@ export class ListedNames {
 
   /** Takes in that a user confirmed what is lost. */
   confirm(): void {
-    for (const names of [this.gone, this.held, this.spared]) names.clear();
+    for (const names of [this.gone, this.held, this.waived, this.spared]) names.clear();
+  }
+
+  /** Returns the held names that a user has to confirm now. */
+  unconfirmed(): readonly string[] {
+    return [...this.held].filter((name) => !this.waived.has(name));
   }
 
   /** Returns the names that count as lost. */
@@ -87,7 +102,7 @@ export class ListedNames {
   }
 
   #isBack(name: string): void {
-    for (const names of [this.gone, this.held, this.spared]) names.delete(name);
+    for (const names of [this.gone, this.held, this.waived, this.spared]) names.delete(name);
     this.absences.delete(name);
   }
 }

@@ -149,6 +149,33 @@ describe("the blast limit of one connection", () => {
     expect(one.list([], names(5, 5))).toBe(0);
   });
 
+  test("follows a policy that is edited while removals are held, and back", () => {
+    const { one, list } = methodsOf(alone());
+    one.retained.add("n0");
+    list(names(10), []);
+    expect(list([], names(6))).toBe(5);
+    one.retained.delete("n0");
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(6);
+    for (const name of names(6)) one.retained.add(name);
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(0);
+    for (const _ of [1, 2, 3]) list([], []);
+    one.retained.clear();
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(6);
+  });
+
+  test("holds no further name while resources keep the keys of all that are held", () => {
+    const { one, list } = methodsOf(alone());
+    list(names(100), []);
+    expect(list([], names(21))).toBe(21);
+    for (const name of names(21)) one.retained.add(name);
+    one.removals.referencesChanged();
+    expect(list(names(21), [])).toBe(0);
+    expect(list([], ["n50"])).toBe(0);
+  });
+
   test("counts the targets that resources feed now", () => {
     const one = alone();
     one.list(["a", "b"], []);

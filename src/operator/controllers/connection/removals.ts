@@ -76,6 +76,8 @@ export class Removals implements BlastMember, Disposable {
   /** Counts, until the names change. */
   #losses: Losses | undefined;
   #held: number | undefined;
+  /** The references changed since it was decided which names are held. */
+  #isOutdated = false;
   /** The last list that changed a name. */
   #before: Snapshot | undefined;
 
@@ -89,7 +91,8 @@ export class Removals implements BlastMember, Disposable {
 
   /** Number of names for whose disappearance all removals are held; 0: none are. */
   get held(): number {
-    return (this.#held ??= new Set(this.#groups().flatMap(({ kind, held }) => [...held].map((name) => `${kind} ${name}`))).size);
+    if (this.#isOutdated) this.#reconsider();
+    return (this.#held ??= this.#countHeld());
   }
 
   /** An earlier client held removals, and no list says yet whether this one does. */
@@ -108,7 +111,6 @@ export class Removals implements BlastMember, Disposable {
   /** Takes in a list: call it with every change, before any resource sees the snapshot. */
   observe(snapshot: Snapshot, change: SnapshotChange): void {
     const wasHeld = this.held > 0;
-    for (const names of this.#groups()) names.reconsider();
     this.#observe("secret", snapshot, change.secrets, (name) => snapshot.secrets(name).length > 0);
     this.#observe("file", snapshot, change.files, (name) => snapshot.file(name) !== undefined);
     this.prune();
@@ -127,9 +129,9 @@ export class Removals implements BlastMember, Disposable {
     this.#changed();
   }
 
-  /** Takes in that resources refer to other names, or feed other targets from them. */
+  /** Takes in that resources refer to other names, feed other targets from them, or keep their keys when they are gone. */
   referencesChanged(): void {
-    if (this.held > 0) this.prune();
+    this.#isOutdated = true;
     this.#changed();
   }
 
@@ -140,11 +142,8 @@ export class Removals implements BlastMember, Disposable {
   }
 
   hold(): boolean {
-    const { facts } = this.#options;
-    const isMore = this.#groups().filter((names) =>
-      names.hold((name, isDue) => facts.removes(names.kind, name, isDue, names.rule)),
-    );
-    if (isMore.length > 0) this.#changed();
+    const isMore = this.#groups().filter((names) => names.hold(this.#removes(names)));
+    this.#changed();
     return isMore.length > 0;
   }
 
@@ -186,6 +185,20 @@ export class Removals implements BlastMember, Disposable {
   /** Ends the observation. */
   [Symbol.dispose](): void {
     this.#leave();
+  }
+
+  #reconsider(): void {
+    this.#isOutdated = false;
+    for (const names of this.#groups()) names.reconsider(this.#removes(names));
+    this.#changed();
+  }
+
+  #removes({ kind, rule }: ListedNames): (name: string, isDue: boolean) => boolean {
+    return (name, isDue) => this.#options.facts.removes(kind, name, isDue, rule);
+  }
+
+  #countHeld(): number {
+    return new Set(this.#groups().flatMap((names) => names.unconfirmed().map((name) => `${names.kind} ${name}`))).size;
   }
 
   #observe(kind: EntryKind, snapshot: Snapshot, changed: ReadonlySet<string>, isListed: (name: string) => boolean): void {

@@ -8,6 +8,7 @@ const references = (changes: Partial<References> = {}): References => ({
   connection: "shop/vault",
   sources: ["db", "api"],
   target: "Secret/shop/db",
+  whenGone: "",
   ...changes,
 });
 
@@ -68,7 +69,13 @@ test("ReferenceIndex returns what a linear search would, after any changes", () 
   const step = fc.record({
     resource: fc.constantFrom("n/1", "n/2", "n/3"),
     references: fc.option(
-      fc.record({ kind, connection: fc.constantFrom("n/v", "n/w"), sources: fc.array(name, { maxLength: 3 }), target: name }),
+      fc.record({
+        kind,
+        connection: fc.constantFrom("n/v", "n/w"),
+        sources: fc.array(name, { maxLength: 3 }),
+        target: name,
+        whenGone: fc.constant(""),
+      }),
     ),
   });
   fc.assert(

@@ -14,6 +14,8 @@ export interface References {
   readonly rules?: readonly Find[];
   /** `<kind>/<namespace>/<name>`. */
   readonly target: string;
+  /** Equal while the same becomes of keys whose sources are gone. */
+  readonly whenGone: string;
 }
 
 const ofKind = (connection: string, kind: SyncKind): string => `${connection}\n${kind}`;

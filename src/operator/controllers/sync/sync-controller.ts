@@ -12,7 +12,7 @@ import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { matchesName } from "../../sync/find-items.ts";
-import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
+import type { SyncItem, SyncResource, TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { readStatus, reportedNames } from "../../sync/sync-status.ts";
 import type { SnapshotChange } from "../../vault-client/connection.ts";
@@ -212,7 +212,10 @@ export class SyncController implements ConnectionUsers {
     const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";
     const sources = [...resource.items.map((item) => item.source), ...patternsOf(resource), ...found];
     const rules = resource.finds.filter((find) => metadataRule(find) !== undefined);
-    return { kind, connection, sources: isAllowed ? sources : [], target, ...(rules.length > 0 && { rules }) };
+    const whenGone = shared(
+      `${resource.whenRemoved} ${resource.whenMissing} ${resource.items.filter(isOptional).map(sourceOf).join(" ")}`,
+    );
+    return { kind, connection, sources: isAllowed ? sources : [], target, whenGone, ...(rules.length > 0 && { rules }) };
   }
 
   #changedSinceSync(key: string, list: ListedVersions): boolean {
@@ -226,13 +229,22 @@ export class SyncController implements ConnectionUsers {
     const before = this.references.get(key);
     this.references.remove(key);
     if (now !== undefined) this.references.set(key, now);
-    if (before?.connection === now?.connection && before?.sources.join("\n") === now?.sources.join("\n")) return;
+    if (before !== undefined && now !== undefined && isSame(before, now)) return;
     for (const connection of new Set([before?.connection, now?.connection])) {
       if (connection !== undefined) onReferencesChange(connection);
     }
   }
 }
 
+/** Reports whether a connection learns nothing new from changed references. */
+const isSame = (before: References, now: References): boolean =>
+  before.connection === now.connection &&
+  before.target === now.target &&
+  before.whenGone === now.whenGone &&
+  before.sources.join("\n") === now.sources.join("\n");
+
+const sourceOf = ({ source }: SyncItem): string => source;
+const isOptional = (item: SyncItem): boolean => item.isOptional === true;
 const patternsOf = ({ finds }: SyncResource): string[] => finds.map(({ pattern }) => patternReference(pattern));
 
 /**
