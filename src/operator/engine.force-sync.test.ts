@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OperatorScene } from "../../test/support/operator/operator-scene.ts";
 import type { SimulatedVault } from "../../test/support/vault/simulated-vault.ts";
-import { vaultConnectionKind, vaultSecretKind } from "./api/kinds.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "./api/names.ts";
 import { SECRETS } from "./kube/resource.ts";
 import { readStatus, type SyncStatus } from "./sync/sync-status.ts";
@@ -139,6 +139,18 @@ test("a forced sync whose list takes longer than 10 s fails, and is ready when t
   expect(written).toEqual(["now False VaultUnreachable"]);
   await scene.clock.advance(50_000);
   expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual(["db@2", "Synced"]);
+});
+
+test("a forced sync through a held list is echoed at once, although the vault has nothing new", async () => {
+  await using scene = new OperatorScene();
+  scene.addFileVault("shop", ["terms"], {});
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  const file = { namespace: "shop", name: "terms" };
+  scene.server.patch(vaultFileKind, file, { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } } });
+  await scene.clock.advance(2_000);
+  const { lastForceSync, conditions } = readStatus("VaultFile", scene.server.get(vaultFileKind, file)["status"]);
+  expect([lastForceSync, conditions]).toEqual(["now", [expect.objectContaining({ type: "Ready", status: "True" })]]);
 });
 
 test("a target that was edited is repaired while a forced sync waits for the vault", async () => {

@@ -152,12 +152,13 @@ test("a change ends the held request, and the next list follows a second later",
   expect(at).toEqual([0, 1_000, 2_000, 13_000, 14_001, 15_002, 16_003]);
 });
 
-test("soon() aborts a held request, which is not a failure", async () => {
-  const { follower, clock, at, failures } = follow([{}, { ...held, takesMs: 1_000 }, held], { hold: true });
+test("soon() aborts a held request, which is not a failure, and sends one that is not held", async () => {
+  const steps = [{}, { ...held, takesMs: 1_000 }, held, { holds: undefined, hasBody: false }, held];
+  const { follower, clock, at, waits, failures } = follow(steps, { hold: true });
   await clock.advance(20_000);
   follower.soon();
-  await clock.advance(0);
-  expect([at, failures]).toEqual([[0, 1_000, 2_000, 20_000], []]);
+  await clock.advance(1_000);
+  expect([at, waits, failures]).toEqual([[0, 1_000, 2_000, 20_000, 21_000], [1, 1, 50, undefined, 50], []]);
 });
 
 test("a vault that responds immediately is asked once per interval after three responses", async () => {

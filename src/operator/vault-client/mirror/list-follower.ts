@@ -72,6 +72,8 @@ export class ListFollower implements AsyncDisposable {
   #notBefore = Number.NEGATIVE_INFINITY;
   #holds: boolean | undefined;
   readonly #holdTime: HoldTime;
+  /** Somebody waits for the response to the next request. */
+  #isAwaited = false;
   /** Time in ms after which the last request was cut. The next one, which is not held, shows whether the vault responds. */
   #cutAfterMs: number | undefined;
   /** The last request failed. */
@@ -85,7 +87,7 @@ export class ListFollower implements AsyncDisposable {
     this.#holdTime = new HoldTime(options.clock);
     const maxMs = Math.min(MAX_DELAY_MS, options.intervalMs * LONGEST_DELAY);
     this.#backoff = new Backoff({ baseMs: 1_000, maxMs }, options.random);
-    this.soon();
+    this.#dueBy(options.clock.monotonic());
   }
 
   /** Time in ms until the next request; 0 while one is in progress. */
@@ -93,8 +95,12 @@ export class ListFollower implements AsyncDisposable {
     return this.#request ? 0 : Math.max(0, this.#dueAt - this.#options.clock.monotonic());
   }
 
-  /** Lists in `inMs`, or as soon as allowed after that. A list in progress is followed by another one. */
+  /**
+   * Lists in `inMs`, or as soon as allowed after that. A list in progress is followed by another one. The vault does not hold that request:
+   * somebody waits for the response, whether the list changed or not.
+   */
   soon(inMs = 0): void {
+    this.#isAwaited = true;
     this.#dueBy(Math.max(this.#options.clock.monotonic() + inMs, this.#notBefore));
   }
 
@@ -136,6 +142,7 @@ export class ListFollower implements AsyncDisposable {
     const { clock, list, onFailure } = this.#options;
     const start = clock.monotonic();
     const waitSeconds = this.#waitSeconds();
+    this.#isAwaited = false;
     const request: Request = { held: this.#holds === true && waitSeconds !== undefined, abort: new AbortController() };
     this.#request = request;
     this.#dueAt = Number.POSITIVE_INFINITY;
@@ -162,7 +169,7 @@ export class ListFollower implements AsyncDisposable {
   #waitSeconds(): number | undefined {
     const { clock, wait, intervalMs } = this.#options;
     // A held request would show only at its end that the vault responds again.
-    if (!wait || this.#failing || this.#cutAfterMs !== undefined) return undefined;
+    if (!wait || this.#isAwaited || this.#failing || this.#cutAfterMs !== undefined) return undefined;
     if (this.#holds !== true) return PROBE_WAIT_S;
     const { seconds } = this.#holdTime;
     if (seconds === 0) return undefined;
