@@ -1,5 +1,6 @@
 import type { Access } from "../support/kube/in-memory/access.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 import { SYSTEM_NAMESPACE } from "./cast.ts";
 import type { Replicas } from "./replicas.ts";
 
@@ -13,18 +14,24 @@ export class Rights {
   readonly #replicas: Replicas;
   readonly #report: (message: string) => void;
   readonly #denied = new Set<string>();
+  /** Monotonic times at which the Roles of namespaces, or the file of namespaces, changed. */
+  readonly #changedAt = new Map<string, number>();
   /** The content of the file of `--namespaces-file`, and what it has contained. */
   #listed: readonly string[] = [];
   readonly #everListed = new Set<string>();
 
+  readonly #clock: Pick<Clock, "monotonic">;
+
   /** @param report called with a request that needs a permission which the flags exclude */
-  constructor(replicas: Replicas, report: (message: string) => void) {
+  constructor(replicas: Replicas, clock: Pick<Clock, "monotonic">, report: (message: string) => void) {
     this.#replicas = replicas;
+    this.#clock = clock;
     this.#report = report;
   }
 
   /** Grants or withdraws the Roles in a namespace. They matter with `--namespaces` only. */
   set(namespace: string, granted: boolean): void {
+    this.#changedAt.set(namespace, this.#clock.monotonic());
     if (granted) this.#denied.delete(namespace);
     else this.#denied.add(namespace);
   }
@@ -33,6 +40,14 @@ export class Rights {
   list(namespaces: readonly string[]): void {
     this.#listed = namespaces;
     for (const namespace of namespaces) this.#everListed.add(namespace);
+    for (const namespace of this.#everListed) this.#changedAt.set(namespace, this.#clock.monotonic());
+  }
+
+  /** Reports whether the operator may not have been able to watch a namespace during the last `withinMs`. */
+  wasUnwatched(namespace: string, withinMs: number): boolean {
+    const { namespaces, namespacesFile } = this.#replicas.config;
+    if (namespaces === undefined && namespacesFile === undefined) return false;
+    return !this.isServed(namespace) || this.#clock.monotonic() - (this.#changedAt.get(namespace) ?? -Infinity) < withinMs;
   }
 
   /** The text of the file of `--namespaces-file`. */

@@ -3,6 +3,7 @@ import { type Command, perform } from "./commands.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { randomCommands } from "./random-commands.ts";
 import { withTopology } from "./random-topology.ts";
+import { checkForcedSyncs } from "./forced-sync.ts";
 import { settle } from "./convergence.ts";
 import { checkRestart } from "./restart.ts";
 import { Violation, World } from "./world.ts";
@@ -12,6 +13,7 @@ import { WriteRules } from "./write-rules.ts";
 export const EPISODE_STEPS = 400;
 /** One seed in so many ends with a restart: each would take a seventh of the time. */
 const SEEDS_PER_RESTART = 5;
+const SEEDS_PER_FORCED_SYNC = 5;
 
 export interface Failure {
   readonly seed: number;
@@ -34,6 +36,7 @@ export async function runEpisode(seed: number, commands: readonly Command[]): Pr
       else await perform(world, command);
     }
     await settle(world, rules);
+    if (seed % SEEDS_PER_FORCED_SYNC === 3) await checkForcedSyncs(world);
     if (seed % SEEDS_PER_RESTART === 2) await checkRestart(world, rules);
     await new Promise<void>((resolve) => setImmediate(resolve));
     await world.advance(0);

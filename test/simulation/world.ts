@@ -71,7 +71,7 @@ export class World {
       onLoop: (user) => this.violations.push(new Violation("I10", `${user} starts timers in a loop`)),
       onCrash: (user) => this.#dropWatches(user),
     });
-    this.rights = new Rights(this.replicas, (message) => this.violations.push(new Violation("I8", message)));
+    this.rights = new Rights(this.replicas, this.clock, (message) => this.violations.push(new Violation("I8", message)));
     this.server.authorize = (access) => this.rights.allows(access);
     this.server.onCommit(({ before, after }) => {
       const isNewDependent = !before && after?.metadata.ownerReferences !== undefined;
@@ -136,16 +136,17 @@ export class World {
     this.#silencedAt = this.clock.monotonic();
   }
 
-  /** Time in milliseconds for which watches may have shown nothing, because they are silent or cannot be opened. */
-  get watchDelayMs(): number {
+  /** Time in milliseconds for which watches of a namespace may have shown nothing, because they are silent or cannot be opened. */
+  watchDelayMs(namespace?: string): number {
     const now = this.clock.monotonic();
+    if (namespace !== undefined && this.rights.wasUnwatched(namespace, RECONNECT_MS)) return Infinity;
     if (this.faults.api.size > 0 || now - this.faults.apiEndedAt < RECONNECT_MS) return Infinity;
     return this.hasSilentWatches ? SILENCE_MS : 0;
   }
 
   /** Reports whether a watch may show a change late: one that was opened during a lag has it until it ends. */
   get mayLag(): boolean {
-    return this.watchDelayMs > 0 || this.faults.watchLagMs > 0 || this.clock.monotonic() - this.#laggedAt < SILENCE_MS;
+    return this.watchDelayMs() > 0 || this.faults.watchLagMs > 0 || this.clock.monotonic() - this.#laggedAt < SILENCE_MS;
   }
 
   /** Makes the watches that are opened from now on show changes late. */

@@ -102,12 +102,14 @@ export class SpecHistory {
 
   /** Returns what a replica knows now. One that was suspended until a short time ago knows nothing of what changed meanwhile. */
   knownTo(user: string): KnownSpecs {
-    const { clock, watchDelayMs } = this.#world;
-    const until = (this.#world.replicas.suspendedAt(user, LAG_MS) ?? clock.monotonic()) - LAG_MS - watchDelayMs;
-    const recent = (namespace: string | undefined, owner: string): object[] =>
-      this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : []));
+    const world = this.#world;
+    const known = (world.replicas.suspendedAt(user, LAG_MS) ?? world.clock.monotonic()) - LAG_MS;
+    const recent = (namespace: string | undefined, owner: string): object[] => {
+      const until = known - world.watchDelayMs(namespace);
+      return this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : []));
+    };
     return {
-      isSettled: (namespace) => this.#lastChange(namespace) < until,
+      isSettled: (namespace) => this.#lastChange(namespace) < known - world.watchDelayMs(namespace),
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
       recentConnections: (namespace, { connectionRef: { kind = "VaultConnection", name } }) =>
         recent(kind === "VaultConnection" ? namespace : undefined, `${kind}/${name}`) as ConnectionSpec[],
