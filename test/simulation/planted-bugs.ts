@@ -57,6 +57,10 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I5", "I9"],
     changes: [{ file: "controllers/sync/sync-controller.ts", from: 'this.queue.add(key, "vault");', to: "" }],
   },
+  "a held list for a forced sync": {
+    invariants: ["I13"],
+    changes: [{ file: "vault-client/mirror/list-follower.ts", from: "!wait || this.#isAwaited ||", to: "!wait ||" }],
+  },
   "no wake-up after a change of the connection": {
     invariants: ["I5", "I9"],
     changes: [

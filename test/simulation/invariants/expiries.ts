@@ -26,6 +26,7 @@ export function checkExpiries(world: World): void {
     const target = targetObject(world, resource);
     const vault = listedVault(world, resource, spec);
     if (!target || !vault || whenRemoved === "Retain" || immutable || target["immutable"] === true || spec.suspend) continue;
+    if (isUnverified(resource, target)) continue;
     const content = ownContent(resource, target);
     for (const { key, items } of outputsOf(spec)) {
       const names = items.flatMap(({ source, version }) => (version === "latest" ? [source] : []));
@@ -37,6 +38,16 @@ export function checkExpiries(world: World): void {
       throw new Violation("I19", `${owner} keeps ${expired.name} under ${key}, which the vault removed at its deadline`);
     }
   }
+}
+
+/** Reports whether others changed a target that cannot be written anew, because sources are missing: all of it is kept. */
+function isUnverified(resource: KubeObject, { metadata }: KubeObject): boolean {
+  const { conditions, target } = (resource["status"] ?? {}) as {
+    readonly conditions?: [];
+    readonly target?: { readonly resourceVersion?: string };
+  };
+  const isMissing = findCondition(conditions, "Ready")?.reason === "SourceMissing";
+  return isMissing && target?.resourceVersion !== metadata.resourceVersion;
 }
 
 /** Returns the account and the vault that a resource follows reliably. */
