@@ -9,7 +9,10 @@ import { Violation, type World } from "./world.ts";
 const LIMIT_MS = 9_000;
 const REQUEST = "at rest";
 
-const readyOf = ({ status = {} }: KubeObject) => findCondition((status as { conditions?: [] }).conditions, "Ready");
+const conditionOf = ({ status = {} }: KubeObject, type: "Ready" | "Stale") =>
+  findCondition((status as { conditions?: [] }).conditions, type);
+const isSynced = (object: KubeObject): boolean =>
+  conditionOf(object, "Ready")?.reason === "Synced" && conditionOf(object, "Stale") === undefined;
 
 /** Forces a sync of each ready resource of a quiet operator, and throws a `Violation` unless it stays ready (I13). */
 export async function checkForcedSyncs(world: World): Promise<void> {
@@ -21,7 +24,7 @@ export async function checkForcedSyncs(world: World): Promise<void> {
   const forced = kinds.flatMap((kind) =>
     server
       .all(kind)
-      .filter((object) => isServed(world, object) && readyOf(object)?.reason === "Synced")
+      .filter((object) => isServed(world, object) && isSynced(object))
       .map(({ metadata: { namespace, name } }) => ({ kind, ref: { namespace, name } })),
   );
   const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: REQUEST } };
@@ -31,7 +34,7 @@ export async function checkForcedSyncs(world: World): Promise<void> {
   for (const { kind, ref } of forced) {
     const object = server.get(kind, ref);
     const { lastForceSync } = object["status"] as { lastForceSync?: string };
-    const { status, reason, message } = readyOf(object) ?? {};
+    const { status, reason, message } = conditionOf(object, "Ready") ?? {};
     if (status === "True" && lastForceSync === REQUEST) continue;
     const seen = `echo ${lastForceSync}, Ready=${status} ${reason}: ${message}`;
     throw new Violation("I13", `${kind.kind} ${ref.namespace}/${ref.name} after a forced sync at rest: ${seen}`);
