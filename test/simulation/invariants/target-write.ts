@@ -73,7 +73,8 @@ export function mergingOwner(before: KubeObject | undefined, after: KubeObject |
   const [was, is] = [mergedInto(before), mergedInto(after)];
   if (!before || !after) return undefined;
   const changed = [...was.keys(), ...is.keys()].find((owner) => was.get(owner)?.text !== is.get(owner)?.text);
-  const isTarget = ownerOf(before) !== undefined || ownerOf(after) !== undefined;
+  // Another controller may own an object that keys are merged into.
+  const isTarget = [before, after].some((object) => /^Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""));
   // A repair of what another writer changed does not change the annotation.
   return changed ?? (isTarget ? undefined : [...is.keys()][0]);
 }
