@@ -3,7 +3,7 @@ import { foundText } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { sourceId, type SyncedKey } from "../../sync/target.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
-import { vaultFailure } from "./failures.ts";
+import { entryFailure } from "./entry-failure.ts";
 import { AccessChanged } from "./revocable-reads.ts";
 import { type Failure, retryable } from "./sync-result.ts";
 
@@ -38,7 +38,7 @@ export async function readEntry(
 }
 
 function readFailure(error: unknown, source: string): Failure {
-  if (isVaultError(error)) return vaultFailure(error, source);
+  if (isVaultError(error)) return entryFailure(error, source);
   if (error instanceof AccessChanged) return retryable("Progressing", `${error.message}: the operator retries`);
   throw error;
 }

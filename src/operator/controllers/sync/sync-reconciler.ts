@@ -19,7 +19,7 @@ import type { WriteObserver } from "../status/write-observer.ts";
 import { becomeMerged, type BecomeMergedOptions } from "./become-merged.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { findSources, isCovered } from "./find-sources.ts";
-import { deniedResult } from "./failures.ts";
+import { deniedResult } from "./write-failure.ts";
 import { syncForced, withEcho } from "./forced-sync.ts";
 import { currentState, findTarget, type FoundTarget, lookUpTarget } from "./look-up-target.ts";
 import { explainToUser } from "../connection/connection-problem.ts";

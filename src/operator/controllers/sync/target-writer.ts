@@ -12,7 +12,7 @@ import type { Report } from "../../sync/report.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, type TargetMetadata, type TargetState, targetState } from "../../sync/target.ts";
-import { writeFailure } from "./failures.ts";
+import { writeFailure } from "./write-failure.ts";
 import { type CurrentTarget, type Gathered, type GatherInput, NO_TARGET } from "./gather-content.ts";
 import { newContent } from "./new-content.ts";
 import { deleteTarget } from "./release-target.ts";

@@ -1,59 +1,13 @@
-import type { Reason } from "../../api/reasons.ts";
 import { isKubeError, type KubeError, OWNER_DENIED, OWNER_UNKNOWN } from "../../kube/kube-error.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import type { PermanentCode, VaultError } from "../../vault-client/vault-error.ts";
-import { entryProblem } from "./entry-problem.ts";
 import { reportOf } from "../../sync/report.ts";
-import { DONE, type Failure, lasting, retryable, type SyncResult, waitFor } from "./sync-result.ts";
+import { DONE, type Failure, lasting, type SyncResult, waitFor } from "./sync-result.ts";
 
 /** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
 const SLOW_RETRY_MS = 60_000;
 
 /** Retry interval in milliseconds while the API server has not noticed a new CRD. */
 const NEW_KIND_RETRY_MS = 5_000;
-
-/** A rejection of the vault lasts until the spec or the list changes, which requeues the resource, or permissions do. */
-const PERMANENT_WAIT_MS = 10 * 60_000;
-
-const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
-  secret_not_found: "SourceMissing",
-  file_not_found: "SourceMissing",
-  not_found: "UnexpectedResponse",
-  version_not_found: "VersionNotFound",
-  ambiguous_name: "AmbiguousName",
-  use_link_operation: "UnexpectedResponse",
-  use_unshared_operation: "UnexpectedResponse",
-  out_of_scope: "ScopeDenied",
-  forbidden: "ScopeDenied",
-  secret_expired: "Expired",
-  too_large: "TooLarge",
-  quota_exceeded: "QuotaExceeded",
-  invalid_scope: "ScopeDenied",
-  invalid_request: "UnexpectedResponse",
-  conflict: "UnexpectedResponse",
-  unsupported: "UnexpectedResponse",
-};
-
-/** Maps an error of the vault while reading an entry. The text of the error contains no value. */
-export function vaultFailure(error: VaultError, source: string): Failure {
-  const message = `${source}: ${entryProblem(error)}`;
-  switch (error.kind) {
-    case "transient":
-      return error.code === "credentials_not_read"
-        ? retryable("ConnectionNotReady", message)
-        : retryable("VaultUnreachable", message, error.retryAfterMs);
-    case "rate-limited":
-      return retryable("RateLimited", message, error.retryAfterMs);
-    case "auth":
-      return retryable("AuthFailed", message, error.retryAfterMs ?? SLOW_RETRY_MS);
-    case "unexpected-response":
-      return retryable("UnexpectedResponse", message, SLOW_RETRY_MS);
-    case "refused":
-      return retryable("ConnectionNotReady", message, SLOW_RETRY_MS);
-    case "permanent":
-      return lasting(permanentReason[error.code], message, waitFor("connection", PERMANENT_WAIT_MS));
-  }
-}
 
 /**
  * Returns the fields that the API server names, and nothing else: its messages may quote values. See

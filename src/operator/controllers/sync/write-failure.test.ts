@@ -1,75 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
 import { KubeError, type KubeErrorDetails } from "../../kube/kube-error.ts";
-import {
-  AuthError,
-  PermanentError,
-  type PermanentCode,
-  RateLimitedError,
-  RefusedError,
-  TransientError,
-  UnexpectedResponse,
-  type VaultError,
-} from "../../vault-client/vault-error.ts";
-import { entryProblem } from "./entry-problem.ts";
-import { vaultFailure, writeFailure } from "./failures.ts";
-
-describe("vaultFailure", () => {
-  test.each<[string, VaultError, string, number | undefined]>([
-    ["retries a transient error with backoff", new TransientError("expose", "timeout"), "VaultUnreachable", undefined],
-    [
-      "retries a transient error after the requested delay",
-      new TransientError("expose", "server_error", { status: 503, retryAfterMs: 7_000 }),
-      "VaultUnreachable",
-      7_000,
-    ],
-    [
-      "reports credentials that the API server did not return, which is no failure of the vault,",
-      new TransientError("generate_access_token", "credentials_not_read", { detail: "Timeout" }),
-      "ConnectionNotReady",
-      undefined,
-    ],
-    [
-      "retries rejected credentials after the requested delay",
-      new AuthError("generate_access_token", "credentials", 300_000),
-      "AuthFailed",
-      300_000,
-    ],
-    ["retries a rejected token slowly", new AuthError("expose", "token"), "AuthFailed", 60_000],
-    ["retries a malformed response slowly", new UnexpectedResponse("expose", "key_value"), "UnexpectedResponse", 60_000],
-    ["retries an untrusted vault slowly", new RefusedError("expose", "redirect"), "ConnectionNotReady", 60_000],
-  ])("%s and keeps Ready", (_, error, reason, atLeastMs) => {
-    expect(vaultFailure(error, "db")).toEqual({
-      condition: { ready: false, reason, message: `db: ${entryProblem(error)}` },
-      next: { outcome: "retry", cause: "vault", reason, atLeastMs },
-    });
-  });
-
-  test("retries a rate-limited request after the requested delay, which is not in the message", () => {
-    const failure = vaultFailure(new RateLimitedError("expose", 90_000), "db");
-    expect(failure.next).toMatchObject({ outcome: "retry", reason: "RateLimited", atLeastMs: 90_000 });
-    expect(failure.condition.message).toBe("db: the vault throttles the operator");
-  });
-
-  test.each<[PermanentCode, string]>([
-    ["secret_not_found", "SourceMissing"],
-    ["file_not_found", "SourceMissing"],
-    ["not_found", "UnexpectedResponse"],
-    ["version_not_found", "VersionNotFound"],
-    ["ambiguous_name", "AmbiguousName"],
-    ["out_of_scope", "ScopeDenied"],
-    ["forbidden", "ScopeDenied"],
-    ["secret_expired", "Expired"],
-    ["too_large", "TooLarge"],
-    ["invalid_request", "UnexpectedResponse"],
-  ])("maps %s to %s and retries slowly", (code, reason) => {
-    const failure = vaultFailure(new PermanentError("expose", code), "db");
-    expect(failure).toEqual({
-      condition: { ready: false, reason, message: `db: ${failure.condition.message.slice(4)}` },
-      next: { outcome: "done", wait: { for: "connection", atMostMs: 600_000 } },
-    });
-  });
-});
+import { writeFailure } from "./write-failure.ts";
 
 const ownedBy = (manager: string | undefined, ...fields: string[]) =>
   fields.map((field) => ({ field, reason: "FieldManagerConflict", manager }));
