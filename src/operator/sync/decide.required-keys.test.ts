@@ -34,6 +34,23 @@ test("decide deletes a typed Secret if all its sources were removed", () => {
   expect(decide(resource, removed, target).plan.action).toBe("delete");
 });
 
+test("decide deletes a basic-auth Secret that would keep neither its user nor its password", () => {
+  const others = ["username", "password", "found"].map((name) => syncItem(name));
+  const basic = syncResource(others, { target: { kind: "Secret", name: "login", type: "kubernetes.io/basic-auth" } });
+  const bytes = new Map(others.map(({ source }) => [source, { version: 1, source: sourceId(VAULT, source, "ops@example.com") }]));
+  const stateOf = (item: (typeof others)[number], isGone: boolean) =>
+    isGone
+      ? ({ state: "removed", item, deleteAt: 0, deletion: "due" } as const)
+      : ({ state: "found", item, candidate: candidate(1), version: 1 } as const);
+  const planWithout = (...gone: string[]) =>
+    decide(
+      basic,
+      others.map((item) => stateOf(item, gone.includes(item.source))),
+      ownedTarget(bytes),
+    ).plan.action;
+  expect([planWithout("username"), planWithout("username", "password")]).toEqual(["write", "delete"]);
+});
+
 test("decide names all keys that the type of a Secret requires and the spec lacks", () => {
   const { plan, readyCondition } = decide({ ...resource, items: [] }, [], { state: "absent" });
   expect(plan).toEqual({ action: "keep" });

@@ -42,18 +42,20 @@ export interface Decision {
   readonly readyCondition: ReadyCondition;
 }
 
-/** Keys that Kubernetes requires in a Secret of these types. */
+/** Keys that Kubernetes requires in a Secret of these types: each, or one of several. */
 const requiredKeys = new Map([
-  ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
-  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
-  ["kubernetes.io/dockercfg", [".dockercfg"]],
-  ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+  ["kubernetes.io/tls", [["tls.crt"], ["tls.key"]]],
+  ["kubernetes.io/dockerconfigjson", [[".dockerconfigjson"]]],
+  ["kubernetes.io/dockercfg", [[".dockercfg"]]],
+  ["kubernetes.io/ssh-auth", [["ssh-privatekey"]]],
+  ["kubernetes.io/basic-auth", [["username", "password"]]],
 ]);
 
 /** Returns the keys that the type of the target requires and that it would not have. */
 export function missingKeys(resource: SyncResource, present: Iterable<string>): string[] {
   const keys = new Set(present);
-  return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
+  const missing = (requiredKeys.get(resource.target.type ?? "") ?? []).filter((any) => !any.some((key) => keys.has(key)));
+  return missing.map((any) => any.join(" or "));
 }
 
 /** States in which an item does not prevent the creation of a target. */
