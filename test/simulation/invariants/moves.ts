@@ -44,11 +44,13 @@ export function checkMove({ world, history, user, name, namespace, owner, was, i
   for (const [key, base64] of Object.entries(is)) {
     const before = was[key];
     if (before === undefined || before === base64 || !fits(world, now, key, before) || fits(world, now, key, base64)) continue;
-    const isFormer = history
+    const known = history
       .recent(namespace, owner)
-      .some((spec) =>
-        history.recentConnections(namespace, spec).some((connection) => fits(world, [spec, connection], key, base64)),
-      );
-    if (isFormer) throw new Violation("I2", `${name}: key ${key} got bytes of a former spec after those of the present one`);
+      .flatMap((spec) => history.recentConnections(namespace, spec).map((connection) => [spec, connection] as const));
+    const former = known.findLastIndex((pair) => fits(world, pair, key, base64));
+    // A spec that was changed and changed back is followed twice.
+    const isRepeated = known.slice(0, Math.max(0, former)).some((pair) => fits(world, pair, key, before));
+    if (former >= 0 && !isRepeated)
+      throw new Violation("I2", `${name}: key ${key} got bytes of a former spec after those of the present one`);
   }
 }
