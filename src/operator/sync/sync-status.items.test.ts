@@ -167,6 +167,7 @@ const following = (policies: Partial<SyncResource>, isOptional = false): SyncRes
   syncResource([syncItem("p", { source: "db", isOptional })], policies);
 
 describe("removesWhenGone", () => {
+  const never = (): boolean => false;
   const withVersion = { items: [{ secretKey: "p", key: "db", version: 1 }] };
 
   test.each<["Delete" | "Retain", "Delete" | "Retain", boolean[]]>([
@@ -175,15 +176,22 @@ describe("removesWhenGone", () => {
     ["Retain", "Retain", [false, false]],
   ])("follows the policies: whenRemoved %s, whenMissing %s", (whenRemoved, whenMissing, expected) => {
     const one = following({ whenRemoved, whenMissing });
-    expect([false, true].map((isDue) => removesWhenGone(one, withVersion, "db", isDue))).toEqual(expected);
-    expect(removesWhenGone(following({ whenRemoved, whenMissing }, true), withVersion, "db", false)).toBe(true);
+    expect([false, true].map((isDue) => removesWhenGone(one, withVersion, "db", isDue, never))).toEqual(expected);
+    expect(removesWhenGone(following({ whenRemoved, whenMissing }, true), withVersion, "db", false, never)).toBe(true);
   });
 
-  test("says no only if the status shows the source without bytes", () => {
+  test("says no only if the status of this spec shows the source without bytes, or not, and the target claims none", () => {
     const one = following({ whenMissing: "Delete" });
-    expect(removesWhenGone(one, { items: [{ secretKey: "p", key: "db" }] }, "db", false)).toBe(false);
-    expect(removesWhenGone(one, { items: [{ secretKey: "p", key: "other" }] }, "db", false)).toBe(true);
-    expect(removesWhenGone(one, {}, "db", false)).toBe(true);
+    const removes = (status: SyncStatus, isClaimed = false): boolean =>
+      removesWhenGone(one, status, "db", false, () => isClaimed);
+    const of = (changes: object, key = "other"): SyncStatus => ({
+      observedGeneration: one.generation,
+      items: [{ secretKey: "p", key }],
+      ...changes,
+    });
+    expect(removes(of({}, "db"), true)).toBe(false);
+    expect([removes(of({})), removes(of({}), true)]).toEqual([false, true]);
+    expect([removes(of({ itemsOmitted: 1 })), removes(of({ observedGeneration: 99 })), removes({})]).toEqual([true, true, true]);
   });
 });
 

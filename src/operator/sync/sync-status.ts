@@ -73,19 +73,22 @@ export function showsServed(
 }
 
 /**
- * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault at its deadline. A status without
- * the source says nothing about the target, one with the source shows whether the target has its bytes.
+ * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault at its deadline. A status with the
+ * source shows whether the target has its bytes. One without it, of this spec and complete, says that a target has them only if
+ * `isClaimed`: that it was not written yet.
  */
 export function removesWhenGone(
-  { whenRemoved, whenMissing, items: wanted }: SyncResource,
-  { items = [] }: SyncStatus,
+  { whenRemoved, whenMissing, items: wanted, generation }: SyncResource,
+  { items = [], itemsOmitted, observedGeneration }: SyncStatus,
   source: string,
   isDue: boolean,
+  isClaimed: () => boolean,
 ): boolean {
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   if (!isOptional && (isDue ? whenRemoved : whenMissing) === "Retain") return false;
   const shown = items.filter((item) => ("filename" in item ? item.filename : item.key) === source);
-  return shown.length === 0 || shown.some(({ version }) => version !== undefined);
+  if (shown.length > 0) return shown.some(({ version }) => version !== undefined);
+  return itemsOmitted !== undefined || observedGeneration !== generation || isClaimed();
 }
 
 /** Returns the deadline of a source according to a status, in milliseconds since the epoch. */

@@ -85,6 +85,12 @@ function claimedBy(resources: Resources, connection: string, kind: SyncKind, rul
   return names;
 }
 
+/** Reports whether the target of a resource claims bytes of an entry that a rule found. */
+function isClaimed({ targets }: Resources, resource: SyncResource, name: string): boolean {
+  const state = targetState(resource, targets.metadata(resource));
+  return state.state === "owned" && resource.finds.some((find) => claimedNames(find, state.synced, () => true).includes(name));
+}
+
 /** Returns what the resources of a connection refer to and show. */
 export function removalFactsOf(resources: Resources, connection: string): RemovalFacts {
   const { references } = resources;
@@ -103,7 +109,9 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
         .map(({ status }) => reportedDeadline(status, name))
         .find((deadline) => deadline !== undefined),
     removes: (kind, name, isDue, rule) =>
-      users(kind, name, rule).some(({ resource, status }) => removesWhenGone(resource, status, name, isDue)),
+      users(kind, name, rule).some(({ resource, status }) =>
+        removesWhenGone(resource, status, name, isDue, () => isClaimed(resources, resource, name)),
+      ),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
     targetsOf: (kind, name, rule) =>
       usersOf(resources, connection, kind, name, rule).flatMap((key) => references.get(key)?.target ?? []),
