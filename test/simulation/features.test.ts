@@ -3,8 +3,9 @@ import { type Episode, fieldsIn, fieldsOf } from "./features.ts";
 import { PairCounts, possiblePairs } from "./pairs.ts";
 import { commandsOf, EPISODE_STEPS, seedOfEpisode } from "./simulate.ts";
 
-/** As many episodes as 400,000 steps have. */
+/** As many episodes as 400,000 steps have, for single fields, and as 100,000 have, for pairs. */
 const EPISODES = 400_000 / EPISODE_STEPS;
+const EPISODES_OF_PAIRS = 100_000 / EPISODE_STEPS;
 
 /** Fields that no command writes, each with its reason. */
 const exceptions: Readonly<Record<string, string>> = {
@@ -34,9 +35,9 @@ describe("random commands", () => {
     },
   );
 
-  test("reach every pair of features that a user can write in 400,000 steps", () => {
+  test("reach every pair of features that a user can write in 100,000 steps", () => {
     const counts = new PairCounts();
-    for (const episode of episodes) counts.add(episode);
+    for (const episode of episodes.slice(0, EPISODES_OF_PAIRS)) counts.add(episode);
     expect(possiblePairs().length).toBeGreaterThan(1_000);
     expect(counts.missing()).toEqual([]);
   });

@@ -28,13 +28,15 @@ const RARE = [
   "renames",
   "trustedOwners",
   "connections",
+  // A scope has one of several forms.
+  "connections",
   "workloads",
   "versions",
 ] as const;
 export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];
 /** Share of the episodes with none of the rare features, and the highest number of them in the others. */
-const PLAIN_SHARE = 0.4;
-const MAX_RARE = 10;
+const PLAIN_SHARE = 0.3;
+const MAX_RARE = 14;
 
 /** Draws from a list. */
 export class Draw {

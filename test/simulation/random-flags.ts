@@ -16,7 +16,7 @@ export const UNSIMULATED_FLAGS: Readonly<Record<string, string>> = {
 const NAMESPACES_FILE = "/etc/vaultsync/namespaces";
 
 /** Share of the configurations that have a flag. */
-const SHARE = 0.16;
+const SHARE = 0.2;
 
 /** Returns random flags: most configurations have one or two, so that a violation has few possible causes. */
 export function randomFlags(random: Random): OperatorFlags {
@@ -28,7 +28,7 @@ export function randomFlags(random: Random): OperatorFlags {
     // Nothing but a resync repairs a changed target then.
     () => ({ targetWatch: "off", resync: pick([60_000, 300_000]) }),
     () => ({ targetWatch: "on", resync: pick([60_000, 600_000, 1_800_000]) }),
-    () => ({ leaderElect: random() < 0.3 }),
+    () => ({ leaderElect: random() < 0.1 }),
     () => ({ allowHttp: true }),
     () => ({ vaultHosts: pick([["vault-a.example.com"], ["*.example.com"]]) }),
     () => ({ allowedSecretTypes: [OTHER_TYPE] }),

@@ -90,7 +90,7 @@ export class SpecMaker {
     const names = { secretName: ["s1", "s2"] };
     if (!this.#mix.has("connections")) return { scope: this.pick([{ onlyReferenced: true }, names]) };
     const metadata = Object.fromEntries(this.#draw.some(attributes).map((attribute) => [attribute, ["prod"]]));
-    return { scope: this.pick([{ onlyReferenced: true }, names, metadata, { onlyReferenced: true, ...metadata }]) };
+    return { scope: this.pick([{ onlyReferenced: true }, names, metadata, metadata, { onlyReferenced: true, ...metadata }]) };
   }
 
   #restarts(name: string): object {

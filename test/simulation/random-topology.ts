@@ -25,7 +25,7 @@ const TOPOLOGIES = [
 type Topology = (typeof TOPOLOGIES)[number];
 
 /** Share of the episodes with all defaults, and of the topologies in each other one. */
-const SHARES = { plain: 0.25, topology: 0.3 };
+const SHARES = { plain: 0.2, topology: 0.34 };
 /** Commands of this file for each other one. */
 const RATE = 0.06;
 const TARGETS = ["alpha", "beta", "gamma", "shared-target"] as const;
@@ -83,7 +83,7 @@ class TopologyMaker {
   commands(): Command[] {
     if (this.#isSharded && this.#random() < 0.15) return moveToOtherShard(this.#random);
     const choices: Readonly<Record<Topology, () => Command[]>> = {
-      flags: () => (this.#random() < 0.2 ? this.#rollout() : []),
+      flags: () => (this.#random() < 0.3 ? this.#rollout() : []),
       rights: () => this.#rights(),
       scale: () => [this.#scale()],
       proxies: () => [this.#proxy()],
@@ -137,12 +137,13 @@ class TopologyMaker {
   #rights(): Command[] {
     const namespace = this.#pick(NAMESPACES);
     const kind = this.#random();
-    if (this.#flags.namespacesFile !== undefined && this.#random() < 0.5)
+    // Without the flag, nobody reads the file until others are configured.
+    if (this.#random() < (this.#flags.namespacesFile === undefined ? 0.1 : 0.5))
       return [this.#list(), ...(kind < 0.3 ? [{ type: "settle" } as const] : [])];
     if (kind < 0.23) return this.#deniedStart(namespace);
     if (kind < 0.45) return [{ type: "rights", namespace, granted: false }];
-    if (kind < 0.8) return [{ type: "rights", namespace, granted: true }];
-    return [{ type: kind < 0.88 ? "delete-namespace" : "create-namespace", namespace }];
+    if (kind < 0.75) return [{ type: "rights", namespace, granted: true }];
+    return [{ type: kind < 0.9 ? "delete-namespace" : "create-namespace", namespace }];
   }
 
   /** Replicas start while a namespace is denied. */
