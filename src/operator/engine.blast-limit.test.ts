@@ -135,7 +135,7 @@ describe("names that disappear from one vault, of which each connection has four
   );
 });
 
-test("a resource whose policy becomes Delete during a hold keeps its target, and one that becomes Retain needs no more", async () => {
+test("a hold follows resources whose policy becomes Delete or Retain while it lasts", async () => {
   await using scene = new OperatorScene();
   const names = range(6).map((n) => `name-${n}`);
   const vault = scene.addVault("shop", names.slice(1), DELETE);

@@ -141,7 +141,7 @@ test("a forced sync whose list takes longer than 10 s fails, and is ready when t
   expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual(["db@2", "Synced"]);
 });
 
-test("a forced sync through a held list is echoed at once, although the vault has nothing new", async () => {
+test("a forced sync through a held list is echoed soon, although the vault has nothing new", async () => {
   await using scene = new OperatorScene();
   scene.addFileVault("shop", ["terms"], {});
   scene.start();

@@ -137,7 +137,7 @@ class TopologyMaker {
   #rights(): Command[] {
     const namespace = this.#pick(NAMESPACES);
     const kind = this.#random();
-    // Without the flag, nobody reads the file until others are configured.
+    // Without the flag, the file is not read until others are configured.
     if (this.#random() < (this.#flags.namespacesFile === undefined ? 0.1 : 0.5))
       return [this.#list(), ...(kind < 0.3 ? [{ type: "settle" } as const] : [])];
     if (kind < 0.23) return this.#deniedStart(namespace);

@@ -166,8 +166,9 @@ describe("showsServed", () => {
 const following = (policies: Partial<SyncResource>, isOptional = false): SyncResource =>
   syncResource([syncItem("p", { source: "db", isOptional })], policies);
 
+const never = (): boolean => false;
+
 describe("removesWhenGone", () => {
-  const never = (): boolean => false;
   const withVersion = { items: [{ secretKey: "p", key: "db", version: 1 }] };
 
   test.each<["Delete" | "Retain", "Delete" | "Retain", boolean[]]>([
@@ -180,7 +181,7 @@ describe("removesWhenGone", () => {
     expect(removesWhenGone(following({ whenRemoved, whenMissing }, true), withVersion, "db", false, never)).toBe(true);
   });
 
-  test("says no only if the status of this spec shows the source without bytes, or not, and the target claims none", () => {
+  test("says no only if neither the status nor the claims of the target show bytes", () => {
     const one = following({ whenMissing: "Delete" });
     const removes = (status: SyncStatus, isClaimed = false): boolean =>
       removesWhenGone(one, status, "db", false, () => isClaimed);

@@ -40,7 +40,7 @@ export function checkExpiries(world: World): void {
   }
 }
 
-/** Reports whether others changed a target that cannot be written anew, because sources are missing: all of it is kept. */
+/** Reports whether others changed a target that cannot be written again, because sources are missing: all of it is kept. */
 function isUnverified(resource: KubeObject, { metadata }: KubeObject): boolean {
   const { conditions, target } = (resource["status"] ?? {}) as {
     readonly conditions?: [];

@@ -7,7 +7,7 @@ const SLOW_RETRY_MS = 60_000;
 /** A rejection of the vault lasts until the spec or the list changes, which requeues the resource, or permissions do. */
 const PERMANENT_WAIT_MS = 10 * 60_000;
 
-/** What a rejection of the vault means, and what a user can do, if anything. */
+/** Meaning of a rejection of the vault, and what a user can do, if anything. */
 interface Rejection {
   readonly reason: Reason;
   readonly text?: string;

@@ -72,7 +72,7 @@ export class ListFollower implements AsyncDisposable {
   #notBefore = Number.NEGATIVE_INFINITY;
   #holds: boolean | undefined;
   readonly #holdTime: HoldTime;
-  /** Somebody waits for the response to the next request. */
+  /** A caller waits for the response to the next request. */
   #isAwaited = false;
   /** Time in ms after which the last request was cut. The next one, which is not held, shows whether the vault responds. */
   #cutAfterMs: number | undefined;
@@ -97,7 +97,7 @@ export class ListFollower implements AsyncDisposable {
 
   /**
    * Lists in `inMs`, or as soon as allowed after that. A list in progress is followed by another one. The vault does not hold that request:
-   * somebody waits for the response, whether the list changed or not.
+   * the caller waits for the response, whether the list changed or not.
    */
   soon(inMs = 0): void {
     this.#isAwaited = true;
