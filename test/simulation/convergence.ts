@@ -2,7 +2,7 @@ import { findCondition } from "../../src/operator/api/conditions.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
-import { SILENCE_MS, Violation, type World } from "./world.ts";
+import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
 import { type Expected, expectedOf, targetObject } from "./expectations.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
 import { leftBehind } from "./invariants/left-behind.ts";
@@ -18,11 +18,16 @@ const LIMIT_MS = 7_200_000;
 const STEP_MS = 60_000;
 /** Steps without a write after which everything has converged: another replica has taken over a Lease by then. */
 const CALM_STEPS = 3;
+/** Steps within which the absence of a source is proven after a start. */
+const PROOF_STEPS = 3;
 /**
  * Time in ms in which nothing may happen. Half of the time of a simulation would be spent in the longer one, which only finds what
  * the operator does after its longest wait: one seed in so many has it.
  */
 const QUIET_MS = { usual: 120_000, long: 600_000, seedsPerLong: 5 };
+
+/** Highest number of connections of a namespace. */
+const CONNECTION_NAMES = 3;
 
 type ConnectionState = { readonly conditions?: []; readonly loginPausedUntil?: string } | undefined;
 
@@ -44,8 +49,9 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   // The status of a connection shows the end of a pause of its logins.
   if (rules.writes > writes + pauses && !deadlines)
     throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
-  // A watch that is open shows the connections of a namespace whose permissions were withdrawn.
-  const connections = allConnections(world).length;
+  // A watch that is open shows the connections of a namespace whose permissions were withdrawn, and none shows that they are deleted.
+  const unwatched = NAMESPACES.filter((namespace) => world.rights.wasUnwatched(namespace, 0)).length;
+  const connections = allConnections(world).length + unwatched * CONNECTION_NAMES;
   const most = connections * 2 * (quietMs / 5_000 + 4) * 1.3;
   if (world.vaultRequests - requests > most)
     throw new Violation("I9", `${world.vaultRequests - requests} requests to the vaults of ${connections} connections`);
@@ -53,7 +59,7 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
 
 /** Waits until every resource has its expected state, and no write has followed for a while. */
 export async function converge(world: World, rules: WriteRules): Promise<void> {
-  let calm = world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0;
+  let calm = (world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0) - (removesMissing(world) ? PROOF_STEPS : 0);
   for (let waited = 0; calm < CALM_STEPS; waited += STEP_MS) {
     const { writes } = rules;
     await world.advance(STEP_MS);
@@ -65,6 +71,13 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
     calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
   }
 }
+
+/** Reports whether a resource removes the keys of missing sources, once their absence is proven to the process that runs now. */
+const removesMissing = ({ server }: World): boolean =>
+  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].some(({ spec, status }) => {
+    const { conditions } = (status ?? {}) as { readonly conditions?: [] };
+    return (spec as Spec).target?.whenMissing === "Delete" && findCondition(conditions, "Ready")?.reason === "SourceMissing";
+  });
 
 const allConnections = ({ server }: World): KubeObject[] => [
   ...server.all(vaultConnectionKind),
