@@ -66,12 +66,15 @@ function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: s
 }
 
 /** A target is created with all keys of a spec, except for those whose source may be removed (I3). */
-export function checkComplete({ world, history, name, namespace, before, owner, was, is }: TargetWrite): void {
+export function checkComplete(write: TargetWrite): void {
+  const { world, history, name, namespace, before, owner, was, is, versions } = write;
   // A former target that is kept is released unchanged.
   if (before && isDeepStrictEqual(was, is)) return;
+  // What a user wrote over a merged key is the user's.
+  const isOthers = (key: string): boolean => write.isMerge && write.isTampered && !(key in versions);
   const problems = history.recent(namespace, owner).map((spec) => {
     const outputs = outputsOf(spec);
-    const other = Object.keys(is).find((key) => !outputs.some((output) => output.key === key));
+    const other = Object.keys(is).find((key) => !isOthers(key) && !outputs.some((output) => output.key === key));
     if (other !== undefined) return `has the key ${other}, which the spec lacks`;
     if (before || spec.target?.whenMissing === "Delete") return undefined;
     const lacking = outputs.find(
