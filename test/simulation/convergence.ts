@@ -8,7 +8,7 @@ import { checkExpiries } from "./invariants/expiries.ts";
 import { leftBehind } from "./invariants/left-behind.ts";
 import type { Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
-import { type Content, contentOf } from "./invariants/target-write.ts";
+import { type Content, contentOf, ownerOf } from "./invariants/target-write.ts";
 import { isRefused, isServed } from "./reach.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import type { WriteRules } from "./write-rules.ts";
@@ -42,12 +42,13 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   world.quietSince = world.clock.monotonic();
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
   const pauses = allConnections(world).filter(({ status }) => (status as ConnectionState)?.loginPausedUntil !== undefined).length;
+  const conflicts = unseenConflicts(world);
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
   checkExpiries(world);
   const deadlines = world.vaults.hasDeadlineBetween(start - STEP_MS, world.clock.now());
   // The status of a connection shows the end of a pause of its logins.
-  if (rules.writes > writes + pauses && !deadlines)
+  if (rules.writes > writes + pauses + conflicts && !deadlines)
     throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
   // A watch that is open shows the connections of a namespace whose permissions were withdrawn, and none shows that they are deleted.
   const unwatched = NAMESPACES.filter((namespace) => world.rights.wasUnwatched(namespace, 0)).length;
@@ -71,6 +72,15 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
     calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
   }
 }
+
+/** Returns the number of targets without which a resource waits, although others have created them: no watch shows those. */
+const unseenConflicts = (world: World): number =>
+  [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter((object) => {
+    const target = targetObject(world, object);
+    const { conditions } = (object["status"] ?? {}) as { readonly conditions?: [] };
+    const isOther = target !== undefined && ownerOf(target) !== `${object.kind}/${object.metadata.name}`;
+    return isOther && findCondition(conditions, "Ready")?.reason !== "TargetConflict";
+  }).length;
 
 /** Reports whether a resource removes the keys of missing sources, once their absence is proven to the process that runs now. */
 const removesMissing = ({ server }: World): boolean =>

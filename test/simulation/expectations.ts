@@ -119,6 +119,9 @@ function outcomeOf(
       key in now && (!own.includes(key) || world.vaults.originsIn(now[key]!).length === 0);
     return Object.keys(content).some(isForeign) ? "anything" : ready;
   }
+  // A key whose optional source is missing would be removed too.
+  const losesKeys = isHandedOver(object, existing) && Object.keys(now).some((key) => !(key in content));
+  if (losesKeys) return failing("AdoptionHeld", "TargetImmutable");
   if (!isFixed(spec, existing)) return ready;
   const isSameContent = isEqual(now, content);
   if (isSameContent && hasType(spec, existing)) return "anything";

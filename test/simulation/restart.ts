@@ -41,15 +41,19 @@ const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", 
 
 /**
  * Returns a status without what a restart may change. A restart logs in again, so that a connection is not ready in between. A
- * pause of logins remains in the status when it is over, and the numbers of secrets and files are those of the last write.
+ * pause of logins remains in the status when it is over, the absence of a source is proven again, without which nothing is stalled, and the numbers of secrets and files are those of the last write.
  */
 function comparable({ kind, status = {} }: KubeObject): unknown {
   const { conditions = [] } = status as {
     readonly conditions?: readonly { readonly type: string; readonly lastTransitionTime?: string }[];
   };
   // Of a connection that was never listed, each process knows only since when it tries.
-  if (!kind.endsWith("VaultConnection"))
-    return { ...(status as object), conditions: conditions.filter(({ type }) => type !== "Stale") };
+  if (!kind.endsWith("VaultConnection")) {
+    const shown = conditions.filter(({ type }) => type !== "Stale");
+    return { ...(status as object), conditions: shown.map((one) => (one.type === "Stalled" ? withoutTime(one) : one)) };
+  }
   const kept = Object.entries(status as object).filter(([field]) => !IGNORED.includes(field));
-  return { ...Object.fromEntries(kept), conditions: conditions.map(({ lastTransitionTime: _time, ...condition }) => condition) };
+  return { ...Object.fromEntries(kept), conditions: conditions.map(withoutTime) };
 }
+
+const withoutTime = ({ lastTransitionTime: _time, ...condition }: { readonly lastTransitionTime?: string }): object => condition;
