@@ -65,6 +65,7 @@ const authCodes: Readonly<Record<AuthCode, string>> = {
   refresh_token: "The vault rejected the refresh token.",
   email_mismatch: "The email is not that of the token's owner.",
   unusable: "The credentials Secret is missing or must not be used; nothing was sent.",
+  too_many_rejected: "The vault rejected too many other credentials of the account; nothing was sent.",
 };
 
 const vaultMeaning = (name: keyof typeof errorCodes): string => errorCodes[name].meaning;

@@ -3,6 +3,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-metrics.ts";
+import { tenantOf } from "./api/connection-key.ts";
 import { isForCluster, type OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers, type ControllersOptions, type RestartOptions } from "./controllers.ts";
@@ -187,7 +188,7 @@ function connectionFactory(
       ...settings,
       ...callbacks,
       credentials,
-      logins: logins.account(settings.url, settings.email),
+      logins: logins.account(settings.url, settings.email, tenantOf(key)),
       loginPause,
       transport: openTransport(settings.url, ca),
       valueCache,

@@ -70,7 +70,7 @@ function open(
     ...settings,
     follow: "Interval",
     credentials,
-    logins: new LoginGate(clock).account(settings.url, settings.email),
+    logins: new LoginGate(clock).account(settings.url, settings.email, ""),
     transport,
     valueCache: new ValueCache(0),
     listGate: new ListGate(clock),

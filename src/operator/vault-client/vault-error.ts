@@ -65,9 +65,10 @@ export class TransientError extends VaultErrorBase {
 
 /**
  * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh one), the `refresh_token`, or
- * the email. `unusable`: the credentials were not sent.
+ * the email. `unusable`: the credentials were not sent. `too_many_rejected`: they were not sent, because the vault rejected too many
+ * others of the account.
  */
-export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch" | "unusable";
+export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch" | "unusable" | "too_many_rejected";
 
 const authText: Readonly<Record<AuthCode, string>> = {
   credentials: "credentials rejected: check the email and the password of the account",
@@ -75,6 +76,7 @@ const authText: Readonly<Record<AuthCode, string>> = {
   refresh_token: "refresh token rejected",
   email_mismatch: "the email is not that of the token's owner",
   unusable: "the credentials cannot be used",
+  too_many_rejected: "not sent: the vault rejected too many other credentials of this account",
 };
 
 /** The vault rejected our identity. */

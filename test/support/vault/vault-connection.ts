@@ -54,7 +54,7 @@ export function observeConnection({ url, references, ...options }: ObserveOption
     transport: new UndiciTransport({ url, clock, ca: undefined, policy }),
     email: "ann@example.com",
     credentials: passwordSource("canary-password"),
-    logins: new LoginGate(clock).account(url, "ann@example.com"),
+    logins: new LoginGate(clock).account(url, "ann@example.com", ""),
     scope: unlimitedScope,
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,

@@ -147,6 +147,12 @@ function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFa
       return usesTokens
         ? { ...login, cause: `the vault rejects the access_token in ${credentials}`, remedy: newTokens }
         : { ...login, cause: "the vault rejects the token that it has just issued", remedy: "check the vault, and its clock" };
+    case "too_many_rejected":
+      return {
+        ...login,
+        cause: `the ${usesTokens ? "refresh_token" : "password"} in ${credentials} was not sent: the vault rejected more than 8 others that this namespace stores for ${email}, or more than 32 of all namespaces`,
+        remedy: "correct or delete those connections",
+      };
     case "credentials":
       return {
         ...login,

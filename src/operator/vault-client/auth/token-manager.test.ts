@@ -73,7 +73,7 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, p
   const stored = { password: "canary" };
   const source = new PasswordTokens({
     operations,
-    logins: new LoginGate(clock).account(server.url, "ann@example.com"),
+    logins: new LoginGate(clock).account(server.url, "ann@example.com", ""),
     read: () => Promise.resolve({ password: new Redacted(stored.password), version: stored.password }),
     scope,
     lifetimeMs: HOUR,
