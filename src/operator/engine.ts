@@ -29,6 +29,7 @@ import { connect } from "./vault-client/connect.ts";
 import type { VaultTransport } from "./vault-client/http/vault-transport.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
 import { ListGate } from "./vault-client/http/list-gate.ts";
+import { ListMemory } from "./vault-client/http/list-memory.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 
 /** The operator's ports and settings. Everything that it does goes through them, so that all of it can be simulated. */
@@ -182,6 +183,7 @@ function connectionFactory(
 ): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
   const listGate = new ListGate(clock);
+  const listMemory = new ListMemory(config.maxListBytes);
   const logins = new LoginGate(clock);
   return ({ key, settings, credentials, loginPause, ca }, callbacks) =>
     connect({
@@ -193,6 +195,8 @@ function connectionFactory(
       transport: openTransport(settings.url, ca),
       valueCache,
       listGate,
+      listMemory,
+      tenant: tenantOf(key),
       observer: withCircuitEvents(observerOf(key), callbacks),
       clock,
       random,

@@ -10,6 +10,7 @@ import { LoginGate } from "../vault-client/auth/login-gate.ts";
 import { connect } from "../vault-client/connect.ts";
 import type { Connection, Health, References, SecretRecord } from "../vault-client/connection.ts";
 import { ListGate } from "../vault-client/http/list-gate.ts";
+import { ListMemory } from "../vault-client/http/list-memory.ts";
 import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
@@ -26,6 +27,8 @@ export interface VaultCheckOptions {
   /** The names that the resources of the connection refer to. */
   readonly references: NamedReferences;
   readonly transport: VaultTransport;
+  /** Longest list in bytes that is read. */
+  readonly maxListBytes: number;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -63,7 +66,7 @@ export async function* checkVault(checks: Checks, options: VaultCheckOptions, si
 const ignore = (): void => undefined;
 
 function open(
-  { settings, credentials, transport, clock, random }: VaultCheckOptions,
+  { settings, credentials, transport, maxListBytes, clock, random }: VaultCheckOptions,
   onHealth: (health: Health) => void,
 ): Connection {
   return connect({
@@ -74,6 +77,8 @@ function open(
     transport,
     valueCache: new ValueCache(0),
     listGate: new ListGate(clock),
+    listMemory: new ListMemory(maxListBytes),
+    tenant: "",
     clock,
     random,
     logger: silentLogger,

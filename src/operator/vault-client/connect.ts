@@ -56,6 +56,8 @@ export function connect(options: ConnectionOptions): Connection {
     random,
     intervalMs,
     wait: options.follow === "Auto",
+    tenant: options.tenant,
+    listMemory: options.listMemory,
     health,
     values,
     onChange: options.onChange,

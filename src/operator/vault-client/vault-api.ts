@@ -8,7 +8,7 @@ import type { ListGate } from "./http/list-gate.ts";
 import { parseJson } from "./http/parse-json.ts";
 import type { RequestPace } from "./http/request-pace.ts";
 import { responseError } from "./http/response-error.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
+import type { BodyMemory, VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
 import type { RequestOutcome, VaultObserver } from "./observer.ts";
 import { readCount } from "./readers/field.ts";
 import { readValue, type ReadValue } from "./readers/read-value.ts";
@@ -17,7 +17,6 @@ import type { TokenManager } from "./auth/token-manager.ts";
 import { AuthError, isVaultError, PermanentError, RateLimitedError, TransientError, UnexpectedResponse } from "./vault-error.ts";
 
 const MIB = 1024 * 1024;
-const MAX_LIST_BYTES = 64 * MIB;
 const MAX_VALUE_BYTES = 2 * MIB;
 const MAX_FILE_BYTES = 64 * MIB;
 /** Minimum rate of a download; its time at this rate extends the deadline. */
@@ -43,6 +42,9 @@ export interface ListRequest {
   readonly etag: string | undefined;
   /** Seconds for which the vault may hold the request until the list is another one. */
   readonly waitSeconds: number | undefined;
+  /** Longest list that is read, and the memory for it. */
+  readonly maxBytes: number;
+  readonly memory: BodyMemory;
   readonly signal: AbortSignal;
 }
 
@@ -73,7 +75,7 @@ export interface VaultApiOptions {
 }
 
 type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> &
-  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "upload">> & {
+  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "memory" | "upload">> & {
     readonly guard?: WriteGuard | undefined;
   };
 
@@ -106,14 +108,13 @@ export class VaultApi {
   }
 
   /** Returns a list without reading it. */
-  async list(operation: "list_no_dup" | "list_file", { etag, waitSeconds = 0, signal }: ListRequest): Promise<ListResponse> {
+  async list(operation: "list_no_dup" | "list_file", { etag, waitSeconds = 0, ...limits }: ListRequest): Promise<ListResponse> {
     const { response, token } = await this.#authorized(operation, {
       body: {},
-      maxBytes: MAX_LIST_BYTES,
       deadlineMs: this.#options.timeoutMs + waitSeconds * 1_000,
       ...(etag !== undefined && { ifNoneMatch: etag }),
       ...(waitSeconds > 0 && { waitSeconds }),
-      signal,
+      ...limits,
     }).finally(() => this.#listed.add(operation));
     const held = WAIT_APPLIED.test(response.header("preference-applied") ?? "");
     const body = response.status === 304 ? undefined : response.body;

@@ -8,6 +8,7 @@ import type { CredentialSource } from "../../../src/operator/vault-client/auth/c
 import { LoginGate } from "../../../src/operator/vault-client/auth/login-gate.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { ListGate } from "../../../src/operator/vault-client/http/list-gate.ts";
+import { ListMemory } from "../../../src/operator/vault-client/http/list-memory.ts";
 import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -63,6 +64,8 @@ export function observeConnection({ url, references, ...options }: ObserveOption
     requestsPerSecond: 100,
     valueCache: new ValueCache(1_000_000),
     listGate: new ListGate(clock),
+    listMemory: new ListMemory(16 * 1024 * 1024),
+    tenant: "shop/",
     random: () => 0.5,
     logger: silentLogger,
     observer: {

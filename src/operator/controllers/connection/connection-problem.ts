@@ -5,6 +5,7 @@ import type { Reason } from "../../api/reasons.ts";
 import {
   type AuthError,
   isVaultError,
+  ListTooLongError,
   type PermanentError,
   type RefusedError,
   type TransientError,
@@ -122,6 +123,13 @@ function transient(error: TransientError, { credentials }: ConnectionFacts, url:
         cause: `the API server did not return ${credentials}${code}`,
         remedy: "check the API server",
       };
+    case "no_memory":
+      return {
+        check: "vault",
+        reason: "Progressing",
+        cause: "other lists, of this namespace or of many, take the memory for lists",
+        remedy: "wait; if it persists, use fewer connections with long lists in this namespace",
+      };
     case "server_error":
       return { ...common, cause: `the vault responds with status ${error.status ?? 500}`, remedy: VAULT_DOWN };
     default:
@@ -162,7 +170,23 @@ function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFa
   }
 }
 
-function permanent({ code, text }: PermanentError, { email }: ConnectionFacts): ConnectionProblem {
+function tooLong({ operation, excess }: ListTooLongError, { email }: ConnectionFacts): ConnectionProblem {
+  const less =
+    operation === "list_file"
+      ? `delete files of ${email}`
+      : `limit it with spec.scope, for example with onlyReferenced, or have ${email} remove and block what others share with it`;
+  return {
+    check: "vault",
+    reason: "TooLarge",
+    cause: `the list has ${excess}, and is not read`,
+    remedy: `${less}, or raise --max-list-bytes of the operator`,
+  };
+}
+
+function permanent(error: PermanentError, facts: ConnectionFacts): ConnectionProblem {
+  const { code, text } = error;
+  const { email } = facts;
+  if (error instanceof ListTooLongError) return tooLong(error, facts);
   if (code === "invalid_scope")
     return {
       check: "scope",

@@ -27,6 +27,7 @@ const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
   forbidden: "ScopeDenied",
   secret_expired: "Expired",
   too_large: "TooLarge",
+  list_too_long: "TooLarge",
   quota_exceeded: "QuotaExceeded",
   invalid_scope: "ScopeDenied",
   invalid_request: "UnexpectedResponse",
