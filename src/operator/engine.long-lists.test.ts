@@ -25,7 +25,8 @@ test("a list that is too long is reported, rarely requested, and changes no targ
     message:
       `cannot list the secrets of ${accountOf(shop)} at https://vault.example.com: the list has more than 4096 bytes ` +
       `(--max-list-bytes), and is not read; limit it with spec.scope, for example with onlyReferenced, or have ${accountOf(shop)} ` +
-      "remove and block what others share with it, or raise --max-list-bytes of the operator. The operator tries again, at least every 5 minutes",
+      "block who shares that much with it: `vaultsync secret list` shows the owners, or raise --max-list-bytes of the operator. " +
+      "The operator tries again, at least every 5 minutes",
   });
   expect(scene.calls.filter(({ operation }) => operation === "list_no_dup").length).toBeLessThanOrEqual(12);
   expect(scene.outcome("shop", "db")).toContain(`password=${accountOf(shop)} db 1`);

@@ -174,7 +174,7 @@ function tooLong({ operation, excess }: ListTooLongError, { email }: ConnectionF
   const less =
     operation === "list_file"
       ? `delete files of ${email}`
-      : `limit it with spec.scope, for example with onlyReferenced, or have ${email} remove and block what others share with it`;
+      : `limit it with spec.scope, for example with onlyReferenced, or have ${email} block who shares that much with it: \`vaultsync secret list\` shows the owners`;
   return {
     check: "vault",
     reason: "TooLarge",

@@ -10,6 +10,9 @@ const SHARE = 1 / 4;
 /** Bytes reserved for a body whose length is not announced, unless the last one was longer. */
 const UNANNOUNCED_BYTES = MIB;
 
+/** Minimum time in ms before the next request for a list that got no memory. */
+const RETRY_MS = 1_000;
+
 type ListKind = "list_no_dup" | "list_file";
 
 /**
@@ -83,6 +86,6 @@ export class ListBodyMemory implements BodyMemory {
   #fail(): never {
     // The next request waits for what the longest body needs.
     this.#length = this.#options.maxBytes;
-    throw new TransientError(this.#options.operation, "no_memory");
+    throw new TransientError(this.#options.operation, "no_memory", { retryAfterMs: RETRY_MS });
   }
 }

@@ -34,7 +34,7 @@ export class InMemoryTransport implements VaultTransport {
   updateCa(_ca: string | undefined): void {}
 
   async request(request: VaultRequest): Promise<VaultResponse> {
-    const { operation, maxBytes, deadlineMs, signal } = request;
+    const { operation, maxBytes, memory, deadlineMs, signal } = request;
     signal.throwIfAborted();
     if (this.#closed.signal.aborted) throw new TransientError(operation, "reset");
     using deadline = new Deadline(this.#options.clock, deadlineMs, signal);
@@ -43,6 +43,7 @@ export class InMemoryTransport implements VaultTransport {
     try {
       const { status, headers, body } = await this.#exchange(request, deadline.signal);
       if (status < 300 && body.byteLength > maxBytes) throw tooLong(operation, maxBytes);
+      if (status < 300) await memory?.reserve(body.byteLength, deadline.signal);
       return { status, body, header: (name) => headers[name] };
     } catch (error) {
       if (this.#closed.signal.aborted) throw new TransientError(operation, "reset");
