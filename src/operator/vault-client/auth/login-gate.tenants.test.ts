@@ -101,6 +101,17 @@ describe("LoginGate with several tenants of one account", () => {
     expect(vault.sent.length).toBeLessThan(33 + 5 * 28);
   });
 
+  test("counts a few rejected passwords of one tenant, whose passwords are rejected for days", async () => {
+    const vault = new Vault();
+    for (let hour = 0; hour < 48; hour += 1) {
+      await vault.guess("stranger/", 3);
+      await vault.clock.advance(HOUR + 1);
+    }
+    expect(vault.sent.length).toBeGreaterThan(48);
+    await failureOf(vault.logIn("shop/", "canary-old"));
+    await expect(vault.logIn("shop/", "canary-right")).resolves.toBe("token");
+  });
+
   test("forgets the rejected passwords of a tenant after an hour without one, whatever others do", async () => {
     const vault = new Vault();
     await vault.guess("shop/", 9);

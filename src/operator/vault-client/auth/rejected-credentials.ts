@@ -101,7 +101,11 @@ export class RejectedCredentials {
   #add(tenant: string, digest: CredentialDigest, error: AuthError): Tenant {
     this.#rejected.set(digest, { pause: this.#rejected.get(digest)?.pause ?? noPause(), error });
     const known = this.#tenants.get(tenant) ?? { pause: noPause(), rejected: new Set() };
+    known.rejected.delete(digest);
     known.rejected.add(digest);
+    // More of them change nothing for this tenant, and must not be what others have too many of.
+    const [oldest] = known.rejected;
+    if (oldest !== undefined && known.rejected.size > MAX_OF_TENANT + 1) known.rejected.delete(oldest);
     this.#tenants.set(tenant, known);
     return known;
   }

@@ -39,8 +39,8 @@ export async function readBody(
 }
 
 function lengthIn(headers: Dispatcher.ResponseData["headers"]): number | undefined {
-  const announced = headers["content-length"];
-  return announced === undefined ? undefined : Number(announced);
+  const announced = Number(headers["content-length"] ?? Number.NaN);
+  return Number.isSafeInteger(announced) && announced >= 0 ? announced : undefined;
 }
 
 async function readAll(
