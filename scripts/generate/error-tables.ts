@@ -55,7 +55,7 @@ const transientCodes: Readonly<Record<TransientCode, string>> = {
   circuit_open: "Not sent, because several requests in a row failed.",
   size_mismatch: "A download's size differs from the list.",
   digest_mismatch: "A download's SHA-256 differs from the list.",
-  no_memory: "Other lists took the memory for lists, so that this one was not read.",
+  no_memory: "Other responses took the memory for them, so that this one was not read.",
   not_leader: "A write was not sent, because this process did not renew its Lease in time.",
   credentials_not_read: "The API server did not return the credentials Secret, so nothing was sent.",
 };

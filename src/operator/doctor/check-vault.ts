@@ -10,8 +10,9 @@ import { LoginGate } from "../vault-client/auth/login-gate.ts";
 import { connect } from "../vault-client/connect.ts";
 import type { Connection, Health, References, SecretRecord } from "../vault-client/connection.ts";
 import { ListGate } from "../vault-client/http/list-gate.ts";
-import { ListMemory } from "../vault-client/http/list-memory.ts";
+import { ResponseMemory } from "../vault-client/http/response-memory.ts";
 import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
+import { valueMemory } from "../vault-client/vault-api.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
 import { isUntrusted, type Trust } from "../api/received-secrets.ts";
@@ -77,7 +78,8 @@ function open(
     transport,
     valueCache: new ValueCache(0),
     listGate: new ListGate(clock),
-    listMemory: new ListMemory(maxListBytes),
+    listMemory: new ResponseMemory(maxListBytes, maxListBytes),
+    valueMemory: valueMemory(),
     tenant: "",
     clock,
     random,

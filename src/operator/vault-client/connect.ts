@@ -28,6 +28,8 @@ export function connect(options: ConnectionOptions): Connection {
     breaker: circuitBreaker(options, observer, untilProbe),
     pace: new RequestPace(options.requestsPerSecond, clock),
     gate: options.listGate,
+    memory: options.valueMemory,
+    tenant: options.tenant,
     tokens: () => tokens,
     transport,
     email,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Script } from "../../../test/support/vault/scripted-server.ts";
 import { listedSecret, ScriptedVault } from "../../../test/support/vault/scripted-vault.ts";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
-import { ListMemory } from "./http/list-memory.ts";
+import { ResponseMemory } from "./http/response-memory.ts";
 
 const MINUTE = 60_000;
 const KIB = 1024;
@@ -31,7 +31,7 @@ test.each<[string, Script, string]>([
   ["has more entries", unannounced(listOf(820)), "819 entries"],
 ])("a list that %s is refused, and requested again after 5 minutes", async (_, script, excess) => {
   const vault = (await ScriptedVault.start()).on("list_no_dup", script);
-  const { connection, clock } = vault.connect({ listMemory: new ListMemory(64 * KIB) });
+  const { connection, clock } = vault.connect({ listMemory: new ResponseMemory(64 * KIB, 64 * KIB) });
   await expect.poll(() => connection.health.error).toMatchObject({ excess: expect.stringContaining(`more than ${excess}`) });
   for (let minute = 0; minute < 5; minute += 1) {
     connection.pollSoon();
@@ -46,7 +46,7 @@ test("bodies that never end take the memory of their tenant only, and for 30 s a
   const stranger = (await ScriptedVault.start()).on("list_no_dup", unfinished(512 * KIB));
   const shop = (await ScriptedVault.start()).on("list_no_dup", unannounced(listOf(10)));
   const clock = new VirtualClock();
-  const listMemory = new ListMemory(512 * KIB, 2_048 * KIB);
+  const listMemory = new ResponseMemory(512 * KIB, 2_048 * KIB);
   const common = { clock, listMemory, timeoutMs: 60 * MINUTE };
   const hostile = Array.from({ length: 4 }, () => stranger.connect({ ...common, tenant: "stranger/" }));
   await expect.poll(() => stranger.count("list_no_dup")).toBe(4);

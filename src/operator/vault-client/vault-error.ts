@@ -25,7 +25,7 @@ class VaultErrorBase extends Error {
  * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent,
  * because several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or
  * digest. `credentials_not_read`: the store of the credentials failed, so nothing was sent. `not_leader`: the write was not sent,
- * because this process did not renew its Lease in time. `no_memory`: other lists used the memory for lists, so the response was not read.
+ * because this process did not renew its Lease in time. `no_memory`: others used the memory for responses, so this one was not read.
  */
 export type TransientCode =
   | "unreachable"
@@ -163,8 +163,9 @@ export class ListTooLongError extends PermanentError {
   }
 }
 
-/** Returns the failure of a request whose successful response is longer than `maxBytes`. */
-export function tooLong(operation: Operation, maxBytes: number): PermanentError {
+/** Returns the failure of a request whose successful response is longer than `maxBytes`: of a download, than its listed size. */
+export function tooLong(operation: Operation, maxBytes: number): VaultError {
+  if (operation === "download_file") return new TransientError(operation, "size_mismatch");
   const isList = operation === "list_no_dup" || operation === "list_file";
   if (!isList) return new PermanentError(operation, "too_large");
   return new ListTooLongError(operation, `more than ${maxBytes} bytes (--max-list-bytes)`);

@@ -8,8 +8,9 @@ import type { CredentialSource } from "../../../src/operator/vault-client/auth/c
 import { LoginGate } from "../../../src/operator/vault-client/auth/login-gate.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { ListGate } from "../../../src/operator/vault-client/http/list-gate.ts";
-import { ListMemory } from "../../../src/operator/vault-client/http/list-memory.ts";
+import { ResponseMemory } from "../../../src/operator/vault-client/http/response-memory.ts";
 import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
+import { valueMemory } from "../../../src/operator/vault-client/vault-api.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 
@@ -64,7 +65,8 @@ export function observeConnection({ url, references, ...options }: ObserveOption
     requestsPerSecond: 100,
     valueCache: new ValueCache(1_000_000),
     listGate: new ListGate(clock),
-    listMemory: new ListMemory(16 * 1024 * 1024),
+    listMemory: new ResponseMemory(16 * 1024 * 1024, 64 * 1024 * 1024),
+    valueMemory: valueMemory(),
     tenant: "shop/",
     random: () => 0.5,
     logger: silentLogger,

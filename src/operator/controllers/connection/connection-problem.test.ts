@@ -75,7 +75,7 @@ describe("explainFailure says what is wrong and what to do", () => {
     [
       "a lack of memory for lists",
       new TransientError(login, "no_memory"),
-      "other lists, of this namespace or of many, take the memory for lists; wait; if it persists, use fewer connections with long lists in this namespace",
+      "other responses, of vaults of this namespace or of many, take the memory for them; wait; if it persists, use fewer connections with long lists in this namespace",
     ],
     [
       "a list of files that is too long",

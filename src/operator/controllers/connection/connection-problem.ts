@@ -127,7 +127,7 @@ function transient(error: TransientError, { credentials }: ConnectionFacts, url:
       return {
         check: "vault",
         reason: "Progressing",
-        cause: "other lists, of this namespace or of many, take the memory for lists",
+        cause: "other responses, of vaults of this namespace or of many, take the memory for them",
         remedy: "wait; if it persists, use fewer connections with long lists in this namespace",
       };
     case "server_error":

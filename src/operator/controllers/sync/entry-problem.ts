@@ -28,6 +28,8 @@ function transientProblem({ code, status, detail, text }: TransientError): strin
       return `the API server did not return the credentials${cause}: check the API server`;
     case "circuit_open":
       return "several requests in a row failed, so none is sent until the vault can be listed: see the connection";
+    case "no_memory":
+      return "other responses, of vaults of this namespace or of many, take the memory for them";
     default:
       return text;
   }

@@ -29,7 +29,7 @@ export interface VaultRequest {
   readonly waitSeconds?: number | undefined;
   /** Maximum size of a successful response in bytes. */
   readonly maxBytes: number;
-  /** Limits the bodies of all lists together. Without it, the body is read as it arrives. */
+  /** Limits the bodies of all requests together. Without it, the body is read as it arrives. */
   readonly memory?: BodyMemory | undefined;
   /** Time in ms for the whole request, from connecting to the last byte. */
   readonly deadlineMs: number;

@@ -2,7 +2,7 @@ import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
 import type { ListProgress } from "../connection.ts";
-import type { ListBodyMemory, ListMemory } from "../http/list-memory.ts";
+import type { ResponseBodyMemory, ResponseMemory } from "../http/response-memory.ts";
 import type { ListRequest, ListResponse, VaultApi } from "../vault-api.ts";
 import { ListFollower, MIN_GAP_MS, type ListResult } from "./list-follower.ts";
 import { readListAside } from "./list-reader.ts";
@@ -21,7 +21,7 @@ export interface MirroredListOptions {
   readonly wait: boolean;
   /** The one who waits for long lists of this connection; see `tenantOf`. */
   readonly tenant: string;
-  readonly listMemory: ListMemory;
+  readonly listMemory: ResponseMemory;
 }
 
 export interface ListEvents {
@@ -49,7 +49,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   readonly #options: MirroredListOptions;
   readonly #events: ListEvents;
   readonly #follower: ListFollower;
-  readonly #memory: ListBodyMemory;
+  readonly #memory: ResponseBodyMemory;
   readonly #removalRetry: Backoff;
   #names: ReadonlySet<string>;
   #cached: Cached<EntryOf[K]> | undefined;

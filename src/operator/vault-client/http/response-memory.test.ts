@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { type ListBodyMemory, ListMemory } from "./list-memory.ts";
+import { type ResponseBodyMemory, ResponseMemory } from "./response-memory.ts";
 
 const signal = new AbortController().signal;
 const MIB = 1024 * 1024;
 
 /** Memory of 64 MiB, for lists of at most 16. */
-const memory = (): ListMemory => new ListMemory(16 * MIB);
+const memory = (): ResponseMemory => new ResponseMemory(16 * MIB, 64 * MIB);
 
 /** Reserves memory for bodies, each of another list, and records the order in which they got it. */
 class Lists {
   readonly #memory = memory();
   readonly got: string[] = [];
-  readonly bodies = new Map<string, ListBodyMemory>();
+  readonly bodies = new Map<string, ResponseBodyMemory>();
 
   async reserve(name: string, announced: number | undefined, tenant = name.slice(0, 1)): Promise<void> {
     const body = this.#memory.of(tenant, "list_no_dup");
@@ -27,7 +27,7 @@ class Lists {
   }
 }
 
-test("ListMemory gives one tenant a quarter of the memory, and others theirs meanwhile", async () => {
+test("ResponseMemory gives one tenant a quarter of the memory, and others theirs meanwhile", async () => {
   const lists = new Lists();
   for (const name of ["a1", "a2", "a3"]) await lists.reserve(name, 8 * MIB);
   for (const name of ["b1", "c1", "d1", "e1"]) await lists.reserve(name, 16 * MIB);
@@ -38,7 +38,7 @@ test("ListMemory gives one tenant a quarter of the memory, and others theirs mea
   expect(lists.got.slice(6)).toEqual(["e1"]);
 });
 
-test("ListMemory never gives more than its total, whatever is announced", async () => {
+test("ResponseMemory never gives more than its total, whatever is announced", async () => {
   const lists = new Lists();
   for (let tenant = 0; tenant < 300; tenant += 1) await lists.reserve(`${tenant}`, undefined, `tenant-${tenant}`);
   expect(lists.got).toHaveLength(64);
