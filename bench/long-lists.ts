@@ -68,7 +68,7 @@ async function measure(mib: number, references: number) {
       deadlineMs: 120_000,
       signal,
     });
-    const records = await readListAside("list_no_dup", { body, tracked });
+    const records = await readListAside("list_no_dup", { body, tracked, maxBytes: 64 * MIB }, "");
     await yieldToEventLoop();
     const before = snapshot;
     const progress = { lists: 1, at: 0, previousAt: -Infinity };

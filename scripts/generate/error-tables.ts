@@ -55,6 +55,7 @@ const transientCodes: Readonly<Record<TransientCode, string>> = {
   circuit_open: "Not sent, because several requests in a row failed.",
   size_mismatch: "A download's size differs from the list.",
   digest_mismatch: "A download's SHA-256 differs from the list.",
+  no_memory: "Other responses took the memory for them, so that this one was not read.",
   not_leader: "A write was not sent, because this process did not renew its Lease in time.",
   credentials_not_read: "The API server did not return the credentials Secret, so nothing was sent.",
 };
@@ -65,6 +66,7 @@ const authCodes: Readonly<Record<AuthCode, string>> = {
   refresh_token: "The vault rejected the refresh token.",
   email_mismatch: "The email is not that of the token's owner.",
   unusable: "The credentials Secret is missing or must not be used; nothing was sent.",
+  too_many_rejected: "The vault rejected too many other credentials of the account; nothing was sent.",
 };
 
 const vaultMeaning = (name: keyof typeof errorCodes): string => errorCodes[name].meaning;
@@ -81,6 +83,8 @@ const permanentCodes: Readonly<Record<PermanentCode, string>> = {
   forbidden: "Status 403 without a known code, or a missing permission.",
   secret_expired: vaultMeaning("secret_expired"),
   too_large: vaultMeaning("too_large"),
+  list_too_long:
+    "A list is longer than `--max-list-bytes`, or has more values or entries than a list of that length has; it is requested again after 5 minutes.",
   quota_exceeded: vaultMeaning("quota_exceeded"),
   invalid_scope: vaultMeaning("invalid_scope"),
   invalid_request: "Status 400 or 422: the vault does not accept the client's request.",

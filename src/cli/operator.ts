@@ -8,13 +8,7 @@ import { createLogger, type LogLevel } from "../telemetry/create-logger.ts";
 import { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { parseListenAddress } from "./listen-address.ts";
 import { stopSignal } from "./stop-signal.ts";
-
-function parseWholeNumber(text: string): number {
-  const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError("expected a whole number of at least 0");
-  return value;
-}
+import { parseWholeNumber } from "./whole-number.ts";
 
 function parseInterval(text: string): number {
   try {
@@ -30,6 +24,23 @@ const parseList = (text: string): string[] => text.split(",").map((part) => part
 function option(flags: string, description: string): Option {
   const name = /--([a-z-]+)/.exec(flags)?.[1] ?? "";
   return new Option(flags, description).env(`VAULTSYNC_${name.replaceAll("-", "_").toUpperCase()}`);
+}
+
+function memoryOptions(): Option[] {
+  return [
+    option(
+      "--value-cache-bytes <bytes>",
+      "size in bytes of the in-memory cache of values that restores changed targets; 0 disables it",
+    )
+      .argParser(parseWholeNumber)
+      .default(16 * 1024 * 1024),
+    option(
+      "--max-list-bytes <bytes>",
+      "length in bytes of the longest list of a vault that is read, at most 256 MiB; it needs about ten times as much memory while it is parsed",
+    )
+      .argParser(parseWholeNumber)
+      .default(16 * 1024 * 1024),
+  ];
 }
 
 function restartOptions(): Option[] {
@@ -86,12 +97,7 @@ function operatorOptions(): Option[] {
       "--allowed-secret-types <types>",
       "comma-separated types of Secrets that a VaultSecret may request in addition to the default ones",
     ).argParser(parseList),
-    option(
-      "--value-cache-bytes <bytes>",
-      "size in bytes of the in-memory cache of values that restores changed targets; 0 disables it",
-    )
-      .argParser(parseWholeNumber)
-      .default(16 * 1024 * 1024),
+    ...memoryOptions(),
     option(
       "--concurrency <number>",
       "maximum number of resources that are reconciled in parallel, without those that wait for a vault, and of writes in flight",

@@ -55,3 +55,51 @@ test("Slots forgets an aborted wait, and rejects with the signal's reason", asyn
   await third;
   expect(started).toEqual(["a", "c"]);
 });
+
+test("Slots lets parties take turns, whatever the number of works of each", async () => {
+  const slots = new Slots(1);
+  const started: string[] = [];
+  const all = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) =>
+    slots.run(never, () => Promise.resolve(started.push(name)), name.slice(0, 1)),
+  );
+  await Promise.all(all);
+  expect(started).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
+});
+
+test("Slots gives a party no more than its share, and its places to others meanwhile", async () => {
+  const slots = new Slots(8, 3);
+  const got: string[] = [];
+  const take = (name: string, size: number): Promise<number> =>
+    slots.take(never, name.slice(0, 1), size).then(() => got.push(name));
+  const waiting = [take("a1", 2), take("a2", 2), take("b1", 3)];
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(got).toEqual(["a1", "b1"]);
+  expect([slots.tryTake("a", 2), slots.tryTake("a", 1), slots.tryTake("b", 1), slots.tryTake("c", 3)]).toEqual([
+    false,
+    true,
+    false,
+    false,
+  ]);
+  slots.release("a", 3);
+  await Promise.all(waiting);
+  expect(got).toEqual(["a1", "b1", "a2"]);
+});
+
+test("Slots serves a large work before later small ones", async () => {
+  const slots = new Slots(4);
+  const got: string[] = [];
+  await slots.take(never, "a", 3);
+  const large = slots.take(never, "b", 4).then(() => got.push("large"));
+  const abort = new AbortController();
+  const left = slots.take(abort.signal, "c", 1);
+  const small = slots.take(never, "d", 1).then(() => got.push("small"));
+  abort.abort(new Error("left"));
+  await expect(left).rejects.toThrow("left");
+  expect(got).toEqual([]);
+  slots.release("a", 3);
+  await large;
+  expect(got).toEqual(["large"]);
+  slots.release("b", 4);
+  await small;
+});

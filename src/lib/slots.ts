@@ -1,45 +1,106 @@
-/** Limits how many pieces of work run simultaneously; the others wait in order. */
-export class Slots {
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
+/** Work that waits for places. */
+interface Waiter {
+  readonly size: number;
+  readonly start: () => void;
+}
 
-  constructor(count: number) {
+/**
+ * Limits how many pieces of work run simultaneously, or how much they use together. Those that wait are served in turn by party, those of
+ * one party in order: what a party waits for does not depend on how much another one asks for.
+ */
+export class Slots {
+  #free: number;
+  readonly #share: number;
+  readonly #used = new Map<string, number>();
+  /** Those who wait, by party in the order of the turns: a `Map` keeps the order of insertion. */
+  readonly #waiting = new Map<string, Waiter[]>();
+
+  /** @param share the most that one party gets */
+  constructor(count: number, share = count) {
     this.#free = count;
+    this.#share = share;
   }
 
   /** Runs `work` in a free slot. @throws the error of the work, or the signal's reason when it is aborted before */
-  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#take(signal);
+  async run<T>(signal: AbortSignal, work: () => Promise<T>, party = ""): Promise<T> {
+    await this.take(signal, party, 1);
     try {
       return await work();
     } finally {
-      this.#release();
+      this.release(party, 1);
     }
   }
 
-  #take(signal: AbortSignal): Promise<void> {
+  /** Waits for `size` places, at most the share of a party; `release` returns them. @throws the signal's reason when it is aborted before */
+  take(signal: AbortSignal, party: string, size: number): Promise<void> {
     signal.throwIfAborted();
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return Promise.resolve();
-    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const start = (): void => {
       signal.removeEventListener("abort", abort);
       resolve();
     };
+    const waiter = { size, start };
     const abort = (): void => {
-      this.#waiting.splice(this.#waiting.indexOf(start), 1);
+      this.#leave(party, waiter);
       reject(signal.reason);
+      this.#admit();
     };
     signal.addEventListener("abort", abort, { once: true });
-    this.#waiting.push(start);
+    const waiting = this.#waiting.get(party) ?? [];
+    waiting.push(waiter);
+    this.#waiting.set(party, waiting);
+    this.#admit();
     return promise;
   }
 
-  #release(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#free += 1;
+  /** Takes `size` more places if they are free now. Returns whether they were. */
+  tryTake(party: string, size: number): boolean {
+    if (size > this.#free || !this.#isInShare(party, size)) return false;
+    this.#use(party, size);
+    return true;
+  }
+
+  release(party: string, size: number): void {
+    this.#use(party, -size);
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const [party, waiter] = next;
+      if (waiter.size > this.#free) return;
+      this.#use(party, waiter.size);
+      const others = this.#waiting.get(party) ?? [];
+      others.shift();
+      // Its next turn comes after that of all others.
+      this.#waiting.delete(party);
+      if (others.length > 0) this.#waiting.set(party, others);
+      waiter.start();
+    }
+  }
+
+  /** Returns the first waiter of the party whose turn it is; one that has its share is skipped, and keeps its turn. */
+  #next(): [string, Waiter] | undefined {
+    for (const [party, [first]] of this.#waiting) {
+      if (first !== undefined && this.#isInShare(party, first.size)) return [party, first];
+    }
+    return undefined;
+  }
+
+  #leave(party: string, waiter: Waiter): void {
+    const waiting = this.#waiting.get(party) ?? [];
+    waiting.splice(waiting.indexOf(waiter), 1);
+    if (waiting.length === 0) this.#waiting.delete(party);
+  }
+
+  #isInShare(party: string, size: number): boolean {
+    return (this.#used.get(party) ?? 0) + size <= this.#share;
+  }
+
+  #use(party: string, size: number): void {
+    this.#free -= size;
+    const used = (this.#used.get(party) ?? 0) + size;
+    if (used === 0) this.#used.delete(party);
+    else this.#used.set(party, used);
   }
 }

@@ -19,6 +19,9 @@ export class InvalidJsonError extends Error {
   }
 }
 
+/** The text has more values than `maxValues`. */
+export class TooManyValuesError extends InvalidJsonError {}
+
 export interface StrictJsonOptions {
   /** Maximum nesting of arrays and objects. */
   readonly maxDepth: number;
@@ -31,7 +34,7 @@ export interface StrictJsonOptions {
 /**
  * Parses JSON from an untrusted source: strict UTF-8, bounded depth. Skips a byte order mark. Names such as `__proto__` become
  * ordinary members.
- * @throws InvalidJsonError
+ * @throws InvalidJsonError, of more values than allowed a TooManyValuesError
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): unknown {
   const names = checkStructure(bytes, options);
@@ -78,7 +81,7 @@ function checkStructure(bytes: Uint8Array, { maxDepth, uniqueNames = false, maxV
         throw new InvalidJsonError(`a member name is longer than ${MAX_NAME_BYTES} bytes`);
       }
     } else if (byte === COMMA) values += 1;
-    if (values > maxValues) throw new InvalidJsonError(`more than ${maxValues} members and elements`);
+    if (values > maxValues) throw new TooManyValuesError(`more than ${maxValues} members and elements`);
   }
   return names;
 }

@@ -22,6 +22,11 @@ export const operatorFlags = z
       .int()
       .min(0)
       .default(16 * 1024 * 1024),
+    maxListBytes: z
+      .int()
+      .min(1024)
+      .max(256 * 1024 * 1024)
+      .default(16 * 1024 * 1024),
     concurrency: z.int().min(1).max(256).default(32),
     restartWindow: z
       .int()

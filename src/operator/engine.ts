@@ -3,6 +3,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-metrics.ts";
+import { tenantOf } from "./api/connection-key.ts";
 import { isForCluster, type OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers, type ControllersOptions, type RestartOptions } from "./controllers.ts";
@@ -28,6 +29,8 @@ import { connect } from "./vault-client/connect.ts";
 import type { VaultTransport } from "./vault-client/http/vault-transport.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
 import { ListGate } from "./vault-client/http/list-gate.ts";
+import { ResponseMemory } from "./vault-client/http/response-memory.ts";
+import { valueMemory } from "./vault-client/vault-api.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 
 /** The operator's ports and settings. Everything that it does goes through them, so that all of it can be simulated. */
@@ -55,6 +58,8 @@ export interface EngineOptions {
   readonly onReady: () => void;
 }
 
+/** Bytes of all lists that are read or parsed at a time. */
+const LISTS_BYTES = 64 * 1024 * 1024;
 /** Time in milliseconds after which pending initial lists are logged: by then something is likely to be missing. */
 const SLOW_START_MS = 5_000;
 
@@ -181,17 +186,22 @@ function connectionFactory(
 ): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
   const listGate = new ListGate(clock);
+  const listMemory = new ResponseMemory(config.maxListBytes, LISTS_BYTES);
+  const values = valueMemory();
   const logins = new LoginGate(clock);
   return ({ key, settings, credentials, loginPause, ca }, callbacks) =>
     connect({
       ...settings,
       ...callbacks,
       credentials,
-      logins: logins.account(settings.url, settings.email),
+      logins: logins.account(settings.url, settings.email, tenantOf(key)),
       loginPause,
       transport: openTransport(settings.url, ca),
       valueCache,
       listGate,
+      listMemory,
+      valueMemory: values,
+      tenant: tenantOf(key),
       observer: withCircuitEvents(observerOf(key), callbacks),
       clock,
       random,

@@ -70,8 +70,8 @@ const onLists: readonly Row[] = [
     reason: "UnexpectedResponse",
   },
   { row: "V5", what: "100,000 nested arrays", fault: faults.body(`{"secrets":${deep}}`), reason: "UnexpectedResponse" },
-  { row: "V5", what: "a body of 1 GiB", fault: faults.gibibyte, reason: "UnexpectedResponse" },
-  { row: "V5", what: "a body without end", fault: faults.endless, reason: "UnexpectedResponse" },
+  { row: "V5", what: "a body of 1 GiB", fault: faults.gibibyte, reason: "TooLarge" },
+  { row: "V5", what: "a body without end", fault: faults.endless, reason: "TooLarge" },
   {
     row: "V6",
     what: "a body shorter than its content-length",
@@ -104,6 +104,8 @@ test.concurrent.each(onLists)("$row: $what instead of a list", async ({ row, wha
   expect(reported.message).not.toContain("Please log in");
   expect(lane.written).toEqual([lane.values[0]]);
   await lane.proxy.heal();
+  // A list that is too long is requested again after 5 minutes, or after a change of the connection.
+  if (reason === "TooLarge") await farm.patch("VaultConnection", lane.name, { spec: { refreshInterval: "6s" } });
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
 });

@@ -33,6 +33,8 @@ export function randomFlags(random: Random): OperatorFlags {
     () => ({ vaultHosts: pick([["vault-a.example.com"], ["*.example.com"]]) }),
     () => ({ allowedSecretTypes: [OTHER_TYPE] }),
     () => ({ valueCacheBytes: pick([0, 200, 2_000]) }),
+    // Longer than all simulated lists: nothing is synced by a connection whose list is refused.
+    () => ({ maxListBytes: pick([262_144, 1_048_576]) }),
     () => ({ concurrency: pick([1, 2]) }),
     () => ({ restartWindow: pick([1_000, 5_000, 120_000]) }),
     () => ({ autoRestart: pick(["on", "on", "off"]) }),

@@ -41,7 +41,8 @@ const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", 
 
 /**
  * Returns a status without what a restart may change. A restart logs in again, so that a connection is not ready in between. A
- * pause of logins remains in the status when it is over, the absence of a source is proven again, without which nothing is stalled, and the numbers of secrets and files are those of the last write.
+ * pause of logins remains in the status when it is over, the absence of a source is proven again, without which nothing is stalled,
+ * and the numbers of secrets and files are those of the last write.
  */
 function comparable({ kind, status = {} }: KubeObject): unknown {
   const { conditions = [] } = status as {

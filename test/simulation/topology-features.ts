@@ -33,6 +33,7 @@ export const topologyFeatures: Readonly<Record<string, ForEpisode>> = {
   "--vault-hosts": flag(({ vaultHosts }) => vaultHosts !== undefined),
   "--allowed-secret-types": flag(({ allowedSecretTypes = [] }) => allowedSecretTypes.length > 0),
   "--value-cache-bytes": flag(({ valueCacheBytes }) => valueCacheBytes !== undefined),
+  "--max-list-bytes": flag(({ maxListBytes }) => maxListBytes !== undefined),
   "--concurrency": flag(({ concurrency }) => concurrency !== undefined),
   "--restart-window": flag(({ restartWindow }) => restartWindow !== undefined),
   "--auto-restart": flag(({ autoRestart }) => autoRestart === "on"),

@@ -14,12 +14,14 @@ import { printable } from "../output/printable.ts";
 import { type Cell, formatTable } from "../output/table.ts";
 import { NOT_READY } from "../status/status-tables.ts";
 import { stopSignal } from "../stop-signal.ts";
+import { parseWholeNumber } from "../whole-number.ts";
 
 interface DoctorFlags extends ClusterFlags, FormatFlags {
   readonly operatorNamespace: string;
   readonly serviceAccount: string;
   readonly allowHttp?: boolean;
   readonly vaultHosts?: string[];
+  readonly maxListBytes: number;
 }
 
 const parseList = (text: string): string[] => text.split(",").map((part) => part.trim());
@@ -27,7 +29,7 @@ const parseList = (text: string): string[] => text.split(",").map((part) => part
 async function* allChecks(
   { api, namespace }: Cluster,
   names: readonly string[],
-  { operatorNamespace, serviceAccount, allowHttp = false, vaultHosts }: DoctorFlags,
+  { operatorNamespace, serviceAccount, allowHttp = false, vaultHosts, maxListBytes }: DoctorFlags,
   signal: AbortSignal,
 ): AsyncGenerator<Check> {
   const [clock, random] = [systemClock, systemRandom];
@@ -46,7 +48,8 @@ async function* allChecks(
   for (const connection of connections) {
     if (names.length > 0 && !names.includes(connection.metadata.name)) continue;
     const references = referencesOf(connection, secrets, files);
-    yield* checkConnection(connection, { api, references, namespace, operatorNamespace, policy, clock, random }, signal);
+    const options = { api, references, namespace, operatorNamespace, policy, maxListBytes, clock, random };
+    yield* checkConnection(connection, options, signal);
   }
   if (connections.length === 0) process.stderr.write(`no connection in use in namespace ${namespace}\n`);
 }
@@ -97,5 +100,6 @@ export function doctorCommand(): Command {
     .option("--service-account <name>", "ServiceAccount of the operator", "vaultsync")
     .option("--allow-http", "the operator runs with --allow-http")
     .option("--vault-hosts <hosts>", "the --vault-hosts of the operator", parseList)
+    .option("--max-list-bytes <bytes>", "the --max-list-bytes of the operator", parseWholeNumber, 16 * 1024 * 1024)
     .action(async (names: string[], flags: DoctorFlags) => doctor(names, flags));
 }

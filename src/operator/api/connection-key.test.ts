@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { connectionKey, connectionKindOf } from "./connection-key.ts";
+import { connectionKey, connectionKindOf, tenantOf } from "./connection-key.ts";
 
 test("connections of both kinds that have the same name have different keys", () => {
   const ofNamespace = connectionKey({ kind: "VaultConnection", name: "vault" }, "shop");
@@ -11,4 +11,8 @@ test("connections of both kinds that have the same name have different keys", ()
 test("a cluster-scoped connection is the same one for all namespaces", () => {
   const ref = { kind: "ClusterVaultConnection", name: "vault" } as const;
   expect(connectionKey(ref, "shop")).toBe(connectionKey(ref, "blog"));
+});
+
+test("connections of one namespace have one tenant, which no connection of the cluster has", () => {
+  expect(["shop/vault", "shop/other", "blog/vault", "shop"].map(tenantOf)).toEqual(["shop/", "shop/", "blog/", "shop"]);
 });

@@ -19,3 +19,12 @@ export function connectionKey({ kind, name }: ConnectionRef, namespace: string):
 export function connectionKindOf(key: string): ConnectionKind {
   return key.includes("/") ? "VaultConnection" : "ClusterVaultConnection";
 }
+
+/**
+ * Returns the tenant of a connection: who waits when the connection causes much work, and no one else does. It is the namespace of a
+ * VaultConnection, whose users create its Secrets too; each ClusterVaultConnection is one by itself. The two never have the same text.
+ */
+export function tenantOf(key: string): string {
+  const end = key.indexOf("/") + 1;
+  return end === 0 ? key : key.slice(0, end);
+}

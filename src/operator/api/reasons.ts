@@ -63,7 +63,9 @@ export const reasons = {
   InvalidContent: stalled(
     "The type of the Secret requires other content, for example a certificate with its private key. Correct the value in the vault, or target.type. A VaultPush can push bytes that are not UTF-8 to a file only.",
   ),
-  TooLarge: stalled("A Secret or ConfigMap can store at most 1 MiB. Split the content over several targets."),
+  TooLarge: stalled(
+    "A Secret or ConfigMap can store at most 1 MiB: split the content over several targets. Of a connection: the list of the vault is longer than the operator reads; the message says what to do.",
+  ),
   TargetConflict: stalled(
     "Another object has the name of the target. Choose another target.name, delete that object, or hand it over with the annotation vaultsync.dev/adopt: <kind>/<name>.",
   ),

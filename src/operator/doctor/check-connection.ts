@@ -30,6 +30,8 @@ export interface ConnectionCheckOptions {
   /** Namespace of the credentials of a ClusterVaultConnection. */
   readonly operatorNamespace: string;
   readonly policy: HostPolicy;
+  /** Longest list in bytes that the operator reads. */
+  readonly maxListBytes: number;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -96,7 +98,7 @@ async function checkCredentials(
       return ok("credentials", `Secret ${name} has the required type and key`);
     return failed(
       "credentials",
-      `the vault rejected those of Secret ${name}; the operator does not log in before ${loginPausedUntil}`,
+      `the vault rejected those of Secret ${name}, or too many others of its namespace; the operator does not log in before ${loginPausedUntil}`,
       "store the right password there, which ends the pause, or correct spec.email",
     );
   } catch (error) {

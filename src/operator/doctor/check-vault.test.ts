@@ -35,6 +35,7 @@ async function ownersCheck(connection: object, owner?: string): Promise<Check | 
     credentials: { kind: "password", read: () => Promise.resolve({ version: "1", password: new Redacted(PASSWORD) }) } as const,
     references: { secrets: new Set(["own", "db"]), files: new Set<string>(), items },
     transport: new InMemoryTransport({ vault, clock }),
+    maxListBytes: 1024 * 1024,
     clock,
     random: () => 0.5,
   };

@@ -10,7 +10,9 @@ import { LoginGate } from "../vault-client/auth/login-gate.ts";
 import { connect } from "../vault-client/connect.ts";
 import type { Connection, Health, References, SecretRecord } from "../vault-client/connection.ts";
 import { ListGate } from "../vault-client/http/list-gate.ts";
+import { ResponseMemory } from "../vault-client/http/response-memory.ts";
 import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
+import { valueMemory } from "../vault-client/vault-api.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
 import { isUntrusted, type Trust } from "../api/received-secrets.ts";
@@ -26,6 +28,8 @@ export interface VaultCheckOptions {
   /** The names that the resources of the connection refer to. */
   readonly references: NamedReferences;
   readonly transport: VaultTransport;
+  /** Longest list in bytes that is read. */
+  readonly maxListBytes: number;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -63,17 +67,20 @@ export async function* checkVault(checks: Checks, options: VaultCheckOptions, si
 const ignore = (): void => undefined;
 
 function open(
-  { settings, credentials, transport, clock, random }: VaultCheckOptions,
+  { settings, credentials, transport, maxListBytes, clock, random }: VaultCheckOptions,
   onHealth: (health: Health) => void,
 ): Connection {
   return connect({
     ...settings,
     follow: "Interval",
     credentials,
-    logins: new LoginGate(clock).account(settings.url, settings.email),
+    logins: new LoginGate(clock).account(settings.url, settings.email, ""),
     transport,
     valueCache: new ValueCache(0),
     listGate: new ListGate(clock),
+    listMemory: new ResponseMemory(maxListBytes, maxListBytes),
+    valueMemory: valueMemory(),
+    tenant: "",
     clock,
     random,
     logger: silentLogger,

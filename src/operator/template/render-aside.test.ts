@@ -10,17 +10,20 @@ const inputOf = (key: string) => ({ template: { data: { key } }, variables: vari
 
 describe("renderAside", () => {
   test("renders a template", async () => {
-    expect(await renderAside(inputOf("{{ user }}"))).toEqual({ ok: true, content: new Map([["key", Buffer.from("ann")]]) });
+    expect(await renderAside(inputOf("{{ user }}"), "shop")).toEqual({
+      ok: true,
+      content: new Map([["key", Buffer.from("ann")]]),
+    });
   });
 
   test("reports a problem of a template", async () => {
-    expect(await renderAside(inputOf("{{ absent }}"))).toMatchObject({ ok: false, exceeded: false });
+    expect(await renderAside(inputOf("{{ absent }}"), "shop")).toMatchObject({ ok: false, exceeded: false });
   });
 
   test("does what takes long without blocking the event loop, with the same result", async () => {
     const input = inputOf("{{ password | htpasswd: user }}");
     const immediate = Promise.resolve("the event loop");
-    const rendering = renderAside(input);
+    const rendering = renderAside(input, "shop");
     expect(await Promise.race([rendering.then(() => "the rendering"), immediate])).toBe("the event loop");
     const result = await rendering;
     const bytes = result.ok ? result.content.get("key")! : Buffer.alloc(0);
@@ -30,13 +33,23 @@ describe("renderAside", () => {
 
   test("renders several targets, also after a problem", async () => {
     const slow = "{{ password | htpasswd: user }}";
-    const results = await Promise.all([inputOf(slow), inputOf(`${slow}{{ absent }}`), inputOf(slow)].map(renderAside));
+    const results = await Promise.all(
+      [inputOf(slow), inputOf(`${slow}{{ absent }}`), inputOf(slow)].map((input) => renderAside(input, "shop")),
+    );
     expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
     expect(results[0]).toEqual(results[2]);
   });
 
+  test("lets namespaces take turns, whatever the number of targets of each", async () => {
+    const slow = inputOf("{{ password | htpasswd: user }}");
+    const rendered: string[] = [];
+    const renderFor = (namespace: string): Promise<unknown> => renderAside(slow, namespace).then(() => rendered.push(namespace));
+    await Promise.all([...Array.from({ length: 5 }, () => renderFor("stranger")), renderFor("shop")]);
+    expect(rendered.indexOf("shop")).toBeLessThanOrEqual(2);
+  });
+
   test("bounds the work of a target", async () => {
-    expect(await renderAside(inputOf(`{{ '"' | ${"json | ".repeat(17)} upper }}`.repeat(50)))).toMatchObject({
+    expect(await renderAside(inputOf(`{{ '"' | ${"json | ".repeat(17)} upper }}`.repeat(50)), "shop")).toMatchObject({
       ok: false,
       exceeded: true,
     });

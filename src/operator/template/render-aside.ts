@@ -1,5 +1,6 @@
 import { isMainThread, MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
 import { Redacted } from "../../lib/redacted.ts";
+import { Slots } from "../../lib/slots.ts";
 import { INLINE_UNITS, MAX_UNITS } from "./budget.ts";
 import { type Rendering, type RenderInput, renderTemplate } from "./render-template.ts";
 
@@ -9,19 +10,19 @@ interface Job extends Pick<RenderInput, "template" | "variables"> {
   readonly port: MessagePort;
 }
 
-/** The last rendering in a thread. One at a time, so that they do not need memory and processors together. */
-let last: Promise<unknown> = Promise.resolve();
+/** One thread at a time, so that they do not need memory and processors together; namespaces take turns. */
+const thread = new Slots(1);
+const never = new AbortController().signal;
 
 /**
  * Renders the templates of a target as {@link renderTemplate} does. What takes longer, such as a hash of a password, is done in a
- * thread of its own, which has no environment, so that the event loop is not blocked.
+ * thread of its own, which has no environment, so that the event loop is not blocked. Targets of one namespace delay one of another by
+ * one rendering at most.
  */
-export async function renderAside(input: RenderInput): Promise<Rendering> {
+export async function renderAside(input: RenderInput, namespace: string): Promise<Rendering> {
   const rendering = renderTemplate(input, INLINE_UNITS);
   if (rendering.ok || !rendering.exceeded) return rendering;
-  const aside = last.then(() => inThread(input));
-  last = aside.catch(() => undefined);
-  return aside;
+  return thread.run(never, () => inThread(input), namespace);
 }
 
 /** Copies the bytes only, not the buffer that they are a part of. */

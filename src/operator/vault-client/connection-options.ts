@@ -6,6 +6,7 @@ import type { CredentialSource } from "./auth/credentials.ts";
 import type { AccountLogins } from "./auth/login-gate.ts";
 import type { Health, LoginPause, SnapshotChange } from "./connection.ts";
 import type { ListGate } from "./http/list-gate.ts";
+import type { ResponseMemory } from "./http/response-memory.ts";
 import type { VaultTransport } from "./http/vault-transport.ts";
 import type { VaultObserver } from "./observer.ts";
 import type { ValueCache } from "./values/value-cache.ts";
@@ -37,6 +38,12 @@ export interface ConnectionOptions {
   readonly valueCache: ValueCache;
   /** Shared by all connections of the process. */
   readonly listGate: ListGate;
+  /** Shared by all connections of the process; also says how long a list may be. */
+  readonly listMemory: ResponseMemory;
+  /** Shared by all connections of the process, for all responses but lists. */
+  readonly valueMemory: ResponseMemory;
+  /** The one who waits when the connection causes much work: the connections of one tenant delay each other only. */
+  readonly tenant: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -15,7 +15,7 @@ import { CircuitBreaker } from "./http/circuit-breaker.ts";
 import { ListGate } from "./http/list-gate.ts";
 import { RequestPace } from "./http/request-pace.ts";
 import type { VaultRequest } from "./http/vault-transport.ts";
-import { VaultApi } from "./vault-api.ts";
+import { valueMemory, VaultApi } from "./vault-api.ts";
 
 const request: VaultRequest = {
   operation: "expose",
@@ -44,6 +44,8 @@ async function world(
   };
   const api = new VaultApi({
     gate: new ListGate(clock),
+    memory: valueMemory(),
+    tenant: "shop/",
     transport,
     breaker,
     pace: new RequestPace(1, clock),

@@ -8,7 +8,8 @@ import type { ListGate } from "./http/list-gate.ts";
 import { parseJson } from "./http/parse-json.ts";
 import type { RequestPace } from "./http/request-pace.ts";
 import { responseError } from "./http/response-error.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
+import { ResponseMemory } from "./http/response-memory.ts";
+import type { BodyMemory, VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
 import type { RequestOutcome, VaultObserver } from "./observer.ts";
 import { readCount } from "./readers/field.ts";
 import { readValue, type ReadValue } from "./readers/read-value.ts";
@@ -17,8 +18,9 @@ import type { TokenManager } from "./auth/token-manager.ts";
 import { AuthError, isVaultError, PermanentError, RateLimitedError, TransientError, UnexpectedResponse } from "./vault-error.ts";
 
 const MIB = 1024 * 1024;
-const MAX_LIST_BYTES = 64 * MIB;
+/** Longest response with a value, and all responses but lists that are read at a time. */
 const MAX_VALUE_BYTES = 2 * MIB;
+const MAX_VALUES_BYTES = 32 * MIB;
 const MAX_FILE_BYTES = 64 * MIB;
 /** Minimum rate of a download; its time at this rate extends the deadline. */
 const SLOWEST_BYTES_PER_MS = MIB / 1000;
@@ -28,6 +30,9 @@ const ETAG = /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/;
 
 /** Requests that all connections send at a common pace. */
 const PACED: ReadonlySet<Operation> = new Set(["list_no_dup", "list_file", "generate_access_token", "refresh_token"]);
+
+/** Returns the memory for the responses of all connections of a process, except for lists. */
+export const valueMemory = (): ResponseMemory => new ResponseMemory(MAX_VALUE_BYTES, MAX_VALUES_BYTES);
 
 /** The operation and fields that read a value. */
 export interface ExposeRoute {
@@ -43,6 +48,9 @@ export interface ListRequest {
   readonly etag: string | undefined;
   /** Seconds for which the vault may hold the request until the list is another one. */
   readonly waitSeconds: number | undefined;
+  /** Longest list that is read, and the memory for it. */
+  readonly maxBytes: number;
+  readonly memory: BodyMemory;
   readonly signal: AbortSignal;
 }
 
@@ -64,6 +72,10 @@ export interface VaultApiOptions {
   readonly pace: RequestPace;
   /** Passes logins and lists of all connections. */
   readonly gate: ListGate;
+  /** Limits all responses but lists. */
+  readonly memory: ResponseMemory;
+  /** The one who waits for that memory; see `tenantOf`. */
+  readonly tenant: string;
   readonly clock: Clock;
   readonly observer: VaultObserver;
   /** Returns the tokens, which in turn are obtained with `send`. */
@@ -73,7 +85,7 @@ export interface VaultApiOptions {
 }
 
 type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> &
-  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "upload">> & {
+  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "memory" | "upload">> & {
     readonly guard?: WriteGuard | undefined;
   };
 
@@ -106,14 +118,13 @@ export class VaultApi {
   }
 
   /** Returns a list without reading it. */
-  async list(operation: "list_no_dup" | "list_file", { etag, waitSeconds = 0, signal }: ListRequest): Promise<ListResponse> {
+  async list(operation: "list_no_dup" | "list_file", { etag, waitSeconds = 0, ...limits }: ListRequest): Promise<ListResponse> {
     const { response, token } = await this.#authorized(operation, {
       body: {},
-      maxBytes: MAX_LIST_BYTES,
       deadlineMs: this.#options.timeoutMs + waitSeconds * 1_000,
       ...(etag !== undefined && { ifNoneMatch: etag }),
       ...(waitSeconds > 0 && { waitSeconds }),
-      signal,
+      ...limits,
     }).finally(() => this.#listed.add(operation));
     const held = WAIT_APPLIED.test(response.header("preference-applied") ?? "");
     const body = response.status === 304 ? undefined : response.body;
@@ -141,7 +152,7 @@ export class VaultApi {
     if (listed.size > MAX_FILE_BYTES) throw new PermanentError(operation, "too_large");
     const deadlineMs = this.#options.timeoutMs + listed.size / SLOWEST_BYTES_PER_MS;
     const body = { filename: record.filename, version };
-    const sent = { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal };
+    const sent = { body, maxBytes: listed.size, deadlineMs, signal };
     const { response } = await this.#options.pace.read(() => this.#authorized(operation, sent), signal);
     const label = response.header("x-file-version");
     if (label !== undefined && readCount(label) !== version) throw new UnexpectedResponse(operation, "x-file-version");
@@ -210,7 +221,17 @@ export class VaultApi {
    * Sends a request with a token; after a 401 once more with another token. Only a list decides whether the vault rejects fresh
    * tokens: a 401 for one value may concern that value only, so it neither counts as a rejected login nor replaces a fresh token.
    */
-  async #authorized(operation: Operation, { signal, guard, ...more }: ApiRequest): Promise<AuthorizedResponse> {
+  async #authorized(operation: Operation, request: ApiRequest): Promise<AuthorizedResponse> {
+    if (request.memory) return this.#sendAuthorized(operation, request);
+    const memory = this.#options.memory.of(this.#options.tenant, operation);
+    try {
+      return await this.#sendAuthorized(operation, { ...request, memory });
+    } finally {
+      memory.release();
+    }
+  }
+
+  async #sendAuthorized(operation: Operation, { signal, guard, ...more }: ApiRequest): Promise<AuthorizedResponse> {
     const { email, timeoutMs } = this.#options;
     const tokens = this.#options.tokens();
     const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };

@@ -25,7 +25,7 @@ class VaultErrorBase extends Error {
  * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent,
  * because several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or
  * digest. `credentials_not_read`: the store of the credentials failed, so nothing was sent. `not_leader`: the write was not sent,
- * because this process did not renew its Lease in time.
+ * because this process did not renew its Lease in time. `no_memory`: others used the memory for responses, so this one was not read.
  */
 export type TransientCode =
   | "unreachable"
@@ -36,7 +36,8 @@ export type TransientCode =
   | "size_mismatch"
   | "digest_mismatch"
   | "credentials_not_read"
-  | "not_leader";
+  | "not_leader"
+  | "no_memory";
 
 export interface TransientDetail {
   readonly status?: number | undefined;
@@ -65,9 +66,10 @@ export class TransientError extends VaultErrorBase {
 
 /**
  * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh one), the `refresh_token`, or
- * the email. `unusable`: the credentials were not sent.
+ * the email. `unusable`: the credentials were not sent. `too_many_rejected`: they were not sent, because the vault rejected too many
+ * others of the account.
  */
-export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch" | "unusable";
+export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch" | "unusable" | "too_many_rejected";
 
 const authText: Readonly<Record<AuthCode, string>> = {
   credentials: "credentials rejected: check the email and the password of the account",
@@ -75,6 +77,7 @@ const authText: Readonly<Record<AuthCode, string>> = {
   refresh_token: "refresh token rejected",
   email_mismatch: "the email is not that of the token's owner",
   unusable: "the credentials cannot be used",
+  too_many_rejected: "not sent: the vault rejected too many other credentials of this account",
 };
 
 /** The vault rejected our identity. */
@@ -126,6 +129,7 @@ export type PermanentCode =
   | "forbidden"
   | "secret_expired"
   | "too_large"
+  | "list_too_long"
   | "quota_exceeded"
   | "invalid_scope"
   | "invalid_request"
@@ -141,6 +145,30 @@ export class PermanentError extends VaultErrorBase {
     super(operation, code.replaceAll("_", " "));
     this.code = code;
   }
+}
+
+/** Time in ms after which a list that is too long is requested again. */
+const LONG_LIST_RETRY_MS = 300_000;
+
+/** A list of more than the operator reads. Nothing is known about its entries. */
+export class ListTooLongError extends PermanentError {
+  /** Names what it has too much of, and the flag that decides that: "more than 1048576 bytes (--max-list-bytes)". */
+  readonly excess: string;
+  /** Minimum time in ms before the next request for it. */
+  readonly retryAfterMs = LONG_LIST_RETRY_MS;
+
+  constructor(operation: Operation, excess: string) {
+    super(operation, "list_too_long");
+    this.excess = excess;
+  }
+}
+
+/** Returns the failure of a request whose successful response is longer than `maxBytes`: of a download, than its listed size. */
+export function tooLong(operation: Operation, maxBytes: number): VaultError {
+  if (operation === "download_file") return new TransientError(operation, "size_mismatch");
+  const isList = operation === "list_no_dup" || operation === "list_file";
+  if (!isList) return new PermanentError(operation, "too_large");
+  return new ListTooLongError(operation, `more than ${maxBytes} bytes (--max-list-bytes)`);
 }
 
 /** A response that cannot be parsed. `field` is the first unreadable field: our own name for it or an index, never content. */

@@ -75,6 +75,7 @@ test("flags are arguments that the operator accepts", async () => {
     logLevel: "debug",
     shards: 4,
     valueCacheBytes: 33_554_432,
+    maxListBytes: 33_554_432,
     allowHttp: true,
     vaultHosts: ["vault.example.com", "*.vaults.example.com"],
     allowedSecretTypes: ["example.com/login"],

@@ -8,7 +8,9 @@ import type { CredentialSource } from "../../../src/operator/vault-client/auth/c
 import { LoginGate } from "../../../src/operator/vault-client/auth/login-gate.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { ListGate } from "../../../src/operator/vault-client/http/list-gate.ts";
+import { ResponseMemory } from "../../../src/operator/vault-client/http/response-memory.ts";
 import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
+import { valueMemory } from "../../../src/operator/vault-client/vault-api.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 
@@ -54,7 +56,7 @@ export function observeConnection({ url, references, ...options }: ObserveOption
     transport: new UndiciTransport({ url, clock, ca: undefined, policy }),
     email: "ann@example.com",
     credentials: passwordSource("canary-password"),
-    logins: new LoginGate(clock).account(url, "ann@example.com"),
+    logins: new LoginGate(clock).account(url, "ann@example.com", ""),
     scope: unlimitedScope,
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
@@ -63,6 +65,9 @@ export function observeConnection({ url, references, ...options }: ObserveOption
     requestsPerSecond: 100,
     valueCache: new ValueCache(1_000_000),
     listGate: new ListGate(clock),
+    listMemory: new ResponseMemory(16 * 1024 * 1024, 64 * 1024 * 1024),
+    valueMemory: valueMemory(),
+    tenant: "shop/",
     random: () => 0.5,
     logger: silentLogger,
     observer: {

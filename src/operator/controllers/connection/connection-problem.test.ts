@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { testFacts } from "../../../../test/support/vault/open-connection.ts";
 import {
   AuthError,
+  ListTooLongError,
   PermanentError,
   RateLimitedError,
   RefusedError,
@@ -70,6 +71,16 @@ describe("explainFailure says what is wrong and what to do", () => {
       "an API server that does not respond",
       new TransientError(login, "credentials_not_read", { detail: "Timeout" }),
       "the API server did not return Secret vault-login, key password (Timeout); check the API server",
+    ],
+    [
+      "a lack of memory for lists",
+      new TransientError(login, "no_memory"),
+      "other responses, of vaults of this namespace or of many, take the memory for them; wait; if it persists, use fewer connections with long lists in this namespace",
+    ],
+    [
+      "a list of files that is too long",
+      new ListTooLongError("list_file", "more than 16777216 bytes (--max-list-bytes)"),
+      "cannot list the files of ops@example.com at https://vault.example.com: the list has more than 16777216 bytes (--max-list-bytes), and is not read; delete files of ops@example.com, or raise --max-list-bytes of the operator",
     ],
     [
       "too many requests",

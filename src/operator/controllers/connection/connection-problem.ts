@@ -5,6 +5,7 @@ import type { Reason } from "../../api/reasons.ts";
 import {
   type AuthError,
   isVaultError,
+  ListTooLongError,
   type PermanentError,
   type RefusedError,
   type TransientError,
@@ -122,6 +123,13 @@ function transient(error: TransientError, { credentials }: ConnectionFacts, url:
         cause: `the API server did not return ${credentials}${code}`,
         remedy: "check the API server",
       };
+    case "no_memory":
+      return {
+        check: "vault",
+        reason: "Progressing",
+        cause: "other responses, of vaults of this namespace or of many, take the memory for them",
+        remedy: "wait; if it persists, use fewer connections with long lists in this namespace",
+      };
     case "server_error":
       return { ...common, cause: `the vault responds with status ${error.status ?? 500}`, remedy: VAULT_DOWN };
     default:
@@ -147,6 +155,12 @@ function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFa
       return usesTokens
         ? { ...login, cause: `the vault rejects the access_token in ${credentials}`, remedy: newTokens }
         : { ...login, cause: "the vault rejects the token that it has just issued", remedy: "check the vault, and its clock" };
+    case "too_many_rejected":
+      return {
+        ...login,
+        cause: `the ${usesTokens ? "refresh_token" : "password"} in ${credentials} was not sent: the vault rejected more than 8 others that this namespace stores for ${email}, or more than 32 of all namespaces`,
+        remedy: "correct or delete those connections",
+      };
     case "credentials":
       return {
         ...login,
@@ -156,7 +170,23 @@ function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFa
   }
 }
 
-function permanent({ code, text }: PermanentError, { email }: ConnectionFacts): ConnectionProblem {
+function tooLong({ operation, excess }: ListTooLongError, { email }: ConnectionFacts): ConnectionProblem {
+  const less =
+    operation === "list_file"
+      ? `delete files of ${email}`
+      : `limit it with spec.scope, for example with onlyReferenced, or have ${email} block who shares that much with it: \`vaultsync secret list\` shows the owners`;
+  return {
+    check: "vault",
+    reason: "TooLarge",
+    cause: `the list has ${excess}, and is not read`,
+    remedy: `${less}, or raise --max-list-bytes of the operator`,
+  };
+}
+
+function permanent(error: PermanentError, facts: ConnectionFacts): ConnectionProblem {
+  const { code, text } = error;
+  const { email } = facts;
+  if (error instanceof ListTooLongError) return tooLong(error, facts);
   if (code === "invalid_scope")
     return {
       check: "scope",

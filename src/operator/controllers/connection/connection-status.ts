@@ -4,6 +4,7 @@ import type { Reason } from "../../api/reasons.ts";
 import type { Condition } from "../../api/status.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
 import type { Connection, Health, LoginPause } from "../../vault-client/connection.ts";
+import { AuthError } from "../../vault-client/vault-error.ts";
 import { defined } from "../../../lib/defined.ts";
 import { readyConditions } from "../../sync/attempt-status.ts";
 import { notReady } from "../../sync/ready-condition.ts";
@@ -59,10 +60,15 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
 /** Longest time between two attempts after a failure of the vault; see ListFollower. */
 const RETRIED = "The operator tries again, at least every 5 minutes";
 
+/** Reports whether a changed password would wait too. */
+const isUnsent = (error: Error | undefined): boolean => error instanceof AuthError && error.code === "too_many_rejected";
+
 /** Returns when the next attempt is, in words that are the same for each attempt: a status is not written for each. */
-function nextAttempt(reason: Reason, pause: LoginPause | undefined): string {
-  if (reason === "AuthFailed" && pause !== undefined)
-    return `. The next login is at ${new Date(pause.until).toISOString()}, or immediately after a change of the Secret`;
+function nextAttempt(reason: Reason, error: Error | undefined, pause: LoginPause | undefined): string {
+  if (reason === "AuthFailed" && pause !== undefined) {
+    const next = `. The next login is at ${new Date(pause.until).toISOString()}`;
+    return isUnsent(error) ? next : `${next}, or immediately after a change of the Secret`;
+  }
   if (reason === "InvalidSpec" || reason === "AuthFailed") return "";
   return reason === "RateLimited" ? ". The next attempt is when the vault allows it" : `. ${RETRIED}`;
 }
@@ -73,7 +79,7 @@ function healthConditions(health: Health, pause: LoginPause | undefined, facts: 
   if (health.state === "starting")
     return [{ type: "Ready", status: "Unknown", reason: "Progressing", message: "logging in for the first time" }];
   const { reason } = connectionProblem(health.error, facts);
-  return readyConditions(notReady(reason, explainFailure(health.error, facts) + nextAttempt(reason, pause)));
+  return readyConditions(notReady(reason, explainFailure(health.error, facts) + nextAttempt(reason, health.error, pause)));
 }
 
 /** Returns the scope, without the names that are too many for a status. */

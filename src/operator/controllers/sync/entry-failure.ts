@@ -44,6 +44,8 @@ const rejections: Readonly<Record<PermanentCode, Rejection>> = {
     text: "a quota of the vault is used up: raise it, or free some of it",
     textOfWrite: "the account, or the creator of the secret, has used up a quota of the vault: raise it, or free some of it",
   },
+  // Only lists have this code.
+  list_too_long: { reason: "TooLarge" },
   invalid_scope: { reason: "ScopeDenied" },
   not_found: { reason: "UnexpectedResponse" },
   use_link_operation: { reason: "UnexpectedResponse" },
@@ -68,6 +70,8 @@ function transientText({ code, status, detail, text }: TransientError): string {
       return `the API server did not return the credentials${cause}: check the API server`;
     case "circuit_open":
       return "several requests in a row failed, so none is sent until the vault can be listed: see the connection";
+    case "no_memory":
+      return "other responses, of vaults of this namespace or of many, take the memory for them";
     default:
       return text;
   }

@@ -190,7 +190,7 @@ async function contentOf(inputs: readonly Input[], { resource, contentKey }: Gat
   const { template, kind, namespace, name } = resource;
   if (template === undefined || "reason" in values) return values;
   const seed = createHmac("sha256", contentKey.reveal()).update(`template:${kind}/${namespace}/${name}`).digest();
-  const rendering = await renderAside({ template, variables: values, seed: new Redacted(seed) });
+  const rendering = await renderAside({ template, variables: values, seed: new Redacted(seed) }, namespace);
   return rendering.ok ? rendering.content : notReady("TemplateError", rendering.message);
 }
 

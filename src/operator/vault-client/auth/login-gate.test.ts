@@ -18,7 +18,7 @@ class Vault {
   accepted = 0;
 
   account(email = "ops@example.com", url = URL): AccountLogins {
-    return this.gate.account(url, email);
+    return this.gate.account(url, email, "shop/");
   }
 
   /** Logs in as one of many connections of the account. */
@@ -76,7 +76,7 @@ describe("LoginGate after a rejected login", () => {
     expect([vault.accepted, vault.rejected]).toEqual([2, 1]);
   });
 
-  test("more than eight rejected passwords pause every login of the account", async () => {
+  test("more than eight rejected passwords of a tenant pause its other ones", async () => {
     const vault = new Vault();
     await all(
       vault,

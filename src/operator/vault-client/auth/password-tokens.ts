@@ -3,7 +3,7 @@ import type { TokenResponse } from "../readers/read-token.ts";
 import { type AuthError, isVaultError } from "../vault-error.ts";
 import type { LoginPause } from "../connection.ts";
 import type { StoredPassword } from "./credentials.ts";
-import type { CredentialDigest } from "./login-gate.ts";
+import type { CredentialDigest } from "./rejected-credentials.ts";
 import type { RequestedScope, TokenScope } from "./requested-scope.ts";
 import { type Token, tokenFrom } from "./token.ts";
 import { fromStore, type TokenSource, type TokenSourceOptions } from "./token-source.ts";

@@ -75,7 +75,7 @@ function scene(pause?: LoginPause) {
     const refreshToken = response.refresh === undefined ? undefined : new Redacted(response.refresh);
     return Promise.resolve({ accessToken, refreshToken, expiresInSeconds: response.seconds });
   };
-  const logins = new LoginGate(clock).account("https://vault.example.com", "ops@example.com");
+  const logins = new LoginGate(clock).account("https://vault.example.com", "ops@example.com", "");
   const operations = { refresh } as TokenOperations;
   const common = { operations, logins, lifetimeMs: HOUR, pause, clock, random: () => 0.5, logger: silentLogger };
   const source = new StoredTokenSource({ ...common, store });

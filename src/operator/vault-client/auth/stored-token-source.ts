@@ -1,7 +1,7 @@
 import { type AuthError, CredentialsError } from "../vault-error.ts";
 import type { LoginPause } from "../connection.ts";
 import type { StoredTokens, TokenStore } from "./credentials.ts";
-import type { CredentialDigest } from "./login-gate.ts";
+import type { CredentialDigest } from "./rejected-credentials.ts";
 import { type Token, tokenFrom } from "./token.ts";
 import { fromStore, type TokenSource, type TokenSourceOptions } from "./token-source.ts";
 

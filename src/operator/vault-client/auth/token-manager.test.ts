@@ -15,7 +15,7 @@ import { Redacted } from "../../../lib/redacted.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "../http/circuit-breaker.ts";
 import { AuthError } from "../vault-error.ts";
-import { VaultApi } from "../vault-api.ts";
+import { valueMemory, VaultApi } from "../vault-api.ts";
 import { silentObserver } from "../observer.ts";
 import { ListGate } from "../http/list-gate.ts";
 import { RequestPace } from "../http/request-pace.ts";
@@ -57,6 +57,8 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, p
     breaker,
     pace: new RequestPace(1_000, clock),
     gate: new ListGate(clock),
+    memory: valueMemory(),
+    tenant: "shop/",
     clock,
     observer: silentObserver,
     tokens: () => tokens,
@@ -73,7 +75,7 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, p
   const stored = { password: "canary" };
   const source = new PasswordTokens({
     operations,
-    logins: new LoginGate(clock).account(server.url, "ann@example.com"),
+    logins: new LoginGate(clock).account(server.url, "ann@example.com", ""),
     read: () => Promise.resolve({ password: new Redacted(stored.password), version: stored.password }),
     scope,
     lifetimeMs: HOUR,

@@ -37,7 +37,7 @@ function scene({ onlyReferenced = false, pause }: { onlyReferenced?: boolean; pa
   const scope = new RequestedScope(unlimitedScope, onlyReferenced, clock);
   const source = new PasswordTokens({
     operations,
-    logins: new LoginGate(clock).account("https://vault.example.com", "ops@example.com"),
+    logins: new LoginGate(clock).account("https://vault.example.com", "ops@example.com", ""),
     read: () => Promise.resolve({ password: new Redacted("canary"), version: "7" }),
     scope,
     lifetimeMs: HOUR,

@@ -49,7 +49,8 @@ export class CircuitBreaker {
 
   /** Counts a failed request that was sent. */
   failed(operation: Operation, error: unknown): void {
-    if (!isVaultError(error)) return;
+    // A lack of memory here says nothing about the vault.
+    if (!isVaultError(error) || (error instanceof TransientError && error.code === "no_memory")) return;
     const central = CENTRAL.has(operation);
     if (error instanceof TransientError) {
       const until = this.#options.clock.monotonic() + (error.retryAfterMs ?? 0);

@@ -5,6 +5,7 @@ import { certificate } from "../../../../test/support/certificates.ts";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, raw, reset, ScriptedServer, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { operationPath } from "../../../protocol/operation-paths.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { UndiciTransport, type UndiciTransportOptions } from "./undici-transport.ts";
 import type { VaultRequest, VaultTransport } from "./vault-transport.ts";
@@ -135,9 +136,13 @@ test.each<[string, Script]>([
       more();
     },
   ],
-])("a body larger than the limit fails with too_large (%s)", async (_, script) => {
-  const { transport } = await serve(script);
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "permanent", code: "too_large" });
+])("a body larger than the limit fails (%s)", async (_, script) => {
+  const { server, transport } = await serve(script);
+  const list = { kind: "permanent", code: "list_too_long", excess: "more than 1000 bytes (--max-list-bytes)" };
+  await expect(transport.request(request())).rejects.toMatchObject(list);
+  server.on(operationPath.expose, script);
+  const value = { kind: "permanent", code: "too_large" };
+  await expect(transport.request(request({ operation: "expose" }))).rejects.toMatchObject(value);
 });
 
 test("a body of exactly the limit is returned", async () => {
@@ -250,3 +255,25 @@ test.each(["", "canary", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIF
     await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "ca" });
   },
 );
+
+test("the body of a list is read when there is memory for it, and not before", async () => {
+  const body = "x".repeat(1024 * 1024);
+  const { server, transport } = await serve(raw(body, 200, { "content-length": `${body.length}` }));
+  server.on(operationPath.expose, raw(body));
+  const announced: unknown[] = [];
+  const lengths: number[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const memory = {
+    reserve: (length: number | undefined) => (announced.push(length), promise),
+    grow: (length: number) => lengths.push(length),
+    timeout: () => new Error("not expected"),
+  };
+  const response = transport.request(request({ maxBytes: body.length, memory }));
+  await expect.poll(() => announced).toEqual([body.length]);
+  // Another body that was requested later has arrived meanwhile.
+  await transport.request(request({ operation: "expose", maxBytes: body.length }));
+  expect(lengths).toEqual([]);
+  resolve();
+  expect((await response).body.byteLength).toBe(body.length);
+  expect(lengths.at(-1)).toBe(body.length);
+});

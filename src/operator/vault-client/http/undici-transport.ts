@@ -1,12 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { errors, Pool, type Dispatcher } from "undici";
-import { joinChunks } from "../../../lib/join-chunks.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
-import { PermanentError, RefusedError, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
+import { isVaultError, RefusedError, tooLong, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
+import { discardBody, readBody } from "./read-body.ts";
 import { jsonContent, uploadContent } from "./request-content.ts";
 import { AddressRefusedError, policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
@@ -50,11 +50,11 @@ export class UndiciTransport implements VaultTransport {
     if (!(this.#pool instanceof Pool)) throw new RefusedError(operation, this.#pool.refused);
     using deadline = new Deadline(this.#options.clock, request.deadlineMs, signal);
     try {
-      return await post(this.#pool, this.#options.url, request, deadline.signal);
+      return await post(this.#pool, this.#options, request, deadline.signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
+      if (isVaultError(error)) throw error;
       if (deadline.expired) throw new TransientError(operation, "timeout");
-      if (error instanceof PermanentError || error instanceof UnexpectedResponse) throw error;
       throw networkError(operation, error);
     }
   }
@@ -117,8 +117,13 @@ function path(base: string, operation: Operation): string {
   return new URL(base).pathname.replace(/\/$/, "") + operationPath[operation];
 }
 
-async function post(pool: Pool, base: string, request: VaultRequest, signal: AbortSignal): Promise<VaultResponse> {
-  const { operation, token, ifNoneMatch, waitSeconds, maxBytes, upload } = request;
+async function post(
+  pool: Pool,
+  { url: base, clock }: UndiciTransportOptions,
+  request: VaultRequest,
+  signal: AbortSignal,
+): Promise<VaultResponse> {
+  const { operation, token, ifNoneMatch, waitSeconds, maxBytes, memory, upload } = request;
   const { headers, body: content } = upload ? uploadContent(upload, request.body) : jsonContent(request.body);
   const response = await pool.request({
     method: "POST",
@@ -140,8 +145,10 @@ async function post(pool: Pool, base: string, request: VaultRequest, signal: Abo
     discardBody(response.body);
     throw new UnexpectedResponse(operation, "content-encoding");
   }
-  const body = await readBody(response, success ? maxBytes : MAX_ERROR_BYTES);
-  if (success && body === undefined) throw new PermanentError(operation, "too_large");
+  const body = success
+    ? await readBody(response, maxBytes, memory && { memory, clock, signal })
+    : await readBody(response, MAX_ERROR_BYTES);
+  if (success && body === undefined) throw tooLong(operation, maxBytes);
   return {
     status: response.statusCode,
     body: body ?? new Uint8Array(),
@@ -156,34 +163,6 @@ function isEncoded({ headers }: Dispatcher.ResponseData): boolean {
 
 function joined(value: string | string[] | undefined): string | undefined {
   return typeof value === "object" ? value.join(", ") : value;
-}
-
-/**
- * Returns all bytes of a response, or `undefined` as soon as they exceed `maxBytes`: by the announced length before reading, by
- * counting while reading. Buffers at most `maxBytes` and one chunk.
- */
-async function readBody({ headers, body }: Dispatcher.ResponseData, maxBytes: number): Promise<Uint8Array | undefined> {
-  const announced = Number(headers["content-length"] ?? 0);
-  if (announced > maxBytes) {
-    discardBody(body);
-    return undefined;
-  }
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    length += chunk.byteLength;
-    if (length > maxBytes) {
-      discardBody(body);
-      return undefined;
-    }
-    chunks.push(chunk);
-  }
-  return joinChunks(chunks, length);
-}
-
-/** Aborts the response and ignores the error that this abort causes. */
-function discardBody(body: Dispatcher.ResponseData["body"]): void {
-  body.once("error", () => undefined).destroy();
 }
 
 const SYSTEM_CODE = /^[A-Z0-9_]{1,64}$/;

@@ -7,6 +7,16 @@ export interface FileUpload {
   readonly bytes: Redacted<Uint8Array>;
 }
 
+/** The memory that the body of a successful response takes. */
+export interface BodyMemory {
+  /** Waits for the memory of a body of this announced length, before it is read. @throws TransientError `no_memory` when aborted */
+  reserve(announced: number | undefined, signal: AbortSignal): Promise<void>;
+  /** Takes more for a body that has this length so far. @throws TransientError `no_memory` */
+  grow(length: number): void;
+  /** Returns the error of a body that takes memory for too long. */
+  timeout(): Error;
+}
+
 /** A request with its limits. */
 export interface VaultRequest {
   readonly operation: Operation;
@@ -19,6 +29,8 @@ export interface VaultRequest {
   readonly waitSeconds?: number | undefined;
   /** Maximum size of a successful response in bytes. */
   readonly maxBytes: number;
+  /** Limits the bodies of all requests together. Without it, the body is read as it arrives. */
+  readonly memory?: BodyMemory | undefined;
   /** Time in ms for the whole request, from connecting to the last byte. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
@@ -36,7 +48,7 @@ export interface VaultResponse {
 export interface VaultTransport extends AsyncDisposable {
   /**
    * Returns the response without interpreting its status.
-   * @throws TransientError, PermanentError (`too_large`), UnexpectedResponse, RefusedError, or the signal's reason
+   * @throws TransientError, PermanentError (`too_large`, `list_too_long`), UnexpectedResponse, RefusedError, or the signal's reason
    */
   request(request: VaultRequest): Promise<VaultResponse>;
   /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities). Requests in flight finish on the old sockets. */

@@ -1,11 +1,20 @@
 import { isMainThread, MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
-import { UnexpectedResponse } from "../vault-error.ts";
+import { codeOf } from "../../../lib/error-code.ts";
+import { Slots } from "../../../lib/slots.ts";
+import { ListTooLongError, UnexpectedResponse } from "../vault-error.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 import { type EntryOf, type ListKind, type ListSource, readList } from "./read-list.ts";
 
 /** Longest list in bytes that is read without a thread: it blocks the event loop for some 10 ms. */
 const MAX_INLINE_BYTES = 512 * 1024;
+const MIB = 1024 * 1024;
+/**
+ * Heap of a thread in MiB, and in addition for each MiB of the longest list. The values of a list, as far as `readList` accepts them,
+ * need less: the parser of Node ends the process, and not the thread, where it finds no memory.
+ */
+const HEAP_MIB = 64;
+const HEAP_PER_MIB = 10;
 /** Number of names whose records are received in one turn of the event loop: some 3 ms. */
 const NAMES_PER_TURN = 1_000;
 
@@ -20,21 +29,27 @@ type Records<K extends ListKind> = ReadonlyMap<string, readonly EntryOf[K][]>;
 interface Part<K extends ListKind> {
   readonly part: Records<K>;
 }
-type Summary = Pick<TrackedList<never>, "count" | "found" | "near"> | { readonly unreadable: string };
+type Summary =
+  | Pick<TrackedList<never>, "count" | "found" | "near">
+  | { readonly unreadable: string }
+  | { readonly excess: string };
 
-/** The last list that is read in a thread. One at a time, so that many long lists do not need memory together. */
-let last: Promise<unknown> = Promise.resolve();
+/** One thread at a time, so that many long lists do not need memory together; tenants take turns. */
+const thread = new Slots(1);
+const never = new AbortController().signal;
 
 /**
  * As `readList`; a long list is read in a thread, so that it does not block the event loop. Its body is moved there and must not be
- * used afterwards.
- * @throws UnexpectedResponse
+ * used afterwards. Lists of one tenant delay one of another by one list at most.
+ * @throws UnexpectedResponse, ListTooLongError
  */
-export async function readListAside<K extends ListKind>(kind: K, source: ListSource): Promise<TrackedList<EntryOf[K]>> {
+export async function readListAside<K extends ListKind>(
+  kind: K,
+  source: ListSource,
+  tenant: string,
+): Promise<TrackedList<EntryOf[K]>> {
   if (source.body.byteLength <= MAX_INLINE_BYTES) return readList(kind, source);
-  const reading = last.then(() => inThread(kind, source));
-  last = reading.catch(() => undefined);
-  return reading;
+  return thread.run(never, () => inThread(kind, source), tenant);
 }
 
 async function inThread<K extends ListKind>(kind: K, source: ListSource): Promise<TrackedList<EntryOf[K]>> {
@@ -42,8 +57,12 @@ async function inThread<K extends ListKind>(kind: K, source: ListSource): Promis
   const job: Job = { kind, source, port: port2 };
   // A copy of the body would block the event loop too.
   const transferList = source.body.buffer instanceof ArrayBuffer ? [source.body.buffer, port2] : [port2];
+  const resourceLimits = { maxOldGenerationSizeMb: HEAP_MIB + HEAP_PER_MIB * Math.ceil(source.maxBytes / MIB) };
   try {
-    await ended(new Worker(new URL(import.meta.url), { workerData: { job }, transferList }));
+    await ended(new Worker(new URL(import.meta.url), { workerData: { job }, transferList, resourceLimits })).catch((error) => {
+      if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
+      throw new ListTooLongError(kind, "more names that match `find` rules than there is memory for (--max-list-bytes)");
+    });
     const records = new Map<string, readonly EntryOf[K][]>();
     for (;;) {
       const message: Part<K> | Summary | undefined = receiveMessageOnPort(port1)?.message;
@@ -64,6 +83,7 @@ function complete<K extends ListKind>(
   summary: Summary,
 ): TrackedList<EntryOf[K]> {
   if ("unreadable" in summary) throw new UnexpectedResponse(kind, summary.unreadable);
+  if ("excess" in summary) throw new ListTooLongError(kind, summary.excess);
   // The same set of names, so that it is recognized as covered.
   return { ...summary, records, tracked };
 }
@@ -88,8 +108,9 @@ function run({ kind, source, port }: Job): void {
     }
     port.postMessage({ count, found, near } satisfies Summary);
   } catch (error) {
-    if (!(error instanceof UnexpectedResponse)) throw error;
-    port.postMessage({ unreadable: error.field } satisfies Summary);
+    if (error instanceof UnexpectedResponse) port.postMessage({ unreadable: error.field } satisfies Summary);
+    else if (error instanceof ListTooLongError) port.postMessage({ excess: error.excess } satisfies Summary);
+    else throw error;
   }
 }
 

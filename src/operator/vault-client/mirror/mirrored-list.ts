@@ -2,7 +2,8 @@ import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
 import type { ListProgress } from "../connection.ts";
-import type { ListResponse, VaultApi } from "../vault-api.ts";
+import type { ResponseBodyMemory, ResponseMemory } from "../http/response-memory.ts";
+import type { ListRequest, ListResponse, VaultApi } from "../vault-api.ts";
 import { ListFollower, MIN_GAP_MS, type ListResult } from "./list-follower.ts";
 import { readListAside } from "./list-reader.ts";
 import type { TrackedList } from "./list-snapshot.ts";
@@ -18,6 +19,9 @@ export interface MirroredListOptions {
   readonly intervalMs: number;
   /** Asks the vault to hold requests until the list changes. */
   readonly wait: boolean;
+  /** The one who waits for long lists of this connection; see `tenantOf`. */
+  readonly tenant: string;
+  readonly listMemory: ResponseMemory;
 }
 
 export interface ListEvents {
@@ -45,6 +49,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   readonly #options: MirroredListOptions;
   readonly #events: ListEvents;
   readonly #follower: ListFollower;
+  readonly #memory: ResponseBodyMemory;
   readonly #removalRetry: Backoff;
   #names: ReadonlySet<string>;
   #cached: Cached<EntryOf[K]> | undefined;
@@ -68,6 +73,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     this.#names = names;
     this.#options = options;
     this.#events = events;
+    this.#memory = options.listMemory.of(options.tenant, kind);
     this.#removalRetry = new Backoff({ baseMs: 1_000, maxMs: intervalMs }, random);
     const list = (waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> =>
       this.#request(waitSeconds, signal);
@@ -130,14 +136,13 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   }
 
   async #request(waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> {
-    const { api, clock } = this.#options;
+    const { clock } = this.#options;
     const before = this.#cached;
     this.#requests += 1;
     // "Not modified" says nothing about names that the last list was not searched for.
     const etag = before && this.#isCovered(before) ? before.etag : undefined;
     const ask = etag === undefined ? undefined : waitSeconds;
-    const response = await api.list(this.#kind, { etag, waitSeconds: ask, signal });
-    if (response.body) this.#cached = await this.#read(response.body, response);
+    const response = await this.#list({ etag, waitSeconds: ask, signal });
     signal.throwIfAborted();
     if (this.#lists > 0) this.#previousAt = this.listedAtMonotonic;
     this.listedAt = clock.now();
@@ -158,12 +163,25 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     for (const { fromRequest, ended } of this.#waiters) if (fromRequest <= this.#requests) ended(error);
   }
 
-  /** @throws UnexpectedResponse */
+  /** Requests a list and reads it, which both take memory. */
+  async #list(request: Pick<ListRequest, "etag" | "waitSeconds" | "signal">): Promise<ListResponse> {
+    const { api, listMemory } = this.#options;
+    try {
+      const response = await api.list(this.#kind, { ...request, maxBytes: listMemory.maxBytes, memory: this.#memory });
+      if (response.body) this.#cached = await this.#read(response.body, response);
+      return response;
+    } finally {
+      this.#memory.release();
+    }
+  }
+
+  /** @throws UnexpectedResponse, ListTooLongError */
   async #read(body: Uint8Array, { etag, admitted }: ListResponse): Promise<Cached<EntryOf[K]>> {
     // Secrets only: files are not limited by a scope.
     const limit = this.#kind === "list_no_dup" ? admitted : undefined;
     const tracked = limit ? new Set([...this.#names].filter((name) => limit.has(name))) : this.#names;
-    const list = await readListAside(this.#kind, { body, tracked });
+    const { tenant, listMemory } = this.#options;
+    const list = await readListAside(this.#kind, { body, tracked, maxBytes: listMemory.maxBytes }, tenant);
     return { list, etag, deadlines: deadlinesOf(list) };
   }
 

@@ -93,7 +93,8 @@ test("a long list is read in a thread with the same result", async () => {
   const body = (): Uint8Array => new TextEncoder().encode(JSON.stringify({ secrets }));
   expect(body().byteLength).toBeGreaterThan(512 * 1024);
   const tracked = new Set([SHOP, "other-1"]);
-  const aside = await readListAside("list_no_dup", { body: body(), tracked });
-  expect(aside).toEqual(readList("list_no_dup", { body: body(), tracked }));
+  const source = { tracked, maxBytes: 16 * 1024 * 1024 };
+  const aside = await readListAside("list_no_dup", { body: body(), ...source }, "shop/");
+  expect(aside).toEqual(readList("list_no_dup", { body: body(), ...source }));
   expect(aside.found.get(SHOP)?.size).toBe(3_000);
 });

@@ -4,6 +4,8 @@ import { parseJson } from "../http/parse-json.ts";
 import { readFiles } from "../readers/read-files.ts";
 import { isPattern, matchesPattern, patternsIn } from "../pattern.ts";
 import { readSecrets } from "../readers/read-secrets.ts";
+import { TooManyValuesError } from "../../../lib/strict-json.ts";
+import { ListTooLongError } from "../vault-error.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 
 /** The records of each list operation. */
@@ -18,7 +20,13 @@ export type ListKind = keyof EntryOf;
 export interface ListSource {
   readonly body: Uint8Array;
   readonly tracked: ReadonlySet<string>;
+  /** Longest body that is read. It also limits what a body may have: a parsed value takes more memory than its text. */
+  readonly maxBytes: number;
 }
+
+/** Least bytes of a list for each member, element, array or object in it, and for each entry. A vault's list has more. */
+const BYTES_PER_VALUE = 8;
+const BYTES_PER_ENTRY = 80;
 
 const readers: { readonly [K in ListKind]: (root: unknown) => readonly EntryOf[K][] } = {
   list_no_dup: readSecrets,
@@ -52,9 +60,21 @@ export function trackRecords<T extends SecretRecord | FileRecord>(
   return { records, tracked, found, near, count: all.length };
 }
 
-/** Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse */
-export function readList<K extends ListKind>(kind: K, { body, tracked }: ListSource): TrackedList<EntryOf[K]> {
-  return trackRecords(readers[kind](parseJson(body)), tracked);
+/** Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse, ListTooLongError */
+export function readList<K extends ListKind>(kind: K, { body, tracked, maxBytes }: ListSource): TrackedList<EntryOf[K]> {
+  const maxEntries = Math.floor(maxBytes / BYTES_PER_ENTRY);
+  const entries = readers[kind](parsed(kind, body, Math.floor(maxBytes / BYTES_PER_VALUE)));
+  if (entries.length > maxEntries) throw new ListTooLongError(kind, `more than ${maxEntries} entries (--max-list-bytes / 80)`);
+  return trackRecords(entries, tracked);
+}
+
+function parsed(kind: ListKind, body: Uint8Array, maxValues: number): unknown {
+  try {
+    return parseJson(body, maxValues);
+  } catch (error) {
+    if (!(error instanceof TooManyValuesError)) throw error;
+    throw new ListTooLongError(kind, `more than ${maxValues} values (--max-list-bytes / 8)`);
+  }
 }
 
 /** Groups records by name; those of one name are sorted by owner. */

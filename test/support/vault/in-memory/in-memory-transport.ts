@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { Deadline } from "../../../../src/lib/deadline.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "../../../../src/operator/vault-client/http/vault-transport.ts";
-import { PermanentError, TransientError } from "../../../../src/operator/vault-client/vault-error.ts";
+import { tooLong, TransientError } from "../../../../src/operator/vault-client/vault-error.ts";
 import type { InMemoryResponse, InMemoryVault } from "./in-memory-vault.ts";
 
 /**
@@ -34,7 +34,7 @@ export class InMemoryTransport implements VaultTransport {
   updateCa(_ca: string | undefined): void {}
 
   async request(request: VaultRequest): Promise<VaultResponse> {
-    const { operation, maxBytes, deadlineMs, signal } = request;
+    const { operation, maxBytes, memory, deadlineMs, signal } = request;
     signal.throwIfAborted();
     if (this.#closed.signal.aborted) throw new TransientError(operation, "reset");
     using deadline = new Deadline(this.#options.clock, deadlineMs, signal);
@@ -42,7 +42,8 @@ export class InMemoryTransport implements VaultTransport {
     this.#closed.signal.addEventListener("abort", closed, { once: true });
     try {
       const { status, headers, body } = await this.#exchange(request, deadline.signal);
-      if (status < 300 && body.byteLength > maxBytes) throw new PermanentError(operation, "too_large");
+      if (status < 300 && body.byteLength > maxBytes) throw tooLong(operation, maxBytes);
+      if (status < 300) await memory?.reserve(body.byteLength, deadline.signal);
       return { status, body, header: (name) => headers[name] };
     } catch (error) {
       if (this.#closed.signal.aborted) throw new TransientError(operation, "reset");
