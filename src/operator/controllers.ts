@@ -156,16 +156,8 @@ export class Controllers implements AsyncDisposable {
     const reconciler = new SyncReconciler({ ...options, ...parts });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
     const { sync, connections } = options.limits;
-    this.#sync = new SyncController({
-      ...options,
-      limits: sync,
-      kinds,
-      access,
-      reconciler,
-      targets,
-      propagations,
-      onReferencesChange,
-    });
+    const followed = { kinds, access, reconciler, targets, propagations };
+    this.#sync = new SyncController({ ...options, ...followed, limits: sync, onReferencesChange });
     const sources = { VaultSecret: kinds.VaultSecret.source, VaultFile: kinds.VaultFile.source };
     const shared = { connections: this.connections, sources, guard: options.fence, limits: sync, onReferencesChange };
     this.#push = new Pushes({ ...options, ...reflectors, ...shared });
@@ -292,10 +284,10 @@ export class Controllers implements AsyncDisposable {
     this.connections.referencesChanged(connection);
     this.#connection.usersChanged(connection);
     if (this.#pendingReferences.has(connection)) return;
-    const pass = (): void => {
+    const timer = this.#options.clock.timer(REFERENCES_DELAY_MS, () => {
       this.#pendingReferences.delete(connection);
       this.connections.client(connection)?.setReferences(this.#referencesOf(connection));
-    };
-    this.#pendingReferences.set(connection, this.#options.clock.timer(REFERENCES_DELAY_MS, pass));
+    });
+    this.#pendingReferences.set(connection, timer);
   }
 }

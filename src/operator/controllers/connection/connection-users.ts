@@ -1,5 +1,5 @@
 import type { Health, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
-import type { RemovalFacts } from "./removals.ts";
+import type { RemovalFacts } from "./removal-facts.ts";
 
 /** Callbacks of the client while a connection is open. */
 export interface ConnectionCallbacks {

@@ -10,7 +10,7 @@ import {
 } from "../../sync/sync-status.ts";
 import { targetState } from "../../sync/target.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
-import type { MetadataRule, RemovalFacts } from "../connection/removals.ts";
+import type { MetadataRule, RemovalFacts } from "../connection/removal-facts.ts";
 import { metadataRule } from "./metadata-rule.ts";
 import type { ReferenceIndex } from "./reference-index.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";

@@ -18,7 +18,7 @@ import { readStatus, reportedNames } from "../../sync/sync-status.ts";
 import type { SnapshotChange } from "../../vault-client/connection.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionUsers } from "../connection/connection-users.ts";
-import type { RemovalFacts } from "../connection/removals.ts";
+import type { RemovalFacts } from "../connection/removal-facts.ts";
 import { changedSinceSync, isObserved, type ListedVersions } from "./changed-since-sync.ts";
 import { checkAccess } from "./check-access.ts";
 import { metadataRule } from "./metadata-rule.ts";
