@@ -24,6 +24,11 @@ export interface Limits {
   /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
+  /** Maximum number of bytes that the requests of one account may add to the audit log in an hour. */
+  readonly auditBytesPerHour: number;
+  /** Sustained rate of requests per account while the disk space is low, deletions excepted; `lowSpaceBurst` may arrive simultaneously. */
+  readonly lowSpaceRequestsPerSecond: number;
+  readonly lowSpaceBurst: number;
   /** Failed logins within `loginWindowMs` after which further logins are throttled: to an account, and from a network. */
   readonly loginFailuresPerAccount: number;
   readonly loginFailuresPerNetwork: number;
@@ -88,6 +93,10 @@ export const defaultLimits: Limits = {
   sharesPerRequest: 200,
   requestsPerSecond: 50,
   requestBurst: 200,
+  // What one token adds that reads at its rate.
+  auditBytesPerHour: 128 * 1024 * 1024,
+  lowSpaceRequestsPerSecond: 1,
+  lowSpaceBurst: 20,
   loginFailuresPerAccount: 5,
   loginFailuresPerNetwork: 20,
   loginWindowMs: 15 * 60_000,
@@ -125,6 +134,7 @@ export const devLimits: Limits = {
   ...defaultLimits,
   requestsPerSecond: 500,
   requestBurst: 2000,
+  auditBytesPerHour: 10 * defaultLimits.auditBytesPerHour,
   strangerFailuresPerSecond: 50,
   strangerBurst: 1000,
   rejectionsPerSecond: 50,

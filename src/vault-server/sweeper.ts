@@ -21,6 +21,8 @@ const HOUR_MS = 3_600_000;
 interface Progress {
   token: ExpiredToken | undefined;
   hourly: number;
+  /** Number of closed segments of the audit log when old ones were removed. */
+  rotations: number;
 }
 
 /** Runs a step, which returns whether there is more to do, in transactions with turns of the event loop in between. */
@@ -65,10 +67,13 @@ async function sweepAccounts(context: VaultContext, progress: Progress, now: num
 
 /** Removes old files: emails whose links have expired, and segments of the audit log beyond its retention. */
 async function sweepFiles({ mailer, audit }: VaultContext, progress: Progress, now: number): Promise<void> {
-  if (now - progress.hourly < HOUR_MS) return;
+  const isHourly = now - progress.hourly >= HOUR_MS;
+  const { rotations = 0 } = audit ?? {};
+  if (isHourly || rotations !== progress.rotations) await audit?.removeOld();
+  progress.rotations = rotations;
+  if (!isHourly) return;
   progress.hourly = now;
   await mailer.removeOld(now);
-  await audit?.removeOld();
 }
 
 /**
@@ -85,6 +90,7 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   requestRate.perAccount.prune();
   strangers.prune();
   rejections.prune();
+  await context.auditBudget.summarize();
   await logAdminActions(store, audit);
   await sweepFiles(context, progress, now);
   if (audit) await storeAnchor(store, audit);
@@ -100,7 +106,7 @@ export function startSweeper(context: VaultContext): AsyncDisposable {
   let stopped = false;
   let timer: Timer | undefined;
   let running: Promise<void> = Promise.resolve();
-  const progress: Progress = { token: undefined, hourly: -Infinity };
+  const progress: Progress = { token: undefined, hourly: -Infinity, rotations: 0 };
   const run = async (): Promise<void> => {
     try {
       await sweep(context, progress);

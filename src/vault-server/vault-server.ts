@@ -7,6 +7,7 @@ import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import { closeAuditLog, openAuditLog, type AuditLogFile } from "./audit/anchored-audit-log.ts";
+import { createAuditBudget, createRequestRate } from "./account-rates.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 import { HashingLimiter } from "./accounts/hashing-limiter.ts";
@@ -83,8 +84,6 @@ export interface VaultServer extends AsyncDisposable {
   readonly mailDirectory: string | undefined;
 }
 
-/** Request rate of an account in multiples of that of one token. */
-const ACCOUNT_FACTOR = 4;
 /** Maximum number of concurrent password hashings; each takes 19 MiB and a thread. */
 const CONCURRENT_HASHINGS = 2;
 
@@ -122,6 +121,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}`,
     signUp,
   });
+  const requestRate = createRequestRate(clock, limits);
   return {
     store,
     keys,
@@ -159,10 +159,8 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     }),
     rejections: createRejections(clock, limits),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
-    requestRate: {
-      perToken: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
-      perAccount: new TokenBuckets(clock, limits.requestsPerSecond * ACCOUNT_FACTOR, limits.requestBurst * ACCOUNT_FACTOR),
-    },
+    requestRate,
+    auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
     uploads: new OpenUploads(limits.quotas.uploads),
     appUrl,
     audit,
@@ -261,6 +259,7 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost ?? defaultPasswordCost));
   }
   started.use(context.strangers);
+  started.use(context.auditBudget);
   started.use(startSweeper(context));
   const app = started.adopt(await createHttpServer(context, options), (built) => built.close());
   await app.listen(options.listen).catch((error: unknown) => {

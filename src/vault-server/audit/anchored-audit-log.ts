@@ -1,9 +1,9 @@
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { silentLogger, type Logger } from "../../lib/logger.ts";
 import type { Store } from "../store/store.ts";
-import type { AuditRetention } from "./audit-retention.ts";
+import { boundedByVolume, volumeBytesOf, type AuditRetention } from "./audit-retention.ts";
 import type { ChainHead } from "./audit-line.ts";
-import { AuditLog } from "./audit-log.ts";
+import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
 const KNOWN_LOGS = "audit_logs";
 
@@ -53,6 +53,7 @@ async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promi
 export interface AuditLogFile {
   readonly file: string;
   readonly maxBytes?: number;
+  /** Half of the volume by default. */
   readonly retention?: AuditRetention;
   readonly makeRoom?: () => Promise<boolean>;
   readonly onChange?: (writable: boolean) => void;
@@ -64,7 +65,9 @@ export async function openAuditLog(
   options: AuditLogFile,
   store: Store,
 ): Promise<AuditLog> {
-  const log = await AuditLog.open({ ...options, clock, logger });
+  const { maxBytes = DEFAULT_AUDIT_FILE_BYTES } = options;
+  const bounded = boundedByVolume({ ...options, maxBytes }, await volumeBytesOf(options.file));
+  const log = await AuditLog.open({ ...options, ...bounded, clock, logger });
   try {
     await compareAnchor(store, log, logger);
     await storeAnchor(store, log);
