@@ -30,16 +30,19 @@ async function repeat({ store }: VaultContext, step: (transaction: Transaction) 
   while (await store.write(step)) await yieldToEventLoop();
 }
 
-/** Removes some of the secrets past their deadline; returns the number of removed ones and whether there are more. */
+/** Removes some of the retired secrets and those past their deadline; returns the number of the latter, and whether there are more. */
 async function removeDue({ secrets }: Transaction, now: number): Promise<{ removed: number; more: boolean }> {
   const due = await secrets.due(now, BATCH_SIZE);
   let removed = 0;
   let values = 0;
-  for (const id of due) {
+  let grants = 0;
+  for (const { id, retired } of due) {
     values += await secrets.removeVersions(id, VALUES_PER_BATCH - values);
     if (values >= VALUES_PER_BATCH) return { removed, more: true };
+    grants += await secrets.removeGrants(id, BATCH_SIZE - grants);
+    if (grants >= BATCH_SIZE) return { removed, more: true };
     await secrets.remove(id);
-    removed += 1;
+    if (!retired) removed += 1;
   }
   return { removed, more: due.length === BATCH_SIZE };
 }
