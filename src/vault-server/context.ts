@@ -93,6 +93,8 @@ export interface VaultContext {
   readonly waiting: WaitingLists;
   /** Uploads in progress. @throws ServiceError `quota_exceeded` */
   readonly uploads: { enter(email: string): Disposable };
+  /** Downloads in progress. @throws ServiceError `rate_limited` */
+  readonly downloads: { enter(email: string): Disposable };
   /** Wake it after committing an email to the outbox. */
   readonly mailer: {
     wake(): void;

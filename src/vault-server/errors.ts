@@ -156,6 +156,8 @@ export const errors = {
     serviceError("rate_limited", "too many failed requests without valid credentials; retry later", { retryAfterMs }),
   tooManyRequests: (retryAfterMs: number, user?: string) =>
     serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs, user }),
+  tooManyDownloads: () =>
+    serviceError("rate_limited", "too many simultaneous downloads of this account; retry later", { retryAfterMs: 1000 }),
   auditBudgetSpent: (retryAfterMs: number, user: string) =>
     serviceError("rate_limited", "the requests of this account fill the audit log too fast; retry later", { retryAfterMs, user }),
   lowSpaceRate: (retryAfterMs: number, user: string) =>

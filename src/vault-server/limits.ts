@@ -64,6 +64,10 @@ export interface Limits {
   /** Timeout for reading a response, in addition to one second per 32 KiB, and for reading a streamed one, in milliseconds. */
   readonly responseTimeoutMs: number;
   readonly streamTimeoutMs: number;
+  /** Timeout for reading each 32 KiB of a file, in milliseconds. */
+  readonly progressTimeoutMs: number;
+  /** Maximum number of downloads in progress of one account. */
+  readonly downloadsPerAccount: number;
   /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** Maximum number of lists that wait for a change, in total and of one account; further ones do not wait. */
@@ -119,6 +123,8 @@ export const defaultLimits: Limits = {
   bodyTimeoutMs: 30_000,
   responseTimeoutMs: 30_000,
   streamTimeoutMs: 30 * 60_000,
+  progressTimeoutMs: 10_000,
+  downloadsPerAccount: 20,
   requestTimeoutMs: 300_000,
   waitingLists: 20_000,
   waitingListsPerAccount: 200,

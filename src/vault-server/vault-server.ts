@@ -33,7 +33,7 @@ import { StoreStart } from "./store/store-start.ts";
 import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
-import { OpenUploads } from "./quotas/open-uploads.ts";
+import { OpenTransfers } from "./quotas/open-transfers.ts";
 import { HeldRejections } from "./strangers/held-rejections.ts";
 import { Strangers } from "./strangers/strangers.ts";
 import { WaitingLists } from "./waiting/waiting-lists.ts";
@@ -161,7 +161,8 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate,
     auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
-    uploads: new OpenUploads(limits.quotas.uploads),
+    uploads: new OpenTransfers(limits.quotas.uploads, () => errors.quotaExceeded("uploads", limits.quotas.uploads)),
+    downloads: new OpenTransfers(limits.downloadsPerAccount, () => errors.tooManyDownloads()),
     appUrl,
     audit,
     space,
