@@ -24,6 +24,10 @@ async function openDownload(url: string, { token, email }: VaultClient, filename
   return socket;
 }
 
+async function outcome(user: VaultClient): Promise<string> {
+  return (await user.call("download_file", { filename: "none" })).outcome();
+}
+
 async function startWithFile(limits: object = {}) {
   const clock = new VirtualClock();
   const vault = await TestVault.start({ clock, limits });
@@ -46,13 +50,11 @@ test("a client that does not read a download is disconnected, one that reads it 
 
   const slow = await openDownload(vault.url, caller, "f");
   let received = 0;
-  slow.on("data", (bytes: Buffer) => (received += bytes.length));
-  // Each time at most what two sockets hold, 10 seconds of which are 32 KiB.
-  while (received < FILE_BYTES && !slow.destroyed) {
-    slow.resume();
-    await once(slow, "data");
-    slow.pause();
+  // A second for each piece, of 64 KiB at most.
+  for await (const bytes of slow.resume() as AsyncIterable<Buffer>) {
+    received += bytes.length;
     await clock.advance(1000);
+    if (received > FILE_BYTES) break;
   }
   expect(received).toBeGreaterThan(FILE_BYTES);
   slow.destroy();
@@ -62,8 +64,6 @@ test("an account has at most so many downloads in progress, and others are not a
   const { vault, caller } = await startWithFile({ downloadsPerAccount: 2 });
   await using _vault = vault;
   const open = [await openDownload(vault.url, caller, "f"), await openDownload(vault.url, caller, "f")];
-  const outcome = async (user: VaultClient): Promise<string> =>
-    (await user.call("download_file", { filename: "none" })).outcome();
   await expect.poll(() => outcome(caller)).toBe("429 rate_limited");
   expect(await outcome(await vault.client(bob))).toBe("404 file_not_found");
   for (const socket of open) socket.destroy();
