@@ -9,8 +9,8 @@ async function commonPasswords(): Promise<ReadonlySet<string>> {
   return loading;
 }
 
-/** Letters that digits and punctuation stand for. */
-const LETTERS: Readonly<Record<string, string>> = {
+/** Characters that digits and punctuation stand for. */
+const STANDS_FOR: Readonly<Record<string, string>> = {
   "0": "o",
   "1": "i",
   "3": "e",
@@ -21,11 +21,11 @@ const LETTERS: Readonly<Record<string, string>> = {
   $: "s",
 };
 
-function withLetters(text: string): string {
-  return text.replaceAll(/[013457@$]/gu, (character) => LETTERS[character] ?? character);
+function spelledOut(text: string): string {
+  return text.replaceAll(/[013457@$]/gu, (character) => STANDS_FOR[character] ?? character);
 }
 
-/** Returns a text up to its last letter: without the digits and punctuation added to a word. */
+/** Returns a text up to its last alphabetic character: without the digits and punctuation added to a word. */
 function wordOf(text: string): string {
   return /^.*\p{L}/su.exec(text)?.[0] ?? "";
 }
@@ -65,27 +65,27 @@ function isCommon(common: ReadonlySet<string>, word: string): boolean {
 
 /** Words that an attacker of this vault tries first. */
 const PRODUCT_WORDS = ["vaultsync", "vault", "secret", "password"];
-/** Number of letters that a password has in addition to such words. */
-const FEWEST_OWN_LETTERS = 4;
+/** Number of alphabetic characters that a password has in addition to such words. */
+const FEWEST_OWN = 4;
 
-/** Reports whether nearly all letters of a text belong to the product's words, the email or its parts. */
+/** Reports whether a text has little in addition to the product's words, the email or its parts. */
 function isContext(text: string, email: string): boolean {
   const parts = [email, ...email.split(/[^\p{L}\p{N}]+/u)].filter(({ length }) => length >= SHORTEST_PART);
   const words = [...parts, ...PRODUCT_WORDS].sort((a, b) => b.length - a.length);
   const rest = words.reduce((left, word) => left.replaceAll(word, ""), text);
-  return rest !== text && rest.replaceAll(/\P{L}/gu, "").length < FEWEST_OWN_LETTERS;
+  return rest !== text && rest.replaceAll(/\P{L}/gu, "").length < FEWEST_OWN;
 }
 
 /**
  * Returns the problem of a new password, or `undefined`: its length; the repetition of a shorter text; characters in the order of the alphabet or
- * the keyboard; a common password or two, also with digits and punctuation added or in place of letters, or with capitals; the address, its parts
- * and the product's name without own letters.
+ * the keyboard; a common password or two, also with digits and punctuation added or in place of others, or with capitals; the address, its parts
+ * and the product's name with little added.
  */
 export async function passwordProblem(password: string, email: string): Promise<string | undefined> {
   const { min, max } = passwordLength;
   if (password.length < min || password.length > max) return `must have ${min} to ${max} characters`;
   const text = password.toLowerCase();
-  const forms = [text, wordOf(text), wordOf(withLetters(text))];
+  const forms = [text, wordOf(text), wordOf(spelledOut(text))];
   if (forms.some((form) => form.length >= min && repeatedUnit(form).length < min)) return "must not repeat a shorter text";
   if (stepsIn(text) < FEWEST_STEPS) return "must not be a sequence, such as abcdef, 111111 or qwerty";
   const common = await commonPasswords();
