@@ -96,7 +96,7 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   await context.auditBudget.summarize();
   await logAdminActions(store, audit);
   await sweepFiles(context, progress, now);
-  if (audit) await storeAnchor(store, audit);
+  if (audit) await storeAnchor(store, context.keys, audit);
   const { secrets, versions, bytes } = await store.read(({ usage }) => usage.total());
   metrics.secrets.set(secrets);
   metrics.versions.set(versions);

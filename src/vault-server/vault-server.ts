@@ -243,7 +243,10 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   const onChange = (writable: boolean): void => metrics.auditLogUnavailable.set(writable ? 0 : 1);
   const auditLog = options.auditLog && { ...options.auditLog, makeRoom, onChange };
   const audit =
-    auditLog && started.adopt(await start.run(() => openAuditLog(options, auditLog, store)), (log) => closeAuditLog(log, store));
+    auditLog &&
+    started.adopt(await start.run(() => openAuditLog(options, auditLog, { store, keys })), (log) =>
+      closeAuditLog(log, { store, keys }),
+    );
   const hashes = await start.run(() => store.read(({ users: known }) => known.hashesByCost()));
   const context = createContext(options, {
     store,
