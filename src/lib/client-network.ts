@@ -2,7 +2,8 @@ import { isIPv4 } from "node:net";
 
 /** Returns the eight groups of an IPv6 address as numbers; the last two may be written as an IPv4 address. */
 function groupsOf(address: string): number[] {
-  const dotted = /[0-9.]*\.[0-9.]*$/u.exec(address)?.[0] ?? "";
+  const last = address.slice(address.lastIndexOf(":") + 1);
+  const dotted = isIPv4(last) ? last : "";
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
   const hexadecimal = dotted === "" ? address : `${address.slice(0, -dotted.length)}${hex(a * 256 + b)}:${hex(c * 256 + d)}`;
   const [head = "", tail] = (hexadecimal.split("%", 1)[0] ?? "").split("::");

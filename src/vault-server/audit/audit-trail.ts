@@ -93,7 +93,7 @@ export class AuditTrail {
   /** Resolves when the line before the effect is on the disk, if the operation has one. */
   async begin(): Promise<void> {
     if (this.#operation.audit.intent === "never") return;
-    const { about, cut } = inBrief(this.#about);
+    const { about, cut } = this.#bounded(inBrief);
     try {
       await this.#append({ ...this.#identity("begin", about), about: withoutEmail(about) });
       this.#first = { cut };
@@ -122,14 +122,18 @@ export class AuditTrail {
     const outcome = { ...this.#result, status, error: this.#error ?? null };
     if (this.#first) {
       const rest = status < 400 ? this.#rest(this.#first.cut) : {};
-      return { ...this.#identity("end", {}), ...rest, ...outcome };
+      return {
+        ...this.#identity("end", this.#who === undefined ? boundedForStranger(this.#about) : this.#about),
+        ...rest,
+        ...outcome,
+      };
     }
-    const { about } = this.#who === undefined ? { about: boundedForStranger(this.#about) } : this.#bounded(status);
+    const { about } = this.#bounded(status < 400 ? inFull : inBrief);
     return { ...this.#identity("end", about), about: withoutEmail(about), ...outcome };
   }
 
-  #bounded(status: number): BoundedFields {
-    return status < 400 ? inFull(this.#about) : inBrief(this.#about);
+  #bounded(boundLists: (fields: AuditFields) => BoundedFields): BoundedFields {
+    return this.#who === undefined ? { about: boundedForStranger(this.#about), cut: [] } : boundLists(this.#about);
   }
 
   /** Returns what the line before the effect has cut. */
