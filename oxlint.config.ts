@@ -68,7 +68,7 @@ const inner: Record<string, Record<string, string[]>> = {
     store: ["crypto"],
     backup: ["store", "crypto"],
     http: ["store", "crypto", "errors"],
-    audit: ["http", "store", "errors"],
+    audit: ["http", "store", "crypto", "errors"],
     access: ["store", "errors"],
     accounts: ["access", "http", "store", "context", "errors", "limits"],
     mail: ["accounts", "store", "context", "metrics"],
@@ -79,7 +79,7 @@ const inner: Record<string, Record<string, string[]>> = {
     quotas: ["store", "context", "errors"],
     files: ["quotas", "accounts", "http", "store", "waiting", "crypto", "context", "errors"],
     secrets: ["quotas", "accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
-    rotation: ["secrets", "files", "store", "crypto"],
+    rotation: ["secrets", "files", "audit", "store", "crypto"],
     sharing: ["secrets", "teams", "accounts", "access", "store", "context", "errors"],
     routes: [
       "sharing",

@@ -74,6 +74,8 @@ export interface OperationDefinition {
   readonly response: z.ZodType | typeof octetStream;
   /** Rejected while the server is low on disk space, because it stores more than an operation needs that deletes or logs in. */
   readonly addsData?: true;
+  /** Frees disk space, so that its successes are not throttled while the server is low on it. */
+  readonly freesSpace?: true;
   /** The response has an etag, and `if-none-match` may turn it into 304. */
   readonly etag?: true;
   /** With `if-none-match`, the preference `wait` makes the request wait until the list changes. */

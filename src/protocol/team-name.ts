@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { nameProblem } from "./names.ts";
 
-/** Characters that take no place: directions of text, joiners, fillers. */
-const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+/**
+ * Characters that take no place, such as directions of text, joiners and fillers, and those that look like a space and stay another one in NFKC: an
+ * Ogham space, the empty Braille pattern, a musical symbol without a head.
+ */
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u1680\u2800\u{1D159}]/u;
 
 /** An @ always means a user, in every form of it that Unicode knows: `＠` and `﹫` look the same. */
 function hasAt(name: string): boolean {

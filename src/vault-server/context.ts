@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { SignUpMode } from "../protocol/schemas/session.ts";
 import type { Scope } from "../protocol/scope.ts";
+import type { AuditBudget } from "./audit/audit-budget.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
@@ -82,6 +83,8 @@ export interface VaultContext {
   readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */
   readonly audit: AuditLog | undefined;
+  /** The part of the audit log that each account may fill. */
+  readonly auditBudget: AuditBudget;
   /** Free disk space; `undefined` when it is not watched. */
   readonly space: DiskSpace | undefined;
   /** Origin of the web application as users reach it, without a trailing slash; set once the server listens. */
@@ -90,6 +93,8 @@ export interface VaultContext {
   readonly waiting: WaitingLists;
   /** Uploads in progress. @throws ServiceError `quota_exceeded` */
   readonly uploads: { enter(email: string): Disposable };
+  /** Downloads in progress. @throws ServiceError `rate_limited` */
+  readonly downloads: { enter(email: string): Disposable };
   /** Wake it after committing an email to the outbox. */
   readonly mailer: {
     wake(): void;

@@ -156,6 +156,16 @@ export const errors = {
     serviceError("rate_limited", "too many failed requests without valid credentials; retry later", { retryAfterMs }),
   tooManyRequests: (retryAfterMs: number, user?: string) =>
     serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs, user }),
+  tooManyDownloads: () =>
+    serviceError("rate_limited", "too many simultaneous downloads of this account; retry later", { retryAfterMs: 1000 }),
+  auditBudgetSpent: (retryAfterMs: number, user: string) =>
+    serviceError("rate_limited", "the requests of this account fill the audit log too fast; retry later", { retryAfterMs, user }),
+  lowSpaceRate: (retryAfterMs: number, user: string) =>
+    serviceError(
+      "rate_limited",
+      "the server is low on disk space and serves few requests of each account; delete some data or retry later",
+      { retryAfterMs, user },
+    ),
   // internal
   internal: () => serviceError("internal", "internal error; retry later"),
   missingMasterKey: () => serviceError("internal", "the server does not have the master key for this: notify its operator"),

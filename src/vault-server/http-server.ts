@@ -9,6 +9,7 @@ import { AllowedHosts } from "../lib/allowed-hosts.ts";
 import { longWork } from "../lib/long-work.ts";
 import { clientNetwork } from "../lib/client-network.ts";
 import { liveCredential } from "./accounts/authenticate.ts";
+import { countRequest } from "./accounts/token-buckets.ts";
 import type { VaultContext } from "./context.ts";
 import { limitConnections } from "./http/connection-limits.ts";
 import { addDeadlines } from "./http/deadlines.ts";
@@ -23,7 +24,7 @@ import { secretRoutes } from "./routes/secrets.ts";
 import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
-import { errors, type ServiceError } from "./errors.ts";
+import { errors, ServiceError } from "./errors.ts";
 import { StoreUnavailableError } from "./store/store.ts";
 import { staticFileRoutes } from "./web-app/static-files.ts";
 
@@ -118,6 +119,20 @@ interface Rejection {
   readonly party?: string;
 }
 
+/** Counts a rejection before authentication as a request of its credentials. Returns its error, or `rate_limited`. */
+function rejectionBeyondRate(
+  context: VaultContext,
+  credential: { digest: string; email: string },
+  error: ServiceError,
+): ServiceError {
+  try {
+    countRequest(context, credential);
+    return error;
+  } catch (limited) {
+    return limited instanceof ServiceError ? limited : error;
+  }
+}
+
 /**
  * Counts a failed request of a stranger. Beyond the rate it leaves no line in the audit log, and the response is `rate_limited`, unless it is 401:
  * a client whose token has ended must learn that, even next to strangers in its network.
@@ -126,9 +141,12 @@ async function countStranger(context: VaultContext, request: FastifyRequest, err
   if (request.routeOptions.config.operation === undefined || error.status >= 500) return { error };
   const user = request.user ?? error.user;
   const credential = user === undefined ? await liveCredential(context, request) : undefined;
-  if (user !== undefined || credential) {
-    // Other rejections of valid credentials count as requests.
-    return error.code === "rate_limited" ? { error, party: `account:${user ?? credential?.digest}` } : { error };
+  const account = user ?? credential?.email;
+  if (account !== undefined) {
+    const counted = credential && error.code !== "rate_limited" ? rejectionBeyondRate(context, credential, error) : error;
+    const party = counted.code === "rate_limited" ? `account:${account}` : undefined;
+    request.trail?.chargeRejection(account, party !== undefined && context.rejections.isSlowed(party));
+    return { error: counted, ...(party !== undefined && { party }) };
   }
   const party = clientNetwork(request.ip);
   const { wait, recorded } = context.strangers.count(party);
@@ -211,7 +229,7 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   await app.register(fastifyCookie);
   addTransportRules(app, options);
   addGracefulStop(app, context);
-  if (context.audit) auditRequests(app, context.audit);
+  if (context.audit) auditRequests(app, context.audit, context.auditBudget);
   tokenRoutes(app, context);
   secretRoutes(app, context);
   linkRoutes(app, context);

@@ -24,6 +24,11 @@ export interface Limits {
   /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
+  /** Maximum number of bytes that the requests of one account may add to the audit log in an hour. */
+  readonly auditBytesPerHour: number;
+  /** Sustained rate of requests per account while the disk space is low, deletions excepted; `lowSpaceBurst` may arrive simultaneously. */
+  readonly lowSpaceRequestsPerSecond: number;
+  readonly lowSpaceBurst: number;
   /** Failed logins within `loginWindowMs` after which further logins are throttled: to an account, and from a network. */
   readonly loginFailuresPerAccount: number;
   readonly loginFailuresPerNetwork: number;
@@ -59,6 +64,10 @@ export interface Limits {
   /** Timeout for reading a response, in addition to one second per 32 KiB, and for reading a streamed one, in milliseconds. */
   readonly responseTimeoutMs: number;
   readonly streamTimeoutMs: number;
+  /** Timeout for reading each 32 KiB of a file, in milliseconds. */
+  readonly progressTimeoutMs: number;
+  /** Maximum number of downloads in progress of one account. */
+  readonly downloadsPerAccount: number;
   /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** Maximum number of lists that wait for a change, in total and of one account; further ones do not wait. */
@@ -88,6 +97,10 @@ export const defaultLimits: Limits = {
   sharesPerRequest: 200,
   requestsPerSecond: 50,
   requestBurst: 200,
+  // What one token adds that reads at its rate.
+  auditBytesPerHour: 128 * 1024 * 1024,
+  lowSpaceRequestsPerSecond: 1,
+  lowSpaceBurst: 20,
   loginFailuresPerAccount: 5,
   loginFailuresPerNetwork: 20,
   loginWindowMs: 15 * 60_000,
@@ -110,6 +123,8 @@ export const defaultLimits: Limits = {
   bodyTimeoutMs: 30_000,
   responseTimeoutMs: 30_000,
   streamTimeoutMs: 30 * 60_000,
+  progressTimeoutMs: 10_000,
+  downloadsPerAccount: 20,
   requestTimeoutMs: 300_000,
   waitingLists: 20_000,
   waitingListsPerAccount: 200,
@@ -125,6 +140,7 @@ export const devLimits: Limits = {
   ...defaultLimits,
   requestsPerSecond: 500,
   requestBurst: 2000,
+  auditBytesPerHour: 10 * defaultLimits.auditBytesPerHour,
   strangerFailuresPerSecond: 50,
   strangerBurst: 1000,
   rejectionsPerSecond: 50,

@@ -21,6 +21,8 @@ const HOUR_MS = 3_600_000;
 interface Progress {
   token: ExpiredToken | undefined;
   hourly: number;
+  /** Number of closed segments of the audit log when old ones were removed. */
+  rotations: number;
 }
 
 /** Runs a step, which returns whether there is more to do, in transactions with turns of the event loop in between. */
@@ -28,16 +30,19 @@ async function repeat({ store }: VaultContext, step: (transaction: Transaction) 
   while (await store.write(step)) await yieldToEventLoop();
 }
 
-/** Removes some of the secrets past their deadline; returns the number of removed ones and whether there are more. */
+/** Removes some of the retired secrets and those past their deadline; returns the number of the latter, and whether there are more. */
 async function removeDue({ secrets }: Transaction, now: number): Promise<{ removed: number; more: boolean }> {
   const due = await secrets.due(now, BATCH_SIZE);
   let removed = 0;
   let values = 0;
-  for (const id of due) {
+  let grants = 0;
+  for (const { id, retired } of due) {
     values += await secrets.removeVersions(id, VALUES_PER_BATCH - values);
     if (values >= VALUES_PER_BATCH) return { removed, more: true };
+    grants += await secrets.removeGrants(id, BATCH_SIZE - grants);
+    if (grants >= BATCH_SIZE) return { removed, more: true };
     await secrets.remove(id);
-    removed += 1;
+    if (!retired) removed += 1;
   }
   return { removed, more: due.length === BATCH_SIZE };
 }
@@ -65,10 +70,13 @@ async function sweepAccounts(context: VaultContext, progress: Progress, now: num
 
 /** Removes old files: emails whose links have expired, and segments of the audit log beyond its retention. */
 async function sweepFiles({ mailer, audit }: VaultContext, progress: Progress, now: number): Promise<void> {
-  if (now - progress.hourly < HOUR_MS) return;
+  const isHourly = now - progress.hourly >= HOUR_MS;
+  const { rotations = 0 } = audit ?? {};
+  if (isHourly || rotations !== progress.rotations) await audit?.removeOld();
+  progress.rotations = rotations;
+  if (!isHourly) return;
   progress.hourly = now;
   await mailer.removeOld(now);
-  await audit?.removeOld();
 }
 
 /**
@@ -85,9 +93,10 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   requestRate.perAccount.prune();
   strangers.prune();
   rejections.prune();
+  await context.auditBudget.summarize();
   await logAdminActions(store, audit);
   await sweepFiles(context, progress, now);
-  if (audit) await storeAnchor(store, audit);
+  if (audit) await storeAnchor(store, context.keys, audit);
   const { secrets, versions, bytes } = await store.read(({ usage }) => usage.total());
   metrics.secrets.set(secrets);
   metrics.versions.set(versions);
@@ -100,7 +109,7 @@ export function startSweeper(context: VaultContext): AsyncDisposable {
   let stopped = false;
   let timer: Timer | undefined;
   let running: Promise<void> = Promise.resolve();
-  const progress: Progress = { token: undefined, hourly: -Infinity };
+  const progress: Progress = { token: undefined, hourly: -Infinity, rotations: 0 };
   const run = async (): Promise<void> => {
     try {
       await sweep(context, progress);

@@ -7,6 +7,7 @@ import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import { closeAuditLog, openAuditLog, type AuditLogFile } from "./audit/anchored-audit-log.ts";
+import { createAuditBudget, createRequestRate } from "./account-rates.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 import { HashingLimiter } from "./accounts/hashing-limiter.ts";
@@ -32,7 +33,7 @@ import { StoreStart } from "./store/store-start.ts";
 import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
-import { OpenUploads } from "./quotas/open-uploads.ts";
+import { OpenTransfers } from "./quotas/open-transfers.ts";
 import { HeldRejections } from "./strangers/held-rejections.ts";
 import { Strangers } from "./strangers/strangers.ts";
 import { WaitingLists } from "./waiting/waiting-lists.ts";
@@ -83,8 +84,6 @@ export interface VaultServer extends AsyncDisposable {
   readonly mailDirectory: string | undefined;
 }
 
-/** Request rate of an account in multiples of that of one token. */
-const ACCOUNT_FACTOR = 4;
 /** Maximum number of concurrent password hashings; each takes 19 MiB and a thread. */
 const CONCURRENT_HASHINGS = 2;
 
@@ -122,6 +121,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}`,
     signUp,
   });
+  const requestRate = createRequestRate(clock, limits);
   return {
     store,
     keys,
@@ -159,11 +159,10 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     }),
     rejections: createRejections(clock, limits),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
-    requestRate: {
-      perToken: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
-      perAccount: new TokenBuckets(clock, limits.requestsPerSecond * ACCOUNT_FACTOR, limits.requestBurst * ACCOUNT_FACTOR),
-    },
-    uploads: new OpenUploads(limits.quotas.uploads),
+    requestRate,
+    auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
+    uploads: new OpenTransfers(limits.quotas.uploads, () => errors.quotaExceeded("uploads", limits.quotas.uploads)),
+    downloads: new OpenTransfers(limits.downloadsPerAccount, () => errors.tooManyDownloads()),
     appUrl,
     audit,
     space,
@@ -244,7 +243,10 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   const onChange = (writable: boolean): void => metrics.auditLogUnavailable.set(writable ? 0 : 1);
   const auditLog = options.auditLog && { ...options.auditLog, makeRoom, onChange };
   const audit =
-    auditLog && started.adopt(await start.run(() => openAuditLog(options, auditLog, store)), (log) => closeAuditLog(log, store));
+    auditLog &&
+    started.adopt(await start.run(() => openAuditLog(options, auditLog, { store, keys })), (log) =>
+      closeAuditLog(log, { store, keys }),
+    );
   const hashes = await start.run(() => store.read(({ users: known }) => known.hashesByCost()));
   const context = createContext(options, {
     store,
@@ -261,6 +263,7 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost ?? defaultPasswordCost));
   }
   started.use(context.strangers);
+  started.use(context.auditBudget);
   started.use(startSweeper(context));
   const app = started.adopt(await createHttpServer(context, options), (built) => built.close());
   await app.listen(options.listen).catch((error: unknown) => {

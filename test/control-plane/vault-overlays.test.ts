@@ -30,7 +30,7 @@ const directory = new TestDirectory();
 const authority = certificate("authority");
 const { cert, keyPem } = certificate("vault", { issuer: authority, hosts: [SERVICE] });
 
-const below = (path: string): string => path.replaceAll(/(^|=)(\/(?:data|etc)(?:\/|$))/gu, `$1${directory.path}$2`);
+const below = (path: string): string => path.replaceAll(/(^|=)(\/(?:audit|data|etc)(?:\/|$))/gu, `$1${directory.path}$2`);
 const put = async (path: string, content: string): Promise<void> => {
   await mkdir(dirname(below(path)), { recursive: true });
   await writeFile(below(path), content);
@@ -42,6 +42,7 @@ async function container(overlay: string, secrets: Readonly<Record<string, strin
   const { spec } = z.object({ spec: StatefulSet }).parse(manifests.find(({ kind }) => kind === "StatefulSet"));
   const { args, env } = spec.template.spec.containers[0];
   await mkdir(below("/data/"));
+  await mkdir(below("/audit/"));
   await mkdir(below("/etc/vaultsync/master-key"), { recursive: true });
   const key = ["vault", "key", "generate", below("/etc/vaultsync/master-key/master.key")];
   expect(await VaultsyncProcess.run(key)).toMatchObject({ code: 0 });
@@ -86,10 +87,11 @@ async function use({ args, env }: Awaited<ReturnType<typeof container>>): Promis
   expect(await server.stop("SIGTERM")).toBe(0);
 }
 
-test("the container of the overlay vault serves with SQLite, with all files in its volume", async () => {
+test("the container of the overlay vault serves with SQLite, with all files in its volumes", async () => {
   await use(await container("vault", {}));
   const files = await readdir(below("/data/"));
-  expect(files).toEqual(expect.arrayContaining(["audit.jsonl", "vault.db", "vault.db-mail"]));
+  expect(files).toEqual(expect.arrayContaining(["vault.db", "vault.db-mail"]));
+  expect(await readdir(below("/audit/"))).toContain("audit.jsonl");
 });
 
 test("the container of the overlay vault-postgres serves with a database, by verified TLS", async () => {
@@ -101,7 +103,7 @@ test("the container of the overlay vault-postgres serves with a database, by ver
   const url = `postgres://test@localhost:${port}/postgres?sslmode=verify-full&sslrootcert=${ca}`;
   await use(await container("vault-postgres", { "vault-postgres": url }));
   const files = await readdir(below("/data/"));
-  expect(files).toContain("audit.jsonl");
+  expect(await readdir(below("/audit/"))).toContain("audit.jsonl");
   expect(files.filter((file) => file.startsWith("vault.db"))).toEqual([]);
 });
 
@@ -113,9 +115,11 @@ test("the data of a vault outlives the deletion of its overlay", async () => {
   expect(await plane.kubectl(["apply", "-f", "-"], { input })).toMatchObject({ code: 0 });
   const names = async (...args: string[]): Promise<string> =>
     (await plane.kubectl(["get", "-o", "jsonpath={.items[*].metadata.name}", ...args], { namespace })).stdout;
-  await expect.poll(() => names("pods,persistentvolumeclaims"), { timeout: 20_000, interval: 200 }).toBe("vault-0 data-vault-0");
+  await expect
+    .poll(() => names("pods,persistentvolumeclaims"), { timeout: 20_000, interval: 200 })
+    .toBe("vault-0 audit-vault-0 data-vault-0");
   expect(await plane.kubectl(["delete", "-f", "-"], { input })).toMatchObject({ code: 0 });
   await expect.poll(() => names("pods,statefulsets"), { timeout: 30_000, interval: 200 }).toBe("");
-  expect(await names("persistentvolumeclaims")).toBe("data-vault-0");
+  expect(await names("persistentvolumeclaims")).toBe("audit-vault-0 data-vault-0");
   await plane.request("DELETE", `/api/v1/namespaces/${namespace}`);
 });

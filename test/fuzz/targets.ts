@@ -9,7 +9,7 @@ import { scopeString } from "../../src/protocol/schemas/scope-string.ts";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
 import { clientNetwork } from "../../src/lib/client-network.ts";
 import { sealLine } from "../../src/vault-server/audit/audit-line.ts";
-import { boundedForStranger, describeRequest } from "../../src/vault-server/audit/describe-request.ts";
+import { boundedForStranger, describeRequest, inBrief, inFull } from "../../src/vault-server/audit/describe-request.ts";
 import { headerParameters, partFilename } from "../../src/vault-server/files/disposition.ts";
 import { multipartParts } from "../../src/vault-server/files/multipart.ts";
 import { isKnown } from "../../src/vault-server/http/etag.ts";
@@ -148,9 +148,11 @@ function requestTarget({ name, request, example, authentication, audit, path }: 
     parse: (input) => {
       try {
         const body = parseJsonBody(input, defaultLimits);
-        sealLine(head, "", about(body));
+        sealLine(head, "", inBrief(about(body)).about);
         sealLine(head, "", boundedForStranger(about(body)));
-        return JSON.stringify(parseBody(schema, body));
+        const parsed = JSON.stringify(parseBody(schema, body));
+        sealLine(head, "", inFull(about(body)).about);
+        return parsed;
       } catch {
         return undefined;
       }

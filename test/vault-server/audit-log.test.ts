@@ -120,12 +120,14 @@ describe("operations are logged with their subject, their user and their outcome
     await before?.(caller, await vault.client(bob));
     const response = await caller.call(operation, body);
     expect(response.status).toBe(200);
-    const common = { operation, client: "127.0.0.1", who: ann, about };
-    const begin = { ...common, phase: "begin" };
+    const common = { operation, client: "127.0.0.1", who: ann };
+    const begin = { ...common, phase: "begin", about };
     const end = { ...common, phase: "end", status: 200, error: null, ...(result && { result }) };
     const left = await leftBy(response);
-    expect(left).toMatchObject(operations[operation].audit.intent === "never" ? [end] : [begin, end]);
-    for (const entry of left) expect([entry.about, entry.claimed]).toEqual([about, undefined]);
+    expect(left).toMatchObject(operations[operation].audit.intent === "never" ? [{ ...end, about }] : [begin, end]);
+    // The second line does not repeat the first one.
+    expect(left.slice(1).map(({ about: repeated }) => repeated)).toEqual(left.slice(1).map(() => undefined));
+    expect(left.map(({ claimed }) => claimed)).toEqual(left.map(() => undefined));
 
     const refused = await caller.call(operation, body, { authorization: "unknown" });
     const withoutLists = Object.fromEntries(Object.entries(about).filter(([, value]) => !Array.isArray(value)));
@@ -144,7 +146,7 @@ describe("operations are logged with their subject, their user and their outcome
     const about = { scope: scopeString(), expiration_hours: 1 };
     expect(await leftBy(response)).toMatchObject([
       { phase: "begin", who: ann, about },
-      { operation: "generate_access_token", phase: "end", who: ann, about, status: 200 },
+      { operation: "generate_access_token", phase: "end", who: ann, status: 200 },
     ]);
     for (const email of [ann, "nobody@example.com"]) {
       const failed = await vault.logIn(email, { password: "wrong" });
@@ -159,7 +161,7 @@ describe("operations are logged with their subject, their user and their outcome
     });
     expect(await leftBy(refresh)).toMatchObject([
       { phase: "begin", who: ann },
-      { phase: "end", who: ann, about: {}, status: 200 },
+      { phase: "end", who: ann, status: 200 },
     ]);
   });
 
@@ -168,9 +170,9 @@ describe("operations are logged with their subject, their user and their outcome
     const caller = await vault.client(ann);
     const files = ["f", "g"].map((filename) => ({ filename, bytes: Buffer.from("x") }));
     await caller.upload(files.slice(0, 1));
-    const common = { operation: "protect_file", who: ann, about: { filename: ["f", "g"] } };
+    const common = { operation: "protect_file", who: ann };
     expect(await leftBy(await caller.upload(files))).toMatchObject([
-      { ...common, phase: "begin" },
+      { ...common, phase: "begin", about: { filename: ["f", "g"] } },
       { ...common, phase: "end", status: 200, result: { versions: [2, 1] } },
     ]);
     expect(await leftBy(await caller.upload(files, { authorization: "unknown" }))).toMatchObject([
@@ -284,12 +286,12 @@ test("names are bounded in length and number, and none forges a line", async () 
   const caller = await vault.client(ann);
   const many = await caller.call("delete", { key_name: Array.from({ length: 10_000 }, (_, n) => `name-${n}`) });
   const [begin] = await leftBy(many);
-  expect(begin.about.key_name).toHaveLength(100);
+  expect(begin.about.key_name).toHaveLength(10);
   expect(begin.about.of).toEqual({ key_name: 10_000 });
   const long = await caller.call("expose", { key_name: "x".repeat(1_000_000) });
   expect((await leftBy(long))[0].about.key_name).toHaveLength(161);
   const wide = await caller.call("delete", { key_name: Array.from({ length: 200 }, () => "\u0001".repeat(300)) });
-  expect(JSON.stringify(await leftBy(wide)).length).toBeLessThan(120_000);
+  expect(JSON.stringify(await leftBy(wide)).length).toBeLessThan(5_000);
   const count = (await entries()).length;
   const forged = `x"}\n{"seq":${count + 1},"who":"bob@example.com"}\n`;
   expect(await leftBy(await caller.call("expose", { key_name: forged }))).toMatchObject([{ about: { key_name: forged } }]);

@@ -222,7 +222,7 @@ describe("token_revoke", () => {
     const left = lines.filter(({ operation }) => operation === "token_revoke");
     expect(left.map(({ phase, who, about }) => [phase, who, about])).toEqual([
       ["begin", ANN, { id }],
-      ["end", ANN, { id }],
+      ["end", ANN, undefined],
     ]);
   });
 });

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { brotliDecompressSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import zlib, { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest } from "../support/vault/vault-client.ts";
 
@@ -66,6 +66,25 @@ describe("the web application's files", () => {
     const response = await get("/assets/main-Abc123.js", { "accept-encoding": "br" });
     expect([response.headers["content-encoding"], response.headers.vary]).toEqual(["br", "accept-encoding"]);
     expect(brotliDecompressSync(response.bytes).toString()).toBe(script);
+    const gzip = await get("/assets/main-Abc123.js", { "accept-encoding": "br;q=0, GZIP;q=0.5" });
+    expect([gzip.headers["content-encoding"], gunzipSync(gzip.bytes).toString()]).toEqual(["gzip", script]);
+    for (const headers of [{}, { "accept-encoding": "deflate, br;q=0.000" }]) {
+      const plain = await get("/assets/main-Abc123.js", headers);
+      expect([plain.headers["content-encoding"], plain.bytes.toString()]).toEqual([undefined, script]);
+    }
+    expect((await get("/assets/main-Abc123.css", { "accept-encoding": "br" })).headers["content-encoding"]).toBeUndefined();
+  });
+
+  test("files are compressed at the start, not for each request", async () => {
+    const compress = vi.spyOn(zlib, "createBrotliCompress");
+    try {
+      for (const path of ["/", "/assets/main-Abc123.js", "/v1/openapi.json"]) {
+        expect([path, (await get(path, { "accept-encoding": "br" })).status]).toEqual([path, 200]);
+      }
+      expect(compress).not.toHaveBeenCalled();
+    } finally {
+      compress.mockRestore();
+    }
   });
 
   test("serves the built files only", async () => {
@@ -94,7 +113,7 @@ describe("the web application's files", () => {
     expect(headers).toMatchObject({
       "content-security-policy":
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
       "referrer-policy": "no-referrer",
       "x-frame-options": "DENY",
       "cross-origin-opener-policy": "same-origin",

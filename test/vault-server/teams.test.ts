@@ -140,6 +140,8 @@ describe("teams", () => {
       "ｏｐｓ",
       "a\ufe0fb",
       "\u3164",
+      `${team}\u2800`,
+      "a\u1680b",
     ];
     for (const group_id of imitations) expect((await create([], ann, group_id)).outcome()).toBe("400 invalid_request");
     for (const group_id of ["équipe", "プラットフォーム", "Payments & Risk", "команда", "🚀 launch"]) {

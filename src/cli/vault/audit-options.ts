@@ -46,9 +46,12 @@ export function addAuditOptions(command: Command): void {
         .argParser(dayCount),
     )
     .addOption(
-      new Option("--audit-retention-bytes <bytes>", "remove the oldest closed segments beyond this total size (default: never)")
+      new Option(
+        "--audit-retention-bytes <bytes>",
+        "remove the oldest closed segments beyond this total size, or none (default: half of the volume)",
+      )
         .env("VAULTSYNC_VAULT_AUDIT_RETENTION_BYTES")
-        .argParser(byteCount),
+        .argParser((text) => (text === "none" ? Infinity : byteCount(text))),
     );
 }
 

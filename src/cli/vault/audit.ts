@@ -2,15 +2,17 @@ import { existsSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../lib/clock.ts";
-import { knownLogs, readAnchor } from "../../vault-server/audit/anchored-audit-log.ts";
+import { isAuthentic, knownLogs, readAnchor, type Anchor } from "../../vault-server/audit/anchor.ts";
 import { rotatedSegments } from "../../vault-server/audit/audit-file.ts";
 import { describeEntry, selectEntries, type EntryFilter } from "../../vault-server/audit/select-entries.ts";
 import { verifyAuditLog, type AuditReport, type VerifyOptions } from "../../vault-server/audit/verify-audit-log.ts";
 import { openStore } from "../../vault-server/store/open-store.ts";
 import { isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
+import type { KeyRing } from "../../vault-server/crypto/key-ring.ts";
 import type { Store } from "../../vault-server/store/store.ts";
 import { progressLine } from "../progress-line.ts";
 import { dataOption, rejectPassword } from "./data-option.ts";
+import { masterKeys, masterKeysOption } from "./master-keys-option.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
 /** Returns the named files and their rotated segments, each once. */
@@ -25,7 +27,7 @@ async function withParts(files: readonly string[], command: Command): Promise<st
   return [...all];
 }
 
-function summary({ log, entries, first, last, parts, damage }: AuditReport): string {
+function summary({ log, entries, first, last, parts, damage, unrecorded }: AuditReport): string {
   return [
     damage ? `DAMAGED (${damage.kind}): ${damage.file}, line ${damage.line}: ${damage.message}` : "intact",
     `log      ${log ?? "-"}`,
@@ -33,6 +35,7 @@ function summary({ log, entries, first, last, parts, damage }: AuditReport): str
     `time     ${first?.time ?? "-"} to ${last?.time ?? "-"}`,
     `files    ${parts.join(" ")}`,
     `head     ${last?.seq ?? 0} ${last?.hash ?? "-"}`,
+    ...unrecorded.map((seq) => `note     entry ${seq}: the database did not know the log when the server started`),
     "",
   ].join("\n");
 }
@@ -42,23 +45,35 @@ async function verifyWithAnchors(
   files: readonly string[],
   options: VerifyOptions,
   store: Store | undefined,
+  keys: KeyRing | undefined,
 ): Promise<AuditReport> {
   if (!store) return verifyAuditLog(files, options);
-  const anchors = new Map(
-    await Promise.all((await knownLogs(store)).map(async (log) => [log, await readAnchor(store, log)] as const)),
-  );
+  const forged = new Set<string>();
+  const anchors = await store.read(async (transaction) => {
+    const read = new Map<string, Anchor | undefined>();
+    for (const log of await knownLogs(transaction)) {
+      const anchor = await readAnchor(transaction, log);
+      read.set(log, anchor);
+      if (keys && anchor && !(await isAuthentic(keys, transaction, anchor))) forged.add(log);
+    }
+    return read;
+  });
   const report = await verifyAuditLog(files, { ...options, anchorOf: async (log) => anchors.get(log) });
   const others = [...anchors.keys()].filter((log) => log !== report.log);
   if (others.length > 0) process.stderr.write(`the database also knows other logs: ${others.join(" ")}\n`);
-  return report;
+  if (report.damage || report.log === undefined || !forged.has(report.log)) return report;
+  const message = "the end that the database recorded is not authentic: it was not written by a server with this master key";
+  return { ...report, damage: { kind: "rewritten", file: report.parts.at(-1) ?? "", line: 0, message } };
 }
 
 interface VerifyFlags {
   readonly data?: string;
+  readonly masterKeyFile?: string;
   readonly partial?: boolean;
 }
 
-async function verify(files: readonly string[], { data, partial }: VerifyFlags, command: Command): Promise<void> {
+async function verify(files: readonly string[], flags: VerifyFlags, command: Command): Promise<void> {
+  const { data, partial } = flags;
   rejectPassword(command);
   const parts = await withParts(files, command);
   if (data !== undefined && !isPostgresUrl(data) && !existsSync(data)) command.error(`error: data file not found: ${data}`);
@@ -66,7 +81,7 @@ async function verify(files: readonly string[], { data, partial }: VerifyFlags, 
   // On a terminal only: the output of scheduled runs is mailed or logged.
   const line = process.stderr.isTTY ? progressLine(systemClock) : undefined;
   const progress = (entries: number): void => line?.(`${entries} entries read`);
-  const report = await verifyWithAnchors(parts, { progress, partial: partial === true }, store);
+  const report = await verifyWithAnchors(parts, { progress, partial: partial === true }, store, masterKeys(flags));
   process.stdout.write(summary(report));
   if (report.damage) process.exitCode = 1;
 }
@@ -101,10 +116,11 @@ export function auditCommand(parent: Command): void {
     .command("verify")
     .description(
       "Verify that no line was altered, removed, inserted or moved. With --data, also verify that the log was not truncated or rewritten " +
-        "since the database last recorded its end. Exit codes: 0 intact, 1 damaged or unreadable, 2 usage error.",
+        "since the database last recorded its end. With the master key, also verify that a server recorded that end. Exit codes: 0 intact, 1 damaged or unreadable, 2 usage error.",
     )
     .argument("<file...>", "audit log; its rotated segments are included")
     .addOption(dataOption())
+    .addOption(masterKeysOption("file with the master key of the data, which authenticates the recorded end"))
     .option("--partial", "accept a log whose oldest segments were removed")
     .action(verify);
   audit

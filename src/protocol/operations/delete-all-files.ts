@@ -12,6 +12,7 @@ export const deleteAllFiles = defineOperation({
   authentication: "access-token",
   request: callerRequest,
   response: z.object({ deleted: z.int().min(0).meta({ description: "Number of files, not versions." }) }),
+  freesSpace: true,
   errors: [],
   audit: { intent: "authenticated", fields: [] },
   example: { request: { email: sample.email }, response: { deleted: 1 } },

@@ -12,6 +12,7 @@ export const deleteFile = defineOperation({
   authentication: "access-token",
   request: fileRequest,
   response: z.object({ deleted: z.object({ filename: z.string(), versions: z.array(z.int().min(1)) }) }),
+  freesSpace: true,
   errors: ["file_not_found", "version_not_found"],
   audit: { intent: "authenticated", fields: ["filename", "version"] },
   example: {

@@ -15,6 +15,7 @@ export const deleteSecrets = defineOperation({
   request: ({ nameCharacters, entriesPerRequest }) =>
     z.object({ email: callerEmail, key_name: oneOrMore(nameSchema(nameCharacters), entriesPerRequest) }),
   response: z.object({ deleted: z.array(z.string()) }),
+  freesSpace: true,
   errors: ["secret_not_found", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["key_name"] },
   example: {

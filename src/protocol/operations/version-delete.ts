@@ -14,6 +14,7 @@ export const versionDelete = defineOperation({
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ key_version: versionNumber }),
   response: z.object({ deleted: z.object({ key_name: z.string(), key_version: z.int().min(1) }) }),
+  freesSpace: true,
   errors: ["secret_not_found", "version_not_found", "last_version", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["key_name", "key_version"] },
   example: {

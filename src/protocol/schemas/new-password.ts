@@ -6,4 +6,7 @@ export const newPassword = z
   .min(passwordLength.min)
   .max(passwordLength.max)
   .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
-  .meta({ description: "Not among common passwords, no repetition of a shorter one, and not the address." });
+  .meta({
+    description:
+      "Neither a common password or two, nor a repetition, a sequence, the address or the name of the product with little added.",
+  });

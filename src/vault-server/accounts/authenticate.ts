@@ -5,7 +5,7 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import { sentSessionToken } from "./session-cookie.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
-import { isLive, type Credential } from "../store/credential.ts";
+import { findLive, type Credential } from "../store/credential.ts";
 import { countRequest } from "./token-buckets.ts";
 
 /** Authenticated user of a request and the scope of the token. */
@@ -20,13 +20,14 @@ export interface Caller {
 export async function liveCredential(
   context: VaultContext,
   request: SessionRequest,
-): Promise<Pick<Credential, "kind" | "digest"> | undefined> {
+): Promise<(Pick<Credential, "kind" | "digest"> & { readonly email: string }) | undefined> {
   const { authorization } = request.headers;
   const token = authorization ?? sentSessionToken(request, context.appUrl());
   if (token === undefined || token === "") return undefined;
-  const credential = { kind: authorization === undefined ? "session" : "token", digest: tokenDigest(token) } as const;
-  const live = await context.store.readOne((transaction) => isLive(transaction, credential, context.clock.now()));
-  return live ? credential : undefined;
+  const kind = authorization === undefined ? "session" : "token";
+  const digest = tokenDigest(token);
+  const live = await context.store.readOne((transaction) => findLive(transaction, { kind, digest }, context.clock.now()));
+  return live && { kind, digest, email: live.email };
 }
 
 /** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */

@@ -26,24 +26,28 @@ export class TokenBuckets {
 
   /** Takes a token and returns 0, or returns the seconds until the next one. */
   take(key: string): number {
-    const now = this.#clock.monotonic();
-    const bucket = this.#buckets.get(key) ?? { level: this.#burst, filledAt: now };
-    const level = this.#levelOf(bucket, now);
-    if (level < 1) return (1 - level) / this.#perSecond;
-    this.#buckets.set(key, { level: level - 1, filledAt: now });
-    return 0;
+    const wait = this.wait(key);
+    if (wait === 0) this.charge(key, 1);
+    return wait;
+  }
+
+  /** Returns the seconds until `take` takes a token; 0 when it does now. */
+  wait(key: string): number {
+    const bucket = this.#buckets.get(key);
+    const level = bucket === undefined ? this.#burst : this.#levelOf(bucket, this.#clock.monotonic());
+    return level < 1 ? (1 - level) / this.#perSecond : 0;
   }
 
   /** Reports whether `take` would admit nothing now. */
   isEmpty(key: string): boolean {
-    const bucket = this.#buckets.get(key);
-    return bucket !== undefined && this.#levelOf(bucket, this.#clock.monotonic()) < 1;
+    return this.wait(key) > 0;
   }
 
-  /** Takes more tokens for a request that `take` has admitted; a bucket that gets into debt admits none until it is filled again. */
+  /** Takes more tokens for a request that was admitted; a bucket that gets into debt admits none until it is filled again. */
   charge(key: string, tokens: number): void {
-    const bucket = this.#buckets.get(key);
-    if (bucket) bucket.level -= tokens;
+    const now = this.#clock.monotonic();
+    const bucket = this.#buckets.get(key) ?? { level: this.#burst, filledAt: now };
+    this.#buckets.set(key, { level: this.#levelOf(bucket, now) - tokens, filledAt: now });
   }
 
   /** Deletes the full buckets, which are equal to new ones. */

@@ -1,58 +1,42 @@
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { silentLogger, type Logger } from "../../lib/logger.ts";
+import type { KeyRing } from "../crypto/key-ring.ts";
 import type { Store } from "../store/store.ts";
-import type { AuditRetention } from "./audit-retention.ts";
-import type { ChainHead } from "./audit-line.ts";
-import { AuditLog } from "./audit-log.ts";
-
-const KNOWN_LOGS = "audit_logs";
-
-function settingOf(log: string): string {
-  return `audit_log.${log}`;
-}
-
-/** Returns the last recorded end of a log. It is stored in the database, out of reach of a change to the file. */
-export async function readAnchor(store: Store, log: string): Promise<ChainHead | undefined> {
-  const [, seq, hash] =
-    /^([0-9]+) ([0-9a-f]{64})$/u.exec((await store.read(({ settings }) => settings.get(settingOf(log)))) ?? "") ?? [];
-  return seq === undefined || hash === undefined ? undefined : { log, seq: Number(seq), hash };
-}
-
-/** Returns the names of all logs that this store was served with. */
-export async function knownLogs(store: Store): Promise<string[]> {
-  const known = await store.read(({ settings }) => settings.get(KNOWN_LOGS));
-  return known === undefined ? [] : known.split(" ");
-}
+import { boundedByVolume, volumeBytesOf, type AuditRetention } from "./audit-retention.ts";
+import { isAuthentic, isRecorded, readAnchor, recordAnchor } from "./anchor.ts";
+import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
 /** Records the current end of the log in the database. */
-export async function storeAnchor(store: Store, { head }: AuditLog): Promise<void> {
-  const anchor = `${head.seq} ${head.hash}`;
-  const known = await store.read(({ settings }) => settings.get(settingOf(head.log)));
-  if (known === anchor) return;
-  await store.write(async ({ settings }) => {
-    await settings.set(settingOf(head.log), anchor);
-    if (known !== undefined) return;
-    const logs = await settings.get(KNOWN_LOGS);
-    await settings.set(KNOWN_LOGS, logs === undefined ? head.log : `${logs} ${head.log}`);
-  });
+export async function storeAnchor(store: Store, keys: KeyRing, { head }: AuditLog): Promise<void> {
+  if (await store.read((transaction) => isRecorded(keys, transaction, head))) return;
+  await store.write((transaction) => recordAnchor(keys, transaction, head));
 }
 
 /**
- * Compares the end of the log with the recorded one. If lines were lost, logs an error and appends a permanent record of the
- * loss.
+ * Compares the end of the log with the recorded one. If lines were lost or the recorded end was forged, logs an error and appends a permanent record of
+ * it. If no server with this master key has recorded an end, appends a record that `verify` shows.
  */
-async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
+async function compareAnchor(store: Store, keys: KeyRing, log: AuditLog, logger: Logger): Promise<void> {
   const { found } = log;
-  const anchor = found && (await readAnchor(store, found.log));
-  if (!anchor || !found) return;
-  if (anchor.seq < found.seq || (anchor.seq === found.seq && anchor.hash === found.hash)) return;
-  logger.error({ event: "audit_lost", seq: anchor.seq, found: found.seq }, "audit log lost lines");
-  await log.append({ event: "lost", known: anchor.seq, known_hash: anchor.hash, found: found.seq });
+  if (!found) return;
+  const { anchor, authentic } = await store.read(async (transaction) => {
+    const recorded = await readAnchor(transaction, found.log);
+    return { anchor: recorded, authentic: recorded !== undefined && (await isAuthentic(keys, transaction, recorded)) };
+  });
+  if (!anchor || anchor.mac === "") {
+    logger.warn({ event: "audit_unrecorded", found: found.seq }, "the database does not know the audit log");
+    return log.append({ event: "unrecorded", found: found.seq });
+  }
+  const isSame = anchor.seq < found.seq || (anchor.seq === found.seq && anchor.hash === found.hash);
+  if (authentic && isSame) return;
+  logger.error({ event: "audit_lost", seq: anchor.seq, found: found.seq, authentic }, "audit log lost lines");
+  await log.append({ event: "lost", known: anchor.seq, known_hash: anchor.hash, found: found.seq, authentic });
 }
 
 export interface AuditLogFile {
   readonly file: string;
   readonly maxBytes?: number;
+  /** Half of the volume by default. */
   readonly retention?: AuditRetention;
   readonly makeRoom?: () => Promise<boolean>;
   readonly onChange?: (writable: boolean) => void;
@@ -62,12 +46,14 @@ export interface AuditLogFile {
 export async function openAuditLog(
   { clock = systemClock, logger = silentLogger }: { readonly clock?: Clock; readonly logger?: Logger },
   options: AuditLogFile,
-  store: Store,
+  { store, keys }: { readonly store: Store; readonly keys: KeyRing },
 ): Promise<AuditLog> {
-  const log = await AuditLog.open({ ...options, clock, logger });
+  const { maxBytes = DEFAULT_AUDIT_FILE_BYTES } = options;
+  const bounded = boundedByVolume({ ...options, maxBytes }, await volumeBytesOf(options.file));
+  const log = await AuditLog.open({ ...options, ...bounded, clock, logger });
   try {
-    await compareAnchor(store, log, logger);
-    await storeAnchor(store, log);
+    await compareAnchor(store, keys, log, logger);
+    await storeAnchor(store, keys, log);
     return log;
   } catch (error) {
     await log[Symbol.asyncDispose]();
@@ -76,7 +62,10 @@ export async function openAuditLog(
 }
 
 /** Closes the log and records its end in the database. */
-export async function closeAuditLog(log: AuditLog, store: Store): Promise<void> {
+export async function closeAuditLog(
+  log: AuditLog,
+  { store, keys }: { readonly store: Store; readonly keys: KeyRing },
+): Promise<void> {
   await log[Symbol.asyncDispose]();
-  await storeAnchor(store, log);
+  await storeAnchor(store, keys, log);
 }

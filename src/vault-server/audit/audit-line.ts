@@ -36,9 +36,21 @@ function escaped(character: string): string {
   );
 }
 
+function written(fields: unknown): string {
+  return JSON.stringify(fields).replace(UNPRINTABLE, escaped);
+}
+
 /** Returns the number of bytes that a text takes in a line. */
 export function bytesAsWritten(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text).replace(UNPRINTABLE, escaped)) - '""'.length;
+  return Buffer.byteLength(written(text)) - '""'.length;
+}
+
+/** Number of bytes of the place of a line in the chain, with the newline. */
+const CHAIN_BYTES = 256;
+
+/** Returns the number of bytes that a line with these fields takes in the file, to within a few. */
+export function lineBytes(fields: AuditFields): number {
+  return Buffer.byteLength(written(fields)) + CHAIN_BYTES;
 }
 
 function sha256(bytes: string | Uint8Array): string {
@@ -55,7 +67,7 @@ export function sealLine(
   fields: AuditFields,
 ): { readonly text: string; readonly head: ChainHead } {
   const seq = head.seq + 1;
-  const body = JSON.stringify({ seq, log: head.log, time, ...fields, prev: head.hash }).replace(UNPRINTABLE, escaped);
+  const body = written({ seq, log: head.log, time, ...fields, prev: head.hash });
   const hash = sha256(body);
   return { text: `${body.slice(0, -1)},"hash":"${hash}"}`, head: { log: head.log, seq, hash } };
 }

@@ -10,7 +10,7 @@ import { DAY_MS, segmentsBeyond, type AuditRetention } from "./audit-retention.t
 import { readTail } from "./read-lines.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
-const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
+export const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
 /** Interval of write attempts while the log is not writable, in ms; requests in between are rejected immediately. */
 const RETRY_MS = 1000;
 /** Maximum number of truncated bytes that their record quotes. */
@@ -80,6 +80,7 @@ export class AuditLog implements AsyncDisposable {
   readonly #onChange: ((writable: boolean) => void) | undefined;
   /** Time of the first line of the file. */
   #since = Infinity;
+  #rotations = 0;
   readonly #resources = new AsyncDisposableStack();
   #head: ChainHead = { log: randomBytes(8).toString("hex"), seq: 0, hash: NO_HASH };
   #found: ChainHead | undefined;
@@ -137,6 +138,11 @@ export class AuditLog implements AsyncDisposable {
   /** Last line that is on the disk. */
   get head(): ChainHead {
     return this.#head;
+  }
+
+  /** Number of segments that were closed since the start. */
+  get rotations(): number {
+    return this.#rotations;
   }
 
   get writable(): boolean {
@@ -263,6 +269,7 @@ export class AuditLog implements AsyncDisposable {
     }
     await this.#file.rotate(segment);
     this.#since = Infinity;
+    this.#rotations += 1;
     return true;
   }
 

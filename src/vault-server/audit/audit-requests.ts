@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { errorResponse, toServiceError } from "../http/error-response.ts";
 import { errors, type ServiceError } from "../errors.ts";
+import type { AuditBudget } from "./audit-budget.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { resultOf } from "./describe-request.ts";
@@ -28,20 +29,20 @@ function withhold(reply: FastifyReply, error: ServiceError): string {
  * Logs every operation, also rejected ones, and serves none while the log is not writable. Only a route that bypasses the
  * framework to send its response must call `trail.end` itself.
  */
-export function auditRequests(app: FastifyInstance, log: AuditLog): void {
+export function auditRequests(app: FastifyInstance, log: AuditLog, budget: AuditBudget): void {
   app.decorateRequest("trail");
   app.addHook("onRequest", async (request) => {
     const { operation } = request.routeOptions.config;
     if (operation === undefined) return;
     await log.check();
-    const { name, audit } = operation;
-    request.trail = new AuditTrail(log, audit, { request: request.id, client: request.ip, operation: name });
+    const origin = { request: request.id, client: request.ip, operation: operation.name };
+    request.trail = new AuditTrail(log, budget, operation, origin);
     // An upload has its address in a header.
     if (typeof operation.request !== "function") request.trail.describeRequest({ email: request.headers.email });
   });
   app.addHook("preValidation", async (request) => request.trail?.describeRequest(request.body));
   app.addHook("preSerialization", async (request, _reply, payload) => {
-    request.trail?.describe(resultOf(payload));
+    request.trail?.describeResult(resultOf(payload));
     return payload;
   });
   app.addHook("onSend", async (request, reply, payload) => {

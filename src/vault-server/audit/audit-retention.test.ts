@@ -5,6 +5,7 @@ import { TestDirectory } from "../../../test/support/test-directory.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { rotatedSegments } from "./audit-file.ts";
 import { AuditLog, type AuditLogOptions } from "./audit-log.ts";
+import { boundedByVolume } from "./audit-retention.ts";
 import { verifyAuditLog, type AuditReport } from "./verify-audit-log.ts";
 
 const DAY_MS = 86_400_000;
@@ -85,4 +86,14 @@ test("a damaged segment and those after it are kept", async () => {
   await writeFile(oldest, "damaged");
   await log.removeOld();
   expect((await rotatedSegments(file)).length).toBe(9);
+});
+
+test("by default a log has half of its volume, and a segment a quarter of that", () => {
+  expect(boundedByVolume({ maxBytes: 1_000_000_000 }, 4_000_000_000)).toEqual({
+    retention: { bytes: 2_000_000_000 },
+    maxBytes: 500_000_000,
+  });
+  expect(boundedByVolume({ maxBytes: 1_000_000, retention: { days: 3 } }, 4_000_000_000).maxBytes).toBe(1_000_000);
+  expect(boundedByVolume({ maxBytes: 1_000_000, retention: { bytes: 1_000_000 } }, 0).maxBytes).toBe(250_000);
+  expect(boundedByVolume({ maxBytes: 1_000_000, retention: { bytes: Infinity } }, 0).maxBytes).toBe(1_000_000);
 });

@@ -1,4 +1,5 @@
-import { open } from "node:fs/promises";
+import { open, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import { rotatedSegments } from "./audit-file.ts";
 import type { AuditLine } from "./audit-line.ts";
 import { readTail } from "./read-lines.ts";
@@ -9,8 +10,28 @@ export const DAY_MS = 86_400_000;
 export interface AuditRetention {
   /** Minimum age of a removed entry. */
   readonly days?: number;
-  /** Maximum size of the log with all its segments. */
+  /** Maximum size of the log with all its segments; `Infinity` for none. */
   readonly bytes?: number;
+}
+
+/** Number of segments that the retained bytes have at least, so that removing one keeps most of the log. */
+const SEGMENTS = 4;
+const SMALLEST_SEGMENT_BYTES = 65_536;
+
+/** Returns the size of the file system of a file in bytes. */
+export async function volumeBytesOf(file: string): Promise<number> {
+  const { blocks, bsize } = await statfs(dirname(file));
+  return blocks * bsize;
+}
+
+/** Limits a log to half of its volume, unless another number of bytes is given, and its segments to a quarter of that. */
+export function boundedByVolume(
+  { retention = {}, maxBytes = Infinity }: { readonly retention?: AuditRetention; readonly maxBytes?: number },
+  volumeBytes: number,
+): { readonly retention: AuditRetention; readonly maxBytes: number } {
+  const { bytes = Math.floor(volumeBytes / 2) } = retention;
+  const segment = Math.max(SMALLEST_SEGMENT_BYTES, Math.floor(bytes / SEGMENTS));
+  return { retention: { ...retention, bytes }, maxBytes: Math.min(maxBytes, segment) };
 }
 
 interface Segment {

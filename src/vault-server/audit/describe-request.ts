@@ -1,10 +1,21 @@
+import { hash as digest } from "node:crypto";
 import { isObject } from "../../lib/is-object.ts";
 import { bytesAsWritten, type AuditFields } from "./audit-line.ts";
 
 const TEXT_CHARACTERS = 320;
-const LIST_ENTRIES = 100;
-/** Maximum number of bytes as written of all lists of a request; a list is cut before it exceeds this. */
-const LIST_BYTES = 16_384;
+
+/** Bounds of the lists of a line. */
+interface ListBounds {
+  /** Entries of one list. */
+  readonly entries: number;
+  /** Bytes as written of all lists; a list is cut before it exceeds this. */
+  readonly bytes: number;
+}
+
+/** Lists of a line before the effect, and of a rejection. */
+const BRIEF: ListBounds = { entries: 10, bytes: 2048 };
+/** Lists of a success. A line stays shorter than what the readers of a log accept. */
+const FULL: ListBounds = { entries: Infinity, bytes: 256 * 1024 };
 /** Maximum number of bytes as written of a text of a caller who is not known, and of the claimed email. */
 const STRANGER_BYTES = 160;
 const STRANGER_EMAIL_BYTES = 320;
@@ -35,12 +46,23 @@ export function boundedForStranger(about: AuditFields): AuditFields {
   return Object.fromEntries(entries);
 }
 
-/** Returns as many of the texts as fit into `budget` bytes as written. */
-function entriesOf(list: readonly unknown[], budget: number): string[] {
+/** Picks the texts, numbers and lists of texts of a request, well-formed or not. Texts are bounded, lists are not: `withLists` bounds them. */
+export function describeRequest(body: unknown, fields: readonly string[]): AuditFields {
+  if (!isObject(body)) return {};
+  const picked = fields.flatMap((name): [string, unknown][] => {
+    const value = body[name];
+    if (typeof value === "string") return [[name, shortened(value)]];
+    return typeof value === "number" || Array.isArray(value) ? [[name, value]] : [];
+  });
+  return Object.fromEntries(picked);
+}
+
+/** Returns the first texts of a list within the bounds. */
+function entriesOf(list: readonly unknown[], { entries: most, bytes }: ListBounds): string[] {
   const entries: string[] = [];
-  let left = budget;
+  let left = bytes;
   for (const entry of list) {
-    if (entries.length === LIST_ENTRIES) break;
+    if (entries.length === most) break;
     if (typeof entry !== "string") continue;
     const text = shortened(entry);
     left -= bytesAsWritten(text);
@@ -50,31 +72,44 @@ function entriesOf(list: readonly unknown[], budget: number): string[] {
   return entries;
 }
 
-function sumOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + bytesAsWritten(text), 0);
+/** The fields of a request with bounded lists, and the names of the lists that were cut. */
+export interface BoundedFields {
+  readonly about: AuditFields;
+  readonly cut: readonly string[];
 }
 
 /**
- * Describes a request, well-formed or not, with bounded length: includes texts, numbers and lists of texts. `of` is the full
- * length of lists that were cut.
+ * Bounds the lists of a request. Of a list that is cut, `of` has the length, and `sha256` the digest of the JSON of its texts, so that a list can be
+ * compared with it.
  */
-export function describeRequest(body: unknown, fields: readonly string[]): AuditFields {
-  if (!isObject(body)) return {};
+function withLists(fields: AuditFields, bounds: ListBounds): BoundedFields {
   const about: Record<string, unknown> = {};
   const of: Record<string, number> = {};
-  let budget = LIST_BYTES;
-  for (const name of fields) {
-    const value = body[name];
-    if (typeof value === "string") about[name] = shortened(value);
-    else if (typeof value === "number") about[name] = value;
-    else if (Array.isArray(value)) {
-      const entries = entriesOf(value, budget);
-      about[name] = entries;
-      if (entries.length < value.length) of[name] = value.length;
-      budget -= sumOf(entries);
-    }
+  const sha256: Record<string, string> = {};
+  let { bytes } = bounds;
+  for (const [name, value] of Object.entries(fields)) {
+    const list: readonly unknown[] | undefined = Array.isArray(value) ? value : undefined;
+    about[name] = value;
+    if (!list) continue;
+    const entries = entriesOf(list, { ...bounds, bytes });
+    about[name] = entries;
+    bytes -= entries.reduce((sum, text) => sum + bytesAsWritten(text), 0);
+    if (entries.length === list.length) continue;
+    of[name] = list.length;
+    sha256[name] = digest("sha256", JSON.stringify(list.filter((entry) => typeof entry === "string")));
   }
-  return Object.keys(of).length > 0 ? { ...about, of } : about;
+  const cut = Object.keys(of);
+  return { about: cut.length > 0 ? { ...about, of, sha256 } : about, cut };
+}
+
+/** Bounds the lists of a line before the effect, and of a rejection: at most ten entries, and 2 KiB as written together. */
+export function inBrief(fields: AuditFields): BoundedFields {
+  return withLists(fields, BRIEF);
+}
+
+/** Bounds the lists of the line of a success: 256 KiB as written together. */
+export function inFull(fields: AuditFields): BoundedFields {
+  return withLists(fields, FULL);
 }
 
 /** Returns the version that an object names, and its owner. */

@@ -28,13 +28,28 @@ function isOf(fields: AuditFields, who: string): boolean {
   return [fields.who, fields.claimed].some((email) => typeof email === "string" && canonicalEmail(email) === canonicalEmail(who));
 }
 
-function matches({ fields, time }: AuditLine, { who, operation, name, since }: EntryFilter): boolean {
+function matches({ fields, time }: AuditLine, { who, operation, name, since }: EntryFilter, names: readonly unknown[]): boolean {
   return (
     (who === undefined || isOf(fields, who)) &&
     (operation === undefined || fields.operation === operation) &&
-    (name === undefined || namesOf(fields).includes(name)) &&
+    (name === undefined || names.includes(name)) &&
     (since === undefined || Date.parse(time) >= since)
   );
+}
+
+/** Finds the names of an entry: the second line of a request does not repeat those of the first one. */
+class RequestNames {
+  readonly #first = new Map<unknown, readonly unknown[]>();
+
+  /** Returns the names of the entry and of its request so far. */
+  of({ request, phase, ...fields }: AuditFields): readonly unknown[] {
+    const names = namesOf(fields);
+    if (phase === "begin") this.#first.set(request, names);
+    if (phase !== "end") return names;
+    const first = this.#first.get(request) ?? [];
+    this.#first.delete(request);
+    return [...first, ...names];
+  }
 }
 
 /** An entry, and its line in the log without the newline. */
@@ -45,10 +60,12 @@ interface SelectedEntry {
 
 /** Returns the valid entries of a log that match, in order. */
 export async function* selectEntries(files: readonly string[], filter: EntryFilter): AsyncGenerator<SelectedEntry> {
+  const names = new RequestNames();
   for (const file of await inOrder(files)) {
     for await (const { bytes } of readLines(file)) {
       const opened = openLine(bytes);
-      if (opened && matches(opened, filter)) yield { fields: opened.fields, line: Buffer.from(bytes).toString() };
+      if (opened && matches(opened, filter, names.of(opened.fields)))
+        yield { fields: opened.fields, line: Buffer.from(bytes).toString() };
     }
   }
 }

@@ -19,6 +19,8 @@ export interface AuditReport {
   readonly last: AuditLine | undefined;
   readonly parts: readonly string[];
   readonly damage: AuditDamage | undefined;
+  /** Numbers of the entries of starts at which the database did not know the log. */
+  readonly unrecorded: readonly number[];
 }
 
 export interface VerifyOptions {
@@ -70,7 +72,10 @@ function admissionOf({ seq, fields }: AuditLine): Finding | undefined {
   if (fields.event !== "lost") return undefined;
   return {
     kind: "lost",
-    message: `entry ${seq}: the server found entries up to ${String(fields.known)} missing when it started`,
+    message:
+      fields["authentic"] === false
+        ? `entry ${seq}: the end that the database had recorded was not authentic when the server started`
+        : `entry ${seq}: the server found entries up to ${String(fields.known)} missing when it started`,
   };
 }
 
@@ -87,6 +92,7 @@ class Verification {
   first: AuditLine | undefined;
   last: AuditLine | undefined;
   damage: AuditDamage | undefined;
+  readonly unrecorded: number[] = [];
   /** seq of a missing entry, which may follow later. */
   #sought: number | undefined;
   /** The entries before the first one are missing, unless a later entry says that they were removed. */
@@ -131,6 +137,7 @@ class Verification {
     }
     this.first ??= line;
     if (isRemovalBefore(line, this.first)) this.#unexplained = undefined;
+    if (line.fields.event === "unrecorded") this.unrecorded.push(line.seq);
     this.last = line;
     this.#place = place;
     this.entries += 1;
@@ -203,6 +210,6 @@ export async function verifyAuditLog(files: readonly string[], options: VerifyOp
     await verification.read(part);
   }
   await verification.end();
-  const { entries, first, last, damage } = verification;
-  return { log: first?.log, entries, first, last, parts, damage };
+  const { entries, first, last, damage, unrecorded } = verification;
+  return { log: first?.log, entries, first, last, parts, damage, unrecorded };
 }

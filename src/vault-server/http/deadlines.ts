@@ -5,6 +5,19 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 /** Rate in bytes per second at which a client has to read a response at least. */
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 
+/** Bytes that a client has to read within `progressTimeoutMs`, on average of one write. */
+const PROGRESS_BYTES = 32 * 1024;
+
+/** Calls `close` unless a client has read a write of `bytes` in time: dispose it then. */
+export function progressDeadline(
+  clock: Clock,
+  { progressTimeoutMs }: { readonly progressTimeoutMs: number },
+  bytes: number,
+  close: () => void,
+): Timer {
+  return clock.timer(Math.ceil(bytes / PROGRESS_BYTES) * progressTimeoutMs, close);
+}
+
 interface DeadlineLimits {
   readonly bodyTimeoutMs: number;
   readonly responseTimeoutMs: number;

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Redacted } from "../../lib/redacted.ts";
+import { resignAnchors } from "../audit/anchor.ts";
 import type { KeyFile } from "../crypto/key-file.ts";
 import type { KeyRing } from "../crypto/key-ring.ts";
 import { generateMasterKey, MasterKey } from "../crypto/master-key.ts";
@@ -51,7 +52,7 @@ async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
     await settings.set(ROTATION, id);
     // Before the data names the key, so that servers find it; within the transaction, so that two rotations take turns.
     if (to.kind === "new") to.file.add(fresh);
-    keys.get(id);
+    await resignAnchors(transaction, keys.get(current), keys.get(id));
     await settings.set(CURRENT_KEY, id);
     return id;
   });

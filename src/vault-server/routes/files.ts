@@ -3,6 +3,7 @@ import { operations } from "../../protocol/operations.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { identify } from "../http/identify.ts";
+import { progressDeadline } from "../http/deadlines.ts";
 import { isKnown } from "../http/etag.ts";
 import { deleteAllFiles, deleteFile } from "../files/delete-files.ts";
 import { respondWithFiles } from "../files/list-response.ts";
@@ -64,14 +65,16 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.list_file, ({ caller, reply }) => respondWithFiles(context, caller, reply));
 
   authenticatedOperation(app, context, operations.download_file, async ({ body, caller, request, reply }) => {
+    using _open = context.downloads.enter(caller.email);
     const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
     const etag = `"${sha256}"`;
     reply.header("etag", etag).header("x-file-version", String(version));
     if (isKnown(request, etag)) return reply.status(304).send();
     reply.type("application/octet-stream").header("content-length", String(size));
-    return sendBytes(reply, content, (error) =>
-      context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download cut off"),
-    );
+    return await sendBytes(reply, content, {
+      deadline: (bytes, close) => progressDeadline(context.clock, context.limits, bytes, close),
+      cut: (error) => context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download cut off"),
+    });
   });
 
   authenticatedOperation(app, context, operations.delete_file, async ({ body: { filename, version }, caller }) => ({

@@ -5,6 +5,7 @@ import { requireCreator, requireReach } from "../access/permission.ts";
 import { errors } from "../errors.ts";
 import { candidates } from "./find-secret.ts";
 import { forEachUniqueName } from "./for-each-unique-name.ts";
+import { SecretRemoval } from "./remove-secret.ts";
 
 /**
  * Deletes the caller's secrets, shared or not, for all users: all of them, or none on any failure. Returns their distinct names.
@@ -12,13 +13,14 @@ import { forEachUniqueName } from "./for-each-unique-name.ts";
  */
 export async function deleteSecrets(context: VaultContext, caller: Caller, names: readonly string[]): Promise<string[]> {
   const now = context.clock.now();
-  return writeAs(context, caller, (transaction) =>
-    forEachUniqueName(names, async (name) => {
+  return writeAs(context, caller, (transaction) => {
+    const removal = new SecretRemoval();
+    return forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
-      await transaction.secrets.remove(secret.id);
+      await removal.remove(transaction, secret.id);
       return name;
-    }),
-  );
+    });
+  });
 }
 
 /**

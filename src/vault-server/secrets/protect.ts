@@ -12,6 +12,7 @@ import { withinQuota } from "../quotas/within-quota.ts";
 import { currentKey } from "../store/current-key.ts";
 import { changedMetadata } from "./changed-metadata.ts";
 import { deadline } from "./deadline.ts";
+import { SecretRemoval } from "./remove-secret.ts";
 import { requireVersion } from "./require-version.ts";
 import { secretRecord } from "./secret-record.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
@@ -41,12 +42,13 @@ interface NewVersion {
   readonly createdBy: string;
 }
 
-async function createSecret({ secrets }: Transaction, owner: string, request: ProtectRequest, now: number): Promise<Secret> {
+async function createSecret(transaction: Transaction, owner: string, request: ProtectRequest, now: number): Promise<Secret> {
+  const { secrets } = transaction;
   const minutes = request.deleteMinutes ?? DEFAULT_DELETE_MINUTES;
   const secret = { id: randomUUID(), owner, name: request.name, nextVersion: 1, ...deadline(now, minutes) };
   // A secret past its deadline may still occupy the name.
   const due = await secrets.dueNamed(owner, request.name, now);
-  if (due !== undefined) await secrets.remove(due);
+  if (due !== undefined) await new SecretRemoval().remove(transaction, due);
   await secrets.insert(secret);
   return secret;
 }

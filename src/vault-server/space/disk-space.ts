@@ -124,6 +124,11 @@ export class DiskSpace implements AsyncDisposable {
     else logger.info({ event: "space_available", ...fields }, "enough disk space again");
   }
 
+  /** Reports whether a volume was low on space at the last sample. */
+  get isLow(): boolean {
+    return this.#volumes.some(({ low }) => low);
+  }
+
   /** Requires space for a request that adds data. @throws ServiceError `unavailable` */
   async check(bytes: number): Promise<void> {
     const cost = bytes * WRITES_PER_BYTE;

@@ -8,12 +8,21 @@ export interface Credential {
   readonly expiresAt: number;
 }
 
-/** Reports whether a token or session has not been ended since it authenticated a request. */
-export async function isLive(
+/** Returns the account of a token or session, or `undefined` when it has ended. */
+export async function findLive(
   { tokens, sessions }: Transaction,
   { kind, digest }: Pick<Credential, "kind" | "digest">,
   now: number,
-): Promise<boolean> {
+): Promise<{ readonly email: string } | undefined> {
   const stored = await (kind === "token" ? tokens.findAccess(digest) : sessions.find(digest));
-  return stored !== undefined && stored.expiresAt > now;
+  return stored !== undefined && stored.expiresAt > now ? stored : undefined;
+}
+
+/** Reports whether a token or session has not been ended since it authenticated a request. */
+export async function isLive(
+  transaction: Transaction,
+  credential: Pick<Credential, "kind" | "digest">,
+  now: number,
+): Promise<boolean> {
+  return (await findLive(transaction, credential, now)) !== undefined;
 }

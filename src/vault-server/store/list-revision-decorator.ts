@@ -32,6 +32,11 @@ function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable
       await touch(secretId);
       await secrets.remove(secretId);
     },
+    // Later removals of its grants change no list.
+    async retire(secretId) {
+      await touch(secretId);
+      await secrets.retire(secretId);
+    },
     async removeOf(owner) {
       await revisions.touchUsersOfOwner(owner);
       await secrets.removeOf(owner);

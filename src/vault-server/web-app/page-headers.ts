@@ -11,6 +11,9 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
+  // No script of the application turns text into HTML, code or a script's URL; a dependency that does fails.
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join("; ");
 
 const UNUSED_FEATURES = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];

@@ -1,37 +1,66 @@
 import { createHash } from "node:crypto";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
 import { isKnown } from "../http/etag.ts";
+import { acceptedEncoding, type Encoding } from "./accepted-encoding.ts";
 import { pageHeaders } from "./page-headers.ts";
 
 const contentTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".json": "application/json; charset=utf-8",
+  // RFC 9239.
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".md": "text/markdown; charset=utf-8",
+  ".woff2": "font/woff2",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
 };
+
+/** Minimum size of compressed pages. */
+const COMPRESSION_THRESHOLD_BYTES = 1024;
+/** Level of compression, from 0 to 11; the two highest take ten times as long. */
+const BROTLI_QUALITY = 9;
 
 /** A document that the server keeps in memory. */
 export interface Page {
   readonly contentType: string;
   readonly bytes: Buffer;
+  /** The compressed forms of a page that is not short. */
+  readonly encoded: Readonly<Partial<Record<Encoding, Buffer>>>;
   /** Weak, because the compressed and the uncompressed form share it. */
   readonly etag: string;
 }
 
-/** Returns a page of these bytes; `extension` selects its content type. */
+/** Returns a page of these bytes, compressed once for all requests; `extension` selects its content type. */
 export function pageOf(extension: string, bytes: Buffer): Page {
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url")}"`;
-  return { contentType: contentTypes[extension] ?? "application/octet-stream", bytes, etag };
+  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
+  const encoded =
+    bytes.length < COMPRESSION_THRESHOLD_BYTES ? {} : { br: brotliCompressSync(bytes, { params }), gzip: gzipSync(bytes) };
+  return { contentType: contentTypes[extension] ?? "application/octet-stream", bytes, encoded, etag };
 }
 
 /**
  * Serves a page at `path`, to GET and HEAD, and revalidates it by its content. `page` runs on each request, so it may create the
- * page lazily.
+ * page lazily. `cacheControl` makes browsers ask again each time by default.
  */
-export function servePage(app: FastifyInstance, { appUrl }: VaultContext, path: string, page: () => Page): void {
-  app.get(path, async (request, reply) => {
-    const { contentType, bytes, etag } = page();
-    reply.headers(pageHeaders(appUrl())).headers({ etag, "cache-control": "no-cache" });
+export function servePage(
+  app: FastifyInstance,
+  { appUrl }: VaultContext,
+  path: string,
+  page: () => Page,
+  cacheControl = "no-cache",
+): void {
+  app.get(path, { compress: false }, async (request, reply) => {
+    const { contentType, bytes, encoded, etag } = page();
+    reply.headers(pageHeaders(appUrl())).headers({ etag, "cache-control": cacheControl, vary: "accept-encoding" });
     if (isKnown(request, etag)) return reply.status(304).send();
-    return reply.type(contentType).send(bytes);
+    const encoding = acceptedEncoding(request.headers["accept-encoding"]);
+    const compressed = encoding && encoded[encoding];
+    if (compressed) reply.header("content-encoding", encoding);
+    return reply.type(contentType).send(compressed ?? bytes);
   });
 }

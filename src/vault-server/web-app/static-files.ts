@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import fastifyStatic from "@fastify/static";
+import { readdir, readFile } from "node:fs/promises";
+import { extname } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
 import { pageOf, servePage } from "./page.ts";
@@ -21,8 +20,7 @@ async function readIndex(directory: URL): Promise<Buffer | undefined> {
 }
 
 /**
- * Serves the built web application to GET and HEAD: `/`, and `/assets/`, where file names change with their content. Without a
- * build, `/` responds with instructions.
+ * Serves the built web application to GET and HEAD: `/`, and each file of `assets`. Without a build, `/` responds with instructions.
  */
 export async function staticFileRoutes(app: FastifyInstance, context: VaultContext, directory = builtDirectory): Promise<void> {
   const index = await readIndex(directory);
@@ -32,24 +30,13 @@ export async function staticFileRoutes(app: FastifyInstance, context: VaultConte
     );
     return;
   }
-  // Not by the plugin: its etag is size and modification time, which two builds can share.
+  // From memory and compressed once: compressing for each request of any stranger would take the threads of passwords and the audit log.
   const page = pageOf(".html", index);
   servePage(app, context, "/", () => page);
-  await app.register(fastifyStatic, {
-    root: fileURLToPath(new URL("assets/", directory)),
-    prefix: "/assets/",
-    // One route per file, so that any other path is an unknown one.
-    wildcard: false,
-    index: false,
-    decorateReply: false,
-    maxAge: "365d",
-    immutable: true,
-    acceptRanges: false,
-    lastModified: false,
-    setHeaders(reply, path) {
-      reply.headers(pageHeaders(context.appUrl()));
-      // RFC 9239; the plugin sends the obsolete application/javascript.
-      if (path.endsWith(".js")) reply.type("text/javascript; charset=utf-8");
-    },
-  });
+  const assets = new URL("assets/", directory);
+  for (const name of await readdir(assets)) {
+    const asset = pageOf(extname(name), await readFile(new URL(encodeURIComponent(name), assets)));
+    // Names change with the content.
+    servePage(app, context, `/assets/${name}`, () => asset, "public, max-age=31536000, immutable");
+  }
 }

@@ -122,7 +122,8 @@ const reasons: readonly Rule[] = [
   [/^is one of the most common passwords/u, () => "one of the most common passwords: use a few random words"],
   [/^must not repeat/u, () => "repeats a short text: use a few random words"],
   [/^would be invited/u, () => "would be invited by email"],
-  [/^must not be the email address/u, () => "must not be your email address"],
+  [/^must not be a sequence/u, () => "a sequence, such as abcdef or 123456: use a few random words"],
+  [/^must not be the email address/u, () => "must not be your email address or the name of the product, with little added"],
 ];
 
 /** Labels of the fields of requests. */

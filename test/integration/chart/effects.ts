@@ -51,6 +51,7 @@ export const vaultEffects: readonly Effect[] = [
   ["postgres.enabled", true, "name: vault-postgres", "value: /data/vault.db"],
   ["replicas", 0, "replicas: 0"],
   ["storage.size", "20Gi", "storage: 20Gi", "storage: 10Gi"],
+  ["storage.auditSize", "20Gi", "storage: 20Gi", "storage: 5Gi"],
   ["storage.className", "fast", "storageClassName: fast"],
   ["flags", { appUrl: "https://vault.example.com" }, '"--app-url=https://vault.example.com"'],
   ["networkPolicy.smtpTo", [{ ipBlock: { cidr: "192.0.2.0/24" } }], "cidr: 192.0.2.0/24", "169.254.0.0/16"],

@@ -111,7 +111,7 @@ test("flags are arguments that the vault accepts", async () => {
   expect([vault, serve]).toEqual(["vault", "serve"]);
   const command = vaultCommand().commands.find((one) => one.name() === "serve");
   expect(command?.exitOverride().parseOptions(args)).toEqual({ operands: [], unknown: [] });
-  expect(command?.opts()).toMatchObject({ lowSpace: 134_217_728, signUp: "closed", auditLog: "/data/audit.jsonl" });
+  expect(command?.opts()).toMatchObject({ lowSpace: 134_217_728, signUp: "closed", auditLog: "/audit/audit.jsonl" });
 });
 
 test.each<[string, Effect[1], string, Release?]>([

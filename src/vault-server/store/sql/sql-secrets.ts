@@ -2,6 +2,7 @@ import type { Envelope } from "../../crypto/envelope.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
 import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
+import { secretRemoval, type SecretRemovalTable } from "./secret-removal.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { ListedSecret, Secret, SecretAccess, SecretVersion } from "../records.ts";
 import { LIST_PAGE_SIZE, type SecretTable } from "../tables/secret-table.ts";
@@ -134,15 +135,12 @@ function envelopeOf(row: Row): Envelope {
 }
 
 export function sqlSecrets(db: SqlConnection): SecretTable {
-  return { ...secretRows(db), ...versionRows(db) };
+  return { ...secretRows(db), ...versionRows(db), ...secretRemoval(db) };
 }
 
 function secretRows(
   db: SqlConnection,
-): Pick<
-  SecretTable,
-  "ownByName" | "accessByName" | "listIds" | "accessByIds" | "insert" | "update" | "remove" | "removeOf" | "due" | "dueNamed"
-> {
+): Pick<SecretTable, "ownByName" | "accessByName" | "listIds" | "accessByIds" | "insert" | "update"> {
   return {
     async ownByName(email, name, now) {
       const row = await db.get(OWN_BY_NAME, email, now, name);
@@ -172,24 +170,10 @@ function secretRows(
       const sql = "UPDATE secrets SET next_version = ?, delete_minutes = ?, delete_at = ? WHERE id = ?";
       await db.run(sql, nextVersion, deleteMinutes, deleteAt, id);
     },
-    async remove(secretId) {
-      await db.wipe("DELETE FROM secrets WHERE id = ?", secretId);
-    },
-    async removeOf(owner) {
-      await db.wipe("DELETE FROM secrets WHERE owner = ?", owner);
-    },
-    async due(now, atMost) {
-      const sql = "SELECT id FROM secrets WHERE delete_at <= ? ORDER BY delete_at, id LIMIT ?";
-      return (await db.all(sql, now, atMost)).map((row) => row.text("id"));
-    },
-    async dueNamed(owner, name, now) {
-      const sql = "SELECT id FROM secrets WHERE owner = ? AND name = ? AND delete_at <= ?";
-      return (await db.get(sql, owner, name, now))?.text("id");
-    },
   };
 }
 
-function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<typeof secretRows>> {
+function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<typeof secretRows> | keyof SecretRemovalTable> {
   const versionWhere = async (condition: string, ...values: (string | number)[]): Promise<SecretVersion | undefined> => {
     const row = await db.get(`SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`, ...values);
     return row && versionOf(row);
@@ -235,14 +219,6 @@ function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<type
     async updateVersion(secretId, { version, metadata, updatedAt }) {
       const sql = "UPDATE secret_versions SET metadata = ?, updated_at = ? WHERE secret_id = ? AND version = ?";
       await db.run(sql, JSON.stringify(metadata), updatedAt, secretId, version);
-    },
-    async removeVersions(secretId, atMost) {
-      return db.wipe(
-        `DELETE FROM secret_versions WHERE secret_id = ?1 AND version IN (
-          SELECT version FROM secret_versions WHERE secret_id = ?1 ORDER BY version LIMIT ?2)`,
-        secretId,
-        atMost,
-      );
     },
     async removeVersion(secretId, version) {
       await db.wipe("DELETE FROM secret_versions WHERE secret_id = ? AND version = ?", secretId, version);

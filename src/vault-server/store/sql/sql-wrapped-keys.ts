@@ -1,3 +1,4 @@
+import { originalName } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { WrappedRecord } from "../records.ts";
@@ -43,7 +44,7 @@ function recordOf(kind: WrappedRecord["kind"], row: Row): WrappedRecord {
   };
   switch (kind) {
     case "secret":
-      return { kind, ...record };
+      return { kind, ...record, name: originalName(record.name) };
     case "file":
       return { kind, ...record, blobId: row.text("blob_id"), size: row.number("size") };
   }

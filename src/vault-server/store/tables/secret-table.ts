@@ -10,6 +10,21 @@ interface OwnSecret {
   readonly value: Envelope;
 }
 
+/** Size of a secret, counted up to a number of rows. */
+interface SecretSize {
+  /** Number of versions and grants. */
+  readonly rows: number;
+  /** Bytes of values and metadata of the counted versions. */
+  readonly bytes: number;
+}
+
+/** A secret to remove. */
+interface DueSecret {
+  readonly id: string;
+  /** It was retired; otherwise its deadline has passed. */
+  readonly retired: boolean;
+}
+
 export interface SecretTable {
   /**
    * Returns the user's own secret of this name with its value, in one statement. Returns `undefined` also after its newest version was deleted or
@@ -41,14 +56,20 @@ export interface SecretTable {
   updateVersion(secretId: string, version: SecretVersion): Promise<void>;
   removeVersion(secretId: string, version: number): Promise<void>;
   value(secretId: string, version: number): Promise<Envelope | undefined>;
+  /** Counts at most `atMost` versions, and as many grants of each kind. */
+  sizeUpTo(secretId: string, atMost: number): Promise<SecretSize>;
+  /** Removes a secret for all users and frees its name; its versions and grants stay until `due` names it. The time does not depend on their number. */
+  retire(secretId: string): Promise<void>;
   /** Removes a secret with its versions and grants. */
   remove(secretId: string): Promise<void>;
   /** Removes all secrets of one owner with their versions and grants. */
   removeOf(owner: string): Promise<void>;
   /** Removes at most `atMost` versions of a secret, so that a long removal can be split; returns their number. */
   removeVersions(secretId: string, atMost: number): Promise<number>;
-  /** Returns the ids of at most `atMost` secrets whose deadline has passed. */
-  due(now: number, atMost: number): Promise<string[]>;
+  /** Removes at most `atMost` grants and dismissals, so that a long removal can be split; returns their number. */
+  removeGrants(secretId: string, atMost: number): Promise<number>;
+  /** Returns at most `atMost` retired secrets, and secrets whose deadline has passed. */
+  due(now: number, atMost: number): Promise<DueSecret[]>;
   /** Returns the id of a secret of this name whose deadline has passed. */
   dueNamed(owner: string, name: string, now: number): Promise<string | undefined>;
 }

@@ -162,7 +162,7 @@ export function secretConformance(open: OpenStore): void {
         [],
       ]);
       const { id } = secretOf(ANN, "due");
-      expect(await read(({ secrets }) => secrets.due(NOW, 9))).toEqual([id]);
+      expect(await read(({ secrets }) => secrets.due(NOW, 9))).toEqual([{ id, retired: false }]);
       expect(await read(({ secrets }) => secrets.dueNamed(ANN, "due", NOW))).toBe(id);
       expect(await read(({ secrets }) => secrets.dueNamed(ANN, "later", NOW))).toBeUndefined();
       expect(await write(({ secrets }) => secrets.removeVersions(id, 1))).toBe(1);

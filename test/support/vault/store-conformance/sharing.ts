@@ -1,6 +1,19 @@
 import { expect, test } from "vitest";
 import type { Grant, Grantee } from "../../../../src/vault-server/store/records.ts";
-import { addSecret, ANN, BOB, EVE, listOf, NOW, SORTED_NAMES, storeFixture, type OpenStore } from "./fixture.ts";
+import {
+  addSecret,
+  ANN,
+  BOB,
+  envelope,
+  EVE,
+  listOf,
+  NOW,
+  secretOf,
+  SORTED_NAMES,
+  storeFixture,
+  versionOf,
+  type OpenStore,
+} from "./fixture.ts";
 
 const toUser = (email: string): Grantee => ({ kind: "person", email });
 const toTeam = (groupId: string): Grantee => ({ kind: "team", groupId });
@@ -140,6 +153,37 @@ export function sharingConformance(open: OpenStore): void {
     expect(await read(({ secrets }) => secrets.listIds(ANN, NOW))).toEqual([]);
     await write((transaction) => addSecret(transaction, ANN, "a"));
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
+  });
+
+  test("a retired secret is gone for all users, frees its name, and is removed in parts", async () => {
+    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
+    await write(async ({ teams, grants, secrets }) => {
+      await teams.insert({ groupId: "t", creator: ANN, members: [ANN, EVE] });
+      await grants.grant(id, [toUser(BOB), toUser(EVE), toTeam("t")], "R");
+      await grants.dismissShare(id, EVE);
+      await secrets.insertVersion(id, versionOf(2, {}), envelope("two"));
+    });
+    const sizes = [await read(({ secrets }) => secrets.sizeUpTo(id, 9)), await read(({ secrets }) => secrets.sizeUpTo(id, 1))];
+    expect(sizes.map(({ rows }) => rows)).toEqual([5, 4]);
+    expect(sizes[0]?.bytes).toBe('a{"name":"a"}'.length + "two{}".length);
+    expect(await changed(({ secrets }) => secrets.retire(id))).toEqual([true, true, true]);
+    const listed = async (email: string): Promise<number> => (await read((transaction) => listOf(transaction, email))).length;
+    expect([await listed(ANN), await listed(BOB), await listed(EVE)]).toEqual([0, 0, 0]);
+    await write(({ secrets }) => secrets.insert({ ...secretOf(ANN, "a"), id: "other" }));
+
+    const wrapped = await read(({ wrappedKeys }) => wrappedKeys.otherThan("secret", "none", undefined, 9));
+    expect(
+      wrapped.map(({ name }) => name),
+      "with the name that the values are sealed with",
+    ).toEqual(["a", "a"]);
+    expect(await read(({ secrets }) => secrets.due(NOW, 9))).toEqual([{ id, retired: true }]);
+    expect(await read(({ secrets }) => secrets.dueNamed(ANN, "a", NOW))).toBeUndefined();
+    const removed = [];
+    for (let times = 0; times < 3; times += 1) removed.push(await write(({ secrets }) => secrets.removeGrants(id, 2)));
+    expect(removed).toEqual([2, 1, 0]);
+    await write(({ secrets }) => secrets.remove(id));
+    expect(await read(({ secrets }) => secrets.due(NOW, 9))).toEqual([]);
+    expect(await read(({ usage }) => usage.of(ANN))).toEqual({ secrets: 1, versions: 0, bytes: 0 });
   });
 
   test("a list revision changes with the list's content, for affected users only", async () => {

@@ -151,7 +151,7 @@ export function transactionConformance(open: OpenStore): void {
       await addSecret(transaction, ANN, "gone", { deleteAt: NOW });
       await addSecret(transaction, ANN, "kept", { deleteAt: FAR });
     });
-    for (const id of await read(({ secrets }) => secrets.due(NOW, 9))) await write(({ secrets }) => secrets.remove(id));
+    for (const { id } of await read(({ secrets }) => secrets.due(NOW, 9))) await write(({ secrets }) => secrets.remove(id));
     await store().scrub();
     await store().scrub();
     expect((await read((transaction) => listOf(transaction, ANN))).map(({ secret }) => secret.name)).toEqual(["kept"]);

@@ -1,0 +1,104 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
+import { beforeEach, expect, test } from "vitest";
+import { NO_HASH, openLine, sealLine, type ChainHead } from "../../src/vault-server/audit/audit-line.ts";
+import { KeyFile } from "../../src/vault-server/crypto/key-file.ts";
+import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
+import { runInProcess } from "../support/processes/run-in-process.ts";
+import { TestDirectory } from "../support/test-directory.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+
+const directory = new TestDirectory();
+let count = 0;
+let data: string;
+let log: string;
+let keyFile: string;
+beforeEach(async () => {
+  count += 1;
+  data = directory.join(`vault-${count}.db`);
+  log = `${data}-audit.jsonl`;
+  keyFile = directory.join(`key-${count}`);
+  await runInProcess(["vault", "key", "generate", keyFile]);
+});
+
+const start = (): Promise<TestVault> =>
+  TestVault.start({
+    data,
+    auditLog: { file: log },
+    masterKey: new KeyRing(new KeyFile(keyFile)),
+    emails: [`u${count}@example.com`],
+  });
+const verify = (...args: string[]) => runInProcess(["vault", "audit", "verify", log, "--data", data, ...args]);
+const withKey = () => verify("--master-key-file", keyFile);
+
+/** Serves some requests, which leave lines, and stops. */
+async function serve(): Promise<void> {
+  await using vault = await start();
+  const caller = await vault.client(`u${count}@example.com`);
+  for (const key_name of ["a", "b"]) await caller.call("protect", { key_name, key_value: "x" });
+}
+
+/** Starts and stops a server without its user, which exists. */
+async function startAgain(): Promise<void> {
+  await using _vault = await TestVault.start({
+    data,
+    auditLog: { file: log },
+    masterKey: new KeyRing(new KeyFile(keyFile)),
+    emails: [`again-${count}-${Math.random()}@example.com`],
+  });
+}
+
+/** Does what a writer of volume and database can: removes a line, recomputes the chain, and records its end, as `anchor` writes it. */
+async function removeLine(anchor: (end: string, recorded: string) => string): Promise<void> {
+  const lines = (await readFile(log, "utf8")).trimEnd().split("\n");
+  const opened = lines.flatMap((line) => openLine(Buffer.from(line)) ?? []);
+  expect(opened).toHaveLength(lines.length);
+  let head: ChainHead = { log: opened[0]?.log ?? "", seq: 0, hash: NO_HASH };
+  const kept = opened.filter(({ seq }) => seq !== 3);
+  const chain = kept.map(({ time, fields: { seq: _seq, log: _log, time: _time, prev: _prev, hash: _hash, ...fields } }) => {
+    const line = sealLine(head, time, fields);
+    ({ head } = line);
+    return `${line.text}\n`;
+  });
+  await writeFile(log, chain.join(""));
+  const database = new DatabaseSync(data);
+  try {
+    const name = `audit_log.${head.log}`;
+    const recorded = String(database.prepare("SELECT value FROM settings WHERE name = ?").get(name)?.["value"]);
+    database.prepare("UPDATE settings SET value = ? WHERE name = ?").run(anchor(`${head.seq} ${head.hash}`, recorded), name);
+  } finally {
+    database.close();
+  }
+}
+
+test("a recorded end that no server wrote is found, also by the next start", async () => {
+  await serve();
+  expect(await withKey()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact\n/u) });
+  await removeLine((end, recorded) => `${end} ${recorded.split(" ")[2] ?? ""}`.trim());
+  expect(await withKey()).toMatchObject({ code: 1, stdout: expect.stringContaining("is not authentic") });
+  await startAgain();
+  expect(await verify()).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
+});
+
+test("a start leaves a line when the recorded end is missing or has no MAC", async () => {
+  for (const anchor of [(end: string) => end, () => ""]) {
+    await serve();
+    await removeLine(anchor);
+    expect(await withKey()).toMatchObject({ code: 1 });
+    await startAgain();
+    const verified = await withKey();
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining("the database did not know the log")]);
+    count += 100;
+    data = directory.join(`vault-${count}.db`);
+    log = `${data}-audit.jsonl`;
+  }
+});
+
+test("after a rotation of the master key the recorded end is that of the new key", async () => {
+  await serve();
+  const rotated = await runInProcess(["vault", "rotate-key", "--data", data, "--master-key-file", keyFile]);
+  expect(rotated.code).toBe(0);
+  expect(await withKey()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact\n/u) });
+  await startAgain();
+  expect((await withKey()).stdout).not.toContain("note");
+});
