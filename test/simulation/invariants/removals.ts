@@ -37,7 +37,7 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
     const { key } = output;
     const sources = world.vaults.originsIn(was[key] ?? "").map((origin) => origin.name);
     if (sources.length === 0 || key in is || !hasSource(output, sources)) continue;
-    if (output.absence === "member" && !isMember(world, output, is)) continue;
+    if (output.absence === "member" && !isMember(write, output)) continue;
     const ofSpec = (each: Spec): readonly Output[] =>
       outputsOf(each).filter((other) => other.key === key && hasSource(other, sources));
     if (specs.some((each) => ofSpec(each).length === 0)) continue;
@@ -63,9 +63,11 @@ const hasSource = ({ items }: Output, sources: readonly string[]): boolean =>
   items.some(({ source }) => sources.includes(source));
 
 /** Reports whether the version of an object that a target has now has this member. */
-function isMember({ vaults }: World, { items }: Output, is: TargetWrite["is"]): boolean {
-  const [item] = items;
-  const now = Object.values(is).flatMap((base64) => vaults.originsIn(base64).find(({ name }) => name === item?.source) ?? [])[0];
+function isMember({ world: { vaults }, is, versions }: TargetWrite, { items: [item] }: Output): boolean {
+  const version = versions[item?.id ?? ""] ?? -1;
+  const now = Object.values(is)
+    .flatMap((base64) => vaults.originsIn(base64))
+    .find((origin) => origin.name === item?.source && origin.versions.has(version));
   return now?.parts.has(item?.member ?? "") ?? true;
 }
 
