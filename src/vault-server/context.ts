@@ -1,3 +1,4 @@
+import type { FastifyReply } from "fastify";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { SignUpMode } from "../protocol/schemas/session.ts";
@@ -88,6 +89,13 @@ export interface VaultContext {
   readonly appUrl: () => string;
   /** Lists that wait for a change. */
   readonly waiting: WaitingLists;
+  /** Lists that clients read. */
+  readonly openLists: {
+    /** Resolves with a place, which counts bytes. @throws ServiceError `rate_limited` */
+    enter(email: string, bytes: number): Promise<Disposable & { resize(bytes: number): boolean }>;
+    /** Resolves with the place of a streamed list, until its response has been read. @throws ServiceError `rate_limited` */
+    enterStream(email: string, reply: FastifyReply, bytes?: number): Promise<void>;
+  };
   /** Uploads in progress. @throws ServiceError `quota_exceeded` */
   readonly uploads: { enter(email: string): Disposable };
   /** Wake it after committing an email to the outbox. */

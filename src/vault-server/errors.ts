@@ -156,6 +156,11 @@ export const errors = {
     serviceError("rate_limited", "too many failed requests without valid credentials; retry later", { retryAfterMs }),
   tooManyRequests: (retryAfterMs: number, user?: string) =>
     serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs, user }),
+  tooManyLists: (retryAfterMs: number, user: string) =>
+    serviceError("rate_limited", "too many lists of this account are being read; read them to their end, or retry later", {
+      retryAfterMs,
+      user,
+    }),
   // internal
   internal: () => serviceError("internal", "internal error; retry later"),
   missingMasterKey: () => serviceError("internal", "the server does not have the master key for this: notify its operator"),

@@ -64,6 +64,17 @@ export interface Limits {
   /** Maximum number of lists that wait for a change, in total and of one account; further ones do not wait. */
   readonly waitingLists: number;
   readonly waitingListsPerAccount: number;
+  /** Maximum size of the lists that are in memory while clients read them, and maximum number of those of one account. */
+  readonly listBytes: number;
+  readonly listsPerAccount: number;
+  /** Size of a list from which it is streamed instead of being kept in memory for all clients that read it. */
+  readonly sharedListBytes: number;
+  /** Maximum number of lists that wait for a place, in total and of one account, and the time that they wait, in milliseconds. */
+  readonly queuedLists: number;
+  readonly queuedListsPerAccount: number;
+  readonly listTimeoutMs: number;
+  /** Timeout for reading a piece of 64 KiB of a list, in milliseconds. */
+  readonly listPieceTimeoutMs: number;
   /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
   readonly loginQueue: number;
   /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
@@ -113,6 +124,13 @@ export const defaultLimits: Limits = {
   requestTimeoutMs: 300_000,
   waitingLists: 20_000,
   waitingListsPerAccount: 200,
+  listBytes: 64 * 1024 * 1024,
+  listsPerAccount: 4,
+  sharedListBytes: 8 * 1024 * 1024,
+  queuedLists: 5_000,
+  queuedListsPerAccount: 200,
+  listTimeoutMs: 10_000,
+  listPieceTimeoutMs: 20_000,
   loginQueue: 500,
   loginQueueUnknown: 400,
   loginQueuePerNetwork: 100,

@@ -32,6 +32,7 @@ import { StoreStart } from "./store/store-start.ts";
 import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
+import { OpenLists } from "./quotas/open-lists.ts";
 import { OpenUploads } from "./quotas/open-uploads.ts";
 import { HeldRejections } from "./strangers/held-rejections.ts";
 import { Strangers } from "./strangers/strangers.ts";
@@ -163,6 +164,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
       perToken: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
       perAccount: new TokenBuckets(clock, limits.requestsPerSecond * ACCOUNT_FACTOR, limits.requestBurst * ACCOUNT_FACTOR),
     },
+    openLists: new OpenLists({ clock, limits, metrics }),
     uploads: new OpenUploads(limits.quotas.uploads),
     appUrl,
     audit,

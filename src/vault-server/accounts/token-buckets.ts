@@ -97,6 +97,11 @@ export function chargeChanges(context: VaultContext, caller: CountedCaller, chan
 /** Characters of a list that count as one request. */
 const LENGTH_PER_REQUEST = 256 * 1024;
 
+/** Counts a request as several for the text that it reads, in proportion to its length. */
+export function chargeLength(context: VaultContext, caller: CountedCaller, length: number): void {
+  charge(context, caller, Math.ceil(length / LENGTH_PER_REQUEST) - 1);
+}
+
 /** Passes the pieces of a list. Counts the request as several when they end, in proportion to their length. */
 export async function* chargedByLength(
   context: VaultContext,
@@ -110,6 +115,6 @@ export async function* chargedByLength(
       yield piece;
     }
   } finally {
-    charge(context, caller, Math.ceil(length / LENGTH_PER_REQUEST) - 1);
+    chargeLength(context, caller, length);
   }
 }

@@ -32,9 +32,10 @@ export function sharingRoutes(app: FastifyInstance, context: VaultContext): void
     return { unshared: await unshare(context, caller, body.key_name, body.to) };
   });
 
-  authenticatedOperation(app, context, operations.share_list, ({ body, caller, reply }) =>
-    sendJson(reply, chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name))),
-  );
+  authenticatedOperation(app, context, operations.share_list, async ({ body, caller, reply }) => {
+    await context.openLists.enterStream(caller.email, reply);
+    return sendJson(context, reply, chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name)));
+  });
 
   authenticatedOperation(app, context, operations.delete_shared_key_link, async ({ body, caller }) => ({
     removed: { key_name: body.key_name, owner: await dismissShare(context, caller, body.key_name, body.owner) },
