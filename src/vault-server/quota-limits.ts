@@ -14,6 +14,11 @@ export interface Quotas {
   readonly members: number;
   /** Uploads in progress at one server process. */
   readonly uploads: number;
+  /** Secrets, and bytes of their metadata, of one sender in the list of a recipient who has not accepted the sender. */
+  readonly unaccepted_secrets: number;
+  readonly unaccepted_bytes: number;
+  /** Bytes of the metadata of all such senders in one list. */
+  readonly unaccepted_total: number;
 }
 
 export type QuotaName = keyof Quotas;
@@ -27,6 +32,9 @@ export const defaultQuotas: Quotas = {
   teams: 100,
   members: 1_000,
   uploads: 20,
+  unaccepted_secrets: 100,
+  unaccepted_bytes: 256 * 1024,
+  unaccepted_total: 1024 * 1024,
 };
 
 /** Names of the amounts, for messages. */
@@ -39,4 +47,7 @@ export const quotaTexts: Readonly<Record<QuotaName, string>> = {
   teams: "teams of an account",
   members: "members of a team",
   uploads: "simultaneous uploads of an account",
+  unaccepted_secrets: "secrets shared with a recipient who has shared nothing with you",
+  unaccepted_bytes: "bytes of metadata shared with a recipient who has shared nothing with you",
+  unaccepted_total: "bytes of metadata that a recipient has from those with whom nothing was shared",
 };

@@ -11,6 +11,7 @@ import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
+import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
 import { absentOf, stateOf } from "./share-state.ts";
 
 export interface ShareRequest {
@@ -24,6 +25,8 @@ export interface ShareRequest {
 interface Recipient {
   readonly grantee: Grantee;
   readonly name: string;
+  /** Addresses that receive the share. */
+  readonly users: readonly string[];
   readonly absent: readonly string[];
 }
 
@@ -31,11 +34,19 @@ interface Recipient {
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
-    return [{ grantee: { kind: "team", groupId }, name: groupId, absent: await absentOf(transaction, caller, members, now) }];
+    const absent = await absentOf(transaction, caller, members, now);
+    return [
+      { grantee: { kind: "team", groupId }, name: groupId, users: members.filter((email) => email !== caller.email), absent },
+    ];
   }
   const emails = [...new Set(to.emails)];
   const absent = new Set(await absentOf(transaction, caller, emails, now));
-  return emails.map((email) => ({ grantee: { kind: "person", email }, name: email, absent: absent.has(email) ? [email] : [] }));
+  return emails.map((email) => ({
+    grantee: { kind: "person", email },
+    name: email,
+    users: [email],
+    absent: absent.has(email) ? [email] : [],
+  }));
 }
 
 /** @throws ServiceError `invitation_required` that names the absent recipients by their place in the request */
@@ -75,11 +86,12 @@ async function invite(
 }
 
 async function grantAll(
+  context: VaultContext,
   transaction: Transaction,
   caller: Caller,
   request: ShareRequest,
-  { now, perHour }: { readonly now: number; readonly perHour: number },
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
+  const now = context.clock.now();
   const secrets = await forEachUniqueName(request.names, async (name) =>
     requireCreator(await candidates(transaction, caller, name, now), caller.scope),
   );
@@ -87,27 +99,27 @@ async function grantAll(
   if (!request.invite) requireActive(request.to, recipients);
   const { permission } = request;
   const shared: ShareRecord[] = [];
-  for (const { secret } of secrets) {
-    const grantees = recipients.map(({ grantee }) => grantee);
-    await transaction.grants.grant(secret.id, grantees, permission);
-    for (const { name, absent } of recipients)
-      shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
-  }
+  const emails = recipients.flatMap(({ users }) => users);
+  await withinUnaccepted(context, transaction, { caller, emails }, async () => {
+    for (const { secret } of secrets) {
+      const grantees = recipients.map(({ grantee }) => grantee);
+      await transaction.grants.grant(secret.id, grantees, permission);
+      for (const { name, absent } of recipients)
+        shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
+    }
+  });
   const invited = recipients.flatMap(({ absent }) => absent);
-  await invite(transaction, caller.email, invited, { now, perHour });
+  await invite(transaction, caller.email, invited, { now, perHour: context.limits.invitationsPerHour });
   return { shared, invited };
 }
 
 /**
  * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission.
  * Users without an account or a valid session are sent an email asynchronously.
- * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`, `quota_exceeded`
  */
 export async function share(context: VaultContext, caller: Caller, request: ShareRequest): Promise<ShareRecord[]> {
-  const { clock, limits, mailer } = context;
-  const { shared, invited } = await writeAs(context, caller, (transaction) =>
-    grantAll(transaction, caller, request, { now: clock.now(), perHour: limits.invitationsPerHour }),
-  );
-  if (invited.length > 0) mailer.wake();
+  const { shared, invited } = await writeAs(context, caller, (transaction) => grantAll(context, transaction, caller, request));
+  if (invited.length > 0) context.mailer.wake();
   return shared;
 }

@@ -1,3 +1,4 @@
+import { RECIPIENTS, UNACCEPTED } from "./unaccepted-sql.ts";
 import { batches, repeated } from "./batches.ts";
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
@@ -41,9 +42,21 @@ function grantOf(row: Row): Grant {
   return row.number("kind") === 0 ? { kind: "person", email: name, permission } : { kind: "team", groupId: name, permission };
 }
 
-/** The operations on all grants to one address. */
-function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "inviters" | "removeOf"> {
+/** The operations on the addresses that secrets are granted to. */
+function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "inviters" | "recipients" | "unaccepted" | "removeOf"> {
   return {
+    async recipients(secretId) {
+      return (await db.all(RECIPIENTS, secretId)).map((row) => row.text("email"));
+    },
+    async unaccepted(email, now) {
+      const rows = await db.all(UNACCEPTED, email, now);
+      return rows.map((row) => ({
+        sender: row.text("sender"),
+        blocked: row.boolean("blocked"),
+        secrets: row.number("secrets"),
+        bytes: row.number("bytes"),
+      }));
+    },
     async isInvited(email) {
       const row = await db.get(
         `SELECT EXISTS (SELECT 1 FROM person_grants WHERE email = ?1) OR EXISTS (SELECT 1 FROM team_members WHERE email = ?1) AS invited`,
