@@ -76,7 +76,7 @@ const inner: Record<string, Record<string, string[]>> = {
     teams: ["quotas", "accounts", "access", "store", "context", "errors"],
     waiting: ["store", "errors"],
     strangers: [],
-    quotas: ["accounts", "http", "store", "context", "errors"],
+    quotas: ["http", "store", "context", "errors"],
     files: ["quotas", "accounts", "http", "store", "waiting", "crypto", "context", "errors"],
     secrets: ["quotas", "accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
     rotation: ["secrets", "files", "store", "crypto"],

@@ -36,10 +36,12 @@ export interface Verified {
 }
 
 interface RateLimit {
-  /** Returns 0, or the seconds until the next request is allowed. */
-  take(key: string): number;
-  /** Takes more tokens for a request that was allowed. */
-  charge(key: string, tokens: number): void;
+  /** Returns 0, or the seconds until the next request is allowed; so many tokens are kept for others. */
+  take(key: string, kept?: number): number;
+  /** Reports whether `take` would admit nothing now. */
+  isEmpty(key: string): boolean;
+  /** Takes more tokens for a request that was allowed, but none of those kept for others. */
+  charge(key: string, tokens: number, kept?: number): void;
   prune(): void;
 }
 
@@ -68,8 +70,8 @@ export interface VaultContext {
     hash(password: string): Promise<string>;
     verify(stored: string | undefined, password: string): Promise<Verified>;
   };
-  /** Rate limits per access token or session, by its digest, and per account, by its email. */
-  readonly requestRate: { readonly perToken: RateLimit; readonly perAccount: RateLimit };
+  /** Rate limits per access token or session, by its digest, per login, by its digest, and per account, by its email. */
+  readonly requestRate: { readonly perToken: RateLimit; readonly perLogin: RateLimit; readonly perAccount: RateLimit };
   /** Uses of access tokens that the sweeper records. */
   readonly tokenUses: {
     note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;

@@ -61,9 +61,10 @@ export interface Limits {
   readonly streamTimeoutMs: number;
   /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** Maximum number of lists that wait for a change, in total and of one account; further ones do not wait. */
+  /** Maximum number of lists that wait for a change, in total, of one account, and of one login; further ones do not wait. */
   readonly waitingLists: number;
   readonly waitingListsPerAccount: number;
+  readonly waitingListsPerLogin: number;
   /** Maximum size of the lists that are in memory while clients read them, and maximum number of those of one account. */
   readonly listBytes: number;
   readonly listsPerAccount: number;
@@ -124,6 +125,7 @@ export const defaultLimits: Limits = {
   requestTimeoutMs: 300_000,
   waitingLists: 20_000,
   waitingListsPerAccount: 200,
+  waitingListsPerLogin: 50,
   listBytes: 64 * 1024 * 1024,
   listsPerAccount: 4,
   sharedListBytes: 8 * 1024 * 1024,

@@ -15,7 +15,7 @@ import { PasswordHasher } from "./accounts/password-hasher.ts";
 import { defaultPasswordCost, type PasswordCost } from "./limits.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
 import { TokenUses } from "./accounts/token-uses.ts";
-import { TokenBuckets } from "./accounts/token-buckets.ts";
+import { ACCOUNT_FACTOR, TokenBuckets } from "./accounts/token-buckets.ts";
 import type { ExpiredPolicy, ScopeAttributesPolicy, VaultContext, SignUpPolicy } from "./context.ts";
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
@@ -84,8 +84,6 @@ export interface VaultServer extends AsyncDisposable {
   readonly mailDirectory: string | undefined;
 }
 
-/** Request rate of an account in multiples of that of one token. */
-const ACCOUNT_FACTOR = 4;
 /** Maximum number of concurrent password hashings; each takes 19 MiB and a thread. */
 const CONCURRENT_HASHINGS = 2;
 
@@ -110,6 +108,11 @@ function createRejections(clock: Clock, limits: Limits): HeldRejections {
     perParty: limits.heldRejectionsPerParty,
     total: limits.heldRejections,
   });
+}
+
+function createRequestRate(clock: Clock, { requestsPerSecond, requestBurst }: Limits): VaultContext["requestRate"] {
+  const buckets = (factor: number): TokenBuckets => new TokenBuckets(clock, requestsPerSecond * factor, requestBurst * factor);
+  return { perToken: buckets(1), perLogin: buckets(1), perAccount: buckets(ACCOUNT_FACTOR) };
 }
 
 function createContext(options: VaultServerOptions, opened: Opened): VaultContext & { readonly mailer: Mailer } {
@@ -160,10 +163,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     }),
     rejections: createRejections(clock, limits),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
-    requestRate: {
-      perToken: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
-      perAccount: new TokenBuckets(clock, limits.requestsPerSecond * ACCOUNT_FACTOR, limits.requestBurst * ACCOUNT_FACTOR),
-    },
+    requestRate: createRequestRate(clock, limits),
     openLists: new OpenLists({ clock, limits, metrics }),
     uploads: new OpenUploads(limits.quotas.uploads),
     appUrl,

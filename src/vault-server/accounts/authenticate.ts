@@ -33,17 +33,17 @@ export async function liveCredential(
 async function identify(context: VaultContext, request: SessionRequest): Promise<Caller> {
   if (request.headers.authorization === undefined && sentSessionToken(request, context.appUrl()) !== undefined) {
     const { email, digest, expiresAt } = await requireSession(context, request);
-    return { email, scope: unlimitedScope, credential: { kind: "session", digest, expiresAt } };
+    return { email, scope: unlimitedScope, credential: { kind: "session", digest, login: digest, expiresAt } };
   }
   const digest = tokenDigest(request.headers.authorization ?? "");
   const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest));
   if (!token || token.expiresAt <= context.clock.now()) {
     throw errors.invalidAccessToken();
   }
-  countRequest(context, token);
+  const { email, expiresAt, refreshDigest: login } = token;
+  countRequest(context, { email, digest, login });
   context.tokenUses.note(token, context.clock.now());
-  const { email, expiresAt } = token;
-  return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, expiresAt } };
+  return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, login, expiresAt } };
 }
 
 /**

@@ -24,12 +24,12 @@ export class TokenBuckets {
     return Math.min(this.#burst, bucket.level + ((now - bucket.filledAt) / 1000) * this.#perSecond);
   }
 
-  /** Takes a token and returns 0, or returns the seconds until the next one. */
-  take(key: string): number {
+  /** Takes a token and returns 0, or returns the seconds until the next one; so many tokens are kept for others. */
+  take(key: string, kept = 0): number {
     const now = this.#clock.monotonic();
     const bucket = this.#buckets.get(key) ?? { level: this.#burst, filledAt: now };
     const level = this.#levelOf(bucket, now);
-    if (level < 1) return (1 - level) / this.#perSecond;
+    if (level < 1 + kept) return (1 + kept - level) / this.#perSecond;
     this.#buckets.set(key, { level: level - 1, filledAt: now });
     return 0;
   }
@@ -41,9 +41,9 @@ export class TokenBuckets {
   }
 
   /** Takes more tokens for a request that `take` has admitted; a bucket that gets into debt admits none until it is filled again. */
-  charge(key: string, tokens: number): void {
+  charge(key: string, tokens: number, kept = -Infinity): void {
     const bucket = this.#buckets.get(key);
-    if (bucket) bucket.level -= tokens;
+    if (bucket) bucket.level = Math.min(bucket.level, Math.max(bucket.level - tokens, kept));
   }
 
   /** Deletes the full buckets, which are equal to new ones. */
@@ -53,12 +53,30 @@ export class TokenBuckets {
   }
 }
 
+/** Request rate of an account in multiples of that of one token, and of one login. */
+export const ACCOUNT_FACTOR = 4;
+
+/** The credential that a request counts for. */
+interface CountedCredential {
+  readonly email: string;
+  readonly digest: string;
+  readonly login: string;
+}
+
+/** Returns the requests of an account that a login beyond its own share leaves to the other logins: half of a burst. */
+function keptFrom({ requestRate: { perLogin }, limits: { requestBurst } }: VaultContext, login: string): number {
+  return perLogin.isEmpty(login) ? (requestBurst * ACCOUNT_FACTOR) / 2 : 0;
+}
+
 /**
- * Counts a request of a valid token or session, by its digest, and of its account: a user can have any number of tokens.
+ * Counts a request of a valid token or session, by its digest, and of its account: a user can have any number of tokens. The tokens of one login have
+ * a quarter of the rate of the account, and beyond it what other logins do not need.
  * @throws ServiceError `rate_limited` when there are too many
  */
-export function countRequest({ requestRate }: VaultContext, { digest, email }: { digest: string; email: string }): void {
-  const wait = requestRate.perToken.take(digest) || requestRate.perAccount.take(email);
+export function countRequest(context: VaultContext, { digest, login, email }: CountedCredential): void {
+  const { requestRate } = context;
+  const wait = requestRate.perToken.take(digest) || requestRate.perAccount.take(email, keptFrom(context, login));
+  if (wait === 0) requestRate.perLogin.take(login);
   if (wait === 0) return;
   throw errors.tooManyRequests(wait * 1000, email);
 }
@@ -76,14 +94,16 @@ export function countLargeBody({ requestRate: { perToken } }: VaultContext, { di
 /** The caller whose requests are counted. */
 interface CountedCaller {
   readonly email: string;
-  readonly credential: { readonly digest: string };
+  readonly credential: Pick<CountedCredential, "digest" | "login">;
 }
 
 /** Counts a request as further ones, which later requests wait for. */
-function charge({ requestRate }: VaultContext, { email, credential }: CountedCaller, further: number): void {
+function charge(context: VaultContext, { email, credential }: CountedCaller, further: number): void {
   if (further < 1) return;
+  const { requestRate } = context;
   requestRate.perToken.charge(credential.digest, further);
-  requestRate.perAccount.charge(email, further);
+  requestRate.perAccount.charge(email, further, keptFrom(context, credential.login) || undefined);
+  requestRate.perLogin.charge(credential.login, further);
 }
 
 /** Changes that count as one request. */

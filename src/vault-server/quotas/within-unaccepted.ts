@@ -1,5 +1,3 @@
-import type { Caller } from "../accounts/authenticate.ts";
-import { chargeChanges } from "../accounts/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
@@ -18,19 +16,16 @@ function totalOf(received: Received, { sender, bytes }: UnacceptedShares): numbe
 
 /**
  * Runs a change of what these addresses receive. What one sender, and what all of them, put into the list of a recipient who has not accepted them is
- * limited; an amount beyond its limit may stay, but not grow. The request counts by the number of addresses.
+ * limited; an amount beyond its limit may stay, but not grow.
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinUnaccepted<T>(
-  context: VaultContext,
+  { clock, limits: { quotas } }: Pick<VaultContext, "clock" | "limits">,
   { grants }: Transaction,
-  { caller, emails }: { readonly caller: Caller; readonly emails: readonly string[] },
+  emails: readonly string[],
   change: () => Promise<T>,
 ): Promise<T> {
-  const { clock, limits } = context;
-  const { quotas } = limits;
   const now = clock.now();
-  chargeChanges(context, caller, emails.length);
   const receivedBy = async (email: string): Promise<Received> =>
     new Map((await grants.unaccepted(email, now)).map((shares) => [shares.sender, shares]));
   const before = new Map<string, Received>();

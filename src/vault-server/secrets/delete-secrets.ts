@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../accounts/token-buckets.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
@@ -35,7 +36,8 @@ export async function deleteVersion(context: VaultContext, caller: Caller, name:
     const { secret, shared, latest: former } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
     if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();
     const emails = shared && version === former.version ? await transaction.grants.recipients(secret.id) : [];
-    await withinUnaccepted(context, transaction, { caller, emails }, () => secrets.removeVersion(secret.id, version));
+    chargeChanges(context, caller, emails.length);
+    await withinUnaccepted(context, transaction, emails, () => secrets.removeVersion(secret.id, version));
     const latest = await secrets.latest(secret.id);
     if (!latest) throw errors.lastVersion();
     requireReach(caller.scope, name, latest.metadata);

@@ -1,6 +1,7 @@
 import type { VersionRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../accounts/token-buckets.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
@@ -61,7 +62,8 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     const grows = JSON.stringify(changed.metadata).length > JSON.stringify(version.metadata).length;
     const isListed = found.shared && version.version === latest.version;
     const emails = grows && isListed ? await transaction.grants.recipients(secret.id) : [];
-    await withinUnaccepted(context, transaction, { caller, emails }, () =>
+    chargeChanges(context, caller, emails.length);
+    await withinUnaccepted(context, transaction, emails, () =>
       withinQuota(context, transaction, secret.owner, () => transaction.secrets.updateVersion(secret.id, changed)),
     );
     if (update.deleteMinutes === undefined) return versionRecord(found, changed, now);

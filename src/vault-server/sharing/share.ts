@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../protocol/responses.ts";
 import type { Recipients } from "../../protocol/schemas/recipients.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../accounts/token-buckets.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
@@ -100,7 +101,9 @@ async function grantAll(
   const { permission } = request;
   const shared: ShareRecord[] = [];
   const emails = recipients.flatMap(({ users }) => users);
-  await withinUnaccepted(context, transaction, { caller, emails }, async () => {
+  // Those of a team are not in the request.
+  if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
+  await withinUnaccepted(context, transaction, emails, async () => {
     for (const { secret } of secrets) {
       const grantees = recipients.map(({ grantee }) => grantee);
       await transaction.grants.grant(secret.id, grantees, permission);

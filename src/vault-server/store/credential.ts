@@ -4,6 +4,8 @@ import type { Transaction } from "./store.ts";
 export interface Credential {
   readonly kind: "token" | "session";
   readonly digest: string;
+  /** Digest of the login that a token comes from, which further tokens may come from; that of a session itself. */
+  readonly login: string;
   /** Wall-clock time. A session ends later when it is used meanwhile. */
   readonly expiresAt: number;
 }

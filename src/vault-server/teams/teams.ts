@@ -70,7 +70,7 @@ export async function addMembers(
   return writeAs(context, caller, async (transaction) => {
     const { members } = await changeableTeam(transaction, caller, groupId);
     const added = [...new Set(emails)].filter((email) => !members.includes(email));
-    await withinUnaccepted(context, transaction, { caller, emails: added }, () => transaction.teams.addMembers(groupId, emails));
+    await withinUnaccepted(context, transaction, added, () => transaction.teams.addMembers(groupId, emails));
     if (emails.every((email) => members.includes(email))) return teamRecord(await memberTeam(transaction, caller, groupId));
     return enlargedTeam(context, transaction, caller, groupId);
   });
