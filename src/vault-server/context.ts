@@ -57,6 +57,8 @@ export interface VaultContext {
   readonly scopeAttributesBy: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token in hours; `undefined` without one. */
   readonly maxTokenHours: number | undefined;
+  /** Number of versions of a secret that are kept; `undefined` for all. */
+  readonly keepVersions: number | undefined;
   readonly signUp: SignUpPolicy;
   /** Limits concurrent password hashing, which costs memory and a thread. */
   readonly hashing: {

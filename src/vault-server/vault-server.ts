@@ -57,6 +57,8 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly scopeAttributesBy?: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token; none by default. */
   readonly maxTokenHours?: number;
+  /** Number of versions of a secret that are kept, at least 1; all by default. */
+  readonly keepVersions?: number;
   /** Addresses that may sign up; all by default. */
   readonly signUp?: SignUpPolicy;
   readonly limits?: Partial<Limits>;
@@ -136,6 +138,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     expired: options.expired ?? "serve",
     scopeAttributesBy: options.scopeAttributesBy ?? "writer",
     maxTokenHours: options.maxTokenHours,
+    keepVersions: options.keepVersions,
     signUp,
     hashing: new HashingLimiter(
       {

@@ -64,7 +64,9 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     const emails = grows && isListed ? await transaction.grants.recipients(secret.id) : [];
     chargeChanges(context, caller, emails.length);
     await withinUnaccepted(context, transaction, emails, () =>
-      withinQuota(context, transaction, secret.owner, () => transaction.secrets.updateVersion(secret.id, changed)),
+      withinQuota(context, transaction, { owner: secret.owner, writer: caller.email }, () =>
+        transaction.secrets.updateVersion(secret.id, changed),
+      ),
     );
     if (update.deleteMinutes === undefined) return versionRecord(found, changed, now);
     const rescheduled = { ...secret, ...deadline(now, update.deleteMinutes) };

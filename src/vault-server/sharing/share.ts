@@ -12,6 +12,7 @@ import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
+import { withinQuota } from "../quotas/within-quota.ts";
 import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
 import { absentOf, stateOf } from "./share-state.ts";
 
@@ -86,6 +87,20 @@ async function invite(
   }
 }
 
+/** @throws ServiceError `quota_exceeded` */
+async function grantSecret(
+  { limits: { quotas } }: VaultContext,
+  { grants }: Transaction,
+  secretId: string,
+  grantees: readonly Grantee[],
+  permission: Permission,
+): Promise<void> {
+  const before = await grants.countOf(secretId);
+  await grants.grant(secretId, grantees, permission);
+  const after = await grants.countOf(secretId);
+  if (after > quotas.secret_grants && after > before) throw errors.quotaExceeded("secret_grants", quotas.secret_grants);
+}
+
 async function grantAll(
   context: VaultContext,
   transaction: Transaction,
@@ -103,14 +118,16 @@ async function grantAll(
   const emails = recipients.flatMap(({ users }) => users);
   // Those of a team are not in the request.
   if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
-  await withinUnaccepted(context, transaction, emails, async () => {
-    for (const { secret } of secrets) {
-      const grantees = recipients.map(({ grantee }) => grantee);
-      await transaction.grants.grant(secret.id, grantees, permission);
-      for (const { name, absent } of recipients)
-        shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
-    }
-  });
+  const grantees = recipients.map(({ grantee }) => grantee);
+  await withinQuota(context, transaction, { owner: caller.email }, () =>
+    withinUnaccepted(context, transaction, emails, async () => {
+      for (const { secret } of secrets) {
+        await grantSecret(context, transaction, secret.id, grantees, permission);
+        for (const { name, absent } of recipients)
+          shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
+      }
+    }),
+  );
   const invited = recipients.flatMap(({ absent }) => absent);
   await invite(transaction, caller.email, invited, { now, perHour: context.limits.invitationsPerHour });
   return { shared, invited };

@@ -21,6 +21,9 @@ const INVITERS = `
   WHERE inviter <> ?1 AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = inviter)
   ORDER BY inviter LIMIT ?2`;
 
+const COUNT = `SELECT (SELECT count(*) FROM person_grants WHERE secret_id = ?1)
+  + (SELECT count(*) FROM team_grants WHERE secret_id = ?1) AS count`;
+
 const KINDS = ["person", "team"] as const;
 /** Table of the grants to each kind of grantee, and its column with their names. */
 const tableOf = { person: ["person_grants", "email"], team: ["team_grants", "group_id"] } as const;
@@ -43,8 +46,14 @@ function grantOf(row: Row): Grant {
 }
 
 /** The operations on the addresses that secrets are granted to. */
-function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "inviters" | "recipients" | "unaccepted" | "removeOf"> {
+function grantsTo(
+  db: SqlConnection,
+): Pick<GrantTable, "isInvited" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"> {
   return {
+    async countOf(secretId) {
+      const row = await db.get(COUNT, secretId);
+      return row?.number("count") ?? 0;
+    },
     async recipients(secretId) {
       return (await db.all(RECIPIENTS, secretId)).map((row) => row.text("email"));
     },

@@ -28,6 +28,8 @@ export interface GrantTable {
    * of which the sender is a member, and has created no such team.
    */
   unaccepted(email: string, now: number): Promise<UnacceptedShares[]>;
+  /** Returns the number of grants of a secret. */
+  countOf(secretId: string): Promise<number>;
   /** Returns the addresses that a secret is granted to, directly or through teams, each once. */
   recipients(secretId: string): Promise<string[]>;
   /** Removes all direct grants to one user, and what the user has dismissed. */
