@@ -32,6 +32,8 @@ export interface Limits {
   readonly emailsPerAddress: number;
   /** Maximum number of invitations that one sender causes in an hour; further shares send no email. */
   readonly invitationsPerHour: number;
+  /** Maximum number of strangers of whom one account may ask in an hour, with `invite: false`, whether they would be invited. */
+  readonly strangersAskedPerHour: number;
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
   /** Maximum size of a JSON body without valid credentials. */
@@ -105,6 +107,7 @@ export const defaultLimits: Limits = {
   loginWindowMs: 15 * 60_000,
   emailsPerAddress: 20,
   invitationsPerHour: 50,
+  strangersAskedPerHour: 20,
   emailIntervalMs: 60_000,
   strangerBodyBytes: 16 * 1024,
   strangerFailuresPerSecond: 5,

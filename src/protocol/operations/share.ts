@@ -13,7 +13,8 @@ function shareRequest({ nameCharacters, sharesPerRequest }: RequestLimits) {
       usr_id_from: callerEmail,
       permission: z.enum(["R", "W", "RW"]).meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
       invite: z.boolean().optional().meta({
-        description: "False shares nothing and returns `invitation_required` when a recipient would be invited.",
+        description:
+          "False shares nothing and returns `invitation_required` when a recipient would be invited, or may be among too many strangers.",
       }),
     })
     .refine(hasOneKindOfRecipient, bothKindsOfRecipient)

@@ -14,6 +14,8 @@ import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
 import { withinQuota } from "../quotas/within-quota.ts";
 import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
+import type { AskedAddresses } from "./asked-addresses.ts";
+import { requireActive, type InvitedRecipient } from "./require-active.ts";
 import { absentOf, stateOf } from "./share-state.ts";
 
 export interface ShareRequest {
@@ -24,12 +26,8 @@ export interface ShareRequest {
   readonly invite: boolean;
 }
 
-interface Recipient {
+interface Recipient extends InvitedRecipient {
   readonly grantee: Grantee;
-  readonly name: string;
-  /** Addresses that receive the share. */
-  readonly users: readonly string[];
-  readonly absent: readonly string[];
 }
 
 /** @throws ServiceError `team_not_found` */
@@ -49,15 +47,6 @@ async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipi
     users: [email],
     absent: absent.has(email) ? [email] : [],
   }));
-}
-
-/** @throws ServiceError `invitation_required` that names the absent recipients by their place in the request */
-function requireActive(to: Recipients, recipients: readonly Recipient[]): void {
-  const absent = new Set(recipients.flatMap(({ name, absent: users }) => (users.length > 0 ? [name] : [])));
-  if (absent.size === 0) return;
-  const users = to.kind === "users" ? to.emails : [];
-  const paths = users.flatMap((email, index) => (absent.has(email) ? [`usr_id_to.${index}`] : []));
-  throw errors.invitationRequired(to.kind === "users" ? paths : ["group_id_to"]);
 }
 
 /** Interval between invitations of one sender to one recipient, in milliseconds. */
@@ -106,18 +95,19 @@ async function grantAll(
   transaction: Transaction,
   caller: Caller,
   request: ShareRequest,
+  asked: AskedAddresses,
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
   const now = context.clock.now();
   const secrets = await forEachUniqueName(request.names, async (name) =>
     requireCreator(await candidates(transaction, caller, name, now), caller.scope),
   );
   const recipients = await recipientsOf(transaction, caller, request.to, now);
-  if (!request.invite) requireActive(request.to, recipients);
-  const { permission } = request;
-  const shared: ShareRecord[] = [];
   const emails = recipients.flatMap(({ users }) => users);
   // Those of a team are not in the request.
   if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
+  if (!request.invite) await requireActive(transaction, caller, request.to, recipients, asked);
+  const { permission } = request;
+  const shared: ShareRecord[] = [];
   const grantees = recipients.map(({ grantee }) => grantee);
   await withinQuota(context, transaction, { owner: caller.email }, () =>
     withinUnaccepted(context, transaction, emails, async () => {
@@ -138,8 +128,15 @@ async function grantAll(
  * Users without an account or a valid session are sent an email asynchronously.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`, `quota_exceeded`
  */
-export async function share(context: VaultContext, caller: Caller, request: ShareRequest): Promise<ShareRecord[]> {
-  const { shared, invited } = await writeAs(context, caller, (transaction) => grantAll(context, transaction, caller, request));
+export async function share(
+  context: VaultContext,
+  caller: Caller,
+  request: ShareRequest,
+  asked: AskedAddresses,
+): Promise<ShareRecord[]> {
+  const { shared, invited } = await writeAs(context, caller, (transaction) =>
+    grantAll(context, transaction, caller, request, asked),
+  );
   if (invited.length > 0) context.mailer.wake();
   return shared;
 }

@@ -122,6 +122,8 @@ const reasons: readonly Rule[] = [
   [/^is one of the most common passwords/u, () => "one of the most common passwords: use a few random words"],
   [/^must not repeat/u, () => "repeats a short text: use a few random words"],
   [/^would be invited/u, () => "would be invited by email"],
+  [/^some recipients would be invited/u, () => "some would be invited by email"],
+  [/^too many addresses that you share nothing with/u, () => "some may be invited by email"],
   [/^must not be the email address/u, () => "must not be your email address"],
 ];
 

@@ -1,4 +1,4 @@
-import { RECIPIENTS, UNACCEPTED } from "./unaccepted-sql.ts";
+import { IS_ACQUAINTED, RECIPIENTS, UNACCEPTED } from "./unaccepted-sql.ts";
 import { batches, repeated } from "./batches.ts";
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
@@ -48,8 +48,11 @@ function grantOf(row: Row): Grant {
 /** The operations on the addresses that secrets are granted to. */
 function grantsTo(
   db: SqlConnection,
-): Pick<GrantTable, "isInvited" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"> {
+): Pick<GrantTable, "isAcquainted" | "isInvited" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"> {
   return {
+    async isAcquainted(email, user) {
+      return (await db.get(IS_ACQUAINTED, email, user)) !== undefined;
+    },
     async countOf(secretId) {
       const row = await db.get(COUNT, secretId);
       return row?.number("count") ?? 0;

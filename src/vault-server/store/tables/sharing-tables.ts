@@ -28,6 +28,11 @@ export interface GrantTable {
    * of which the sender is a member, and has created no such team.
    */
   unaccepted(email: string, now: number): Promise<UnacceptedShares[]>;
+  /**
+   * Reports whether an address has accepted a user (`unaccepted`), the user shares with it directly, or both are members of a team that the user did
+   * not create.
+   */
+  isAcquainted(email: string, user: string): Promise<boolean>;
   /** Returns the number of grants of a secret. */
   countOf(secretId: string): Promise<number>;
   /** Returns the addresses that a secret is granted to, directly or through teams, each once. */
