@@ -49,7 +49,7 @@ export const share = defineOperation({
   request: shareRequest,
   response: z.object({ shared: z.array(shareRecord) }),
   addsData: true,
-  errors: ["secret_not_found", "team_not_found", "invitation_required", "out_of_scope", "forbidden"],
+  errors: ["secret_not_found", "team_not_found", "invitation_required", "out_of_scope", "forbidden", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to", "permission"] },
   example: {
     request: {

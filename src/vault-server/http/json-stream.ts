@@ -15,7 +15,7 @@ export function afterPiece(length: number): Promise<void> {
   return length < SHORT_LENGTH ? yieldToEventLoop() : longWork.turn();
 }
 
-/** Yields pieces that were read already, then the others, each in a turn of long work. */
+/** Yields pieces that were read already, if any, then the others, each in a turn of long work. */
 export async function* continued<T>(read: readonly T[], rest: AsyncIterator<T>): AsyncGenerator<T, void> {
   try {
     yield* read;

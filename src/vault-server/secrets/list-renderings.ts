@@ -92,7 +92,7 @@ export class ListRenderings {
     await openLists.enterStream(caller.email, reply, Math.min(length, 2 * limits.sharedListBytes));
     chargeLength(this.#context, caller, ownLength);
     const list = await openList(this.#context, caller);
-    return this.#streamed(key, caller, list, { charged: ownLength, pieces: this.#textOf(caller, list) });
+    return this.#streamed(key, caller, list, { charged: ownLength, pieces: continued([], this.#textOf(caller, list)) });
   }
 
   /** Yields a list as JSON, and remembers how long it stays valid. */

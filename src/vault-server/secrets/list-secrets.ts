@@ -5,8 +5,12 @@ import { mayRead } from "../access/permission.ts";
 import { expiresAt } from "./secret-record.ts";
 import { secretText } from "./secret-text.ts";
 import { PageSize } from "./page-size.ts";
+import type { Transaction } from "../store/store.ts";
 import type { SecretAccess } from "../store/records.ts";
 import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
+
+/** Parts of the server that read a list. */
+type ListContext = Pick<VaultContext, "store" | "clock">;
 
 /** A list at the time it was opened; its records are read while they are sent. */
 export interface OpenedList {
@@ -41,14 +45,32 @@ interface Page {
   readonly text: string;
   readonly ownLength: number;
   readonly until: number;
-  /** Lengths of the metadata that was read. */
+  /** Number of ids that were read, and lengths of their metadata. */
+  readonly count: number;
   readonly lengths: readonly number[];
 }
 
-/** Reads records of a list; only their text stays in memory. */
-async function readPage({ store }: VaultContext, { email, scope }: Caller, ids: readonly string[], now: number): Promise<Page> {
-  if (ids.length === 0) return { text: "", ownLength: 0, until: Infinity, lengths: [] };
-  const accesses = await store.read(({ secrets }) => secrets.accessByIds(email, ids, now));
+/** Secrets that are read without asking for the length of their metadata before, which has up to 64 KiB each. */
+const UNCHECKED = 32;
+/** Maximum length of the metadata of more secrets that are read together. */
+const MAX_LENGTH = 1024 * 1024;
+
+/** Returns the number of secrets, from the first on, that are read together: large metadata may follow small. */
+async function fittingCount({ secrets }: Pick<Transaction, "secrets">, ids: readonly string[]): Promise<number> {
+  if (ids.length <= UNCHECKED) return ids.length;
+  const lengths = await secrets.metadataLengths(ids);
+  let length = 0;
+  const beyond = ids.findIndex((id) => (length += lengths.get(id) ?? 0) > MAX_LENGTH);
+  return beyond === -1 ? ids.length : Math.max(1, beyond);
+}
+
+/** Reads the first of these records of a list; only their text stays in memory. */
+async function readPage({ store }: ListContext, { email, scope }: Caller, ids: readonly string[], now: number): Promise<Page> {
+  if (ids.length === 0) return { text: "", count: 0, ownLength: 0, until: Infinity, lengths: [] };
+  const { count, accesses } = await store.read(async (transaction) => {
+    const fitting = await fittingCount(transaction, ids);
+    return { count: fitting, accesses: await transaction.secrets.accessByIds(email, ids.slice(0, fitting), now) };
+  });
   const listed = accesses.filter((access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata));
   let ownLength = 0;
   const texts = listed.map((access) => {
@@ -58,13 +80,14 @@ async function readPage({ store }: VaultContext, { email, scope }: Caller, ids: 
   });
   return {
     text: texts.join(","),
+    count,
     ownLength,
     until: accesses.reduce((until, access) => Math.min(until, nextChange(now, access)), Infinity),
     lengths: accesses.map(({ metadataText }) => metadataText.length),
   };
 }
 
-export async function openList(context: VaultContext, caller: Caller): Promise<OpenedList> {
+export async function openList(context: ListContext, caller: Caller): Promise<OpenedList> {
   const { store, clock } = context;
   const { email } = caller;
   const now = clock.now();
@@ -76,23 +99,19 @@ export async function openList(context: VaultContext, caller: Caller): Promise<O
   async function* pages(): AsyncGenerator<string, ListEnd> {
     let until = Infinity;
     const size = new PageSize(LIST_PAGE_SIZE);
-    let requested = 0;
+    let done = 0;
     const next = (): Promise<Page> => {
-      const page = readPage(
-        context,
-        caller,
-        ids.slice(requested, (requested = Math.min(ids.length, requested + size.next))),
-        now,
-      );
+      const page = readPage(context, caller, ids.slice(done, done + size.next), now);
       // A page of a list whose client is gone is never awaited.
       page.catch(() => undefined);
       return page;
     };
     for (let ahead: Promise<Page> | undefined = next(); ahead;) {
       const page: Page = await ahead;
+      done += page.count;
       if (page.lengths.length > 0) size.seen(page.lengths);
       // One page is read while another is sent, so that a remote database is kept busy.
-      ahead = requested < ids.length ? next() : undefined;
+      ahead = done < ids.length ? next() : undefined;
       until = Math.min(until, page.until);
       ownLength += page.ownLength;
       yield page.text;
