@@ -31,7 +31,7 @@ npm run bench:waiting -- [--store sqlite|postgres] [--clients 10000]
   process.exit(values.help === true ? 0 : 2);
 }
 
-const WAITING_PER_ACCOUNT = 100;
+const WAITING_PER_ACCOUNT = 50;
 const SETTLE_MS = 5_000;
 const IDLE_MS = 15_000;
 const ROUNDS = 50;

@@ -1,3 +1,4 @@
+import type { FastifyReply } from "fastify";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { SignUpMode } from "../protocol/schemas/session.ts";
@@ -36,10 +37,12 @@ export interface Verified {
 }
 
 interface RateLimit {
-  /** Returns 0, or the seconds until the next request is allowed. */
-  take(key: string): number;
-  /** Takes more tokens for a request that was allowed. */
-  charge(key: string, tokens: number): void;
+  /** Returns 0, or the seconds until the next request is allowed; so many tokens are kept for others. */
+  take(key: string, kept?: number): number;
+  /** Reports whether `take` would admit nothing now. */
+  isEmpty(key: string): boolean;
+  /** Takes more tokens for a request that was allowed, but none of those kept for others. */
+  charge(key: string, tokens: number, kept?: number): void;
   prune(): void;
 }
 
@@ -55,6 +58,8 @@ export interface VaultContext {
   readonly scopeAttributesBy: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token in hours; `undefined` without one. */
   readonly maxTokenHours: number | undefined;
+  /** Number of versions of a secret that are kept; `undefined` for all. */
+  readonly keepVersions: number | undefined;
   readonly signUp: SignUpPolicy;
   /** Limits concurrent password hashing, which costs memory and a thread. */
   readonly hashing: {
@@ -68,8 +73,8 @@ export interface VaultContext {
     hash(password: string): Promise<string>;
     verify(stored: string | undefined, password: string): Promise<Verified>;
   };
-  /** Rate limits per access token or session, by its digest, and per account, by its email. */
-  readonly requestRate: { readonly perToken: RateLimit; readonly perAccount: RateLimit };
+  /** Rate limits per access token or session, by its digest, per login, by its digest, and per account, by its email. */
+  readonly requestRate: { readonly perToken: RateLimit; readonly perLogin: RateLimit; readonly perAccount: RateLimit };
   /** Uses of access tokens that the sweeper records. */
   readonly tokenUses: {
     note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;
@@ -91,6 +96,13 @@ export interface VaultContext {
   readonly appUrl: () => string;
   /** Lists that wait for a change. */
   readonly waiting: WaitingLists;
+  /** Lists that clients read. */
+  readonly openLists: {
+    /** Resolves with a place, which counts bytes. @throws ServiceError `rate_limited` */
+    enter(email: string, bytes: number): Promise<Disposable & { resize(bytes: number): boolean }>;
+    /** Resolves with the place of a streamed list, until its response has been read. @throws ServiceError `rate_limited` */
+    enterStream(email: string, reply: FastifyReply, bytes?: number): Promise<void>;
+  };
   /** Uploads in progress. @throws ServiceError `quota_exceeded` */
   readonly uploads: { enter(email: string): Disposable };
   /** Downloads in progress. @throws ServiceError `rate_limited` */

@@ -127,9 +127,18 @@ export const errors = {
     serviceError("version_changed", "the secret has another latest version than expected; nothing was changed", {
       details: [{ path: "expected_version", reason }],
     }),
-  invitationRequired: (paths: readonly string[]) =>
+  /** @param others whether there are further recipients, who are not named */
+  invitationRequired: (paths: readonly string[], others: boolean) =>
     serviceError("invitation_required", "some recipients have no account or are not logged in; nothing was shared", {
-      details: atMost(paths.map((path) => ({ path, reason: "would be invited" }))),
+      details: [
+        ...atMost(paths.map((path) => ({ path, reason: "would be invited" }))),
+        ...(others ? [{ path: "usr_id_to", reason: "some recipients would be invited" }] : []),
+      ],
+    }),
+  /** Sent whether recipients would be invited or not. */
+  tooManyStrangers: (path: string) =>
+    serviceError("invitation_required", "recipients may have no account or not be logged in; nothing was shared", {
+      details: [{ path, reason: "too many addresses that you share nothing with; share without invite: false" }],
     }),
   lastVersion: () => serviceError("last_version", "this is the only version; delete the secret instead"),
   teamExists: () => serviceError("team_exists", "a team of this name already exists"),
@@ -166,6 +175,11 @@ export const errors = {
       "the server is low on disk space and serves few requests of each account; delete some data or retry later",
       { retryAfterMs, user },
     ),
+  tooManyLists: (retryAfterMs: number, user: string) =>
+    serviceError("rate_limited", "too many lists of this account are being read; read them to their end, or retry later", {
+      retryAfterMs,
+      user,
+    }),
   // internal
   internal: () => serviceError("internal", "internal error; retry later"),
   missingMasterKey: () => serviceError("internal", "the server does not have the master key for this: notify its operator"),

@@ -122,7 +122,7 @@ interface Rejection {
 /** Counts a rejection before authentication as a request of its credentials. Returns its error, or `rate_limited`. */
 function rejectionBeyondRate(
   context: VaultContext,
-  credential: { digest: string; email: string },
+  credential: Parameters<typeof countRequest>[1],
   error: ServiceError,
 ): ServiceError {
   try {

@@ -37,6 +37,8 @@ export interface Limits {
   readonly emailsPerAddress: number;
   /** Maximum number of invitations that one sender causes in an hour; further shares send no email. */
   readonly invitationsPerHour: number;
+  /** Maximum number of strangers of whom one account may ask in an hour, with `invite: false`, whether they would be invited. */
+  readonly strangersAskedPerHour: number;
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
   /** Maximum size of a JSON body without valid credentials. */
@@ -70,9 +72,21 @@ export interface Limits {
   readonly downloadsPerAccount: number;
   /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** Maximum number of lists that wait for a change, in total and of one account; further ones do not wait. */
+  /** Maximum number of lists that wait for a change, in total, of one account, and of one login; further ones do not wait. */
   readonly waitingLists: number;
   readonly waitingListsPerAccount: number;
+  readonly waitingListsPerLogin: number;
+  /** Maximum size of the lists that are in memory while clients read them, and maximum number of those of one account. */
+  readonly listBytes: number;
+  readonly listsPerAccount: number;
+  /** Size of a list from which it is streamed instead of being kept in memory for all clients that read it. */
+  readonly sharedListBytes: number;
+  /** Maximum number of lists that wait for a place, in total and of one account, and the time that they wait, in milliseconds. */
+  readonly queuedLists: number;
+  readonly queuedListsPerAccount: number;
+  readonly listTimeoutMs: number;
+  /** Timeout for reading a piece of 64 KiB of a list, in milliseconds. */
+  readonly listPieceTimeoutMs: number;
   /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
   readonly loginQueue: number;
   /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
@@ -106,6 +120,7 @@ export const defaultLimits: Limits = {
   loginWindowMs: 15 * 60_000,
   emailsPerAddress: 20,
   invitationsPerHour: 50,
+  strangersAskedPerHour: 20,
   emailIntervalMs: 60_000,
   strangerBodyBytes: 16 * 1024,
   strangerFailuresPerSecond: 5,
@@ -128,6 +143,14 @@ export const defaultLimits: Limits = {
   requestTimeoutMs: 300_000,
   waitingLists: 20_000,
   waitingListsPerAccount: 200,
+  waitingListsPerLogin: 50,
+  listBytes: 64 * 1024 * 1024,
+  listsPerAccount: 4,
+  sharedListBytes: 8 * 1024 * 1024,
+  queuedLists: 5_000,
+  queuedListsPerAccount: 200,
+  listTimeoutMs: 10_000,
+  listPieceTimeoutMs: 20_000,
   loginQueue: 500,
   loginQueueUnknown: 400,
   loginQueuePerNetwork: 100,

@@ -70,6 +70,10 @@ export class VaultMetrics {
     name: "vaultsync_vault_waiting_lists",
     help: "Number of requests that wait for a change of their list.",
   });
+  readonly openListBytes = this.registry.gauge({
+    name: "vaultsync_vault_open_list_bytes",
+    help: "Size of the lists that are kept in memory while clients read them.",
+  });
   readonly emailsWaiting = this.registry.gauge({
     name: "vaultsync_vault_emails_waiting",
     help: "Number of emails in the outbox at the last poll.",

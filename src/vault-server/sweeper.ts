@@ -90,6 +90,7 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   await sweepSecretsAndFiles(context, now);
   await sweepAccounts(context, progress, now);
   requestRate.perToken.prune();
+  requestRate.perLogin.prune();
   requestRate.perAccount.prune();
   strangers.prune();
   rejections.prune();

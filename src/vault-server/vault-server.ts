@@ -33,6 +33,7 @@ import { StoreStart } from "./store/store-start.ts";
 import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
+import { OpenLists } from "./quotas/open-lists.ts";
 import { OpenTransfers } from "./quotas/open-transfers.ts";
 import { HeldRejections } from "./strangers/held-rejections.ts";
 import { Strangers } from "./strangers/strangers.ts";
@@ -57,6 +58,8 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly scopeAttributesBy?: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token; none by default. */
   readonly maxTokenHours?: number;
+  /** Number of versions of a secret that are kept, at least 1; all by default. */
+  readonly keepVersions?: number;
   /** Addresses that may sign up; all by default. */
   readonly signUp?: SignUpPolicy;
   readonly limits?: Partial<Limits>;
@@ -132,6 +135,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     expired: options.expired ?? "serve",
     scopeAttributesBy: options.scopeAttributesBy ?? "writer",
     maxTokenHours: options.maxTokenHours,
+    keepVersions: options.keepVersions,
     signUp,
     hashing: new HashingLimiter(
       {
@@ -161,6 +165,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate,
     auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
+    openLists: new OpenLists({ clock, limits, metrics }),
     uploads: new OpenTransfers(limits.quotas.uploads, () => errors.quotaExceeded("uploads", limits.quotas.uploads)),
     downloads: new OpenTransfers(limits.downloadsPerAccount, () => errors.tooManyDownloads()),
     appUrl,

@@ -113,6 +113,21 @@ describe("a change of the blocked senders", () => {
     expect(await tag(bob)).toBe(bobs);
   });
 
+  test("hides the sender's changes from the tag of the list, directly and with a team of theirs", async () => {
+    await protect(bob, "bob's");
+    await bob.call("team_create", { group_id: `${name}-blocked`, members: [ann.email] });
+    await grant(bob, { group_id_to: `${name}-blocked` });
+    await grant(bob, { usr_id_to: ann.email });
+    await block(ann, bob.email);
+    const before = await tag(ann);
+    await bob.call("protect_link", { key_name: name, key_value: "2" });
+    await bob.call("unshare", { key_name: name });
+    await grant(bob, { usr_id_to: ann.email });
+    expect(await tag(ann)).toBe(before);
+    await unblock(ann, bob.email);
+    expect([(await tag(ann)) === before, await isListed(ann, bob)]).toEqual([false, true]);
+  });
+
   test("is listed by code point, and blocking again or unblocking a stranger changes nothing", async () => {
     await block(ann, [cid.email, bob.email]);
     await block(ann, bob.email);

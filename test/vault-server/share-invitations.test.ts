@@ -39,7 +39,7 @@ describe("sharing with users who are not logged in", () => {
     const invite = false;
     const response = await secret.share({ usr_id_to: [bob.email, "Absent@example.com"], invite });
     expect(response.outcome()).toBe("409 invitation_required");
-    expect(response.json().error.details).toEqual([{ path: "usr_id_to.1", reason: "would be invited" }]);
+    expect(response.json().error.details).toEqual([{ path: "usr_id_to", reason: "some recipients would be invited" }]);
     expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
     expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain("absent@example.com");
     expect((await secret.share({ usr_id_to: [bob.email], invite })).json().shared[0].state).toBe("active");

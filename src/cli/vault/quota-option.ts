@@ -24,3 +24,16 @@ export function quotasOption(): Option {
     .env("VAULTSYNC_VAULT_QUOTAS")
     .argParser(parseQuotas);
 }
+
+/** @throws InvalidArgumentError */
+function parseVersions(text: string): number {
+  if (/^[1-9][0-9]{0,8}$/u.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a number of at least 1");
+}
+
+/** Returns the option `--keep-versions`. */
+export function keepVersionsOption(): Option {
+  return new Option("--keep-versions <n>", "versions of a secret that are kept; each new one removes the oldest (default: all)")
+    .env("VAULTSYNC_VAULT_KEEP_VERSIONS")
+    .argParser(parseVersions);
+}

@@ -25,6 +25,7 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, W
   readonly expired: "serve" | "deny";
   readonly scopeAttributesBy: "writer" | "creator";
   readonly maxTokenHours?: number;
+  readonly keepVersions?: number;
   readonly quotas?: Quotas;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
@@ -80,6 +81,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     expired: flags.expired,
     scopeAttributesBy: flags.scopeAttributesBy,
     ...(flags.maxTokenHours !== undefined && { maxTokenHours: flags.maxTokenHours }),
+    ...(flags.keepVersions !== undefined && { keepVersions: flags.keepVersions }),
     ...(flags.quotas && { limits: { quotas: flags.quotas } }),
     ...lowSpaceOptions(flags),
     mail: await mailOptions(flags),

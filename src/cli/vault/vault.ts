@@ -10,7 +10,7 @@ import { backupCommand } from "./backup.ts";
 import { keyCommand } from "./key.ts";
 import { restoreCommand } from "./restore.ts";
 import { userCommand } from "./user.ts";
-import { quotasOption } from "./quota-option.ts";
+import { keepVersionsOption, quotasOption } from "./quota-option.ts";
 import { rotateKeyCommand } from "./rotate-key.ts";
 import { addWebAppOptions } from "./web-app-options.ts";
 import { vaultServe, type VaultServeFlags } from "./serve.ts";
@@ -39,6 +39,7 @@ function addPolicyOptions(command: Command): void {
         .env("VAULTSYNC_VAULT_SCOPE_ATTRIBUTES_BY"),
     )
     .addOption(quotasOption())
+    .addOption(keepVersionsOption())
     .addOption(lowSpaceOption())
     .addOption(
       new Option("--max-token-hours <hours>", "maximum lifetime of an access token (default: none)")

@@ -14,7 +14,7 @@ export const blockSender = defineOperation({
   authentication: "access-token",
   request: sendersRequest,
   response: blockedSenders,
-  errors: ["out_of_scope", "forbidden"],
+  errors: ["out_of_scope", "forbidden", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["usr_id_from"] },
   example: {
     request: { email: sample.email, usr_id_from: sample.otherEmail },

@@ -13,7 +13,8 @@ function shareRequest({ nameCharacters, sharesPerRequest }: RequestLimits) {
       usr_id_from: callerEmail,
       permission: z.enum(["R", "W", "RW"]).meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
       invite: z.boolean().optional().meta({
-        description: "False shares nothing and returns `invitation_required` when a recipient would be invited.",
+        description:
+          "False shares nothing and returns `invitation_required` when a recipient would be invited, or may be among too many strangers.",
       }),
     })
     .refine(hasOneKindOfRecipient, bothKindsOfRecipient)
@@ -48,7 +49,7 @@ export const share = defineOperation({
   request: shareRequest,
   response: z.object({ shared: z.array(shareRecord) }),
   addsData: true,
-  errors: ["secret_not_found", "team_not_found", "invitation_required", "out_of_scope", "forbidden"],
+  errors: ["secret_not_found", "team_not_found", "invitation_required", "out_of_scope", "forbidden", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to", "permission"] },
   example: {
     request: {

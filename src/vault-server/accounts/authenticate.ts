@@ -20,31 +20,31 @@ export interface Caller {
 export async function liveCredential(
   context: VaultContext,
   request: SessionRequest,
-): Promise<(Pick<Credential, "kind" | "digest"> & { readonly email: string }) | undefined> {
+): Promise<(Pick<Credential, "kind" | "digest" | "login"> & { readonly email: string }) | undefined> {
   const { authorization } = request.headers;
   const token = authorization ?? sentSessionToken(request, context.appUrl());
   if (token === undefined || token === "") return undefined;
   const kind = authorization === undefined ? "session" : "token";
   const digest = tokenDigest(token);
   const live = await context.store.readOne((transaction) => findLive(transaction, { kind, digest }, context.clock.now()));
-  return live && { kind, digest, email: live.email };
+  return live && { kind, digest, ...live };
 }
 
 /** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
 async function identify(context: VaultContext, request: SessionRequest): Promise<Caller> {
   if (request.headers.authorization === undefined && sentSessionToken(request, context.appUrl()) !== undefined) {
     const { email, digest, expiresAt } = await requireSession(context, request);
-    return { email, scope: unlimitedScope, credential: { kind: "session", digest, expiresAt } };
+    return { email, scope: unlimitedScope, credential: { kind: "session", digest, login: digest, expiresAt } };
   }
   const digest = tokenDigest(request.headers.authorization ?? "");
   const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest));
   if (!token || token.expiresAt <= context.clock.now()) {
     throw errors.invalidAccessToken();
   }
-  countRequest(context, token);
+  const { email, expiresAt, refreshDigest: login } = token;
+  countRequest(context, { email, digest, login });
   context.tokenUses.note(token, context.clock.now());
-  const { email, expiresAt } = token;
-  return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, expiresAt } };
+  return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, login, expiresAt } };
 }
 
 /**

@@ -71,7 +71,7 @@ export async function currentSession(context: VaultContext, request: SessionRequ
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) return undefined;
-  countRequest(context, session);
+  countRequest(context, { ...session, login: session.digest });
   await extend(context, session);
   return { ...session, token };
 }
@@ -85,7 +85,7 @@ export async function requireSession(context: VaultContext, request: SessionRequ
   const session = await find(context, token);
   if (token === undefined || !session) throw errors.sessionExpired();
   requireCsrfToken(request.headers, context.appUrl(), token);
-  countRequest(context, session);
+  countRequest(context, { ...session, login: session.digest });
   await extend(context, session);
   return { ...session, token };
 }

@@ -102,7 +102,7 @@ async function findPair(
 export async function refreshingUser(context: VaultContext, refreshToken: string, usedAccessToken: string): Promise<string> {
   const now = context.clock.now();
   const { refresh } = await context.store.read((transaction) => findPair(transaction, refreshToken, usedAccessToken, now));
-  countRequest(context, refresh);
+  countRequest(context, { ...refresh, login: refresh.digest });
   return refresh.email;
 }
 

@@ -48,7 +48,7 @@ async function* filePages(context: VaultContext, email: string): AsyncGenerator<
 /**
  * Responds to `list_file`. An unchanged list is recognized by its revision, without reading files. A client that prefers to wait
  * gets the response when its list changes.
- * @throws ServiceError `invalid_token` when the token or session ends while the list waits
+ * @throws ServiceError `invalid_token` when the token or session ends while the list waits; `rate_limited`
  */
 export async function respondWithFiles(context: VaultContext, caller: Caller, reply: FastifyReply): Promise<FastifyReply> {
   const { email } = caller;
@@ -62,5 +62,10 @@ export async function respondWithFiles(context: VaultContext, caller: Caller, re
   const { tag, sameTag } = await context.waiting.settle({ caller, reply, subject: subjects.files(email), read });
   reply.header("etag", tag);
   if (sameTag !== undefined) return reply.status(304).send();
-  return sendJson(reply, chargedByLength(context, caller, nestedJsonList("files", "versions", filePages(context, email))));
+  await context.openLists.enterStream(caller.email, reply);
+  return sendJson(
+    context,
+    reply,
+    chargedByLength(context, caller, nestedJsonList("files", "versions", filePages(context, email))),
+  );
 }

@@ -72,7 +72,7 @@ export async function upload(
     await begin(staged.map(({ filename }) => filename));
     return await writeAs(context, caller, async (transaction) => {
       const uploaded: UploadedFile[] = [];
-      await withinQuota(context, transaction, caller.email, async () => {
+      await withinQuota(context, transaction, { owner: caller.email }, async () => {
         for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));
       });
       return uploaded;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { MAX_TAGS } from "../../protocol/entity-tags.ts";
 import { errors } from "../errors.ts";
+import type { ReadingDeadline } from "./read-in-time.ts";
 import { afterPiece, sendJson, WHOLE_LENGTH } from "./json-stream.ts";
 
 function opaque(tag: string): string {
@@ -51,13 +52,13 @@ async function* unchanged(pieces: AsyncIterable<string>, etag: string): AsyncGen
  * @param read yields the same pieces each time, unless the list changes
  */
 export async function sendList(
-  request: FastifyRequest,
+  deadline: ReadingDeadline,
   reply: FastifyReply,
   read: () => AsyncGenerator<string, void>,
 ): Promise<FastifyReply> {
   const { etag, text } = await digestOf(read());
   reply.header("etag", etag).header("cache-control", "private, no-cache");
-  if (isKnown(request, etag)) return reply.status(304).send();
-  if (text === undefined) return sendJson(reply, unchanged(read(), etag));
+  if (isKnown(reply.request, etag)) return reply.status(304).send();
+  if (text === undefined) return sendJson(deadline, reply, unchanged(read(), etag));
   return reply.type("application/json; charset=utf-8").send(text);
 }

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { yieldToEventLoop } from "../../lib/clock.ts";
 import { longWork } from "../../lib/long-work.ts";
+import { readInTime, type ReadingDeadline } from "./read-in-time.ts";
 
 /** Length up to which JSON text is sent as a whole. */
 export const WHOLE_LENGTH = 256 * 1024;
@@ -14,8 +15,8 @@ export function afterPiece(length: number): Promise<void> {
   return length < SHORT_LENGTH ? yieldToEventLoop() : longWork.turn();
 }
 
-/** Yields pieces that were read already, then the others, each in a turn of long work. */
-async function* continued(read: readonly string[], rest: AsyncIterator<string>): AsyncGenerator<string, void> {
+/** Yields pieces that were read already, if any, then the others, each in a turn of long work. */
+export async function* continued<T>(read: readonly T[], rest: AsyncIterator<T>): AsyncGenerator<T, void> {
   try {
     yield* read;
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
@@ -31,7 +32,11 @@ async function* continued(read: readonly string[], rest: AsyncIterator<string>):
  * Sends JSON text that arrives in pieces: a short one as a whole, with its length; a long one as a stream with backpressure, at
  * most one piece ahead. A failure after the first pieces closes the connection, so that the client sees an incomplete body.
  */
-export async function sendJson(reply: FastifyReply, pieces: AsyncGenerator<string, void>): Promise<FastifyReply> {
+export async function sendJson(
+  deadline: ReadingDeadline,
+  reply: FastifyReply,
+  pieces: AsyncGenerator<string, void>,
+): Promise<FastifyReply> {
   reply.type("application/json; charset=utf-8");
   const read: string[] = [];
   for (let length = 0; length <= WHOLE_LENGTH;) {
@@ -41,5 +46,14 @@ export async function sendJson(reply: FastifyReply, pieces: AsyncGenerator<strin
     length += next.value.length;
     await afterPiece(length);
   }
-  return reply.send(Readable.from(continued(read, pieces), { highWaterMark: 1 }));
+  return sendPieces(deadline, reply, continued(read, pieces));
+}
+
+/** Sends a body as a stream, at most one piece ahead. */
+function sendPieces(
+  deadline: ReadingDeadline,
+  reply: FastifyReply,
+  pieces: AsyncIterable<string | Buffer> | Iterable<string | Buffer>,
+): FastifyReply {
+  return reply.send(Readable.from(readInTime(deadline, reply, pieces), { highWaterMark: 1 }));
 }

@@ -2,24 +2,33 @@ import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 
-const COUNTED = ["secrets", "versions", "bytes"] as const;
+const COUNTED = ["secrets", "versions", "bytes", "grants"] as const;
+
+/** Part of the quotas of an account that other users who may write its secrets can reach: the rest is left to the account. */
+const SHARE_OF_OTHERS = 0.9;
+
+/** Returns the part of a quota that a user can reach who writes a secret of an account. */
+export function reachableQuota(quota: number, owner: string, writer: string): number {
+  return writer === owner ? quota : quota * SHARE_OF_OTHERS;
+}
 
 /**
- * Runs a change of the data that an account owns. An amount may be over its quota, which may have been lowered, but not grow then.
+ * Runs a change of the data that an account owns, by itself or by another writer. An amount may be over its quota, which may have been lowered, but not grow then.
  * The amounts are read in the same transaction, so that concurrent requests cannot exceed a quota together.
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinQuota<T>(
   { limits: { quotas } }: Pick<VaultContext, "limits">,
   { usage }: Transaction,
-  owner: string,
+  { owner, writer = owner }: { readonly owner: string; readonly writer?: string },
   change: () => Promise<T>,
 ): Promise<T> {
   // Statements run in the order of their calls: the amounts are those before the change.
   const [before, result] = await Promise.all([usage.of(owner), change()]);
   const after = await usage.of(owner);
   for (const name of COUNTED) {
-    if (after[name] > quotas[name] && after[name] > before[name]) throw errors.quotaExceeded(name, quotas[name]);
+    if (after[name] > reachableQuota(quotas[name], owner, writer) && after[name] > before[name])
+      throw errors.quotaExceeded(name, quotas[name]);
   }
   return result;
 }

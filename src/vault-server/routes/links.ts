@@ -23,8 +23,8 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
     expose(context, caller, linked(body), body.key_version),
   );
 
-  authenticatedOperation(app, context, operations.version_list_for_link, ({ body, caller, request, reply }) =>
-    respondWithVersions(context, caller, linked(body), { request, reply }),
+  authenticatedOperation(app, context, operations.version_list_for_link, ({ body, caller, reply }) =>
+    respondWithVersions(context, caller, linked(body), reply),
   );
 
   authenticatedOperation(
@@ -33,10 +33,12 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
     operations.protect_link,
     async ({ body, caller, reply }) => {
       const { key_value: value, expected_version: expectedVersion } = body;
+      const listed = body.without_list !== 1;
+      if (listed) await context.openLists.enterStream(caller.email, reply);
       const secret = await protectLinked(context, caller, linked(body), { value, expectedVersion });
-      if (body.without_list === 1) return { secret };
+      if (!listed) return { secret };
       const list = await openList(context, caller);
-      return sendJson(reply, chargedByLength(context, caller, textList({ secret }, "secrets", list.pages())));
+      return sendJson(context, reply, chargedByLength(context, caller, textList({ secret }, "secrets", list.pages())));
     },
     { check: checkValueSize(context.limits) },
   );

@@ -84,7 +84,7 @@ function addRoute<S extends z.ZodType, R extends ResponseSchema>(
   { limits }: VaultContext,
   operation: JsonOperation<S, R>,
   respond: (request: OperationRequest<z.output<S>>) => Promise<ResponseBody<R>>,
-  options: Pick<RouteOptions, "bodyLimit" | "onRequest">,
+  options: Pick<RouteOptions, "bodyLimit" | "compress" | "onRequest">,
 ): void {
   const schema = operation.request(limits);
   app.route({
@@ -143,6 +143,8 @@ function changesIn(body: object): number {
 export interface OperationOptions<Body> {
   /** Checks the body further, before the token. */
   readonly check?: (body: Body) => void;
+  /** The responses are compressed already. */
+  readonly compresses?: boolean;
 }
 
 /**
@@ -154,7 +156,7 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R
   context: VaultContext,
   operation: JsonOperation<S, R>,
   respond: (request: AuthenticatedRequest<z.output<S>>) => Promise<ResponseBody<R>>,
-  { check }: OperationOptions<z.output<S>> = {},
+  { check, compresses = false }: OperationOptions<z.output<S>> = {},
 ): void {
   const respondToCaller = async ({ body, request, reply }: OperationRequest<z.output<S>>): Promise<ResponseBody<R>> => {
     check?.(body);
@@ -166,6 +168,7 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R
     return respond({ body, caller, request, reply });
   };
   addRoute(app, context, operation, respondToCaller, {
+    ...(compresses && { compress: false as const }),
     onRequest: [requireMediaType("application/json"), rejectSlowedStranger(context), requireCredentialsForLargeBody(context)],
   });
 }

@@ -9,6 +9,7 @@ import type { SecretAddress } from "../secrets/find-secret.ts";
 import { checkValueSize, protect } from "../secrets/protect.ts";
 import { respondWithVersions } from "../secrets/list-versions.ts";
 import { expose } from "../secrets/read-secrets.ts";
+import { ListRenderings } from "../secrets/list-renderings.ts";
 import { ListValidityCache } from "../secrets/list-validity-cache.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 
@@ -31,14 +32,19 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
   );
 
   const validity = new ListValidityCache();
-  authenticatedOperation(app, context, operations.list_no_dup, ({ caller, request, reply }) =>
-    respondWithList(context, validity, { caller, request, reply }),
+  const renderings = new ListRenderings(context, validity);
+  authenticatedOperation(
+    app,
+    context,
+    operations.list_no_dup,
+    ({ caller, request, reply }) => respondWithList(context, validity, renderings, { caller, request, reply }),
+    { compresses: true },
   );
 
   authenticatedOperation(app, context, operations.expose, ({ body, caller }) => expose(context, caller, unshared(body)));
 
-  authenticatedOperation(app, context, operations.version_list, ({ body, caller, request, reply }) =>
-    respondWithVersions(context, caller, unshared(body), { request, reply }),
+  authenticatedOperation(app, context, operations.version_list, ({ body, caller, reply }) =>
+    respondWithVersions(context, caller, unshared(body), reply),
   );
 
   authenticatedOperation(app, context, operations.version_expose, ({ body, caller }) =>

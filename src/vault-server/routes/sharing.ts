@@ -10,6 +10,7 @@ import { errors } from "../errors.ts";
 import { blockSenders, listBlocked, unblockSenders } from "../sharing/blocked-senders.ts";
 import { sharesAsJson } from "../sharing/list-shares.ts";
 import { dismissShare } from "../sharing/dismiss-share.ts";
+import { AskedAddresses } from "../sharing/asked-addresses.ts";
 import { share } from "../sharing/share.ts";
 import { unshare } from "../sharing/unshare.ts";
 
@@ -21,10 +22,11 @@ function requireSharer(caller: Caller, from: string | undefined): void {
 
 /** Adds the operations on shares (docs/design/vault-contract.md#sharing). */
 export function sharingRoutes(app: FastifyInstance, context: VaultContext): void {
+  const asked = new AskedAddresses(context.clock, context.limits.strangersAskedPerHour);
   authenticatedOperation(app, context, operations.share, async ({ body, caller }) => {
     requireSharer(caller, body.usr_id_from);
     const { key_name: names, permission, to, invite = true } = body;
-    return { shared: await share(context, caller, { names, permission, to, invite }) };
+    return { shared: await share(context, caller, { names, permission, to, invite }, asked) };
   });
 
   authenticatedOperation(app, context, operations.unshare, async ({ body, caller }) => {
@@ -32,9 +34,10 @@ export function sharingRoutes(app: FastifyInstance, context: VaultContext): void
     return { unshared: await unshare(context, caller, body.key_name, body.to) };
   });
 
-  authenticatedOperation(app, context, operations.share_list, ({ body, caller, reply }) =>
-    sendJson(reply, chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name))),
-  );
+  authenticatedOperation(app, context, operations.share_list, async ({ body, caller, reply }) => {
+    await context.openLists.enterStream(caller.email, reply);
+    return sendJson(context, reply, chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name)));
+  });
 
   authenticatedOperation(app, context, operations.delete_shared_key_link, async ({ body, caller }) => ({
     removed: { key_name: body.key_name, owner: await dismissShare(context, caller, body.key_name, body.owner) },

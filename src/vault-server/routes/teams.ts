@@ -21,9 +21,10 @@ export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
     team: await removeMembers(context, caller, body.group_id, body.members),
   }));
 
-  authenticatedOperation(app, context, operations.team_list, ({ caller, request, reply }) =>
-    sendList(request, reply, () => chargedByLength(context, caller, teamsAsJson(context, caller))),
-  );
+  authenticatedOperation(app, context, operations.team_list, async ({ caller, reply }) => {
+    await context.openLists.enterStream(caller.email, reply);
+    return sendList(context, reply, () => chargedByLength(context, caller, teamsAsJson(context, caller)));
+  });
 
   authenticatedOperation(app, context, operations.team_leave, async ({ body, caller }) => {
     await leaveTeam(context, caller, body.group_id);

@@ -1,7 +1,9 @@
 import type { Caller } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../accounts/token-buckets.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
+import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
 import { errors } from "../errors.ts";
 import { candidates } from "./find-secret.ts";
 import { forEachUniqueName } from "./for-each-unique-name.ts";
@@ -26,15 +28,18 @@ export async function deleteSecrets(context: VaultContext, caller: Caller, names
 /**
  * Deletes one version of the caller's secret, shared or not. Its number is never used again; the next lower version becomes the
  * latest.
- * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`; `version_not_found`; `last_version`
+ * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`; `version_not_found`; `last_version`; `quota_exceeded`, when the metadata of the next
+ * lower version is too long for recipients
  */
 export async function deleteVersion(context: VaultContext, caller: Caller, name: string, version: number): Promise<void> {
   const now = context.clock.now();
   await writeAs(context, caller, async (transaction) => {
     const { secrets } = transaction;
-    const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+    const { secret, shared, latest: former } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
     if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();
-    await secrets.removeVersion(secret.id, version);
+    const emails = shared && version === former.version ? await transaction.grants.recipients(secret.id) : [];
+    chargeChanges(context, caller, emails.length);
+    await withinUnaccepted(context, transaction, emails, () => secrets.removeVersion(secret.id, version));
     const latest = await secrets.latest(secret.id);
     if (!latest) throw errors.lastVersion();
     requireReach(caller.scope, name, latest.metadata);

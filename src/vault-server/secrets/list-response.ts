@@ -1,17 +1,15 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { formatScope } from "../../protocol/format-scope.ts";
-import { chargedByLength } from "../accounts/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
-import { textList } from "../../lib/json-list.ts";
-import { sendJson } from "../http/json-stream.ts";
 import { subjects } from "../store/subjects.ts";
 import type { Transaction } from "../store/store.ts";
 import type { ListState } from "../waiting/waiting-lists.ts";
-import { openList } from "./list-secrets.ts";
+import type { ListRenderings } from "./list-renderings.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
+import { sendOpenedList } from "./send-opened-list.ts";
 
 /** Returns the part of a list's entity tag that depends on the user, the scope and the revision of the list. */
 function digestOf({ email, scope }: Caller, revision: string): string {
@@ -55,36 +53,30 @@ function sameTag(
 /**
  * Responds to `list_no_dup`. An unchanged list is recognized by its revision, without reading secrets: a list is polled far more
  * often than it changes. A client that prefers to wait gets the response when its list changes.
- * @throws ServiceError `invalid_token` when the token or session ends while the list waits
+ * @throws ServiceError `invalid_token` when the token or session ends while the list waits; `rate_limited`
  */
 export async function respondWithList(
   context: VaultContext,
   validity: ListValidityCache,
+  renderings: ListRenderings,
   list: ListRequest,
 ): Promise<FastifyReply> {
   const { caller, reply } = list;
   reply.header("cache-control", "private, no-cache");
-  const read = async ({ listRevisions }: Transaction): Promise<ListState> => {
+  const read = async ({ listRevisions }: Transaction): Promise<ListState & { readonly revision: string }> => {
     const { revision, subjects: watched } = await listRevisions.of(caller.email);
     const now = context.clock.now();
     return {
+      revision,
       sameTag: sameTag(list, validity, revision, now),
       subjects: watched,
       until: validity.until(caller.email, revision, now),
     };
   };
-  const { sameTag: tag } = await context.waiting.settle({ caller, reply, subject: subjects.user(caller.email), read });
-  if (tag !== undefined) return reply.header("etag", tag).status(304).send();
-  return sendWholeList(context, validity, list);
-}
-
-async function sendWholeList(context: VaultContext, validity: ListValidityCache, { caller, reply }: ListRequest) {
-  const { email } = caller;
-  const list = await openList(context, caller);
-  const { revision, now: from } = list;
-  reply.header("etag", tagOf(validity.since(email, revision, from), digestOf(caller, revision)));
-  const pieces = textList({}, "secrets", list.pages(), ({ consistent, until }) => {
-    if (consistent) validity.remember(email, { revision, from, until });
-  });
-  return sendJson(reply, chargedByLength(context, caller, pieces));
+  const settled = await context.waiting.settle({ caller, reply, subject: subjects.user(caller.email), read });
+  if (settled.sameTag !== undefined) return reply.header("etag", settled.sameTag).status(304).send();
+  const opened = await renderings.open(caller, settled.revision, reply);
+  const { revision, now: from } = opened;
+  reply.header("etag", tagOf(validity.since(caller.email, revision, from), digestOf(caller, revision)));
+  return sendOpenedList(context, reply, opened);
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import type { VersionRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import { chargedByLength } from "../accounts/token-buckets.ts";
@@ -37,17 +37,18 @@ async function* versionPages(
   }
 }
 
-/** Responds with all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R */
+/** Responds with all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R; `rate_limited` */
 export async function respondWithVersions(
   context: VaultContext,
   caller: Caller,
   address: SecretAddress,
-  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  reply: FastifyReply,
 ): Promise<FastifyReply> {
   const now = context.clock.now();
   const { latest } = await context.store.read((transaction) => findSecret(transaction, caller, address, now));
   const until = { upTo: latest.version, now };
-  return sendList(request, reply, () =>
+  await context.openLists.enterStream(caller.email, reply);
+  return sendList(context, reply, () =>
     chargedByLength(
       context,
       caller,

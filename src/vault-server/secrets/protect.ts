@@ -8,7 +8,7 @@ import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared } from "../access/pick-secret.ts";
-import { withinQuota } from "../quotas/within-quota.ts";
+import { reachableQuota, withinQuota } from "../quotas/within-quota.ts";
 import { currentKey } from "../store/current-key.ts";
 import { changedMetadata } from "./changed-metadata.ts";
 import { deadline } from "./deadline.ts";
@@ -53,6 +53,16 @@ async function createSecret(transaction: Transaction, owner: string, request: Pr
   return secret;
 }
 
+/** Maximum number of old versions that one new version removes, when there were more before. */
+const REMOVED_PER_VERSION = 10;
+
+/** Removes the oldest versions of a secret, so that with the next one it has `keep`. */
+async function removeOldVersions(secrets: Transaction["secrets"], { id, nextVersion }: Secret, keep: number): Promise<void> {
+  if (nextVersion <= keep) return;
+  const excess = (await secrets.countVersions(id)) + 1 - keep;
+  if (excess > 0) await secrets.removeVersions(id, Math.min(excess, REMOVED_PER_VERSION));
+}
+
 /** Adds a version, and resets the deadline if the request has one. */
 async function addVersion(
   context: VaultContext,
@@ -62,10 +72,12 @@ async function addVersion(
   now: number,
 ): Promise<{ secret: Secret; latest: SecretVersion }> {
   const { secrets } = transaction;
-  const { secret_versions: most } = context.limits.quotas;
+  if (context.keepVersions !== undefined) await removeOldVersions(secrets, secret, context.keepVersions);
+  const { secret_versions: quota } = context.limits.quotas;
+  const most = reachableQuota(quota, secret.owner, createdBy);
   // Counted only when the numbers in use could be too many.
   if (secret.nextVersion > most && (await secrets.countVersions(secret.id)) >= most)
-    throw errors.quotaExceeded("secret_versions", most);
+    throw errors.quotaExceeded("secret_versions", quota);
   const masterKey = await currentKey(context.keys, transaction);
   const latest = { version: secret.nextVersion, metadata, createdAt: now, createdBy, updatedAt: now };
   const changed = {
@@ -93,7 +105,7 @@ export async function protect(context: VaultContext, caller: Caller, request: Pr
     const metadata = changedMetadata(context.limits, known?.latest.metadata ?? defaultMetadata, request.metadata);
     requireReach(caller.scope, request.name, metadata);
 
-    const added = await withinQuota(context, transaction, caller.email, async () => {
+    const added = await withinQuota(context, transaction, { owner: caller.email }, async () => {
       const secret = known?.secret ?? (await createSecret(transaction, caller.email, request, now));
       return addVersion(context, transaction, secret, { ...request, metadata, createdBy: caller.email }, now);
     });
@@ -118,7 +130,8 @@ export async function protectLinked(
     requireVersion(found, expectedVersion);
     const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined, createdBy: caller.email };
     // The secret counts for its creator.
-    const added = await withinQuota(context, transaction, found.secret.owner, () =>
+    const written = { owner: found.secret.owner, writer: caller.email };
+    const added = await withinQuota(context, transaction, written, () =>
       addVersion(context, transaction, found.secret, request, now),
     );
     return secretRecord({ ...found, secret: added.secret }, added.latest, now);

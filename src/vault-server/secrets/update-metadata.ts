@@ -1,11 +1,13 @@
 import type { VersionRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../accounts/token-buckets.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny } from "../access/pick-secret.ts";
 import { withinQuota } from "../quotas/within-quota.ts";
+import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
 import { changedMetadata } from "./changed-metadata.ts";
 import { deadline } from "./deadline.ts";
 import { requireVersion } from "./require-version.ts";
@@ -57,7 +59,15 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     const kept = Object.fromEntries(Object.entries(version.metadata).filter(([name]) => !update.removed.includes(name)));
     const changed = { ...version, metadata: changedMetadata(context.limits, kept, update.changes), updatedAt: now };
     if (version.version === latest.version) requireReach(caller.scope, secret.name, changed.metadata);
-    await withinQuota(context, transaction, secret.owner, () => transaction.secrets.updateVersion(secret.id, changed));
+    const grows = JSON.stringify(changed.metadata).length > JSON.stringify(version.metadata).length;
+    const isListed = found.shared && version.version === latest.version;
+    const emails = grows && isListed ? await transaction.grants.recipients(secret.id) : [];
+    chargeChanges(context, caller, emails.length);
+    await withinUnaccepted(context, transaction, emails, () =>
+      withinQuota(context, transaction, { owner: secret.owner, writer: caller.email }, () =>
+        transaction.secrets.updateVersion(secret.id, changed),
+      ),
+    );
     if (update.deleteMinutes === undefined) return versionRecord(found, changed, now);
     const rescheduled = { ...secret, ...deadline(now, update.deleteMinutes) };
     await transaction.secrets.update(rescheduled);

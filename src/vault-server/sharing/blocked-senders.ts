@@ -13,14 +13,18 @@ export async function listBlocked({ store }: VaultContext, caller: Caller): Prom
 /**
  * Hides what these users share with the caller. Their grants stay, so that they cannot notice it and unblocking undoes it. Returns all blocked
  * senders.
- * @throws ServiceError `out_of_scope`; `forbidden` when the caller is among them
+ * @throws ServiceError `out_of_scope`; `forbidden` when the caller is among them; `quota_exceeded`
  */
 export async function blockSenders(context: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
   requireUnlimited(caller.scope);
   if (senders.includes(caller.email)) throw errors.callerBlocked();
+  const { blocked_senders: most } = context.limits.quotas;
   return writeAs(context, caller, async ({ blockedSenders }) => {
+    const before = await blockedSenders.list(caller.email);
     await blockedSenders.block(caller.email, senders);
-    return blockedSenders.list(caller.email);
+    const blocked = await blockedSenders.list(caller.email);
+    if (blocked.length > most && blocked.length > before.length) throw errors.quotaExceeded("blocked_senders", most);
+    return blocked;
   });
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../protocol/responses.ts";
 import type { Recipients } from "../../protocol/schemas/recipients.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../accounts/token-buckets.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
@@ -11,6 +12,10 @@ import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
+import { withinQuota } from "../quotas/within-quota.ts";
+import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
+import type { AskedAddresses } from "./asked-addresses.ts";
+import { requireActive, type InvitedRecipient } from "./require-active.ts";
 import { absentOf, stateOf } from "./share-state.ts";
 
 export interface ShareRequest {
@@ -21,30 +26,27 @@ export interface ShareRequest {
   readonly invite: boolean;
 }
 
-interface Recipient {
+interface Recipient extends InvitedRecipient {
   readonly grantee: Grantee;
-  readonly name: string;
-  readonly absent: readonly string[];
 }
 
 /** @throws ServiceError `team_not_found` */
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
-    return [{ grantee: { kind: "team", groupId }, name: groupId, absent: await absentOf(transaction, caller, members, now) }];
+    const absent = await absentOf(transaction, caller, members, now);
+    return [
+      { grantee: { kind: "team", groupId }, name: groupId, users: members.filter((email) => email !== caller.email), absent },
+    ];
   }
   const emails = [...new Set(to.emails)];
   const absent = new Set(await absentOf(transaction, caller, emails, now));
-  return emails.map((email) => ({ grantee: { kind: "person", email }, name: email, absent: absent.has(email) ? [email] : [] }));
-}
-
-/** @throws ServiceError `invitation_required` that names the absent recipients by their place in the request */
-function requireActive(to: Recipients, recipients: readonly Recipient[]): void {
-  const absent = new Set(recipients.flatMap(({ name, absent: users }) => (users.length > 0 ? [name] : [])));
-  if (absent.size === 0) return;
-  const users = to.kind === "users" ? to.emails : [];
-  const paths = users.flatMap((email, index) => (absent.has(email) ? [`usr_id_to.${index}`] : []));
-  throw errors.invitationRequired(to.kind === "users" ? paths : ["group_id_to"]);
+  return emails.map((email) => ({
+    grantee: { kind: "person", email },
+    name: email,
+    users: [email],
+    absent: absent.has(email) ? [email] : [],
+  }));
 }
 
 /** Interval between invitations of one sender to one recipient, in milliseconds. */
@@ -74,40 +76,67 @@ async function invite(
   }
 }
 
+/** @throws ServiceError `quota_exceeded` */
+async function grantSecret(
+  { limits: { quotas } }: VaultContext,
+  { grants }: Transaction,
+  secretId: string,
+  grantees: readonly Grantee[],
+  permission: Permission,
+): Promise<void> {
+  const before = await grants.countOf(secretId);
+  await grants.grant(secretId, grantees, permission);
+  const after = await grants.countOf(secretId);
+  if (after > quotas.secret_grants && after > before) throw errors.quotaExceeded("secret_grants", quotas.secret_grants);
+}
+
 async function grantAll(
+  context: VaultContext,
   transaction: Transaction,
   caller: Caller,
   request: ShareRequest,
-  { now, perHour }: { readonly now: number; readonly perHour: number },
+  asked: AskedAddresses,
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
+  const now = context.clock.now();
   const secrets = await forEachUniqueName(request.names, async (name) =>
     requireCreator(await candidates(transaction, caller, name, now), caller.scope),
   );
   const recipients = await recipientsOf(transaction, caller, request.to, now);
-  if (!request.invite) requireActive(request.to, recipients);
+  const emails = recipients.flatMap(({ users }) => users);
+  // Those of a team are not in the request.
+  if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
+  if (!request.invite) await requireActive(transaction, caller, request.to, recipients, asked);
   const { permission } = request;
   const shared: ShareRecord[] = [];
-  for (const { secret } of secrets) {
-    const grantees = recipients.map(({ grantee }) => grantee);
-    await transaction.grants.grant(secret.id, grantees, permission);
-    for (const { name, absent } of recipients)
-      shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
-  }
+  const grantees = recipients.map(({ grantee }) => grantee);
+  await withinQuota(context, transaction, { owner: caller.email }, () =>
+    withinUnaccepted(context, transaction, emails, async () => {
+      for (const { secret } of secrets) {
+        await grantSecret(context, transaction, secret.id, grantees, permission);
+        for (const { name, absent } of recipients)
+          shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
+      }
+    }),
+  );
   const invited = recipients.flatMap(({ absent }) => absent);
-  await invite(transaction, caller.email, invited, { now, perHour });
+  await invite(transaction, caller.email, invited, { now, perHour: context.limits.invitationsPerHour });
   return { shared, invited };
 }
 
 /**
  * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission.
  * Users without an account or a valid session are sent an email asynchronously.
- * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`, `quota_exceeded`
  */
-export async function share(context: VaultContext, caller: Caller, request: ShareRequest): Promise<ShareRecord[]> {
-  const { clock, limits, mailer } = context;
+export async function share(
+  context: VaultContext,
+  caller: Caller,
+  request: ShareRequest,
+  asked: AskedAddresses,
+): Promise<ShareRecord[]> {
   const { shared, invited } = await writeAs(context, caller, (transaction) =>
-    grantAll(transaction, caller, request, { now: clock.now(), perHour: limits.invitationsPerHour }),
+    grantAll(context, transaction, caller, request, asked),
   );
-  if (invited.length > 0) mailer.wake();
+  if (invited.length > 0) context.mailer.wake();
   return shared;
 }

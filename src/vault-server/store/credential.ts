@@ -4,18 +4,21 @@ import type { Transaction } from "./store.ts";
 export interface Credential {
   readonly kind: "token" | "session";
   readonly digest: string;
+  /** Digest of the login that a token comes from, which further tokens may come from; that of a session itself. */
+  readonly login: string;
   /** Wall-clock time. A session ends later when it is used meanwhile. */
   readonly expiresAt: number;
 }
 
-/** Returns the account of a token or session, or `undefined` when it has ended. */
+/** Returns the account and the login of a token or session, or `undefined` when it has ended. */
 export async function findLive(
   { tokens, sessions }: Transaction,
   { kind, digest }: Pick<Credential, "kind" | "digest">,
   now: number,
-): Promise<{ readonly email: string } | undefined> {
+): Promise<{ readonly email: string; readonly login: string } | undefined> {
   const stored = await (kind === "token" ? tokens.findAccess(digest) : sessions.find(digest));
-  return stored !== undefined && stored.expiresAt > now ? stored : undefined;
+  if (stored === undefined || stored.expiresAt <= now) return undefined;
+  return { email: stored.email, login: "refreshDigest" in stored ? stored.refreshDigest : digest };
 }
 
 /** Reports whether a token or session has not been ended since it authenticated a request. */

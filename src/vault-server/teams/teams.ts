@@ -5,6 +5,7 @@ import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Team } from "../store/records.ts";
+import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
 import type { Transaction } from "../store/store.ts";
 
 function teamRecord({ groupId, creator, members }: Team): TeamRecord {
@@ -68,7 +69,8 @@ export async function addMembers(
 ): Promise<TeamRecord> {
   return writeAs(context, caller, async (transaction) => {
     const { members } = await changeableTeam(transaction, caller, groupId);
-    await transaction.teams.addMembers(groupId, emails);
+    const added = [...new Set(emails)].filter((email) => !members.includes(email));
+    await withinUnaccepted(context, transaction, added, () => transaction.teams.addMembers(groupId, emails));
     if (emails.every((email) => members.includes(email))) return teamRecord(await memberTeam(transaction, caller, groupId));
     return enlargedTeam(context, transaction, caller, groupId);
   });

@@ -29,12 +29,22 @@ export interface ListState {
 interface WaitingOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly limits: { readonly waitingLists: number; readonly waitingListsPerAccount: number };
+  readonly limits: {
+    readonly waitingLists: number;
+    readonly waitingListsPerAccount: number;
+    readonly waitingListsPerLogin: number;
+  };
   readonly metrics: { readonly waitingLists: { inc(): void; dec(): void } };
 }
 
+/** The caller of a request that waits. */
+interface Waiter {
+  readonly email: string;
+  readonly credential: Credential;
+}
+
 interface WaitRequest<S extends ListState> {
-  readonly caller: { readonly email: string; readonly credential: Credential };
+  readonly caller: Waiter;
   readonly reply: FastifyReply;
   /** The subject of the list itself; the state may name more. */
   readonly subject: string;
@@ -56,7 +66,8 @@ export class WaitingLists {
   readonly #limits: WaitingOptions["limits"];
   readonly #metric: WaitingOptions["metrics"]["waitingLists"];
   readonly #wakes = new Set<() => void>();
-  readonly #perAccount = new Map<string, number>();
+  /** Waiting requests by account, and by the digest of their login. */
+  readonly #waiting = new Map<string, number>();
   readonly #readers: (() => void)[] = [];
   #reading = 0;
   #total = 0;
@@ -78,14 +89,14 @@ export class WaitingLists {
     const { caller, reply, read } = request;
     const { headers } = reply.request;
     const waitMs = headers["if-none-match"] === undefined ? 0 : preferredWaitMs(headers);
-    if (waitMs === 0 || !this.#enter(caller.email)) return this.#store.readOne(read);
+    if (waitMs === 0 || !this.#enter(caller)) return this.#store.readOne(read);
     reply.header("preference-applied", "wait");
     const from = this.#clock.monotonic();
     try {
       return await this.#wait(request, from + waitMs);
     } finally {
       reply.request.waitedMs = this.#clock.monotonic() - from;
-      this.#leave(caller.email);
+      this.#leave(caller);
     }
   }
 
@@ -140,20 +151,27 @@ export class WaitingLists {
     }
   }
 
-  #enter(email: string): boolean {
+  #enter({ email, credential: { login } }: Waiter): boolean {
     if (this.#released || !this.#store.changes.available) return false;
-    const own = this.#perAccount.get(email) ?? 0;
-    if (this.#total >= this.#limits.waitingLists || own >= this.#limits.waitingListsPerAccount) return false;
-    this.#perAccount.set(email, own + 1);
+    const { waitingLists, waitingListsPerAccount, waitingListsPerLogin } = this.#limits;
+    if (this.#total >= waitingLists || this.#count(email) >= waitingListsPerAccount) return false;
+    if (this.#count(login) >= waitingListsPerLogin) return false;
+    for (const key of [email, login]) this.#waiting.set(key, this.#count(key) + 1);
     this.#total += 1;
     this.#metric.inc();
     return true;
   }
 
-  #leave(email: string): void {
-    const own = (this.#perAccount.get(email) ?? 1) - 1;
-    if (own === 0) this.#perAccount.delete(email);
-    else this.#perAccount.set(email, own);
+  #count(key: string): number {
+    return this.#waiting.get(key) ?? 0;
+  }
+
+  #leave({ email, credential: { login } }: Waiter): void {
+    for (const key of [email, login]) {
+      const left = this.#count(key) - 1;
+      if (left <= 0) this.#waiting.delete(key);
+      else this.#waiting.set(key, left);
+    }
     this.#total -= 1;
     this.#metric.dec();
   }

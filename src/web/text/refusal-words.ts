@@ -124,6 +124,9 @@ const reasons: readonly Rule[] = [
   [/^would be invited/u, () => "would be invited by email"],
   [/^must not be a sequence/u, () => "a sequence, such as abcdef or 123456: use a few random words"],
   [/^must not be the email address/u, () => "must not be your email address or the name of the product, with little added"],
+  [/^some recipients would be invited/u, () => "some would be invited by email"],
+  [/^too many addresses that you share nothing with/u, () => "some may be invited by email"],
+  [/^must not be the email address/u, () => "must not be your email address"],
 ];
 
 /** Labels of the fields of requests. */

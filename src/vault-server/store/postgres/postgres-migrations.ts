@@ -1,3 +1,5 @@
+import { postgresGrantCounts } from "./postgres-grant-counts.ts";
+
 /**
  * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are
  * the same as in SQLite (sqlite-migrations.ts), so that both share their SQL. The collation "C" sorts UTF-8 by code point. Times
@@ -294,4 +296,5 @@ export const postgresMigrations: readonly string[] = [
   ALTER TABLE access_tokens ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
   ALTER TABLE sessions ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
   `,
+  postgresGrantCounts,
 ];

@@ -1,3 +1,4 @@
+import { IS_ACQUAINTED, RECIPIENTS, UNACCEPTED } from "./unaccepted-sql.ts";
 import { batches, repeated } from "./batches.ts";
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
@@ -20,6 +21,9 @@ const INVITERS = `
   WHERE inviter <> ?1 AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = inviter)
   ORDER BY inviter LIMIT ?2`;
 
+const COUNT = `SELECT (SELECT count(*) FROM person_grants WHERE secret_id = ?1)
+  + (SELECT count(*) FROM team_grants WHERE secret_id = ?1) AS count`;
+
 const KINDS = ["person", "team"] as const;
 /** Table of the grants to each kind of grantee, and its column with their names. */
 const tableOf = { person: ["person_grants", "email"], team: ["team_grants", "group_id"] } as const;
@@ -41,9 +45,30 @@ function grantOf(row: Row): Grant {
   return row.number("kind") === 0 ? { kind: "person", email: name, permission } : { kind: "team", groupId: name, permission };
 }
 
-/** The operations on all grants to one address. */
-function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "inviters" | "removeOf"> {
+/** The operations on the addresses that secrets are granted to. */
+function grantsTo(
+  db: SqlConnection,
+): Pick<GrantTable, "isAcquainted" | "isInvited" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"> {
   return {
+    async isAcquainted(email, user) {
+      return (await db.get(IS_ACQUAINTED, email, user)) !== undefined;
+    },
+    async countOf(secretId) {
+      const row = await db.get(COUNT, secretId);
+      return row?.number("count") ?? 0;
+    },
+    async recipients(secretId) {
+      return (await db.all(RECIPIENTS, secretId)).map((row) => row.text("email"));
+    },
+    async unaccepted(email, now) {
+      const rows = await db.all(UNACCEPTED, email, now);
+      return rows.map((row) => ({
+        sender: row.text("sender"),
+        blocked: row.boolean("blocked"),
+        secrets: row.number("secrets"),
+        bytes: row.number("bytes"),
+      }));
+    },
     async isInvited(email) {
       const row = await db.get(
         `SELECT EXISTS (SELECT 1 FROM person_grants WHERE email = ?1) OR EXISTS (SELECT 1 FROM team_members WHERE email = ?1) AS invited`,

@@ -4,14 +4,16 @@ import type { ListRevisionTable } from "../tables/list-revision-table.ts";
 import { subjects } from "../subjects.ts";
 
 /**
- * Gives a new revision to the owner of each secret and to the users and teams it is granted to. `secretIds` is a list or a query.
+ * Gives a new revision to the owner of each secret and to the users and teams it is granted to, without users who block the owner. `secretIds` is a list or a query.
  */
 function touchSql(secretIds: string): string {
   return `
     INSERT INTO list_revisions (subject, revision)
       SELECT subject, CAST(?2 AS text) FROM (
         SELECT 'person:' || owner AS subject FROM secrets WHERE id IN (${secretIds})
-        UNION SELECT 'person:' || g.email FROM person_grants AS g JOIN users AS u ON u.email = g.email WHERE g.secret_id IN (${secretIds})
+        UNION SELECT 'person:' || g.email FROM person_grants AS g JOIN users AS u ON u.email = g.email JOIN secrets AS s ON s.id = g.secret_id
+          WHERE g.secret_id IN (${secretIds}) AND NOT EXISTS (
+            SELECT 1 FROM blocked_senders AS b WHERE b.email = g.email AND b.sender = s.owner)
         UNION SELECT 'team:' || group_id FROM team_grants WHERE secret_id IN (${secretIds})
       ) AS subjects WHERE true ORDER BY subject
     ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
@@ -27,6 +29,15 @@ const TOUCH_OWNER_OF_FILE = `
     SELECT 'files:' || owner, CAST(?2 AS text) FROM files WHERE id = ?1
   ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
   RETURNING subject`;
+// That of a team to which only senders share whom the user has blocked does not apply.
+const OF = `
+  SELECT s.subject AS subject, COALESCE(r.revision, '') AS revision
+  FROM (SELECT 'person:' || ?1 AS subject, '' AS group_id UNION ALL SELECT 'team:' || group_id, group_id FROM team_members WHERE email = ?1) AS s
+  LEFT JOIN list_revisions AS r ON r.subject = s.subject AND (
+    s.group_id = '' OR NOT EXISTS (SELECT 1 FROM blocked_senders WHERE email = ?1) OR EXISTS (
+      SELECT 1 FROM team_grants AS g JOIN secrets AS o ON o.id = g.secret_id WHERE g.group_id = s.group_id AND NOT EXISTS (
+        SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = o.owner)))
+  ORDER BY s.subject`;
 const TOUCH_USER = `
   INSERT INTO list_revisions (subject, revision)
     SELECT 'person:' || email, CAST(?2 AS text) FROM users WHERE email = ?1
@@ -41,12 +52,7 @@ export function sqlListRevisions(db: SqlConnection, changed: (subject: string) =
   return {
     async of(email) {
       // The revision of a team applies to its members, so that a grant to a team of thousands writes one row.
-      const rows = await db.all(
-        `SELECT s.subject AS subject, COALESCE(r.revision, '') AS revision
-         FROM (SELECT 'person:' || ?1 AS subject UNION ALL SELECT 'team:' || group_id FROM team_members WHERE email = ?1) AS s
-         LEFT JOIN list_revisions AS r ON r.subject = s.subject ORDER BY s.subject`,
-        email,
-      );
+      const rows = await db.all(OF, email);
       const revisions = rows.map((row) => row.text("revision")).filter((revision) => revision !== "");
       return { revision: revisions.join("."), subjects: rows.map((row) => row.text("subject")) };
     },

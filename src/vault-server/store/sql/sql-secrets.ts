@@ -104,6 +104,14 @@ const OWN_BETWEEN = `SELECT s.id, s.name, s.delete_minutes, s.delete_at, ${VERSI
 // The empty string keeps the planner from reading all secrets of the owner for each of these ids.
 const ACCESS_BY_IDS = accessSql(accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"));
 
+const LENGTHS = `SELECT s.id, octet_length(v.metadata) AS length FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
+  WHERE s.id IN (${Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 1}`).join(", ")}) AND ${IS_LATEST}`;
+
+/** Returns ids as often as a statement for a page has placeholders, so that one prepared statement serves all pages. */
+function padded(ids: readonly string[], filler: string): string[] {
+  return Array.from({ length: LIST_PAGE_SIZE }, (_, index) => ids[index] ?? filler);
+}
+
 function accessOf(row: Row): SecretAccess {
   return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: permissionOf(row) };
 }
@@ -135,20 +143,12 @@ function envelopeOf(row: Row): Envelope {
 }
 
 export function sqlSecrets(db: SqlConnection): SecretTable {
-  return { ...secretRows(db), ...versionRows(db), ...secretRemoval(db) };
+  return { ...listedRows(db), ...secretRows(db), ...versionRows(db), ...secretRemoval(db) };
 }
 
-function secretRows(
-  db: SqlConnection,
-): Pick<SecretTable, "ownByName" | "accessByName" | "listIds" | "accessByIds" | "insert" | "update"> {
+/** The operations that list secrets. */
+function listedRows(db: SqlConnection): Pick<SecretTable, "listIds" | "accessByIds" | "metadataLengths"> {
   return {
-    async ownByName(email, name, now) {
-      const row = await db.get(OWN_BY_NAME, email, now, name);
-      return row && { access: ownAccessOf(row), value: envelopeOf(row) };
-    },
-    async accessByName(email, name, now) {
-      return (await db.all(ACCESS_BY_NAME, email, now, name)).map(accessOf);
-    },
     async listIds(email, now) {
       return (await db.all(ALL_IDS, email, now)).map((row) => row.text("id"));
     },
@@ -158,9 +158,26 @@ function secretRows(
       // Most lists contain only own secrets with their newest version: the fast path suffices.
       const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map((row) => listedOwnOf(email, row));
       if (own.length === ids.length && own.every(({ secret }, index) => secret.id === ids[index])) return own;
-      // Padded to a fixed length, so that one prepared statement serves all pages.
-      const padded = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => ids[index] ?? filler);
-      return (await db.all(ACCESS_BY_IDS, email, now, ...padded)).map((row) => listedOf(accessOf(row), row));
+      return (await db.all(ACCESS_BY_IDS, email, now, ...padded(ids, filler))).map((row) => listedOf(accessOf(row), row));
+    },
+    async metadataLengths(ids) {
+      const [filler] = ids;
+      const rows = filler === undefined ? [] : await db.all(LENGTHS, ...padded(ids, filler));
+      return new Map(rows.map((row) => [row.text("id"), row.number("length")]));
+    },
+  };
+}
+
+type SecretRows = Pick<SecretTable, "ownByName" | "accessByName" | "insert" | "update">;
+
+function secretRows(db: SqlConnection): SecretRows {
+  return {
+    async ownByName(email, name, now) {
+      const row = await db.get(OWN_BY_NAME, email, now, name);
+      return row && { access: ownAccessOf(row), value: envelopeOf(row) };
+    },
+    async accessByName(email, name, now) {
+      return (await db.all(ACCESS_BY_NAME, email, now, name)).map(accessOf);
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
       const sql = "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -173,7 +190,9 @@ function secretRows(
   };
 }
 
-function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<typeof secretRows> | keyof SecretRemovalTable> {
+type VersionRows = Omit<SecretTable, keyof SecretRows | keyof ReturnType<typeof listedRows> | keyof SecretRemovalTable>;
+
+function versionRows(db: SqlConnection): VersionRows {
   const versionWhere = async (condition: string, ...values: (string | number)[]): Promise<SecretVersion | undefined> => {
     const row = await db.get(`SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`, ...values);
     return row && versionOf(row);

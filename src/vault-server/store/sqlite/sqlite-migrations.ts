@@ -1,3 +1,5 @@
+import { sqliteGrantCounts } from "./sqlite-grant-counts.ts";
+
 /**
  * The SQLite schema as migration steps; step n sets `user_version` to n. A released step is never edited.
  * Times are REAL: milliseconds since the epoch exceed 64-bit integers. BINARY collation on UTF-8 sorts by code point.
@@ -275,4 +277,5 @@ export const sqliteMigrations: readonly string[] = [
   // Not on PostgreSQL: what a serializable transaction reads from an index alone locks a page of the table, so that half of the writes
   // of other secrets conflict.
   `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
+  sqliteGrantCounts,
 ];

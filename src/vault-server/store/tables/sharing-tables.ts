@@ -1,6 +1,15 @@
 import type { Permission } from "../../../protocol/responses.ts";
 import type { Grant, Grantee, Team } from "../records.ts";
 
+/** Amounts that one sender has shared with a recipient who has not accepted the sender. */
+export interface UnacceptedShares {
+  readonly sender: string;
+  readonly blocked: boolean;
+  readonly secrets: number;
+  /** Bytes of the metadata of their latest versions. */
+  readonly bytes: number;
+}
+
 export interface GrantTable {
   /** Adds grants or replaces their permission. Members of a team who had dismissed its grant see the secret again. */
   grant(secretId: string, grantees: readonly Grantee[], permission: Permission): Promise<void>;
@@ -14,6 +23,20 @@ export interface GrantTable {
   isInvited(email: string): Promise<boolean>;
   /** Returns the users who share with this address or added it to a team, without blocked ones, in code point order, at most `atMost`. */
   inviters(email: string, atMost: number): Promise<string[]>;
+  /**
+   * Returns what an address has received from each sender whom it has not accepted: it shares no secret with the sender, directly or with a team
+   * of which the sender is a member, and has created no such team.
+   */
+  unaccepted(email: string, now: number): Promise<UnacceptedShares[]>;
+  /**
+   * Reports whether an address has accepted a user (`unaccepted`), the user shares with it directly, or both are members of a team that the user did
+   * not create.
+   */
+  isAcquainted(email: string, user: string): Promise<boolean>;
+  /** Returns the number of grants of a secret. */
+  countOf(secretId: string): Promise<number>;
+  /** Returns the addresses that a secret is granted to, directly or through teams, each once. */
+  recipients(secretId: string): Promise<string[]>;
   /** Removes all direct grants to one user, and what the user has dismissed. */
   removeOf(email: string): Promise<void>;
 }

@@ -5,6 +5,8 @@ export interface Usage {
   readonly versions: number;
   /** Sealed values, metadata and files. */
   readonly bytes: number;
+  /** Shares of the secrets. */
+  readonly grants: number;
 }
 
 /** Amounts by account, which triggers of the database keep up to date, whatever changes the rows. */

@@ -28,9 +28,9 @@ export function InviteDialog({ absent, work, onClose }: InviteDialogProps): VNod
           ))}
         </ul>
         <p>
-          No account yet, or not logged in at present: the vault does not tell which. Check the spelling. Whoever receives email
-          at {absent.length === 1 ? "this address" : "these addresses"} gets an invitation and, after the login, the secret.
-          Nothing is shared so far.
+          No account yet, or not logged in at present: the vault does not tell which, nor who of several strangers. Check the
+          spelling. Whoever receives email at {absent.length === 1 ? "this address" : "these addresses"} gets an invitation and,
+          after the login, the secret. Nothing is shared so far.
         </p>
       </Form>
     </Dialog>

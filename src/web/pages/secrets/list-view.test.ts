@@ -72,7 +72,13 @@ describe("the list of secrets", () => {
     expect(within("prod/checkout")).toEqual(["prod/checkout/db", "prod/checkout/eu/db"]);
     expect(filtersOf([...list, ...inFolders])).toEqual({
       environments: ["dev", "prod"],
-      folders: ["prod", "prod/checkout", "prod/checkout/eu"],
+      folders: ["prod", "prod/checkout"],
     });
+  });
+
+  test("offers at most 200 folders, those with the most secrets", () => {
+    const received = Array.from({ length: 1_000 }, (_, index) => secret(`${index}/a/a/a/x`));
+    const { folders } = filtersOf([...received, secret("own/one"), secret("own/two")]);
+    expect([folders.length, folders.includes("own")]).toEqual([200, true]);
   });
 });

@@ -38,24 +38,32 @@ function environmentOf({ metadata }: SecretRecord): string {
   return metadataText(metadata["environment_type"] ?? "");
 }
 
-/** Returns all folders of a name, the outermost first. */
+/** Levels of folders, and maximum number of environments and of folders, to choose from: other users name received secrets. */
+const FOLDER_LEVELS = 2;
+const MAX_CHOICES = 200;
+
+/** Returns the outer folders of a name, the outermost first. */
 function foldersOf(name: string): string[] {
-  const parts = name.split("/");
+  const parts = name.split("/", FOLDER_LEVELS + 1);
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join("/"));
 }
 
-function sorted(texts: Iterable<string>): string[] {
-  return [...new Set(texts)].filter((text) => text !== "").toSorted(compareText);
+/** Returns the most frequent texts, in order. */
+function choicesOf(texts: Iterable<string>): string[] {
+  const counts = new Map<string, number>();
+  for (const text of texts) if (text !== "") counts.set(text, (counts.get(text) ?? 0) + 1);
+  const frequent = [...counts].sort(([, left], [, right]) => right - left).slice(0, MAX_CHOICES);
+  return frequent.map(([text]) => text).sort(compareText);
 }
 
-/** Returns the environments and the folders that the list can be filtered by. */
+/** Returns the environments and the folders that the list can be filtered by, those with the most secrets if there are too many. */
 export function filtersOf(secrets: readonly SecretRecord[]): {
   readonly environments: readonly string[];
   readonly folders: readonly string[];
 } {
   return {
-    environments: sorted(secrets.map(environmentOf)),
-    folders: sorted(secrets.flatMap(({ key_name }) => (key_name.includes("/") ? foldersOf(key_name) : []))),
+    environments: choicesOf(secrets.map(environmentOf)),
+    folders: choicesOf(secrets.flatMap(({ key_name }) => (key_name.includes("/") ? foldersOf(key_name) : []))),
   };
 }
 

@@ -33,9 +33,10 @@ function toText({ to }: Recipients): string {
   return to.length === 1 ? to.join("") : `${to.length} users`;
 }
 
-/** Returns the addresses that `invitation_required` names by their place in the request. */
+/** Returns the addresses that `invitation_required` names by their place in the request, or all when it does not tell which. */
 function absentOf({ details }: RequestError, { kind, to }: Recipients): string[] {
   if (kind === "team") return [];
+  if (details.some(({ path }) => path === "usr_id_to")) return [...to];
   return to.filter((_, index) => details.some(({ path }) => path === `usr_id_to.${index}`));
 }
 

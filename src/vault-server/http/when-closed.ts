@@ -1,0 +1,7 @@
+import type { FastifyReply } from "fastify";
+
+/** Calls `closed` when the response has been sent or its connection is closed, which may have happened already. */
+export function whenClosed({ raw }: FastifyReply, closed: () => void): void {
+  if (raw.destroyed) closed();
+  else raw.once("close", closed);
+}
