@@ -16,9 +16,10 @@ export async function findLive(
   { kind, digest }: Pick<Credential, "kind" | "digest">,
   now: number,
 ): Promise<{ readonly email: string; readonly login: string } | undefined> {
-  const stored = await (kind === "token" ? tokens.findAccess(digest) : sessions.find(digest));
+  const token = kind === "token" ? await tokens.findAccess(digest) : undefined;
+  const stored = kind === "token" ? token : await sessions.find(digest);
   if (stored === undefined || stored.expiresAt <= now) return undefined;
-  return { email: stored.email, login: "refreshDigest" in stored ? stored.refreshDigest : digest };
+  return { email: stored.email, login: token?.refreshDigest ?? digest };
 }
 
 /** Reports whether a token or session has not been ended since it authenticated a request. */

@@ -183,7 +183,7 @@ export function sharingConformance(open: OpenStore): void {
     expect(removed).toEqual([2, 1, 0]);
     await write(({ secrets }) => secrets.remove(id));
     expect(await read(({ secrets }) => secrets.due(NOW, 9))).toEqual([]);
-    expect(await read(({ usage }) => usage.of(ANN))).toEqual({ secrets: 1, versions: 0, bytes: 0 });
+    expect(await read(({ usage }) => usage.of(ANN))).toEqual({ secrets: 1, versions: 0, bytes: 0, grants: 0 });
   });
 
   test("a list revision changes with the list's content, for affected users only", async () => {
