@@ -113,6 +113,18 @@ function createRejections(clock: Clock, limits: Limits): HeldRejections {
   });
 }
 
+function createHashingLimiter(limits: Limits): HashingLimiter {
+  const { loginQueue, loginQueueUnknown, loginQueuePerNetwork, loginQueuePerAccount } = limits;
+  const queue = {
+    concurrency: CONCURRENT_HASHINGS,
+    waiting: loginQueue,
+    waitingUnknown: loginQueueUnknown,
+    waitingPerNetwork: loginQueuePerNetwork,
+    waitingPerAccount: loginQueuePerAccount,
+  };
+  return new HashingLimiter(queue, () => errors.tooManyLogins(1000));
+}
+
 function createContext(options: VaultServerOptions, opened: Opened): VaultContext & { readonly mailer: Mailer } {
   const { store, keys, transport, appUrl, audit, space, metrics } = opened;
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
@@ -137,16 +149,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     maxTokenHours: options.maxTokenHours,
     keepVersions: options.keepVersions,
     signUp,
-    hashing: new HashingLimiter(
-      {
-        concurrency: CONCURRENT_HASHINGS,
-        waiting: limits.loginQueue,
-        waitingUnknown: limits.loginQueueUnknown,
-        waitingPerNetwork: limits.loginQueuePerNetwork,
-        waitingPerAccount: limits.loginQueuePerAccount,
-      },
-      () => errors.tooManyLogins(1000),
-    ),
+    hashing: createHashingLimiter(limits),
     passwords: new PasswordHasher({
       cost: options.passwordCost ?? defaultPasswordCost,
       stored: opened.hashes,

@@ -11,13 +11,17 @@ const STEPS = 50_000;
  * Later ones follow if it does not. `npm run simulation:bugs` looks for all.
  */
 const firstEpisodes: Readonly<Record<string, number>> = {
-  "writes without a fence": 6,
-  "404 read as an empty list": 17,
+  "writes without a fence": 2,
+  "404 read as an empty list": 1,
   "writes without a check of the owner": 2,
-  "a restart within the quiet window": 0,
+  "a restart within the quiet window": 1,
   "a changed content without a restart": 0,
-  "no wake-up after a change in the vault": 0,
-  "no wake-up after a change of the connection": 0,
+  "no wake-up after a change in the vault": 5,
+  "no wake-up after a change of the connection": 11,
+  "a held list for a forced sync": 0,
+  "a watch of all namespaces with --namespaces": 1,
+  "a watch of Secrets with --target-watch=off": 0,
+  "restarts of workloads with --auto-restart=off": 0,
 };
 
 const intact = new EpisodeThread();
