@@ -42,6 +42,18 @@ test("without a watch of Secrets a former target is removed, also after two chan
   expect(targetsOf(scene)).toEqual(["d"]);
 });
 
+test("without a watch of Secrets a target is removed that no status names, because its name changed again", async () => {
+  await using scene = await unwatched();
+  scene.server.authorize = ({ subresource }) => subresource !== "status";
+  retarget(scene, { name: "b" });
+  while (!targetsOf(scene).includes("b")) await scene.clock.advance(50);
+  retarget(scene, { name: "c" });
+  await scene.clock.advance(MINUTE);
+  scene.server.authorize = () => true;
+  await scene.clock.advance(5 * MINUTE);
+  expect(targetsOf(scene)).toEqual(["c"]);
+});
+
 test("without a watch of Secrets a merged object is read every 5 minutes", async () => {
   await using scene = await unwatched();
   const metadata = { namespace, name: "app" };

@@ -69,7 +69,7 @@ const isState = (one: StateId | undefined, { uid, resourceVersion }: StateId): b
   one?.uid === uid && one.resourceVersion === resourceVersion;
 
 export interface TargetRecordsOptions {
-  readonly watched: Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store" | "read" | "forget">>>;
+  readonly watched: Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store" | "read" | "written" | "forget">>>;
   /** The objects that resources merge keys into, of the kinds that are watched. */
   readonly merged?: Partial<Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store">>>>;
   readonly clock: Clock;
@@ -173,6 +173,8 @@ export class TargetRecords {
    */
   recordWrite(resource: SyncResource, object: KubeObject, keys: Keys | undefined, isRepair: boolean): Repairs | undefined {
     const isGone = isMerged(resource) && keys?.size === 0;
+    // A former target is found by what was read and written, also if no status names it yet.
+    if (!isMerged(resource)) this.#options.watched[resource.target.kind].written?.(object);
     this.#recordOwn(resource, isGone ? { deletedUid: object.metadata.uid ?? "" } : { wrote: targetMetadata(object) });
     const record = this.#record(resource);
     if (keys !== undefined) this.markVerified(resource, object.metadata, keys);

@@ -1,4 +1,4 @@
-import type { ObjectRef } from "../resource.ts";
+import type { KubeObject, ObjectRef } from "../resource.ts";
 import type { ReadonlyStore, StoreChange } from "./object-store.ts";
 
 /** A collection that is kept up to date, and its changes. */
@@ -10,6 +10,8 @@ export interface Watched<T> {
   onReconnect(handler: () => void): Disposable;
   /** Brings one object up to date; only in a collection that is read instead of watched. */
   read?(ref: ObjectRef, signal: AbortSignal): Promise<void>;
+  /** Takes in an object as this process wrote it, without reporting it; only in a collection that is read. */
+  written?(object: KubeObject): void;
   /** Drops an object that is not read any more, without reporting it. */
   forget?(ref: ObjectRef): void;
 }

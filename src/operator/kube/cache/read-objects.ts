@@ -35,21 +35,28 @@ export class ReadObjects<T> implements Watched<T> {
   }
 
   async read(ref: ObjectRef, signal: AbortSignal): Promise<void> {
-    const { api, resource, includes, project } = this.#options;
+    const { api, resource } = this.#options;
     const key = keyOf(ref);
     const object = await api.getMetadata(resource, ref, signal).catch((error: unknown) => {
-      if (!isKubeError(error, "NotFound")) throw error;
+      if (isKubeError(error, "NotFound")) return undefined;
+      throw error;
     });
-    const { uid, resourceVersion } = object?.metadata ?? {};
-    const changes =
-      object !== undefined && includes(object)
-        ? this.store.set(key, { uid, resourceVersion, value: project(object) })
-        : this.store.delete(key, this.store.stored(key)?.uid);
-    for (const change of changes) for (const handler of this.#handlers) handler(change);
+    for (const change of this.#take(key, object)) for (const handler of this.#handlers) handler(change);
+  }
+
+  written(object: KubeObject): void {
+    this.#take(keyOf(object.metadata), object);
   }
 
   forget(ref: ObjectRef): void {
     const key = keyOf(ref);
     this.store.delete(key, this.store.stored(key)?.uid);
+  }
+
+  #take(key: string, object: KubeObject | undefined): readonly StoreChange<T>[] {
+    const { includes, project } = this.#options;
+    if (object === undefined || !includes(object)) return this.store.delete(key, this.store.stored(key)?.uid);
+    const { uid, resourceVersion } = object.metadata;
+    return this.store.set(key, { uid, resourceVersion, value: project(object) });
   }
 }
