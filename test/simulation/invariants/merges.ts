@@ -26,9 +26,14 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
   ];
 }
 
-/** The keys that a resource merged into an object, before or after a write. */
-export const ownKeys = ({ before, after, owner }: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> =>
-  new Set([before, after].flatMap((object) => mergedInto(object).get(owner)?.keys ?? []));
+/** Returns the keys that a resource merged into an object, before or after a write, but not those that others keep. */
+export function ownKeys({ before, after, owner }: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> {
+  const claims = mergedInto(after);
+  const now = new Set(claims.get(owner)?.keys);
+  const others = [...claims].flatMap(([other, { keys }]) => (other === owner ? [] : keys)).filter((key) => !now.has(key));
+  const former = mergedInto(before).get(owner)?.keys ?? [];
+  return new Set([...now, ...former.filter((key) => !others.includes(key))]);
+}
 
 /** A merge changes its own keys of an object that a spec with this policy names, and nothing else of it (I16). */
 export function checkMerge({ history, name, namespace, before, after, owner, is, world }: TargetWrite): void {
