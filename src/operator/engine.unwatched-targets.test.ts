@@ -42,7 +42,7 @@ test("without a watch of Secrets a former target is removed, also after two chan
   expect(targetsOf(scene)).toEqual(["d"]);
 });
 
-test("without a watch of Secrets a target is removed that no status names, because its name changed again", async () => {
+test("without a watch of Secrets a former target is removed that no status has named", async () => {
   await using scene = await unwatched();
   scene.server.authorize = ({ subresource }) => subresource !== "status";
   retarget(scene, { name: "b" });
