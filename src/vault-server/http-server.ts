@@ -15,6 +15,7 @@ import { limitConnections } from "./http/connection-limits.ts";
 import { addDeadlines } from "./http/deadlines.ts";
 import { errorResponse, sendError, toServiceError } from "./http/error-response.ts";
 import { parseJsonBody } from "./http/json-body.ts";
+import { reportUntrustedProxies } from "./http/untrusted-proxies.ts";
 import { apiDescriptionRoutes } from "./routes/api-description.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { fileRoutes } from "./routes/files.ts";
@@ -228,6 +229,7 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   // Before any rejection, whose handling reads cookies, and before the audit log, which drops those of a response that it withholds.
   await app.register(fastifyCookie);
   addTransportRules(app, options);
+  reportUntrustedProxies(app, context);
   addGracefulStop(app, context);
   if (context.audit) auditRequests(app, context.audit, context.auditBudget);
   tokenRoutes(app, context);

@@ -16,6 +16,10 @@ export class VaultMetrics {
     },
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   );
+  readonly untrustedForwarded = this.registry.counter({
+    name: "vaultsync_vault_untrusted_forwarded_requests_total",
+    help: "Total number of requests whose x-forwarded-for or forwarded header was ignored, because --trust-proxy does not list their peer.",
+  });
   readonly removed = this.registry.counter({
     name: "vaultsync_vault_secrets_removed_total",
     help: "Total number of secrets removed at their delete_time.",

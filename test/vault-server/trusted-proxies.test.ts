@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { lineLogger } from "../support/assertions/line-logger.ts";
+import { sendRequest } from "../support/vault/vault-client.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
@@ -45,4 +47,18 @@ test("an untrusted proxy is treated as a client", async () => {
   await using vault = await TestVault.start({ clock: new VirtualClock(), limits, trustedProxies: ["10.0.0.0/8"] });
   const claimed = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
   expect(await outcomes(vault, claimed)).toEqual([FAILED, FAILED, FAILED, SLOWED]);
+});
+
+test.each([
+  ["no proxy is trusted", {}, 1, 4],
+  ["another proxy is trusted", { trustedProxies: ["10.0.0.0/8"] }, 1, 4],
+  ["the proxy is trusted", { trustedProxies: ["127.0.0.1"] }, 0, 0],
+])("ignored addresses are reported once and counted if %s", async (_, options, reported, counted) => {
+  const lines: string[] = [];
+  const logger = lineLogger((line) => void (line.includes("--trust-proxy") && lines.push(line)));
+  await using vault = await TestVault.start({ clock: new VirtualClock(), limits, logger, ...options });
+  await outcomes(vault, [undefined, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
+  const metrics = (await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
+  expect(lines).toHaveLength(reported);
+  expect(metrics).toContain(`\nvaultsync_vault_untrusted_forwarded_requests_total ${counted}\n`);
 });
