@@ -1,5 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { VaultContext } from "../context.ts";
+import type { Logger } from "../../lib/logger.ts";
+
+interface Observation {
+  readonly logger: Pick<Logger, "warn">;
+  readonly metrics: { readonly untrustedForwarded: { inc(): void } };
+}
 
 /** Reports whether a peer that is no trusted proxy forwards a request, or says so. */
 const isForwarded = ({ headers, ip, socket }: FastifyRequest): boolean =>
@@ -9,10 +14,7 @@ const isForwarded = ({ headers, ip, socket }: FastifyRequest): boolean =>
  * Counts forwarded requests whose header is ignored, and warns of the first one: all users behind a proxy that is not trusted share its
  * address, and with it the limits for strangers.
  */
-export function reportUntrustedProxies(
-  app: FastifyInstance,
-  { logger, metrics }: Pick<VaultContext, "logger" | "metrics">,
-): void {
+export function reportUntrustedProxies(app: FastifyInstance, { logger, metrics }: Observation): void {
   let isReported = false;
   app.addHook("onRequest", async (request) => {
     if (!isForwarded(request)) return;
