@@ -3,12 +3,12 @@ import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
-import { type Expected, expectedOf, targetObject } from "./expectations.ts";
+import { belongsTo, type Expected, expectedOf, targetObject } from "./expectations.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
 import { leftBehind } from "./invariants/left-behind.ts";
 import type { Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
-import { type Content, contentOf, ownerOf } from "./invariants/target-write.ts";
+import { type Content, contentOf } from "./invariants/target-write.ts";
 import { isRefused, isServed } from "./reach.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import type { WriteRules } from "./write-rules.ts";
@@ -78,7 +78,7 @@ const unseenConflicts = (world: World): number =>
   [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter((object) => {
     const target = targetObject(world, object);
     const { conditions } = (object["status"] ?? {}) as { readonly conditions?: [] };
-    const isOther = target !== undefined && ownerOf(target) !== `${object.kind}/${object.metadata.name}`;
+    const isOther = target !== undefined && !belongsTo(object, target);
     return isOther && findCondition(conditions, "Ready")?.reason !== "TargetConflict";
   }).length;
 

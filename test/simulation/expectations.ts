@@ -166,7 +166,7 @@ function heldAdoption({ spec }: KubeObject, existing: KubeObject): readonly stri
 }
 
 /** A tool that removed both the label and the owner reference has taken the target away, whatever its annotation says. */
-function belongsTo({ kind, metadata: { name, uid } }: KubeObject, { metadata }: KubeObject): boolean {
+export function belongsTo({ kind, metadata: { name, uid } }: KubeObject, { metadata }: KubeObject): boolean {
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   if (otherController({ metadata } as KubeObject) !== undefined) return false;
   const isMarked = labels[MANAGED_BY_LABEL] === MANAGED_BY || ownerReferences.some((owner) => owner.uid === uid);
