@@ -22,7 +22,9 @@ export function checkContent({ world, history, name, namespace, after, owner, wa
     const items = outputsFor(specs, key).flatMap((output) => output.items);
     for (const origin of origins) {
       const ofSource = items.filter(({ source }) => source === origin.name);
-      const labels = [key, ...ofSource.map(({ id }) => id)].map((id) => versions[id] ?? -1);
+      // Kept bytes may be of a spec that is long gone: its resource was deleted, and created again under the same name.
+      const ids = ofSource.length === 0 && was[key] === base64 ? Object.keys(versions) : [key, ...ofSource.map(({ id }) => id)];
+      const labels = ids.map((id) => versions[id] ?? -1);
       if (!labels.some((version) => origin.versions.has(version))) {
         const labeled = `labeled version ${labels.join(" or ")}, but has the bytes of ${[...origin.versions].join()}`;
         throw new Violation("I2", `${name}: key ${key} is ${labeled}`);

@@ -31,9 +31,11 @@ export function checkWorkload(world: World, { before, after, user }: Change): vo
   const name = `${after.kind} ${after.metadata.namespace}/${after.metadata.name}`;
   if (!isDeepStrictEqual(othersOf(before), othersOf(after))) throw new Violation("I15", `${name} was changed`);
   const isAuto = before.metadata.name === AUTO_WORKLOAD;
-  if (isAuto && world.replicas.configOf(user).autoRestart === "off")
-    throw new Violation("I15", `${name} was written in spite of --auto-restart=off`);
   const [former, now] = [stateOf(before), stateOf(after)];
+  // The rollout that a process with another flag started gets its result.
+  const isOpen = former.restart !== undefined && former.restart.result === undefined;
+  if (isAuto && !isOpen && world.replicas.configOf(user).autoRestart === "off")
+    throw new Violation("I15", `${name} was written in spite of --auto-restart=off`);
   const changed = [...now.sources].filter(([source, digest]) => (former.sources.get(source) ?? digest) !== digest);
   if (isDeepStrictEqual(templateOf(before), templateOf(after))) {
     // A leader that restarted the workload for what its watch shows repeats its record instead of restarting it again.
