@@ -57,7 +57,7 @@ describe("sharing section", () => {
     await page.getByText("“checkout” is not an email address.").waitFor();
     await recipients.fill(`${bob}, Bob@exmaple.com`);
     await share.click();
-    // Who of several strangers has an account is not told.
+    // Who of several strangers has an account is not shown.
     await expect.poll(() => dialog.getByRole("listitem").allTextContents()).toEqual([bob, "bob@exmaple.com"]);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect((await users.ann.call("share_list", { key_name: "shop-db" })).json().shares).toEqual([]);
