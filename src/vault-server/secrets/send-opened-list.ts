@@ -2,7 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { FastifyReply } from "fastify";
 import type { VaultContext } from "../context.ts";
-import { acceptsGzip } from "../http/accepts-gzip.ts";
+import { acceptedEncoding } from "../http/accepted-encoding.ts";
 import { PIECE_LENGTH, readInTime } from "../http/read-in-time.ts";
 import type { StreamedList } from "./list-renderings.ts";
 import type { SharedList } from "./shared-list.ts";
@@ -17,7 +17,7 @@ export async function sendOpenedList(
   list: SharedList | StreamedList,
 ): Promise<FastifyReply> {
   reply.type("application/json; charset=utf-8").header("vary", "accept-encoding");
-  const gzips = acceptsGzip(reply.request.headers);
+  const gzips = acceptedEncoding(reply.request.headers, ["gzip"]) !== undefined;
   if (list.kind === "streamed") {
     const body = Readable.from(readInTime(context, reply, list.pieces), { highWaterMark: 1 });
     if (!gzips) return reply.send(body);

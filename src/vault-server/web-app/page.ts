@@ -2,9 +2,13 @@ import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
+import { acceptedEncoding } from "../http/accepted-encoding.ts";
 import { isKnown } from "../http/etag.ts";
-import { acceptedEncoding, type Encoding } from "./accepted-encoding.ts";
 import { pageHeaders } from "./page-headers.ts";
+
+/** Content encodings of pages, the preferred one first. */
+const ENCODINGS = ["br", "gzip"] as const;
+type Encoding = (typeof ENCODINGS)[number];
 
 const contentTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -58,7 +62,7 @@ export function servePage(
     const { contentType, bytes, encoded, etag } = page();
     reply.headers(pageHeaders(appUrl())).headers({ etag, "cache-control": cacheControl, vary: "accept-encoding" });
     if (isKnown(request, etag)) return reply.status(304).send();
-    const encoding = acceptedEncoding(request.headers["accept-encoding"]);
+    const encoding = acceptedEncoding(request.headers, ENCODINGS);
     const compressed = encoding && encoded[encoding];
     if (compressed) reply.header("content-encoding", encoding);
     return reply.type(contentType).send(compressed ?? bytes);
