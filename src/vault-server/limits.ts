@@ -66,7 +66,7 @@ export interface Limits {
   /** Timeout for reading a response, in addition to one second per 32 KiB, and for reading a streamed one, in milliseconds. */
   readonly responseTimeoutMs: number;
   readonly streamTimeoutMs: number;
-  /** Timeout for reading each 32 KiB of a file, in milliseconds. */
+  /** Timeout for reading each 32 KiB of a file or a list, in milliseconds. */
   readonly progressTimeoutMs: number;
   /** Maximum number of downloads in progress of one account. */
   readonly downloadsPerAccount: number;
@@ -85,8 +85,6 @@ export interface Limits {
   readonly queuedLists: number;
   readonly queuedListsPerAccount: number;
   readonly listTimeoutMs: number;
-  /** Timeout for reading a piece of 64 KiB of a list, in milliseconds. */
-  readonly listPieceTimeoutMs: number;
   /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
   readonly loginQueue: number;
   /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
@@ -150,7 +148,6 @@ export const defaultLimits: Limits = {
   queuedLists: 5_000,
   queuedListsPerAccount: 200,
   listTimeoutMs: 10_000,
-  listPieceTimeoutMs: 20_000,
   loginQueue: 500,
   loginQueueUnknown: 400,
   loginQueuePerNetwork: 100,

@@ -84,7 +84,7 @@ test("a changed list is another one, and both are complete", async () => {
 test("a shared list is not served beyond a deadline of one of its secrets", async () => {
   const { vault, clock, caller } = await start({
     sharedListBytes: 2 * LIST_BYTES,
-    listPieceTimeoutMs: 1e9,
+    progressTimeoutMs: 1e9,
     streamTimeoutMs: 1e9,
   });
   await fill(caller);
@@ -96,7 +96,7 @@ test("a shared list is not served beyond a deadline of one of its secrets", asyn
 });
 
 test("streamed lists beyond those of an account wait, and get 429 when none was read", async () => {
-  const { vault, clock, caller } = await start({ sharedListBytes: 1_000_000, listPieceTimeoutMs: 1e9, streamTimeoutMs: 1e9 });
+  const { vault, clock, caller } = await start({ sharedListBytes: 1_000_000, progressTimeoutMs: 1e9, streamTimeoutMs: 1e9 });
   await fill(caller);
   await caller.call("list_no_dup");
   await Promise.all(Array.from({ length: 4 }, () => open(vault, caller, "list_no_dup")));

@@ -10,7 +10,7 @@ const isExcluded = (parameter: string): boolean => /^q=0(?:\.0*)?$/u.test(parame
  * `undefined`.
  */
 export function acceptedEncoding<E extends string>(headers: IncomingHttpHeaders, encodings: readonly E[]): E | undefined {
-  const codings = String(headers["accept-encoding"] ?? "")
+  const codings = (headers["accept-encoding"] ?? "")
     .toLowerCase()
     .split(",", MAX_CODINGS)
     .map((coding) => coding.split(";").map((part) => part.trim()));

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { Clock } from "../../lib/clock.ts";
+import { progressDeadline } from "./deadlines.ts";
 import { whenClosed } from "./when-closed.ts";
 
 /** Length of the pieces of a long text. */
@@ -8,7 +9,7 @@ export const PIECE_LENGTH = 64 * 1024;
 /** Parts of the server that a deadline for reading needs. */
 export interface ReadingDeadline {
   readonly clock: Clock;
-  readonly limits: { readonly listPieceTimeoutMs: number };
+  readonly limits: { readonly progressTimeoutMs: number };
 }
 
 /** Yields the parts of text or bytes, at most `PIECE_LENGTH` long each; those of bytes share their memory. */
@@ -25,7 +26,7 @@ export async function* readInTime(
   pieces: AsyncIterable<string | Buffer> | Iterable<string | Buffer>,
 ): AsyncGenerator<string | Buffer, void> {
   const { socket } = reply.request.raw;
-  const deadline = () => clock.timer(limits.listPieceTimeoutMs, () => socket.destroy());
+  const deadline = () => progressDeadline(clock, limits, PIECE_LENGTH, () => socket.destroy());
   for await (const piece of pieces) {
     for (const part of partsOf(piece)) {
       using _timer = deadline();
