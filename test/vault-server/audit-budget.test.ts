@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
 import { rotatedSegments } from "../../src/vault-server/audit/audit-file.ts";
 import { selectEntries } from "../../src/vault-server/audit/select-entries.ts";
 import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
 import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
+import { auditEntries } from "../support/vault/audit-entries.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestDirectory } from "../support/test-directory.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
@@ -27,14 +28,7 @@ const start = (options: Partial<VaultServerOptions> = {}): Promise<TestVault> =>
   TestVault.start({ auditLog: { file }, clock, ...options });
 const logBytes = async (): Promise<number> => (await stat(file)).size;
 
-// oxlint-disable-next-line typescript/no-explicit-any -- assertions look into it
-async function entries(): Promise<any[]> {
-  const text = await readFile(file, "utf8");
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-}
+const entries = (): ReturnType<typeof auditEntries> => auditEntries(file);
 
 async function leftBy({ headers }: VaultResponse) {
   return (await entries()).filter(({ request }) => request === headers["x-request-id"]);

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
+import { auditEntries } from "../support/vault/audit-entries.ts";
 import { Canaries } from "../support/assertions/canary.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
@@ -17,14 +18,7 @@ beforeEach(() => {
 const start = (options: Partial<VaultServerOptions> = {}): Promise<TestVault> =>
   TestVault.start({ auditLog: { file }, ...options });
 
-// oxlint-disable-next-line typescript/no-explicit-any -- assertions look into it
-async function entries(): Promise<any[]> {
-  const text = await readFile(file, "utf8");
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-}
+const entries = (): ReturnType<typeof auditEntries> => auditEntries(file);
 
 /** Returns the lines of a completed request, by its id. */
 async function leftBy(response: { readonly headers: { readonly [name: string]: unknown } }) {
