@@ -37,6 +37,7 @@ const modules: Record<string, string[]> = {
     "operator/doctor",
     "operator/api",
     "operator/kube",
+    "operator/sync",
     "operator/template",
     "vault-server",
     "telemetry",
@@ -200,7 +201,7 @@ export default defineConfig({
     "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
     "typescript/consistent-type-imports": "error",
     "typescript/no-non-null-assertion": "error",
-    "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
+    "max-lines-per-function": ["error", { max: 80, skipBlankLines: true, skipComments: true }],
     "no-restricted-properties": ["error", ...ambientClock],
     "no-restricted-globals": ["error", ...ambientTimers],
     // Sequential awaits are the rule in a reconcile; where they are a mistake, a review says so.

@@ -35,9 +35,11 @@ const find = { dataFrom: [{ find: { name: { regexp: "^receiv" } } }] };
 test("plan reports shared secrets whose owner is not named", async () => {
   await writeFile(directory.join("password"), vault.passwords.get(ann) ?? "");
   await run("login", "--url", vault.url, "--email", ann, "--password-file", directory.join("password"));
-  const named = `secret "received" is shared by ${bob}: set owner, or spec.trustedOwners of the connection`;
+  const uncreated = "the Secret vault is not created without it";
+  const trust = "spec.trustedOwners of the connection";
+  const named = `received is shared by ${bob}, whom neither remoteRef.owner nor ${trust} names: to use it, set one of them; ${uncreated}`;
   expect(await plan({}, reference())).toEqual([3, named]);
-  const found = `find matches no entry: what ${bob} shares needs spec.trustedOwners of the connection`;
+  const found = `dataFrom[0] finds no entry in the vault's list: what ${bob} shares needs ${trust}; ${uncreated}`;
   expect(await plan({}, find)).toEqual([3, found]);
   expect(await plan({ receive: "Anyone" }, find)).toEqual([3, found]);
   const trusting = { trustedOwners: [bob] };

@@ -111,8 +111,61 @@ test("references through a connection of the cluster are not those of one of the
     "references of VaultConnection shop/vault are not checked: log in to https://other.example.com as ann@example.com",
     "",
   ]);
-  await write("2-cluster.yaml", ...cluster, "  access:", "    - namespaceSelector: { matchLabels: {} }");
-  expect((await plan()).stderr).toContain('3-secrets.yaml:15: no secret "shop/dv"\n');
+  await write(
+    "2-cluster.yaml",
+    ...cluster,
+    "  access:",
+    "    - namespaceSelector: { matchLabels: {} }",
+    "      secrets: [shop/*]",
+  );
+  expect((await plan()).stderr).toContain(
+    "3-secrets.yaml:15: shop/dv is not in the list of ann@example.com: check its name (did",
+  );
+});
+
+const byLabel = (labels: string): string[] => [
+  "  access:",
+  `    - namespaceSelector: { matchLabels: ${labels} }`,
+  "      secrets: [shop/*]",
+];
+
+test("what a connection of the cluster does not allow is a problem, if the files show the labels that decide it", async () => {
+  const cluster = connection().map((line) => line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""));
+  await write("secret.yaml", ...through(...secret("shared", "key: shop/db")));
+  const denied = "spec.access of ClusterVaultConnection vault has no entry for the namespace shop";
+  for (const offline of [["--offline"], []]) {
+    await write("cluster.yaml", ...cluster);
+    expect(await plan(...offline)).toMatchObject({ code: 3, stderr: expect.stringContaining(denied) });
+    await write("cluster.yaml", ...cluster, ...byLabel("{ kubernetes.io/metadata.name: store }"));
+    expect(await plan(...offline)).toMatchObject({ code: 3, stderr: expect.stringContaining(denied) });
+    await write("cluster.yaml", ...cluster, ...byLabel("{ kubernetes.io/metadata.name: shop }"));
+    expect(await plan(...offline)).toMatchObject({ code: 0, stderr: "" });
+    await write("cluster.yaml", ...cluster, ...byLabel("{ team: shop }"));
+    expect(await plan(...offline)).toMatchObject({ code: 0, stderr: expect.stringContaining("add its Namespace to the files") });
+    await write("cluster.yaml", ...cluster, ...byLabel("{ team: shop }"), "---", ...namespace("store"));
+    expect(await plan(...offline)).toMatchObject({ code: 3, stderr: expect.stringContaining(denied) });
+    await write("cluster.yaml", ...cluster, ...byLabel("{ team: shop }"), "---", ...namespace("shop"));
+    expect(await plan(...offline)).toMatchObject({ code: 0, stderr: "" });
+  }
+});
+
+const namespace = (team: string): string[] => [
+  "apiVersion: v1",
+  "kind: Namespace",
+  `metadata: { name: shop, labels: { team: ${team} } }`,
+];
+
+test("keys that the type of the Secret requires, and a type that the operator does not allow, are problems", async () => {
+  await write("vault.yaml", ...connection());
+  await write("tls.yaml", ...secret("tls", "key: shop/db"), "  target: { type: kubernetes.io/tls }");
+  await write("type.yaml", ...secret("type", "key: shop/db"), "  target: { type: example.com/token }");
+  const { code, stderr } = await plan("--offline");
+  expect(code).toBe(3);
+  expect(stderr.trimEnd().split("\n")).toEqual([
+    "tls.yaml:8: spec.data: a Secret of type kubernetes.io/tls requires the keys tls.crt and tls.key",
+    expect.stringMatching(/^type.yaml:8: spec.target.type: this operator allows Opaque/u),
+  ]);
+  expect((await plan("--allowed-secret-types", "a.b/c, example.com/token")).stderr).not.toContain("type.yaml");
 });
 
 test("a connection of the cluster may be in other files", async () => {
@@ -154,16 +207,16 @@ test("each mistake of a repository is named with its file and line, and the exit
   const { code, stderr } = await plan();
   expect(code).toBe(3);
   expect(stderr.trimEnd().split("\n")).toEqual([
-    '2-missing.yaml:8: no secret "shop/dv"',
-    '2-missing.yaml:9: secret "shop/db" has no version 7: the latest is 2',
+    "2-missing.yaml:8: shop/dv is not in the list of ann@example.com: check its name (did you mean shop/db?), its shares and the scope of the connection; the Secret missing is not created without it",
+    "2-missing.yaml:9: shop/db has no version 7, the latest is 2: set version to an existing version or to latest",
     expect.stringMatching(/^3-typo\.yaml:9: spec\.suspend: /u),
     "4-target.yaml:16: spec.target.name: the resource at 4-target.yaml:3 has this target: choose another name",
     "5-connection.yaml:5: spec.connectionRef.name: no VaultConnection vlt in namespace shop in these files",
     expect.stringMatching(/^6-syntax\.yaml:3: /u),
     "7-kind.yaml:2: kind: VaultSecrets is not a kind of vaultsync.dev",
     expect.stringMatching(/^8-file\.yaml:5: spec: spec\.files or spec\.filesFrom must have at least one entry/u),
-    '9-file.yaml:8: no file "absent.conf"',
-    '9-file.yaml:9: file "nginx.conf" has no version 2: the latest is 1',
+    "9-file.yaml:8: absent.conf is not in the list of ann@example.com: check its name, its shares and the scope of the connection; the Secret g is not created without it",
+    "9-file.yaml:9: nginx.conf has no version 2, the latest is 1: set version to an existing version or to latest",
   ]);
 });
 
@@ -231,8 +284,8 @@ test("sources that are found by rules are printed with the keys that they would 
   ]);
   await write("4-wrong.yaml", ...rules("wrong", "find: { name: { regexp: ^none } }", "find: { name: { regexp: ^shop/ } }"));
   expect((await plan()).stderr.split("\n")).toEqual([
-    "4-wrong.yaml:7: find matches no entry",
-    '4-wrong.yaml:8: "shop/db" makes up no valid key: set rewrite',
+    "4-wrong.yaml:7: dataFrom[0] finds no entry in the vault's list: check find, the shares and the scope of the connection; the Secret wrong is not created without it",
+    `4-wrong.yaml:8: dataFrom[1] finds "shop/db", which is not a valid key of letters, digits, '-', '_' and '.': set rewrite; it is skipped`,
     "",
   ]);
 });

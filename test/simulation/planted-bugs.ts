@@ -165,7 +165,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I5"],
     changes: [
       {
-        file: "controllers/sync/secret-source.ts",
+        file: "sync/find-items.ts",
         from: "return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);",
         to: "return true;",
       },

@@ -17,6 +17,12 @@ const manifest = z.looseObject({
   spec: z.unknown(),
 });
 
+const namespaceManifest = z.looseObject({
+  apiVersion: z.literal("v1"),
+  kind: z.literal("Namespace"),
+  metadata: z.looseObject({ name: z.string(), labels: z.record(z.string(), z.string()).optional() }),
+});
+
 /** One object in a file. */
 export interface Manifest {
   readonly file: string;
@@ -49,6 +55,8 @@ export const formatPath = (path: readonly PropertyKey[]): string =>
 
 export interface Manifests {
   readonly manifests: readonly Manifest[];
+  /** The labels of the Namespaces among the other objects, by name. */
+  readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly problems: readonly Problem[];
 }
 
@@ -89,13 +97,18 @@ function contentOf(document: Document): unknown {
 function readText(file: string, text: string, group: string, namespace: string): Manifests {
   const lines = new LineCounter();
   const manifests: Manifest[] = [];
+  const namespaces = new Map<string, Readonly<Record<string, string>>>();
   const problems: Problem[] = [];
   const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
   for (const document of "empty" in documents ? [] : documents) {
     for (const { pos, message } of document.errors) problems.push({ file, line: lines.linePos(pos[0]).line, message });
     const content = document.errors.length === 0 ? contentOf(document) : undefined;
     const isOfGroup = z.looseObject({ apiVersion: z.string().startsWith(`${group}/`) }).safeParse(content).success;
-    if (!isOfGroup) continue;
+    if (!isOfGroup) {
+      const { success, data } = namespaceManifest.safeParse(content);
+      if (success) namespaces.set(data.metadata.name, data.metadata.labels ?? {});
+      continue;
+    }
     const lineOf = (...path: readonly PropertyKey[]): number => lineIn(document, lines, path);
     const parsed = manifest.safeParse(content);
     if (parsed.success) {
@@ -111,22 +124,24 @@ function readText(file: string, text: string, group: string, namespace: string):
       );
     }
   }
-  return { manifests, problems };
+  return { manifests, namespaces, problems };
 }
 
 /**
- * Reads the objects of an API group from files and directories. Other objects are skipped. `namespace` is that of objects without one.
+ * Reads the objects of an API group from files and directories. Of other objects, only the labels of Namespaces are read. `namespace` is that of objects without one.
  * @throws Error when a path cannot be read
  */
 export async function readManifests(paths: readonly string[], group: string, namespace: string): Promise<Manifests> {
   const manifests: Manifest[] = [];
+  const namespaces = new Map<string, Readonly<Record<string, string>>>();
   const problems: Problem[] = [];
   for (const path of paths) {
     for (const file of await filesAt(path)) {
       const read = readText(file, await readFile(file, "utf8"), group, namespace);
       manifests.push(...read.manifests);
+      for (const [name, labels] of read.namespaces) namespaces.set(name, labels);
       problems.push(...read.problems);
     }
   }
-  return { manifests, problems };
+  return { manifests, namespaces, problems };
 }

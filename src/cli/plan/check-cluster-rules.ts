@@ -1,6 +1,14 @@
-import { LinearRegExp, linearRegExp } from "../../lib/linear-regexp.ts";
+import { matchesName } from "../../operator/sync/find-items.ts";
+import { isMerged } from "../../operator/sync/sync-resource.ts";
 import { type Manifest, type Problem, problemAt } from "../manifests/manifests.ts";
-import { keyOfConnection, keyOfReference, type Plan, type PlannedPush, type PlannedResource } from "./planned-resource.ts";
+import {
+  connectionOf,
+  keyOfConnection,
+  keyOfReference,
+  type Plan,
+  type PlannedPush,
+  type PlannedResource,
+} from "./planned-resource.ts";
 
 const placeOf = ({ file, lineOf }: Manifest): string => `${file}:${lineOf("metadata", "name")}`;
 
@@ -20,15 +28,11 @@ function repeated(
 }
 
 /** Reports whether a resource names an entry, `secret/<name>` or `file/<name>`, or may find it. */
-function readsEntry({ manifest, items, finds }: PlannedResource, entry: string): boolean {
-  const prefix = manifest.kind === "VaultSecret" ? "secret/" : "file/";
+function readsEntry({ resource: { kind, items, finds } }: PlannedResource, entry: string): boolean {
+  const prefix = kind === "VaultSecret" ? "secret/" : "file/";
   if (!entry.startsWith(prefix)) return false;
   const name = entry.slice(prefix.length);
-  const isFound = finds.some(({ pattern }) => {
-    const expression = linearRegExp(pattern);
-    return expression instanceof LinearRegExp && expression.test(name);
-  });
-  return isFound || items.some(({ source }) => source === name);
+  return finds.some((find) => matchesName(find, name)) || items.some(({ source }) => source === name);
 }
 
 /** Returns the conflicts of VaultPushes with each other, and with resources that read the entry into the same Secret. */
@@ -42,12 +46,12 @@ function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
   const loops = pushes.flatMap((push) =>
     push.items.flatMap(({ entry, path }) => {
       const reader = resources.find(
-        (resource) =>
-          resource.manifest.namespace === push.manifest.namespace &&
-          resource.target.kind === "Secret" &&
-          resource.target.name === push.secret &&
-          vaultOf(resource) === vaultOf(push) &&
-          readsEntry(resource, entry),
+        (one) =>
+          one.manifest.namespace === push.manifest.namespace &&
+          one.resource.target.kind === "Secret" &&
+          one.resource.target.name === push.secret &&
+          vaultOf(one) === vaultOf(push) &&
+          readsEntry(one, entry),
       );
       if (reader === undefined) return [];
       const message = `the resource at ${placeOf(reader.manifest)} reads ${entry} into the Secret ${push.secret}, which is pushed to it`;
@@ -61,21 +65,22 @@ function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
 export function checkClusterRules(manifests: readonly Manifest[], plan: Plan): Problem[] {
   const { connections, resources, pushes } = plan;
   const objects = manifests.map((one) => [`${one.kind}/${one.namespace}/${one.name}`, one, ["metadata", "name"]] as const);
-  const owned = resources.filter(({ target }) => !target.isMerged);
+  const owned = resources.filter(({ resource }) => !isMerged(resource));
   const targets = owned.map(
-    ({ manifest, target }) =>
+    ({ manifest, resource: { target } }) =>
       [`${target.kind}/${manifest.namespace}/${target.name}`, manifest, ["spec", "target", "name"]] as const,
   );
   const known = new Set(connections.map(keyOfConnection));
   // The administrator of the cluster creates a ClusterVaultConnection, from other files.
-  const own = [...resources, ...pushes].filter(({ connection }) => connection.kind === "VaultConnection");
+  const own = [...resources, ...pushes].filter((one) => connectionOf(one).kind === "VaultConnection");
   const unconnected = own.filter((resource) => !known.has(keyOfReference(resource)));
   return [
     ...repeated(objects, (first) => `metadata.name: ${first} has an object of this kind, namespace and name`),
     ...repeated(targets, (first) => `spec.target.name: the resource at ${first} has this target: choose another name`),
     ...checkPushes(plan),
-    ...unconnected.map(({ manifest, connection }) => {
-      const message = `no VaultConnection ${connection.name} in namespace ${manifest.namespace} in these files`;
+    ...unconnected.map((one) => {
+      const { manifest } = one;
+      const message = `no VaultConnection ${connectionOf(one).name} in namespace ${manifest.namespace} in these files`;
       return problemAt(manifest, ["spec", "connectionRef", "name"], `spec.connectionRef.name: ${message}`);
     }),
   ];

@@ -1,58 +1,21 @@
 import type { z } from "zod";
-import type { Rewrite } from "../../lib/rewrite-key.ts";
 import { isObject } from "../../lib/is-object.ts";
-import { clusterConnectionSpec } from "../../operator/api/cluster-vault-connection.ts";
+import { clusterConnectionSpec, type ClusterConnectionSpec } from "../../operator/api/cluster-vault-connection.ts";
 import { connectionKey, type ConnectionRef } from "../../operator/api/connection-key.ts";
-import {
-  clusterVaultConnectionKind,
-  type ConnectionKind,
-  vaultConnectionKind,
-  vaultFileKind,
-  vaultPushKind,
-  vaultSecretKind,
-} from "../../operator/api/kinds.ts";
-import { connectionSpec, type ConnectionSpec } from "../../operator/api/vault-connection.ts";
-import { vaultFileSpec, type VaultFileSpec } from "../../operator/api/vault-file.ts";
+import { API_GROUP, type ConnectionKind } from "../../operator/api/kinds.ts";
+import { connectionSpec } from "../../operator/api/vault-connection.ts";
+import { vaultFileSpec } from "../../operator/api/vault-file.ts";
 import { vaultPushSpec } from "../../operator/api/vault-push.ts";
-import { vaultSecretSpec, type VaultSecretSpec } from "../../operator/api/vault-secret.ts";
+import { vaultSecretSpec } from "../../operator/api/vault-secret.ts";
+import { parseFile } from "../../operator/sync/parse-file.ts";
+import { parseSecret } from "../../operator/sync/parse-secret.ts";
+import type { SyncItem, SyncResource } from "../../operator/sync/sync-resource.ts";
 import { formatPath, type Manifest, type Problem, problemAt } from "../manifests/manifests.ts";
 
-/** One key of a target, and the entry of the vault that it is read from; all keys of an extracted object are one item. */
-export interface PlannedItem {
-  readonly key: string;
-  readonly source: string;
-  readonly owner?: string | undefined;
-  /** `latest` if undefined. */
-  readonly version?: number | undefined;
-  /** Its absence is no problem. */
-  readonly isOptional?: boolean | undefined;
-  /** Path of the reference in the manifest. */
-  readonly path: readonly PropertyKey[];
-}
-
-/** A rule that selects entries of the vault. */
-export interface PlannedFind {
-  /** Its place in the spec. */
-  readonly id: string;
-  /** Regular expression of the names. */
-  readonly pattern: string;
-  readonly metadata: Readonly<Record<string, string | undefined>>;
-  readonly rewrite: readonly Rewrite[];
-  /** Path of the rule in the manifest. */
-  readonly path: readonly PropertyKey[];
-}
-
-/** A VaultSecret or VaultFile whose spec is valid. */
+/** A VaultSecret or VaultFile whose spec is valid, and its desired state as the operator reads it. */
 export interface PlannedResource {
   readonly manifest: Manifest;
-  readonly connection: ConnectionRef;
-  readonly target: { readonly kind: string; readonly name: string; readonly isMerged: boolean };
-  readonly items: readonly PlannedItem[];
-  readonly finds: readonly PlannedFind[];
-  /** Makes the content of the target of the items, whose keys are then the names of its variables. */
-  readonly template?: { readonly data: Readonly<Record<string, string>> } | undefined;
-  /** The keys of all items are known without the vault. */
-  readonly hasKnownKeys: boolean;
+  readonly resource: SyncResource;
 }
 
 /** One key of a Secret that is pushed. */
@@ -74,7 +37,7 @@ export interface PlannedPush {
 export interface PlannedConnection {
   readonly manifest: Manifest;
   readonly kind: ConnectionKind;
-  readonly spec: ConnectionSpec;
+  readonly spec: ClusterConnectionSpec;
 }
 
 export interface Plan {
@@ -87,16 +50,21 @@ export interface Plan {
 export const keyOfConnection = ({ manifest, kind }: PlannedConnection): string =>
   connectionKey({ kind, name: manifest.name }, manifest.namespace);
 
-/** Returns the key of the connection that a resource refers to. */
-export const keyOfReference = ({ manifest, connection }: Pick<PlannedResource, "manifest" | "connection">): string =>
-  connectionKey(connection, manifest.namespace);
+/** Returns the connection that a resource or push refers to. */
+export const connectionOf = (one: PlannedResource | PlannedPush): ConnectionRef =>
+  "resource" in one ? one.resource.connection : one.connection;
 
-const connectionRefOf = ({
-  connectionRef: { kind = "VaultConnection", name },
-}: VaultSecretSpec | VaultFileSpec): ConnectionRef => ({
-  kind,
-  name,
-});
+/** Returns the key of the connection that a resource or push refers to. */
+export const keyOfReference = (one: PlannedResource | PlannedPush): string =>
+  connectionKey(connectionOf(one), one.manifest.namespace);
+
+/** Returns the place of an item in its manifest: its reference, or the rule that found it. */
+export function placeOf({ resource: { kind, items } }: PlannedResource, { id, foundBy }: SyncItem): readonly PropertyKey[] {
+  const [, field, index] = /^(\w+)\[(\d+)\]$/u.exec(foundBy?.id ?? id) ?? [];
+  if (field !== undefined) return ["spec", field, Number(index)];
+  const place = items.findIndex((item) => item.id === id);
+  return kind === "VaultSecret" ? ["spec", "data", place, "remoteRef"] : ["spec", "files", place];
+}
 
 /** Returns the paths of fields that the schema does not know, and that the API server would drop or reject. */
 function unknownFields(given: unknown, parsed: unknown, path: readonly PropertyKey[] = []): PropertyKey[][] {
@@ -123,74 +91,6 @@ function parseSpec<T>(schema: z.ZodType<T>, manifest: Manifest, problems: Proble
   return result.data;
 }
 
-const versionOf = (version: string | number | undefined): number | undefined =>
-  typeof version === "number" ? version : undefined;
-
-function plannedSecret(manifest: Manifest, problems: Problem[]): PlannedResource | undefined {
-  const spec = parseSpec(vaultSecretSpec, manifest, problems);
-  if (spec === undefined) return undefined;
-  const { name = manifest.name, creationPolicy } = spec.target ?? {};
-  return {
-    manifest,
-    connection: connectionRefOf(spec),
-    target: { kind: "Secret", name, isMerged: creationPolicy === "Merge" },
-    template: spec.target?.template,
-    hasKnownKeys: spec.dataFrom === undefined,
-    items: [
-      ...(spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version }, optional }, index) => ({
-        key: secretKey,
-        source: key,
-        owner,
-        isOptional: optional,
-        version: versionOf(version),
-        path: ["spec", "data", index, "remoteRef"],
-      })),
-      ...(spec.dataFrom ?? []).flatMap(({ extract }, index) => {
-        if (extract === undefined) return [];
-        const { key: source, owner, version } = extract;
-        const path = ["spec", "dataFrom", index, "extract"];
-        return [{ key: `dataFrom[${index}]`, source, owner, version: versionOf(version), path }];
-      }),
-    ],
-    finds: (spec.dataFrom ?? []).flatMap(({ find, rewrite = [] }, index) => {
-      if (find === undefined) return [];
-      const path = ["spec", "dataFrom", index, "find"];
-      const rule = {
-        pattern: find.name?.regexp ?? "",
-        metadata: find.metadata ?? {},
-        rewrite: rewrite.map(({ regexp }) => regexp),
-      };
-      return [{ id: `dataFrom[${index}]`, ...rule, path }];
-    }),
-  };
-}
-
-function plannedFile(manifest: Manifest, problems: Problem[]): PlannedResource | undefined {
-  const spec = parseSpec(vaultFileSpec, manifest, problems);
-  if (spec === undefined) return undefined;
-  const { kind, name = manifest.name, creationPolicy } = spec.target;
-  return {
-    manifest,
-    connection: connectionRefOf(spec),
-    target: { kind, name, isMerged: creationPolicy === "Merge" },
-    template: spec.target.template,
-    hasKnownKeys: spec.filesFrom === undefined,
-    items: (spec.files ?? []).map(({ filename, key = filename, version }, index) => ({
-      key,
-      source: filename,
-      version: versionOf(version),
-      path: ["spec", "files", index],
-    })),
-    finds: (spec.filesFrom ?? []).map(({ find, rewrite = [] }, index) => ({
-      id: `filesFrom[${index}]`,
-      pattern: find.filename.regexp,
-      metadata: {},
-      rewrite: rewrite.map(({ regexp }) => regexp),
-      path: ["spec", "filesFrom", index, "find"],
-    })),
-  };
-}
-
 function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush | undefined {
   const spec = parseSpec(vaultPushSpec, manifest, problems);
   if (spec === undefined) return undefined;
@@ -206,27 +106,32 @@ function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush | und
   };
 }
 
-/** Parses the specs. What is not valid becomes a problem and is not part of the plan. */
-export function planOf(manifests: readonly Manifest[], problems: Problem[]): Plan {
+/**
+ * Parses the specs. What is not valid becomes a problem and is not part of the plan.
+ * @param moreTypes types of Secrets that the operator allows in addition to the default ones
+ */
+export function planOf(manifests: readonly Manifest[], moreTypes: readonly string[], problems: Problem[]): Plan {
   const connections: PlannedConnection[] = [];
   const resources: PlannedResource[] = [];
   const pushes: PlannedPush[] = [];
   for (const manifest of manifests) {
-    if (manifest.kind === vaultConnectionKind.kind) {
-      const spec = parseSpec(connectionSpec, manifest, problems);
-      if (spec !== undefined) connections.push({ manifest, kind: "VaultConnection", spec });
-    } else if (manifest.kind === clusterVaultConnectionKind.kind) {
-      const spec = parseSpec(clusterConnectionSpec, manifest, problems);
-      if (spec !== undefined) connections.push({ manifest, kind: "ClusterVaultConnection", spec });
-    } else if (manifest.kind === vaultSecretKind.kind || manifest.kind === vaultFileKind.kind) {
-      const parse = manifest.kind === vaultSecretKind.kind ? plannedSecret : plannedFile;
-      const resource = parse(manifest, problems);
-      if (resource !== undefined) resources.push(resource);
-    } else if (manifest.kind === vaultPushKind.kind) {
+    const { kind, name, namespace, spec } = manifest;
+    const written = { metadata: { name, namespace }, spec };
+    if (kind === "VaultConnection" || kind === "ClusterVaultConnection") {
+      const schema = kind === "VaultConnection" ? connectionSpec : clusterConnectionSpec;
+      const parsed = parseSpec<ClusterConnectionSpec>(schema, manifest, problems);
+      if (parsed !== undefined) connections.push({ manifest, kind, spec: parsed });
+    } else if (kind === "VaultSecret" || kind === "VaultFile") {
+      const schema: z.ZodType = kind === "VaultSecret" ? vaultSecretSpec : vaultFileSpec;
+      if (parseSpec(schema, manifest, problems) === undefined) continue;
+      const parsed = kind === "VaultSecret" ? parseSecret(written, moreTypes) : parseFile(written);
+      if (parsed.ok) resources.push({ manifest, resource: parsed.resource });
+      else problems.push(problemAt(manifest, ["spec", "target", "type"], parsed.readyCondition.message));
+    } else if (kind === "VaultPush") {
       const push = plannedPush(manifest, problems);
       if (push !== undefined) pushes.push(push);
     } else {
-      problems.push(problemAt(manifest, ["kind"], `kind: ${manifest.kind} is not a kind of vaultsync.dev`));
+      problems.push(problemAt(manifest, ["kind"], `kind: ${kind} is not a kind of ${API_GROUP}`));
     }
   }
   return { connections, resources, pushes };

@@ -2,6 +2,7 @@ import { isObjectKey } from "../api/fields.ts";
 import { LinearRegExp, linearRegExp } from "../../lib/linear-regexp.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import { rewriteKey } from "../../lib/rewrite-key.ts";
+import type { Resolution } from "./resolve.ts";
 import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 import type { SyncedKey } from "./target.ts";
 
@@ -25,6 +26,15 @@ export interface UnusableItem {
   readonly why: string;
 }
 
+/** Returns the resolutions of the rules that find no entry, and of the names that rules find and cannot use. */
+export const unfound = ({ unmatched, unusable }: Pick<FoundItems, "unmatched" | "unusable">): readonly Resolution[] => [
+  ...unmatched.map(({ id, pattern }) => {
+    const item = { id, source: pattern, owner: undefined, version: "latest" } as const;
+    return { state: "unmatched", item } as const;
+  }),
+  ...unusable.map((one) => ({ state: "unusable", ...one }) as const),
+];
+
 /** Returns what the claim of an item records about the rule that found it, so that it is known while the list lacks the name. */
 export const foundText = ({ foundBy, source }: SyncItem): string | undefined => foundBy && `${foundBy.digest}:${source}`;
 
@@ -35,6 +45,11 @@ export const foundName = (claim: SyncedKey | undefined): string | undefined => c
 export function matchesName({ pattern }: Find, name: string): boolean {
   const expression = linearRegExp(pattern);
   return expression instanceof LinearRegExp && expression.test(name);
+}
+
+/** Reports whether the metadata of an entry has what a rule requests; without a rule, it has. */
+export function hasMetadata(metadata: Readonly<Record<string, unknown>>, find: Find | undefined): boolean {
+  return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);
 }
 
 /**

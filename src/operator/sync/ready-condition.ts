@@ -1,6 +1,7 @@
 import type { Reason } from "../api/reasons.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import type { Resolution } from "./resolve.ts";
+import type { SyncItem } from "./sync-resource.ts";
 
 /** The Ready condition of a resource. */
 export interface ReadyCondition {
@@ -77,8 +78,14 @@ function explain(problem: Problem, absent: string | undefined): string {
       return `${source} is shared by ${problem.owner ?? "an owner whom the vault does not name"}, ${namedBy(problem)}; ${keptText(absent)}`;
     case "unusable":
       return `${problem.why}; it is skipped`;
-    case "unmatched":
-      return `${problem.item.id} finds no entry in the vault's list: check find, the shares and the scope of the connection; ${keptText(absent)}`;
+    case "unmatched": {
+      const { strangers = [] } = problem;
+      const check =
+        strangers.length === 0
+          ? "check find, the shares and the scope of the connection"
+          : `what ${strangers.join(", ")} shares needs spec.trustedOwners of the connection`;
+      return `${problem.item.id} finds no entry in the vault's list: ${check}; ${keptText(absent)}`;
+    }
     case "missing": {
       const isnt =
         problem.isListed === true
@@ -103,13 +110,22 @@ const isExpected = (resolution: Resolution): boolean =>
   (resolution.state === "missing" || resolution.state === "removed") &&
   resolution.deletion !== "held";
 
+const isProblem = (one: Resolution): one is Problem => one.state !== "found" && !isExpected(one);
+
+/** Returns the problems of the items of a resource, each with its text. `absent` as in {@link readyConditionOf}. */
+export const itemProblems = (
+  resolutions: readonly Resolution[],
+  absent?: string,
+): readonly { item: SyncItem; message: string }[] =>
+  resolutions.filter(isProblem).map((problem) => ({ item: problem.item, message: explain(problem, absent) }));
+
 /**
  * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it or that the
  * vault has removed.
  * @param absent the target in a message, "the Secret db", if it does not exist
  */
 export function readyConditionOf(resolutions: readonly Resolution[], absent?: string): ReadyCondition {
-  const problems = resolutions.filter((one): one is Problem => one.state !== "found" && !isExpected(one));
+  const problems = resolutions.filter(isProblem);
   const [worst] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
   if (worst === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
   const alike = problems.filter(({ state }) => state === worst.state || state === "removed");

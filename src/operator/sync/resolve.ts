@@ -110,8 +110,8 @@ export type Resolution =
     }
   /** Found, but without a key of its own: `why` names it. The item is omitted. */
   | { readonly state: "unusable"; readonly item: SyncItem; readonly why: string }
-  /** Not an entry, but a rule that finds none. */
-  | { readonly state: "unmatched"; readonly item: SyncItem }
+  /** Not an entry, but a rule that finds none. `strangers` shared what it would find if the connection named them, as far as asked. */
+  | { readonly state: "unmatched"; readonly item: SyncItem; readonly strangers?: readonly string[] }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
   | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: Candidate }
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }

@@ -1,19 +1,9 @@
 import { connectionKindOf } from "../../api/connection-key.ts";
-import { isSelected, type Labels, type NamespaceSelector } from "../../api/namespace-selector.ts";
-import { globMatcher } from "../../../lib/glob.ts";
+import type { Labels } from "../../api/namespace-selector.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { EntryKind } from "../../vault-client/connection.ts";
-import { type AccessEntry, parseConnection } from "./parse-connection.ts";
-
-/** Reports whether a namespace may read an entry of the vault. */
-type Grant = (kind: EntryKind, name: string) => boolean;
-
-/**
- * The names that a namespace may read through a connection. `none`: no entry of its access selects the namespace. `unknown`: the watches do not
- * show the namespace, or the spec is invalid, so that nothing may be read, nor reported as lost.
- */
-export type NamespaceAccess = Grant | "none" | "unknown";
+import { accessOf, type AccessRule, accessRules, everything, type NamespaceAccess } from "../../sync/namespace-access.ts";
+import { parseConnection } from "./parse-connection.ts";
 
 export interface ClusterAccessOptions {
   /** The connections of both kinds. */
@@ -22,17 +12,10 @@ export interface ClusterAccessOptions {
   readonly namespaces: Pick<ReadonlyStore<Labels>, "get"> | undefined;
 }
 
-interface Rule {
-  readonly selector: NamespaceSelector;
-  readonly names: Readonly<Record<EntryKind, readonly ((name: string) => boolean)[]>>;
-}
-
 interface Rules {
   readonly fingerprint: string;
-  readonly entries: readonly Rule[];
+  readonly entries: readonly AccessRule[];
 }
-
-const everything: Grant = () => true;
 
 /**
  * Decides which namespaces may read what through a connection: everything through a VaultConnection, which is in the same namespace,
@@ -57,9 +40,7 @@ export class ClusterAccess {
     const rules = this.#rulesOf(connection);
     const labels = this.#options.namespaces?.get(namespace);
     if (rules === undefined || labels === undefined) return "unknown";
-    const entries = rules.entries.filter(({ selector }) => isSelected(selector, labels));
-    if (entries.length === 0) return "none";
-    return (kind, name) => entries.some(({ names }) => names[kind].some((matches) => matches(name)));
+    return accessOf(rules.entries, labels);
   }
 
   /**
@@ -75,14 +56,9 @@ export class ClusterAccess {
     if (object === undefined) return undefined;
     if (!this.#rules.has(object)) {
       const parsed = parseConnection(object);
-      const rules = parsed.ok ? { fingerprint: parsed.fingerprint, entries: parsed.access.map(ruleOf) } : undefined;
+      const rules = parsed.ok ? { fingerprint: parsed.fingerprint, entries: accessRules(parsed.access) } : undefined;
       this.#rules.set(object, rules);
     }
     return this.#rules.get(object);
   }
 }
-
-const ruleOf = ({ namespaceSelector, secrets = [], files = [] }: AccessEntry): Rule => ({
-  selector: namespaceSelector,
-  names: { secret: secrets.map(globMatcher), file: files.map(globMatcher) },
-});

@@ -3,9 +3,7 @@ import { clusterVaultConnectionKind } from "../../api/kinds.ts";
 import { explainProblems } from "../../api/validation.ts";
 import { connectionSpec, type ConnectionSpec } from "../../api/vault-connection.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-
-/** One entry of `spec.access` of a ClusterVaultConnection. */
-export type AccessEntry = NonNullable<ClusterConnectionSpec["access"]>[number];
+import type { AccessEntry } from "../../sync/namespace-access.ts";
 
 /** A connection of either kind, or the reason why its spec is invalid. */
 export type ParsedConnection =

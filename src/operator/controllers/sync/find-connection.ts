@@ -6,7 +6,7 @@ import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
-import { checkAccess } from "./check-access.ts";
+import { checkAccess } from "../../sync/namespace-access.ts";
 import { awaitConnection, DONE, type SyncResult, waitFor } from "./sync-result.ts";
 
 export interface ConnectionSources {

@@ -4,7 +4,7 @@ import type { Find } from "../../sync/sync-resource.ts";
 import { reportedName, reportedNames } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
-import { checkAccess } from "./check-access.ts";
+import { checkAccess } from "../../sync/namespace-access.ts";
 import { metadataRule } from "./metadata-rule.ts";
 import type { ResolveInput } from "./resolve-items.ts";
 

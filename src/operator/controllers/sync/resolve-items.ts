@@ -1,11 +1,11 @@
 import { findCondition } from "../../api/conditions.ts";
 import { deadlineOf, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
-import type { UnusableItem } from "../../sync/find-items.ts";
+import { unfound, type UnusableItem } from "../../sync/find-items.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import { earlierItem, isForced, type SyncStatus } from "../../sync/sync-status.ts";
 import { isFromVault, type SyncedKey, sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
-import type { NamespaceAccess } from "../connection/cluster-access.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 import { metadataRule } from "./metadata-rule.ts";
 import type { SourceKind } from "./source-kind.ts";
@@ -43,13 +43,8 @@ export function resolveItems(input: ResolveInput, state: TargetState): Resolutio
     const candidates = source.candidates(snapshot, item, access);
     return resolveItem(resource, item, candidates, rememberedOf(input, deadlines, item, state), now);
   });
-  return [...resolutions, ...unmatched.map(unmatchedOf), ...unusable.map((one) => ({ state: "unusable", ...one }) as const)];
+  return [...resolutions, ...unfound({ unmatched, unusable })];
 }
-
-const unmatchedOf = ({ id, pattern }: Find): Resolution => ({
-  state: "unmatched",
-  item: { id, source: pattern, owner: undefined, version: "latest" },
-});
 
 /** Returns for how many milliseconds the resource does not follow newer versions. A changed spec and a forced sync do not wait. */
 function refreshInMs({ resource, before, now }: ResolveInput): number {

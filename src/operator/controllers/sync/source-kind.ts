@@ -1,15 +1,10 @@
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { FoundName } from "../../sync/find-items.ts";
+import type { ParsedResource } from "../../sync/parse-resource.ts";
 import type { Candidate } from "../../sync/resolve.ts";
-import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import type { Find, SyncItem } from "../../sync/sync-resource.ts";
 import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
-
-/** A parsed resource, or the reason why its spec is invalid. */
-export type ParsedResource =
-  | { readonly ok: true; readonly resource: SyncResource }
-  | { readonly ok: false; readonly resource: SyncResource; readonly readyCondition: ReadyCondition };
 
 /** The differences between VaultSecrets and VaultFiles; everything else is shared. */
 export interface SourceKind {

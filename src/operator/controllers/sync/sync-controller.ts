@@ -20,7 +20,7 @@ import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionUsers } from "../connection/connection-users.ts";
 import type { RemovalFacts } from "../connection/removal-facts.ts";
 import { changedSinceSync, isObserved, type ListedVersions } from "./changed-since-sync.ts";
-import { checkAccess } from "./check-access.ts";
+import { checkAccess } from "../../sync/namespace-access.ts";
 import { metadataRule } from "./metadata-rule.ts";
 import { ownerKeys } from "./owner-index.ts";
 import type { Propagations } from "./propagations.ts";

@@ -1,12 +1,27 @@
 import type { z } from "zod";
-import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
-import { parseDuration } from "../../../lib/duration.ts";
-import { explainProblems } from "../../api/validation.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import type { ConnectionKind } from "../../api/kinds.ts";
-import type { SyncResource, TargetPolicy } from "../../sync/sync-resource.ts";
-import { notReady } from "../../sync/ready-condition.ts";
-import type { ParsedResource } from "./source-kind.ts";
+import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../api/names.ts";
+import { parseDuration } from "../../lib/duration.ts";
+import { explainProblems } from "../api/validation.ts";
+import type { ConnectionKind } from "../api/kinds.ts";
+import type { SyncResource, TargetPolicy } from "./sync-resource.ts";
+import { notReady, type ReadyCondition } from "./ready-condition.ts";
+
+/** A resource as the API server or a file has it. */
+export interface WrittenResource {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly generation?: number;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: unknown;
+}
+
+/** A parsed resource, or the reason why its spec is invalid. */
+export type ParsedResource =
+  | { readonly ok: true; readonly resource: SyncResource }
+  | { readonly ok: false; readonly resource: SyncResource; readonly readyCondition: ReadyCondition };
 
 /** The items and the target that a spec requests. */
 export type DesiredState = Pick<
@@ -37,7 +52,7 @@ export function policiesOf(target: PolicySpec = {}): Pick<SyncResource, "policy"
 const MAX_COMMAS = 8;
 
 /** Returns the pairs `name@version` of the annotation. A name may contain commas: every part that is a pair counts. */
-function accepted(object: KubeObject): Set<string> {
+function accepted(object: WrittenResource): Set<string> {
   const parts = (object.metadata.annotations?.[ACCEPT_ANNOTATION] ?? "").split(",");
   const pairs = new Set<string>();
   for (let start = 0; start < parts.length; start += 1) {
@@ -53,7 +68,7 @@ function accepted(object: KubeObject): Set<string> {
 export function parseResource<S extends CommonSpec>(
   kind: SyncResource["kind"],
   schema: z.ZodType<S>,
-  object: KubeObject,
+  object: WrittenResource,
   desiredState: (spec: S, name: string) => DesiredState,
 ): ParsedResource {
   const { metadata } = object;

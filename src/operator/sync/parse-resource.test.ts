@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { specTable } from "../../../../test/support/kube/spec-table.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import { fileSource } from "./file-source.ts";
-import { secretSource } from "./secret-source.ts";
+import { specTable } from "../../../test/support/kube/spec-table.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import { parseFile } from "./parse-file.ts";
+import { parseSecret } from "./parse-secret.ts";
 
 function object(kind: string, spec: unknown, annotations?: Record<string, string>): KubeObject {
   const metadata = { name: "db", namespace: "shop", uid: "u1", generation: 4, ...(annotations && { annotations }) };
   return { apiVersion: "vaultsync.dev/v1alpha1", kind, metadata, spec };
 }
-const parseSecret = (spec: unknown, annotations?: Record<string, string>) =>
-  secretSource().parse(object("VaultSecret", spec, annotations));
-const parseFile = (spec: unknown) => fileSource.parse(object("VaultFile", spec));
+const vaultSecret = (spec: unknown, annotations?: Record<string, string>) =>
+  parseSecret(object("VaultSecret", spec, annotations));
+const vaultFile = (spec: unknown) => parseFile(object("VaultFile", spec));
 const connectionRef = { name: "vault" };
 
 test("parseResource applies the defaults of a VaultSecret", () => {
-  expect(parseSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "shop-db" } }] })).toEqual({
+  expect(vaultSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "shop-db" } }] })).toEqual({
     ok: true,
     resource: {
       kind: "VaultSecret",
@@ -42,7 +42,7 @@ test("parseResource reads every field of a VaultSecret", () => {
   const policy = { creationPolicy: "Orphan", labels: { team: "shop" }, annotations: { note: "x" }, immutable: true };
   const target = { name: "other", type: "kubernetes.io/tls", ...policy, whenRemoved: "Retain", whenMissing: "Delete" };
   expect(
-    parseSecret({ connectionRef, suspend: true, refreshInterval: "1h30m", data: [{ secretKey: "a", remoteRef }], target }),
+    vaultSecret({ connectionRef, suspend: true, refreshInterval: "1h30m", data: [{ secretKey: "a", remoteRef }], target }),
   ).toMatchObject({
     resource: {
       suspend: true,
@@ -58,7 +58,7 @@ test("parseResource reads every field of a VaultSecret", () => {
 
 test("parseResource uses the filename as key of a VaultFile unless a key is set", () => {
   const files = [{ filename: "app.conf" }, { filename: "shop/x", key: "x", version: 2 }];
-  expect(parseFile({ connectionRef, files, target: { kind: "ConfigMap" } })).toMatchObject({
+  expect(vaultFile({ connectionRef, files, target: { kind: "ConfigMap" } })).toMatchObject({
     ok: true,
     resource: {
       kind: "VaultFile",
@@ -71,13 +71,13 @@ test("parseResource uses the filename as key of a VaultFile unless a key is set"
       whenMissing: "Retain",
     },
   });
-  expect(parseFile({ connectionRef, files, target: { kind: "Secret" } })).toMatchObject({
+  expect(vaultFile({ connectionRef, files, target: { kind: "Secret" } })).toMatchObject({
     resource: { target: { type: "Opaque" } },
   });
 });
 
 const accepted = (text: string): string[] => [
-  ...parseSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "k" } }] }, { "vaultsync.dev/accept": text })
+  ...vaultSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "k" } }] }, { "vaultsync.dev/accept": text })
     .resource.accepted,
 ];
 
@@ -110,7 +110,7 @@ describe("parseResource with an invalid spec", () => {
   const wrong = specTable.filter(({ rejected, kind }) => rejected !== undefined && kinds.includes(kind.kind));
 
   test.each(wrong)("returns InvalidSpec without items: $what", ({ kind, spec, rejected }) => {
-    const parsed = kind.kind === "VaultFile" ? parseFile(spec) : parseSecret(spec);
+    const parsed = kind.kind === "VaultFile" ? vaultFile(spec) : vaultSecret(spec);
     expect(parsed).toMatchObject({
       ok: false,
       resource: { kind: kind.kind, uid: "u1", generation: 4, items: [], whenRemoved: "Retain" },
@@ -120,7 +120,7 @@ describe("parseResource with an invalid spec", () => {
   });
 
   test.each([undefined, null, "text", 7, [], {}])("does not throw: %j", (spec) => {
-    expect(parseSecret(spec).ok).toBe(false);
-    expect(parseFile(spec).ok).toBe(false);
+    expect(vaultSecret(spec).ok).toBe(false);
+    expect(vaultFile(spec).ok).toBe(false);
   });
 });
