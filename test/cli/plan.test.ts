@@ -129,7 +129,7 @@ const byLabel = (labels: string): string[] => [
   "      secrets: [shop/*]",
 ];
 
-test("what a connection of the cluster does not allow is a problem, if the files show the labels that decide it", async () => {
+test("names that a connection of the cluster does not allow are problems", async () => {
   const cluster = connection().map((line) => line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""));
   await write("secret.yaml", ...through(...secret("shared", "key: shop/db")));
   const denied = "spec.access of ClusterVaultConnection vault has no entry for the namespace shop";
@@ -155,7 +155,7 @@ const namespace = (team: string): string[] => [
   `metadata: { name: shop, labels: { team: ${team} } }`,
 ];
 
-test("keys that the type of the Secret requires, and a type that the operator does not allow, are problems", async () => {
+test("required keys that are missing, and a type that is not allowed, are problems", async () => {
   await write("vault.yaml", ...connection());
   await write("tls.yaml", ...secret("tls", "key: shop/db"), "  target: { type: kubernetes.io/tls }");
   await write("type.yaml", ...secret("type", "key: shop/db"), "  target: { type: example.com/token }");

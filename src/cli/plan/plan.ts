@@ -79,7 +79,7 @@ function print(keys: readonly PlannedKey[], problems: readonly Problem[], { outp
 interface Checked {
   readonly keys: readonly PlannedKey[];
   readonly problems: readonly Problem[];
-  /** What was not compared with the vault, or could not be decided. */
+  /** Texts about references and accesses that were not checked. */
   readonly notes: ReadonlySet<string>;
 }
 
