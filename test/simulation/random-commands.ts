@@ -6,7 +6,7 @@ import { apiFaults, vaultFaults } from "./networks.ts";
 import { CommandMaker, CONNECTIONS } from "./random-command.ts";
 import { Draw, type Feature } from "./random-features.ts";
 import { RESOURCES } from "./random-specs.ts";
-import { accountOf, NAMESPACES, VAULTS } from "./world.ts";
+import { accountOf, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
 /** Returns `count` random commands. Equal seeds give equal commands. */
 export function randomCommands(random: Random, count: number): Command[] {
@@ -152,7 +152,8 @@ class SequenceMaker {
     const vault = this.#draw.pick(VAULTS);
     const namespace = this.#draw.pick(NAMESPACES);
     const written = MANY_NAMES.map((name): Command => ({ type: "write-secret", vault, owner: accountOf(namespace), name }));
-    const put = Array.from({ length: 3 }, () => this.#make.put("VaultSecret", namespace));
+    const isFollowed = this.#draw.below(0.7);
+    const put = RESOURCES.map(() => this.#make.put("VaultSecret", namespace));
     const confirm: Command = {
       type: "confirm-removals",
       namespace,
@@ -161,7 +162,7 @@ class SequenceMaker {
     };
     return [
       ...written,
-      ...put,
+      ...(isFollowed ? this.#followed(vault, namespace, put) : put),
       { type: "advance", ms: 10_000 + Math.floor(this.#draw.random() * 120_000) },
       ...(this.#draw.below(0.5) ? [{ type: "back-up", vault } as const] : []),
       { type: "vanish", vault, prefix: "m" },
@@ -169,6 +170,18 @@ class SequenceMaker {
       ...(this.#draw.below(0.5) ? [confirm] : []),
       ...(this.#draw.below(0.3) ? [{ type: "restore", vault } as const] : []),
     ];
+  }
+
+  /** Lets resources follow the secrets of a vault, and lose the keys of those that disappear, if the episode has that policy. */
+  #followed(vault: string, namespace: (typeof NAMESPACES)[number], put: readonly Command[]): Command[] {
+    const connection = this.#make.put("VaultConnection", namespace, "main");
+    const policy = this.#make.mix.has("whenMissing") ? { whenMissing: "Delete" } : {};
+    return [connection, ...put].map((command) => {
+      if (command.type !== "put") return command;
+      if (command.kind === "VaultConnection") return { ...command, spec: { ...command.spec, url: urlOf(vault) } };
+      const { target }: { target?: object } = command.spec;
+      return { ...command, spec: { ...command.spec, connectionRef: { name: "main" }, target: { ...target, ...policy } } };
+    });
   }
 
   /** A secret is rotated, and a resource is synced immediately, whether or not the vault responds. */

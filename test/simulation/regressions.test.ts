@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { ADOPT_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";
 import { advance, connection, ENTRY, NAMESPACE, resource, SYNCED } from "./scenes.ts";
 import { runEpisode } from "./simulate.ts";
+import { accountOf, urlOf } from "./world.ts";
 
 const bothClocks = (ms: number): readonly Command[] => [0, 1].map((replica) => ({ type: "skew", replica, ms }));
 
@@ -60,5 +62,27 @@ describe("the operator converges after what the simulation has found:", () => {
       ];
       expect(await runEpisode(1, commands)).toBeUndefined();
     }
+  });
+
+  // The names that the deleted target had were not allowed any more, and nothing could be written until a user edited the status.
+  test("an object is handed over to a resource whose rule found other names through another connection", async () => {
+    const place = { kind: "Secret", namespace: NAMESPACE, name: "alpha" } as const;
+    const found = { dataFrom: [{ find: { name: { regexp: "^m" } } }] };
+    const access = [{ namespaceSelector: { matchLabels: {} }, secrets: ["s1"] }];
+    const auth = { passwordSecretRef: { name: "login" } };
+    const commands: Command[] = [
+      connection(),
+      { type: "write-secret", ...ENTRY },
+      { type: "write-secret", ...ENTRY, owner: accountOf("cluster"), name: "s1" },
+      { type: "write-secret", ...ENTRY, name: "m1" },
+      { type: "put-cluster-connection", name: "main", spec: { url: urlOf("a"), email: accountOf("cluster"), auth, access } },
+      resource("alpha", found),
+      advance(60_000),
+      { type: "delete-target", ...place, how: 0 },
+      { type: "add-foreign", ...place, how: 3 },
+      { type: "annotate", ...place, annotations: { [ADOPT_ANNOTATION]: "VaultSecret/alpha" } },
+      resource("alpha", { ...found, connectionRef: { kind: "ClusterVaultConnection", name: "main" } }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
   });
 });

@@ -27,11 +27,20 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
 }
 
 /** Returns the keys that a resource merged into an object, before or after a write, but not those that others keep. */
-export function ownKeys({ before, after, owner }: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> {
+export function ownKeys({
+  before,
+  after,
+  owner,
+  world,
+}: Pick<TargetWrite, "before" | "after" | "owner" | "world">): ReadonlySet<string> {
   const claims = mergedInto(after);
   const now = new Set(claims.get(owner)?.keys);
   const others = [...claims].flatMap(([other, { keys }]) => (other === owner ? [] : keys)).filter((key) => !now.has(key));
-  const former = mergedInto(before).get(owner)?.keys ?? [];
+  // Without its annotation, the field manager still knows the keys that it applied.
+  const applied = Object.entries(before ? contentOf(before) : {}).filter(
+    ([, base64]) => world.vaults.originsIn(base64).length > 0,
+  );
+  const former = mergedInto(before).get(owner)?.keys ?? applied.map(([key]) => key);
   return new Set([...now, ...former.filter((key) => !others.includes(key))]);
 }
 
@@ -44,7 +53,7 @@ export function checkMerge({ history, name, namespace, before, after, owner, is,
     return spec.target?.creationPolicy === "Merge" && target.kind === after.kind && target.name === after.metadata.name;
   });
   if (!isRequested) throw new Violation("I16", `${name} has keys of ${owner}, which does not request to merge into it`);
-  const own = ownKeys({ before, after, owner });
+  const own = ownKeys({ before, after, owner, world });
   // The marks of a target that was the operator's as a whole are released.
   const isReleased = before.metadata.annotations?.[OWNER_ANNOTATION] !== undefined;
   if (!isReleased && !isDeepStrictEqual(othersOf(before, own), othersOf(after, own)))

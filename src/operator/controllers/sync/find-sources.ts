@@ -24,7 +24,8 @@ export function isCovered({ source, resource, snapshot }: Pick<ResolveInput, "so
 export function findSources(input: ResolveInput, state: TargetState): ResolveInput | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
   if (resource.finds.length === 0) return input;
-  const isLost = state.state === "owned" && state.annotationsCorrupted;
+  // An object that is handed over has no annotations to lose.
+  const isLost = state.state === "owned" && state.annotationsCorrupted && state.adoption === undefined;
   // Listed, but not because the vault lacks its metadata now: it is not for an edit of the rule to decide.
   const isListed = (find: Find, name: string): boolean => {
     const rule = metadataRule(find);
