@@ -46,12 +46,16 @@ export function resolveItems(input: ResolveInput, state: TargetState): Resolutio
   return [...resolutions, ...unfound({ unmatched, unusable })];
 }
 
-/** Returns for how many milliseconds the resource does not follow newer versions. A changed spec and a forced sync do not wait. */
+/**
+ * Returns for how many milliseconds the resource does not follow newer versions. A changed spec and a forced sync do not wait, nor does
+ * a status of a replica whose clock was ahead by more than the interval: it would be waited for as long again.
+ */
 function refreshInMs({ resource, before, now }: ResolveInput): number {
   const { refreshIntervalMs = 0, generation } = resource;
   if (isForced(resource, before) || before.observedGeneration !== generation) return 0;
   const syncedAt = Date.parse(before.syncedAt ?? "");
-  return Number.isNaN(syncedAt) ? 0 : Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);
+  if (Number.isNaN(syncedAt) || syncedAt - now > refreshIntervalMs) return 0;
+  return Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);
 }
 
 function rememberedOf(input: ResolveInput, listed: ReadonlyMap<string, number>, item: SyncItem, state: TargetState): Remembered {

@@ -85,3 +85,15 @@ test("the owner that was served first stays, also if its target is deleted", asy
   await scene.settle();
   expect(scene.outcome()).toBe("password=vault db@7, Synced");
 });
+
+test("the clock of another replica that was ahead does not delay the next version by the difference", async () => {
+  await using scene = await OperatorScene.start();
+  scene.clock.stepWall(24 * 60 * MINUTE);
+  scene.vault().lists({ name: "db" });
+  scene.follow(data, spec);
+  await scene.settle();
+  scene.clock.stepWall(-24 * 60 * MINUTE);
+  scene.vault().lists({ name: "db", version: 2 });
+  await scene.settle(31 * MINUTE);
+  expect(scene.outcome()).toBe("password=vault db@2, Synced");
+});
