@@ -85,4 +85,18 @@ describe("the operator converges after what the simulation has found:", () => {
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
+
+  // The new client did not know the names that the rule had found: their keys were removed by the next process only.
+  test("a rule found names, and its connection is changed to a vault that lacks them", async () => {
+    const found = { dataFrom: [{ find: { name: { regexp: "^s" } } }], target: { whenMissing: "Delete" } };
+    const commands: Command[] = [
+      resource("alpha", { data: [{ secretKey: "k2", remoteRef: { key: "s3" } }], ...found }),
+      connection(),
+      { type: "write-secret", ...ENTRY },
+      advance(300_000),
+      connection({ url: urlOf("b") }),
+    ];
+    const endsWithRestart = 2;
+    expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
+  });
 });

@@ -26,7 +26,7 @@ import { ownerKeys } from "./owner-index.ts";
 import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { removalFactsOf } from "./removal-facts.ts";
-import { patternReference } from "../../vault-client/pattern.ts";
+import { isPattern, patternReference } from "../../vault-client/pattern.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
 import { mergedKey, targetKey, type TargetRecords } from "./target-records.ts";
@@ -136,13 +136,16 @@ export class SyncController implements ConnectionUsers {
 
   /** Requeues the resources that refer to a changed name of the vault, whose list arrived at `listedAt` (monotonic). */
   onSnapshotChange(connection: string, change: SnapshotChange, listedAt: number): void {
+    const keys = new Set<string>();
     for (const kind of SYNC_KINDS) {
       for (const source of this.#options.kinds[kind].source.changed(change)) {
-        for (const key of this.references.ofSource(connection, kind, source)) {
-          this.#options.propagations.changed(key, listedAt);
-          this.queue.add(key, "vault");
-        }
+        for (const key of this.references.ofSource(connection, kind, source)) keys.add(key);
       }
+    }
+    // Once each: a key that is added while it is reconciled is reconciled again.
+    for (const key of keys) {
+      this.#options.propagations.changed(key, listedAt);
+      this.queue.add(key, "vault");
     }
   }
 
@@ -151,7 +154,9 @@ export class SyncController implements ConnectionUsers {
    * changed in the vault while no process worked on them come first.
    */
   onConnectionStateChange(connection: string, list?: ListedVersions): void {
-    for (const key of this.references.ofConnection(connection)) {
+    // A copy, because replacing references changes the set.
+    for (const key of new Set(this.references.ofConnection(connection))) {
+      if (list === undefined) this.#addFound(key);
       this.queue.add(key, list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background");
     }
   }
@@ -216,6 +221,14 @@ export class SyncController implements ConnectionUsers {
       `${resource.whenRemoved} ${resource.whenMissing} ${resource.items.filter(isOptional).map(sourceOf).join(" ")}`,
     );
     return { kind, connection, sources: isAllowed ? sources : [], target, whenGone, ...(rules.length > 0 && { rules }) };
+  }
+
+  /** Adds the names that rules found since the spec changed to the references: a client that was opened since has to miss them. */
+  #addFound(key: string): void {
+    if (this.references.get(key)?.sources.some(isPattern) !== true) return;
+    const { kind, objectKey } = parseSyncKey(key);
+    const object = this.#options.kinds[kind].resources.get(objectKey);
+    if (object !== undefined) this.#setReferences(key, this.#referencesOf(kind, object));
   }
 
   #changedSinceSync(key: string, list: ListedVersions): boolean {
