@@ -95,7 +95,9 @@ function outcome(
   const content = expectedContent(world, spec, needed);
   const problem = contentProblem(spec, content);
   const reasons = [...problem, ...(isFixed(spec, existing) ? ["TargetImmutable"] : [])];
-  if (needed.some(({ base64 }) => base64 === undefined)) return failing(...MISSING, ...reasons);
+  // The other keys are merged meanwhile, unless they belong to others.
+  const merged = spec.target?.creationPolicy === "Merge" ? ["TargetConflict"] : [];
+  if (needed.some(({ base64 }) => base64 === undefined)) return failing(...MISSING, ...reasons, ...merged);
   if (problem.length > 0) return failing(...reasons);
   return outcomeOf(world, object, existing, content.keys);
 }
