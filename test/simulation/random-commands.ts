@@ -1,3 +1,4 @@
+import { defined } from "../../src/lib/defined.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";
@@ -41,6 +42,8 @@ class SequenceMaker {
     const scenes: readonly (readonly [Feature, () => Command[]])[] = [
       ["renames", () => this.#renames()],
       ["Merge", () => this.#handOver()],
+      ["Merge", () => this.#policies()],
+      ["Orphan", () => this.#policies()],
       ["adopt", () => this.#handOver()],
       ["many", () => this.#disappearance()],
       ["forceSync", () => this.#forcedSync()],
@@ -147,13 +150,42 @@ class SequenceMaker {
     ];
   }
 
+  /** The policy of a target changes, and nothing else of the spec. */
+  #policies(): Command[] {
+    const { mix, specs } = this.#make;
+    const [vault, namespace, name] = [this.#draw.pick(VAULTS), this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
+    const kind = this.#draw.below(0.7) ? "VaultSecret" : "VaultFile";
+    const spec = specs.resource(kind, name) as { readonly target: object };
+    const policies = (["Orphan", "Merge"] as const).filter((policy) => mix.has(policy));
+    const { labels, annotations, immutable, type, ...merged } = spec.target as Readonly<Record<string, unknown>>;
+    const withPolicy = (creationPolicy: string): Command => {
+      const target = creationPolicy === "Merge" ? merged : { ...merged, ...defined({ labels, annotations, immutable, type }) };
+      return { type: "put", kind, namespace, name, spec: { ...spec, target: { ...target, creationPolicy } } };
+    };
+    const changes = ["Owner", this.#draw.pick(policies), this.#draw.pick(["Owner", ...policies])].flatMap((policy) => [
+      ...this.#followed(vault, [withPolicy(policy)]),
+      { type: "advance", ms: Math.floor(this.#draw.random() * 90_000) } as const,
+    ]);
+    return [
+      { type: "end-faults" },
+      ...SECRET_NAMES.map((secret): Command => ({ type: "write-secret", vault, owner: accountOf(namespace), name: secret })),
+      ...this.#followed(vault, [this.#make.put("VaultConnection", namespace, "main")]),
+      ...changes,
+      ...(this.#draw.below(0.5) ? [{ type: "settle" } as const] : []),
+    ];
+  }
+
   /** Many secrets disappear, and a user may confirm that. */
   #disappearance(): Command[] {
     const vault = this.#draw.pick(VAULTS);
     const namespace = this.#draw.pick(NAMESPACES);
     const written = MANY_NAMES.map((name): Command => ({ type: "write-secret", vault, owner: accountOf(namespace), name }));
     const isFollowed = this.#draw.below(0.7);
+    const policy = this.#make.mix.has("whenMissing") ? { whenMissing: "Delete" } : {};
     const put = RESOURCES.map(() => this.#make.put("VaultSecret", namespace));
+    const main = this.#make.put("VaultConnection", namespace, "main");
+    const found = { type: "put", kind: "VaultSecret", namespace, name: this.#draw.pick(RESOURCES) } as const;
+    const all: Command = { ...found, spec: { dataFrom: [{ find: { name: { regexp: "^m" } } }] } };
     const confirm: Command = {
       type: "confirm-removals",
       namespace,
@@ -162,7 +194,7 @@ class SequenceMaker {
     };
     return [
       ...written,
-      ...(isFollowed ? this.#followed(vault, namespace, put) : put),
+      ...(isFollowed ? this.#followed(vault, [main, ...put, all], policy) : put),
       { type: "advance", ms: 10_000 + Math.floor(this.#draw.random() * 120_000) },
       ...(this.#draw.below(0.5) ? [{ type: "back-up", vault } as const] : []),
       { type: "vanish", vault, prefix: "m" },
@@ -172,13 +204,11 @@ class SequenceMaker {
     ];
   }
 
-  /** Lets resources follow the secrets of a vault, and lose the keys of those that disappear, if the episode has that policy. */
-  #followed(vault: string, namespace: (typeof NAMESPACES)[number], put: readonly Command[]): Command[] {
-    const connection = this.#make.put("VaultConnection", namespace, "main");
-    const policy = this.#make.mix.has("whenMissing") ? { whenMissing: "Delete" } : {};
-    return [connection, ...put].map((command) => {
+  /** Lets a connection have the name `main` and this vault, and resources that connection and policy. */
+  #followed(vault: string, put: readonly Command[], policy: object = {}): Command[] {
+    return put.map((command) => {
       if (command.type !== "put") return command;
-      if (command.kind === "VaultConnection") return { ...command, spec: { ...command.spec, url: urlOf(vault) } };
+      if (command.kind === "VaultConnection") return { ...command, name: "main", spec: { ...command.spec, url: urlOf(vault) } };
       const { target }: { target?: object } = command.spec;
       return { ...command, spec: { ...command.spec, connectionRef: { name: "main" }, target: { ...target, ...policy } } };
     });

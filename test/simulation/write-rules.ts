@@ -101,7 +101,7 @@ export class WriteRules {
     const { namespace = "" } = (after ?? before)!.metadata;
     const merging = mergingOwner(before, after);
     const owner = merging ?? ownerOf((after ?? before)!) ?? "";
-    const own = merging === undefined ? undefined : ownKeys({ before, after, owner, world: this.#world });
+    const own = merging === undefined ? undefined : ownKeys({ before, after, owner });
     const content = (object: KubeObject | undefined): Content =>
       Object.fromEntries(Object.entries(object ? contentOf(object) : {}).filter(([key]) => own?.has(key) ?? true));
     const [was, is] = [content(before), content(after)];

@@ -27,25 +27,24 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
 }
 
 /** Returns the keys that a resource merged into an object, before or after a write, but not those that others keep. */
-export function ownKeys({
-  before,
-  after,
-  owner,
-  world,
-}: Pick<TargetWrite, "before" | "after" | "owner" | "world">): ReadonlySet<string> {
+export function ownKeys({ before, after, owner }: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> {
   const claims = mergedInto(after);
   const now = new Set(claims.get(owner)?.keys);
   const others = [...claims].flatMap(([other, { keys }]) => (other === owner ? [] : keys)).filter((key) => !now.has(key));
-  // Without its annotation, the field manager still knows the keys that it applied.
-  const applied = Object.entries(before ? contentOf(before) : {}).filter(
-    ([, base64]) => world.vaults.originsIn(base64).length > 0,
-  );
-  const former = mergedInto(before).get(owner)?.keys ?? applied.map(([key]) => key);
+  const former = mergedInto(before).get(owner)?.keys ?? [];
   return new Set([...now, ...former.filter((key) => !others.includes(key))]);
 }
 
+/** Returns the keys that a resource may have applied, if a user removed its annotation: the field manager still knows them. */
+function appliedKeys({ before, owner, world }: TargetWrite): readonly string[] {
+  if (before === undefined || mergedInto(before).has(owner)) return [];
+  const content = Object.entries(contentOf(before));
+  return content.filter(([, base64]) => world.vaults.originsIn(base64).length > 0).map(([key]) => key);
+}
+
 /** A merge changes its own keys of an object that a spec with this policy names, and nothing else of it (I16). */
-export function checkMerge({ history, name, namespace, before, after, owner, is, world }: TargetWrite): void {
+export function checkMerge(write: TargetWrite): void {
+  const { history, name, namespace, before, after, owner, is, world } = write;
   if (!before || !after) throw new Violation("I16", `${name} was created or deleted for ${owner}, which only merges into it`);
   const [kind = "", resource = ""] = owner.split("/");
   const isRequested = history.recent(namespace, owner).some((spec) => {
@@ -53,7 +52,7 @@ export function checkMerge({ history, name, namespace, before, after, owner, is,
     return spec.target?.creationPolicy === "Merge" && target.kind === after.kind && target.name === after.metadata.name;
   });
   if (!isRequested) throw new Violation("I16", `${name} has keys of ${owner}, which does not request to merge into it`);
-  const own = ownKeys({ before, after, owner, world });
+  const own = new Set([...ownKeys(write), ...appliedKeys(write)]);
   // The marks of a target that was the operator's as a whole are released.
   const isReleased = before.metadata.annotations?.[OWNER_ANNOTATION] !== undefined;
   if (!isReleased && !isDeepStrictEqual(othersOf(before, own), othersOf(after, own)))
