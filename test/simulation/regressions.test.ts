@@ -65,7 +65,7 @@ describe("the operator converges after what the simulation has found:", () => {
   });
 
   // The names that the deleted target had were not allowed any more, and nothing could be written until a user edited the status.
-  test("an object is handed over to a resource whose rule found other names through another connection", async () => {
+  test("an object is handed over to a resource whose rule found names of another connection", async () => {
     const place = { kind: "Secret", namespace: NAMESPACE, name: "alpha" } as const;
     const found = { dataFrom: [{ find: { name: { regexp: "^m" } } }] };
     const access = [{ namespaceSelector: { matchLabels: {} }, secrets: ["s1"] }];
