@@ -174,6 +174,28 @@ test("a single name that feeds many targets is held with all of them", async () 
   expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual([]);
 });
 
+test("a confirmation of another number confirms no later loss of as many names", async () => {
+  await using scene = new OperatorScene();
+  const names = range(6).map((n) => `name-${n}`);
+  const vault = scene.addVault("shop", names, DELETE);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  confirm(scene, "shop", "6");
+  await scene.clock.advance(MINUTE);
+  vault.remove(...names);
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=6");
+  confirm(scene, "shop", "5");
+  await scene.clock.advance(MINUTE);
+  vault.write("name-0");
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=5");
+  expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
+  confirm(scene, "shop", "5");
+  await scene.clock.advance(MINUTE);
+  expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual(["name-0"]);
+});
+
 test("names whose targets stay need no confirmation, but count for those whose targets would not", async () => {
   await using scene = new OperatorScene();
   const kept = range(8).map((n) => `kept-${n}`);

@@ -125,10 +125,10 @@ export class CommandMaker {
     return { type: "put", kind, namespace, name, spec: this.specs.resource(kind, name) };
   }
 
-  forceSync(): Command {
+  forceSync(resource = this.#resource()): Command {
     return {
       type: "annotate",
-      ...this.#resource(),
+      ...resource,
       annotations: { [FORCE_SYNC_ANNOTATION]: `${Math.floor(this.#draw.random() * 1e6)}` },
     };
   }

@@ -214,14 +214,30 @@ class SequenceMaker {
     });
   }
 
-  /** A secret is rotated, and a resource is synced immediately, whether or not the vault responds. */
+  /** Secrets are rotated, and resources are synced immediately, whether or not the vault responds. */
   #forcedSync(): Command[] {
-    const write = this.#make.writeSecret();
-    const fault: Command = { type: "vault-fault", ...this.#make.place(), fault: this.#draw.pick(vaultFaults), share: 1 };
+    const [vault, namespace] = [this.#draw.pick(VAULTS), this.#draw.pick(NAMESPACES)];
+    const isFollowed = this.#draw.below(0.7);
+    const written = SECRET_NAMES.map((secret): Command => ({
+      type: "write-secret",
+      vault,
+      owner: accountOf(namespace),
+      name: secret,
+    }));
+    const put = [this.#make.put("VaultConnection", namespace, "main"), this.#make.put("VaultSecret", namespace)];
+    const fault: Command = { type: "vault-fault", vault, fault: this.#draw.pick(vaultFaults), share: 1 };
+    const synced: Command[] = [
+      { type: "end-faults" },
+      ...written,
+      ...this.#followed(vault, put),
+      { type: "advance", ms: 60_000 },
+    ];
     return [
+      ...(isFollowed ? synced : []),
       ...(this.#draw.below(0.5) ? [fault] : []),
-      write,
+      ...(isFollowed ? written : [this.#make.writeSecret()]),
       ...RESOURCES.map(() => this.#make.forceSync()),
+      ...(isFollowed ? RESOURCES.map((one) => this.#make.forceSync({ kind: "VaultSecret", namespace, name: one })) : []),
       { type: "advance", ms: Math.floor(this.#draw.random() * 60_000) },
       { type: "end-faults" },
     ];

@@ -113,6 +113,7 @@ export const eventReasons = {
   removed: "EntryDeleted",
   kept: "EntryKept",
   connected: "Connected",
+  unconfirmed: "RemovalsNotConfirmed",
   circuitOpened: "CircuitBreakerOpened",
   circuitClosed: "CircuitBreakerClosed",
   restarted: "WorkloadRestarted",

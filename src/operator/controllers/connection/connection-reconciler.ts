@@ -26,7 +26,7 @@ import { nextConnectionStatus } from "./connection-status.ts";
 import { credentialsName, credentialSource } from "./credential-source.ts";
 import { parseConnection } from "./parse-connection.ts";
 import { trustOf } from "../../api/received-secrets.ts";
-import { recordConnectionEvents } from "./record-connection-events.ts";
+import { recordConnectionEvents, recordUnconfirmed } from "./record-connection-events.ts";
 
 /** Everything that a client is opened with. */
 export interface ConnectionRequest {
@@ -113,19 +113,24 @@ export class ConnectionReconciler {
     for (const key of this.#credentials.connectionsOf(secret)) this.#options.connections.client(key)?.credentialsChanged();
   }
 
-  /** Makes the removals that are held, if a user confirmed exactly this number of them. */
-  async #confirmRemovals(key: string, { metadata }: KubeObject, signal: AbortSignal): Promise<boolean> {
-    const { api, connections } = this.#options;
+  /**
+   * Makes the removals that are held, if a user confirmed exactly this number of them. Removes the annotation in any case: it must not
+   * confirm another loss of as many names later.
+   */
+  async #confirmRemovals(key: string, object: KubeObject, signal: AbortSignal): Promise<boolean> {
+    const { api, connections, events } = this.#options;
+    const number = object.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
     const state = connections.get(key);
-    if (state.state !== "open") return false;
+    if (number === undefined || state.state !== "open" || connections.client(key)?.snapshot === undefined) return false;
     const { removals } = state;
-    const confirmed = removals.held;
-    if (confirmed === 0 || metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION] !== `${confirmed}`) return false;
+    if (removals.isResuming) return false;
+    const { held } = removals;
     // First, so that it cannot confirm others later. The version of the object rules out that it was changed meanwhile.
-    const { namespace, name, uid, resourceVersion } = metadata;
+    const { namespace, name, uid, resourceVersion } = object.metadata;
     const patch = { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: null } } };
     await api.patch(connectionKinds[connectionKindOf(key)], { namespace, name, uid, resourceVersion }, patch, signal);
-    if (removals.held === confirmed) connections.confirmRemovals(key);
+    if (held > 0 && number === `${held}` && removals.held === held) connections.confirmRemovals(key);
+    else recordUnconfirmed(events, object, removals.held);
     return true;
   }
 

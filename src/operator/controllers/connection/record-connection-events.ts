@@ -1,4 +1,5 @@
 import { readyIn } from "../../api/conditions.ts";
+import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import { eventReasons } from "../../api/reasons.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
@@ -26,4 +27,11 @@ export function recordConnectionEvents(events: EventRecorder, object: KubeObject
   const { connected: reason } = eventReasons;
   const note = earlier?.status === "False" ? recoveryNote(earlier, ready) : ready.message;
   events.record({ ...regarding(object), type: "Normal", reason, action: "List", note });
+}
+
+/** Records that a user confirmed another number of removals than are held. */
+export function recordUnconfirmed(events: EventRecorder, object: KubeObject, held: number): void {
+  const now = held === 0 ? "no removals are held" : `${held} removals are held: look at them, and confirm this number`;
+  const note = `the annotation ${CONFIRM_REMOVALS_ANNOTATION} confirmed nothing, and was removed: ${now}`;
+  events.record({ ...regarding(object), type: "Warning", reason: eventReasons.unconfirmed, action: "Confirm", note });
 }
