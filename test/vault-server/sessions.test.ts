@@ -23,6 +23,7 @@ describe("sessions of the web application", () => {
     const response = await vault.post(sessionOperationPath.app_log_in, { email: "ANN@Example.com", password });
     expect(response.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/u),
+      expect.stringMatching(/^vaultsync_device=/u),
     ]);
     expect(response.headers["cache-control"]).toBe("no-store");
     expect(response.json()).toEqual({
@@ -40,6 +41,7 @@ describe("sessions of the web application", () => {
     );
     expect(response.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^__Host-vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/u),
+      expect.stringMatching(/^__Host-vaultsync_device=/u),
     ]);
     const session = new WebSession(secure.url, response);
     expect(await session.isLive()).toBe(true);
