@@ -96,7 +96,7 @@ export function addWebAppOptions(command: Command): void {
       )
         .env("VAULTSYNC_VAULT_SIGN_UP")
         .choices(signUpMode.options)
-        .default("open"),
+        .default("invited"),
     )
     .addOption(
       new Option("--sign-up-domains <domain,...>", "domains of the addresses that may sign up (default: all)")
