@@ -12,6 +12,7 @@ export interface WebAppFlags {
   readonly allowedHosts?: readonly string[];
   /** IP addresses and networks. */
   readonly trustProxy?: readonly string[];
+  readonly proxyProtocol?: boolean;
   readonly signUp: SignUpMode;
   /** In lower case. */
   readonly signUpDomains?: readonly string[];
@@ -88,6 +89,12 @@ export function addWebAppOptions(command: Command): void {
       new Option("--trust-proxy <cidr,...>", "addresses of proxies whose x-forwarded-for is trusted (default: none)")
         .env("VAULTSYNC_VAULT_TRUST_PROXY")
         .argParser(parseTrustedProxies),
+    )
+    .addOption(
+      new Option(
+        "--proxy-protocol",
+        "connections of --trust-proxy begin with a PROXY header, version 1 or 2, instead of x-forwarded-for; others have none",
+      ).env("VAULTSYNC_VAULT_PROXY_PROTOCOL"),
     )
     .addOption(
       new Option(

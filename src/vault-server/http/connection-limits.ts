@@ -18,7 +18,8 @@ interface Network {
   readonly strangers: Set<Socket>;
 }
 
-function proxyList(trustedProxies: readonly string[]): BlockList {
+/** Returns addresses and networks (CIDR) as a list for `isProxy`. */
+export function proxyList(trustedProxies: readonly string[]): BlockList {
   const proxies = new BlockList();
   for (const entry of trustedProxies) {
     const [address = "", bits] = entry.split("/");
@@ -26,6 +27,11 @@ function proxyList(trustedProxies: readonly string[]): BlockList {
     proxies.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
   }
   return proxies;
+}
+
+/** Reports whether the peer of a connection is in a list. */
+export function isProxy(proxies: BlockList, { remoteAddress = "", remoteFamily }: Socket): boolean {
+  return proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4");
 }
 
 /**
@@ -42,8 +48,8 @@ export function limitConnections(
   const proxies = proxyList(trustedProxies);
   const networks = new Map<string, Network>();
   server.on("connection", (socket) => {
-    const { remoteAddress = "", remoteFamily } = socket;
-    if (remoteAddress === "" || proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4")) return;
+    const { remoteAddress = "" } = socket;
+    if (remoteAddress === "" || isProxy(proxies, socket)) return;
     const address = clientNetwork(remoteAddress);
     const network = networks.get(address) ?? { open: 0, strangers: new Set<Socket>() };
     if (network.open >= limits.connectionsPerNetwork) return void socket.destroy();
