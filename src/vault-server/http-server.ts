@@ -234,7 +234,8 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   // Before any rejection, whose handling reads cookies, and before the audit log, which drops those of a response that it withholds.
   await app.register(fastifyCookie);
   addTransportRules(app, options);
-  reportUntrustedProxies(app, context);
+  // With PROXY headers, no other header is expected.
+  if (!proxyProtocol) reportUntrustedProxies(app, context);
   addGracefulStop(app, context);
   if (context.audit) auditRequests(app, context.audit, context.auditBudget);
   tokenRoutes(app, context);

@@ -142,6 +142,13 @@ test("the header of a peer that is not trusted is no header, and its own address
   expect(await clients()).toEqual(["127.0.0.1"]);
 });
 
+test("a forwarded header of a client is not reported as one of an untrusted proxy", async () => {
+  const lines: string[] = [];
+  await using vault = await behindProxy({ logger: lineLogger((line) => void lines.push(line)) });
+  await responseTo(await open(vault), LINE, LAST_REQUEST);
+  expect(lines.filter((line) => line.includes("--trust-proxy"))).toEqual([]);
+});
+
 test("connections are limited per network of the client", async () => {
   await using vault = await behindProxy({ limits: { connectionsPerNetwork: 2 } });
   const sockets: Socket[] = [];

@@ -120,13 +120,17 @@ test("flags are arguments that the vault accepts", async () => {
   });
 });
 
+/** Returns the requests of the probes of a container. */
+function probesOf(rendered: string): string[] {
+  return rendered.match(/(?<=httpGet: \{ ).*(?= \})/gu) ?? [];
+}
+
 test("the probes of a vault with PROXY headers are sent where none is expected", async () => {
-  const probes = (rendered: string): string[] => rendered.match(/(?<=httpGet: \{ ).*(?= \})/gu) ?? [];
   const flags = { trustProxy: ["10.0.0.0/8"], proxyProtocol: true };
-  expect(probes(await helm.template(vaultRelease, set("flags", flags)))).toEqual(
+  expect(probesOf(await helm.template(vaultRelease, set("flags", flags)))).toEqual(
     ["/healthz", "/healthz", "/readyz"].map((path) => `path: ${path}, port: metrics`),
   );
-  expect(probes(await helm.template(vaultRelease))).toContain("path: /readyz, port: https, scheme: HTTPS");
+  expect(probesOf(await helm.template(vaultRelease))).toContain("path: /readyz, port: https, scheme: HTTPS");
 });
 
 test.each<[string, Effect[1], string, Release?]>([

@@ -151,9 +151,10 @@ export function expiryConformance(open: OpenStore): void {
     expect((await since("a\0💚", 0)).count).toBe(0);
   });
 
+  const counts = async (...names: string[]): Promise<number[]> =>
+    Promise.all(names.map(async (name) => (await since(name, 0)).count));
+
   test("the newest subjects of a prefix are kept", async () => {
-    const counts = async (...names: string[]): Promise<number[]> =>
-      Promise.all(names.map(async (name) => (await since(name, 0)).count));
     await write(async ({ loginFailures }) => {
       for (const [index, name] of ["agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b"].entries())
         await loginFailures.add(name, NOW + index);
