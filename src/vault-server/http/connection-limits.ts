@@ -34,6 +34,11 @@ export function isProxy(proxies: BlockList, { remoteAddress = "", remoteFamily }
   return proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4");
 }
 
+/** Returns the address and port of the peer: a TLS connection has another socket than its TCP connection, with the same peer. */
+export function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
 /**
  * Limits the connections of a server, in total and per network; trusted proxies, which carry many clients, in total only. While a network keeps
  * sending rejected requests, the oldest of too many connections without valid credentials is closed for a new one, which may belong to another
@@ -47,6 +52,8 @@ export function limitConnections(
   server.maxConnections = limits.connections;
   const proxies = proxyList(trustedProxies);
   const networks = new Map<string, Network>();
+  /** Connections by their peer. */
+  const connections = new Map<string, Socket>();
   server.on("connection", (socket) => {
     const { remoteAddress = "" } = socket;
     if (remoteAddress === "" || isProxy(proxies, socket)) return;
@@ -61,10 +68,17 @@ export function limitConnections(
     network.open += 1;
     network.strangers.add(socket);
     socket.once(IDENTIFIED, () => network.strangers.delete(socket));
+    const peer = peerOf(socket);
+    connections.set(peer, socket);
     socket.once("close", () => {
+      connections.delete(peer);
       network.open -= 1;
       network.strangers.delete(socket);
       if (network.open === 0) networks.delete(address);
     });
+  });
+  server.on("secureConnection", (secure: Socket) => {
+    const socket = connections.get(peerOf(secure));
+    secure.once(IDENTIFIED, () => socket?.emit(IDENTIFIED));
   });
 }

@@ -1,7 +1,7 @@
 import type { Server, Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { isProxy, proxyList } from "./connection-limits.ts";
+import { isProxy, peerOf, proxyList } from "./connection-limits.ts";
 import { type ClientAddress, parseProxyHeader, type ProxyHeader } from "./proxy-header.ts";
 
 /** Time for the header of a connection, in milliseconds. */
@@ -49,10 +49,6 @@ function readHeader(socket: Socket, clock: Clock, done: (result: ProxyHeader | E
   socket.on("readable", read).on("end", fail).on("error", fail);
 }
 
-function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
-}
-
 /**
  * Gives connections of trusted proxies the address in their PROXY header, for everything that listens to the server's connections already. Closes
  * those without a valid header, and reports the first. Other peers send none: a header would be theirs.
@@ -63,7 +59,7 @@ export function acceptProxyProtocol(server: Server, { trustedProxies, clock, log
   const serve = (socket: Socket): void => {
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   };
-  /** Clients by the address and port of their proxy: a TLS connection has another socket, with the same peer. */
+  /** Clients by the peer of their connection, for TLS. */
   const clients = new Map<string, ClientAddress>();
   let isReported = false;
   const close = (socket: Socket, { message: reason }: Error): void => {
@@ -78,6 +74,8 @@ export function acceptProxyProtocol(server: Server, { trustedProxies, clock, log
   };
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
+    // Closed already: its peer is unknown.
+    if (socket.remoteAddress === undefined) return void socket.destroy();
     if (!isProxy(proxies, socket)) return serve(socket);
     const peer = peerOf(socket);
     readHeader(socket, clock, (header) => {
