@@ -27,7 +27,7 @@ const modules: Record<string, string[]> = {
     "protocol",
     "lib",
   ],
-  "operator/doctor": ["operator/controllers", "operator/api", "operator/kube", "operator/vault-client", "lib"],
+  "operator/doctor": ["operator/controllers", "operator/api", "operator/kube", "operator/vault-client", "protocol", "lib"],
   "operator/shards": ["operator/api", "operator/kube", "lib"],
   "vault-server": ["protocol", "telemetry", "lib"],
   // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.

@@ -39,6 +39,7 @@ test("the flags without a value that a variable sets are known", () => {
     "vault serve: VAULTSYNC_VAULT_ALLOW_MISSING_KEYS",
     "vault serve: VAULTSYNC_VAULT_DEV",
     "vault serve: VAULTSYNC_VAULT_ALLOW_HTTP_LISTEN",
+    "vault serve: VAULTSYNC_VAULT_PROXY_PROTOCOL",
   ]);
 });
 

@@ -15,6 +15,7 @@ import { limitConnections } from "./http/connection-limits.ts";
 import { addDeadlines } from "./http/deadlines.ts";
 import { errorResponse, sendError, toServiceError } from "./http/error-response.ts";
 import { parseJsonBody } from "./http/json-body.ts";
+import { acceptProxyProtocol } from "./http/proxy-protocol.ts";
 import { reportUntrustedProxies } from "./http/untrusted-proxies.ts";
 import { apiDescriptionRoutes } from "./routes/api-description.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
@@ -47,6 +48,8 @@ export interface HttpServerOptions {
   readonly allowedHosts?: readonly string[];
   /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` is trusted; none by default. */
   readonly trustedProxies?: readonly string[];
+  /** Trusted proxies send a header of the PROXY protocol at the beginning of each connection, and `x-forwarded-for` is ignored. */
+  readonly proxyProtocol?: boolean;
   /** Directory of the built web application; defaults to `dist/web` of the package. */
   readonly webDirectory?: URL;
 }
@@ -189,7 +192,7 @@ function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
 /** Creates the HTTP server with all routes; it is not listening yet. */
 export async function createHttpServer(context: VaultContext, options: HttpServerOptions): Promise<FastifyInstance> {
   const { limits } = context;
-  const { tls, trustedProxies = [] } = options;
+  const { tls, trustedProxies = [], proxyProtocol = false } = options;
   const timeouts = {
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.requestTimeoutMs),
     // Node.js would otherwise use the longer one for the whole request.
@@ -197,7 +200,7 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   };
   const app: FastifyInstance = fastify({
     ...(tls ? { https: { cert: tls.cert, key: tls.key, ...timeouts } } : { http: timeouts }),
-    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
+    ...(trustedProxies.length > 0 && !proxyProtocol && { trustProxy: [...trustedProxies] }),
     bodyLimit: limits.jsonBodyBytes,
     genReqId: () => randomUUID(),
     forceCloseConnections: "idle",
@@ -210,6 +213,8 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
     },
   });
   limitConnections(app.server, limits, { trustedProxies, isSlowed: (network) => context.rejections.isSlowed(network) });
+  // After all listeners of connections.
+  if (proxyProtocol) acceptProxyProtocol(app.server, { trustedProxies, clock: context.clock, logger: context.logger });
   app.decorateRequest("user");
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) => {
@@ -229,7 +234,8 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   // Before any rejection, whose handling reads cookies, and before the audit log, which drops those of a response that it withholds.
   await app.register(fastifyCookie);
   addTransportRules(app, options);
-  reportUntrustedProxies(app, context);
+  // With PROXY headers, no other header is expected.
+  if (!proxyProtocol) reportUntrustedProxies(app, context);
   addGracefulStop(app, context);
   if (context.audit) auditRequests(app, context.audit, context.auditBudget);
   tokenRoutes(app, context);

@@ -60,7 +60,7 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly maxTokenHours?: number;
   /** Number of versions of a secret that are kept, at least 1; all by default. */
   readonly keepVersions?: number;
-  /** Addresses that may sign up; all by default. */
+  /** Addresses that may sign up; by default those that a secret or a team is shared with. */
   readonly signUp?: SignUpPolicy;
   readonly limits?: Partial<Limits>;
   /** Email options; emails are written as `.eml` files by default. */
@@ -130,7 +130,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
   const logger = options.logger ?? silentLogger;
-  const signUp = options.signUp ?? { mode: "open" };
+  const signUp = options.signUp ?? { mode: "invited" };
   const senderIdentity = (): SenderIdentity => ({
     appUrl: appUrl(),
     from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}`,

@@ -154,6 +154,7 @@ test.each([
   ["no port", ["--dev", "--listen", "localhost"], "HOST:PORT"],
   ["a port out of range", ["--dev", "--listen", "localhost:65536"], "HOST:PORT"],
   ["a password on the command line", ["--dev", "--password", "x"], "unknown option"],
+  ["PROXY headers of no proxy", ["--dev", "--proxy-protocol"], "--proxy-protocol requires --trust-proxy"],
   ["a contradiction about signing up", ["--dev", "--sign-up", "closed", "--sign-up-domains", "example.com"], "drop one of them"],
   ["an unknown policy", ["--dev", "--expired", "maybe"], "serve, deny"],
 ])("rejects wrong usage with a remedy: %s", async (_what, args, advice) => {

@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { certificate } from "../support/certificates.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
+import { scopeString, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 
 /** Asks the server to keep the connection open, which it does not do for each. */
 const open = { connection: "keep-alive" };
@@ -63,6 +65,42 @@ test("requests of an account beyond its rate are held, and those of others are n
   await clock.advance(1_000);
   await held;
   expect(arrived.slice(8)).toEqual(["bob 200 close", "held 429 rate_limited close"]);
+});
+
+/** Sends a request on a connection and returns the beginning of its response. */
+const send = async (socket: TLSSocket, path: string, body: object, authorization: string): Promise<string> => {
+  const text = JSON.stringify(body);
+  const head = ["host: localhost", "content-type: application/json", `content-length: ${text.length}`];
+  socket.write(`POST ${path} HTTP/1.1\r\n${head.join("\r\n")}\r\nauthorization: ${authorization}\r\n\r\n${text}`);
+  return String(await once(socket, "data"));
+};
+
+test("with TLS, a connection with valid credentials outlives those of strangers in its network", async () => {
+  const { cert, keyPem: key } = certificate("vault", { hosts: ["127.0.0.1"] });
+  const few = { rejectionHoldMs: 0, strangerConnections: 3 };
+  await using vault = await TestVault.start({ limits: { ...limits, ...few }, tls: { cert, key } });
+  const secured = async (): Promise<TLSSocket> => {
+    const socket = connectTls({ port: Number(new URL(vault.url).port), host: "127.0.0.1", ca: cert });
+    socket.on("error", () => undefined);
+    await once(socket, "secureConnect");
+    return socket;
+  };
+  const email = "ann@example.com";
+  const login = { email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 };
+  const owner = await secured();
+  const issued = await send(owner, operationPath.generate_access_token, login, "");
+  const [, token = ""] = /"access_token":"([^"]+)"/u.exec(issued) ?? [];
+  expect(await send(owner, operationPath.list_file, { email }, token)).toContain("HTTP/1.1 200");
+  for (let sent = 0; sent < 4; sent += 1) {
+    const stranger = await secured();
+    expect(await send(stranger, operationPath.list_file, { email }, "wrong")).toContain("HTTP/1.1 401");
+    await new Promise((resolve) => stranger.once("close", resolve).destroy());
+  }
+  const idle = [await secured(), await secured(), await secured(), await secured()];
+  await expect.poll(() => [owner, ...idle].map(({ closed }) => closed)).toContain(true);
+  const isClosed = owner.closed;
+  for (const socket of [owner, ...idle]) socket.destroy();
+  expect(isClosed).toBe(false);
 });
 
 test("a network whose rejections are held keeps few connections without valid credentials", async () => {

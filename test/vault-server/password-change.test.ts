@@ -13,7 +13,7 @@ const NEW = "another-long-password";
 
 let vault: TestVault;
 beforeEach(async () => {
-  vault = await TestVault.start({ clock: new VirtualClock() });
+  vault = await TestVault.start({ clock: new VirtualClock(), signUp: { mode: "open" } });
   return () => vault[Symbol.asyncDispose]();
 });
 

@@ -40,7 +40,7 @@ describe("signing up and setting passwords", () => {
   let vault: TestVault;
   beforeAll(async () => {
     clock = new VirtualClock();
-    vault = await TestVault.start({ clock, emails });
+    vault = await TestVault.start({ clock, emails, signUp: { mode: "open" } });
   });
   afterAll(() => vault[Symbol.asyncDispose]());
 
@@ -197,7 +197,7 @@ test("logins that wait for hashing do not displace the new password of their acc
 
 test("a recipient gets one email per minute, with or without an account", async () => {
   const clock = new VirtualClock();
-  await using vault = await TestVault.start({ clock });
+  await using vault = await TestVault.start({ clock, signUp: { mode: "open" } });
   for (const email of ["ann@example.com", "nobody@example.com"]) {
     expect((await requestPassword(vault, email)).outcome()).toBe("200");
     const refused = await requestPassword(vault, email.toUpperCase());
@@ -228,7 +228,7 @@ test("no token, cookie or password is in the log or the metrics", async () => {
   const lines: unknown[][] = [];
   const log = (...line: unknown[]): void => void lines.push(line);
   const logger: Logger = { debug: log, info: log, warn: log, error: log, child: () => logger };
-  await using vault = await TestVault.start({ logger, clock: new VirtualClock() });
+  await using vault = await TestVault.start({ logger, clock: new VirtualClock(), signUp: { mode: "open" } });
   const token = await confirmation(vault, "new@example.com");
   const password = "canary-5e1c0d-password";
   const response = await setPassword(vault, token, password);

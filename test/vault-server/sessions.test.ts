@@ -23,6 +23,7 @@ describe("sessions of the web application", () => {
     const response = await vault.post(sessionOperationPath.app_log_in, { email: "ANN@Example.com", password });
     expect(response.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/u),
+      expect.stringMatching(/^vaultsync_device=/u),
     ]);
     expect(response.headers["cache-control"]).toBe("no-store");
     expect(response.json()).toEqual({
@@ -40,6 +41,7 @@ describe("sessions of the web application", () => {
     );
     expect(response.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^__Host-vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/u),
+      expect.stringMatching(/^__Host-vaultsync_device=/u),
     ]);
     const session = new WebSession(secure.url, response);
     expect(await session.isLive()).toBe(true);
@@ -48,15 +50,18 @@ describe("sessions of the web application", () => {
       "__Host-vaultsync_session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict",
     ]);
     const plain = { cookie: session.cookie.replace("__Host-", "") };
-    expect((await secure.post(sessionOperationPath.app_session, {}, plain)).json()).toEqual({ session: null, sign_up: "open" });
+    expect((await secure.post(sessionOperationPath.app_session, {}, plain)).json()).toEqual({
+      session: null,
+      sign_up: "invited",
+    });
   });
 
   test("app_session returns the email and the CSRF token, or null without a session", async () => {
     const session = await ann();
-    const known = { session: { email: "ann@example.com", csrf_token: session.csrf }, sign_up: "open" };
+    const known = { session: { email: "ann@example.com", csrf_token: session.csrf }, sign_up: "invited" };
     expect(await sessionOf({ cookie: `theme=dark; ${session.cookie}; other=1` })).toEqual(known);
     for (const cookie of ["", "vaultsync_session=", `vaultsync_session=${"A".repeat(43)}`, `x${session.cookie}`, "%00;=;;"]) {
-      expect([cookie, await sessionOf({ cookie })]).toEqual([cookie, { session: null, sign_up: "open" }]);
+      expect([cookie, await sessionOf({ cookie })]).toEqual([cookie, { session: null, sign_up: "invited" }]);
     }
   });
 
@@ -150,7 +155,7 @@ describe("sessions of the web application", () => {
     }
     clock.stepWall(HOUR);
     expect((await session.call("list_no_dup")).outcome()).toBe("401 invalid_token");
-    expect(await sessionOf({ cookie: session.cookie })).toEqual({ session: null, sign_up: "open" });
+    expect(await sessionOf({ cookie: session.cookie })).toEqual({ session: null, sign_up: "invited" });
   });
 
   test("the last use is written at most once a minute", async () => {
@@ -200,7 +205,7 @@ describe("sessions of the web application", () => {
     const planted = `vaultsync_session=${"p".repeat(43)}`;
     const afterwards = await WebSession.logIn(vault, "ann@example.com", { cookie: planted });
     expect(afterwards.cookie).not.toBe(planted);
-    expect(await sessionOf({ cookie: planted })).toEqual({ session: null, sign_up: "open" });
+    expect(await sessionOf({ cookie: planted })).toEqual({ session: null, sign_up: "invited" });
   });
 
   test("a user with only a session is active in a share, and pending after it ends", async () => {

@@ -8,8 +8,8 @@ import type { SignUpPolicy } from "../../src/vault-server/context.ts";
 const [ANN, BOB] = ["ann@example.com", "bob@example.com"];
 const invitedBy = { permission: "R", key_name: "a", usr_id_from: ANN };
 
-const start = async (signUp: SignUpPolicy): Promise<TestVault> => {
-  const vault = await TestVault.start({ signUp, clock: new VirtualClock() });
+const start = async (signUp?: SignUpPolicy): Promise<TestVault> => {
+  const vault = await TestVault.start({ ...(signUp && { signUp }), clock: new VirtualClock() });
   const ann = await vault.client(ANN);
   await ann.call("protect", { key_name: "a", key_value: "v" });
   await ann.call("share", { ...invitedBy, usr_id_to: ["shared@example.com", "shared@example.org"] });
@@ -24,9 +24,10 @@ const setPassword = (vault: TestVault, token: string) =>
 
 const everyone = ["stranger@example.com", "shared@example.com", "member@example.com", "shared@example.org", "x@sub.example.com"];
 
-describe.each<[string, SignUpPolicy, readonly string[], number]>([
+describe.each<[string, SignUpPolicy | undefined, readonly string[], number]>([
   ["open", { mode: "open" }, everyone, 0],
   ["open, for one domain", { mode: "open", domains: ["example.com"] }, everyone.slice(0, 3), 1],
+  ["as by default", undefined, everyone.slice(1, 4), 0],
   ["invited", { mode: "invited" }, everyone.slice(1, 4), 0],
   ["invited, for one domain", { mode: "invited", domains: ["example.com"] }, everyone.slice(1, 3), 1],
   ["closed", { mode: "closed" }, [], 2],
@@ -49,9 +50,9 @@ describe.each<[string, SignUpPolicy, readonly string[], number]>([
   });
 
   test("app_session names the mode", async () => {
-    await using vault = await TestVault.start({ signUp: policy });
+    await using vault = await TestVault.start(policy && { signUp: policy });
     const response = await vault.post(sessionOperationPath.app_session, {});
-    expect(response.json()).toEqual({ session: null, sign_up: policy.mode });
+    expect(response.json()).toEqual({ session: null, sign_up: policy?.mode ?? "invited" });
   });
 });
 

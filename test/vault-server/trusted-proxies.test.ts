@@ -1,9 +1,10 @@
+import type { OutgoingHttpHeaders } from "node:http";
 import { expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { lineLogger } from "../support/assertions/line-logger.ts";
-import { sendRequest } from "../support/vault/vault-client.ts";
+import { scopeString, sendRequest } from "../support/vault/vault-client.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
+import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const limits = { loginFailuresPerNetwork: 3 };
 
@@ -61,4 +62,19 @@ test.each([
   const metrics = (await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
   expect(lines).toHaveLength(reported);
   expect(metrics).toContain(`\nvaultsync_vault_untrusted_forwarded_requests_total ${counted}\n`);
+});
+
+test("an ignored address is named in responses to authenticated requests only", async () => {
+  await using vault = await TestVault.start();
+  const forwarded = { "x-forwarded-for": "192.0.2.1" };
+  const headerOf = async (path: string, headers: OutgoingHttpHeaders, password = vault.passwords.get("ann@example.com")) => {
+    const body = { email: "ann@example.com", password, scope: scopeString(), expiration_hours: 1 };
+    return (await vault.post(path, body, headers)).headers["x-ignored-forwarded"];
+  };
+  const { generate_access_token: logIn, list_file: list } = operationPath;
+  const authorization = (await vault.client("ann@example.com")).token;
+  expect(await headerOf(logIn, forwarded)).toBe("true");
+  expect(await headerOf(list, { ...forwarded, authorization })).toBe("true");
+  expect([await headerOf(logIn, forwarded, "wrong"), await headerOf(list, forwarded)]).toEqual([undefined, undefined]);
+  expect([await headerOf(logIn, {}), await headerOf(list, { authorization })]).toEqual([undefined, undefined]);
 });

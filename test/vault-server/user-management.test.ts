@@ -25,6 +25,7 @@ beforeEach(async () => {
     masterKey: generateMasterKey(),
     auditLog: { file: auditLog },
     mail: { directory: directory.join("mail") },
+    signUp: { mode: "open" },
   });
   [ann, bob] = [await vault.client(ANN), await vault.client(BOB)];
 });

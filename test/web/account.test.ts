@@ -13,7 +13,7 @@ let clock: VirtualClock;
 let vault: TestVault;
 beforeAll(async () => {
   clock = new VirtualClock();
-  vault = await TestVault.start({ clock, emails: [ann, "bob@example.com"] });
+  vault = await TestVault.start({ clock, emails: [ann, "bob@example.com"], signUp: { mode: "open" } });
   const caller = await vault.client(ann, undefined, 1000);
   await caller.call("protect", { key_name: "shop-db", key_value: "v" });
 });

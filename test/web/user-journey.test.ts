@@ -33,7 +33,7 @@ const digest = (content: Buffer) => createHash("sha256").update(content).digest(
 test("two users sign up, share a secret, create an API token and exchange a file", async () => {
   const canaries = new Canaries();
   const [value, annsPassword, zoesPassword] = [canaries.text("value"), canaries.text("password"), canaries.text("password")];
-  const vault = browser.keep(await TestVault.start({ emails: [] }));
+  const vault = browser.keep(await TestVault.start({ emails: [], signUp: { mode: "open" } }));
   const { page, go } = await browser.visit(vault);
 
   // Sign up.

@@ -47,6 +47,8 @@ function flagError(flags: VaultServeFlags): string | undefined {
   // With a given key, benchmarks use the limits of --dev on stored data.
   if (flags.dev === true && flags.data !== undefined && flags.masterKeyFile === undefined)
     return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
+  if (flags.proxyProtocol === true && !flags.trustProxy)
+    return "--proxy-protocol requires --trust-proxy with the addresses of the load balancers that send a PROXY header";
   if (flags.signUp === "closed" && flags.signUpDomains)
     return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
   const error = webAppError(flags);
@@ -89,7 +91,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     signUp: signUpPolicy(flags),
     ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
     ...(flags.allowedHosts && { allowedHosts: flags.allowedHosts }),
-    ...(flags.trustProxy && { trustedProxies: flags.trustProxy }),
+    ...(flags.trustProxy && { trustedProxies: flags.trustProxy, proxyProtocol: flags.proxyProtocol === true }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
     allowMissingKeys: flags.allowMissingKeys === true,

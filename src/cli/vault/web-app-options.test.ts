@@ -1,6 +1,7 @@
-import { InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { expect, test } from "vitest";
 import {
+  addWebAppOptions,
   parseAllowedHosts,
   parseAppUrl,
   parseDomains,
@@ -59,6 +60,13 @@ test("rejects sessions over plain http on non-loopback addresses unless allowed"
   expect(webAppError({})).toBeUndefined();
   expect(webAppError({ appUrl: "http://vault.example.com" })).toContain("https --app-url");
   expect(webAppError({ appUrl: "http://vault.example.com", allowHttpListen: true })).toBeUndefined();
+});
+
+test("admits invited addresses only, unless another mode is asked for", () => {
+  const command = new Command().exitOverride();
+  addWebAppOptions(command);
+  expect(command.parse([], { from: "user" }).opts()).toMatchObject({ signUp: "invited" });
+  expect(command.parse(["--sign-up", "open"], { from: "user" }).opts()).toMatchObject({ signUp: "open" });
 });
 
 test("parses domains in lower case, and leaves them out of the policy when there are none", () => {

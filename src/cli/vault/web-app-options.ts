@@ -12,6 +12,7 @@ export interface WebAppFlags {
   readonly allowedHosts?: readonly string[];
   /** IP addresses and networks. */
   readonly trustProxy?: readonly string[];
+  readonly proxyProtocol?: boolean;
   readonly signUp: SignUpMode;
   /** In lower case. */
   readonly signUpDomains?: readonly string[];
@@ -91,12 +92,18 @@ export function addWebAppOptions(command: Command): void {
     )
     .addOption(
       new Option(
+        "--proxy-protocol",
+        "connections of --trust-proxy begin with a PROXY header, version 1 or 2, instead of x-forwarded-for; others have none",
+      ).env("VAULTSYNC_VAULT_PROXY_PROTOCOL"),
+    )
+    .addOption(
+      new Option(
         "--sign-up <mode>",
         "who may sign up: open to anyone, invited by a share or a team, or closed: only `vault user add` adds users",
       )
         .env("VAULTSYNC_VAULT_SIGN_UP")
         .choices(signUpMode.options)
-        .default("open"),
+        .default("invited"),
     )
     .addOption(
       new Option("--sign-up-domains <domain,...>", "domains of the addresses that may sign up (default: all)")

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
-import { InMemoryTransport } from "../../../test/support/vault/in-memory/in-memory-transport.ts";
+import { InMemoryTransport, type VaultNetwork } from "../../../test/support/vault/in-memory/in-memory-transport.ts";
 import { InMemoryVault } from "../../../test/support/vault/in-memory/in-memory-vault.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { factsOf } from "../controllers/connection/connection-facts.ts";
@@ -14,8 +14,8 @@ const ACCOUNT = "ops@example.com";
 const OTHER = "eve@example.com";
 const PASSWORD = "password";
 
-/** Returns the check of the owners of `db`, which `OTHER` shares, and of an own secret. */
-async function ownersCheck(connection: object, owner?: string): Promise<Check | undefined> {
+/** Returns the checks of a connection that uses `db`, which `OTHER` shares, and an own secret. */
+async function checksFor(connection: object, owner?: string, network: VaultNetwork = {}): Promise<Check[]> {
   const clock = new VirtualClock();
   const vault = new InMemoryVault(clock);
   for (const email of [ACCOUNT, OTHER]) vault.setPassword(email, PASSWORD);
@@ -34,7 +34,7 @@ async function ownersCheck(connection: object, owner?: string): Promise<Check | 
     trust: trustOf(spec),
     credentials: { kind: "password", read: () => Promise.resolve({ version: "1", password: new Redacted(PASSWORD) }) } as const,
     references: { secrets: new Set(["own", "db"]), files: new Set<string>(), items },
-    transport: new InMemoryTransport({ vault, clock }),
+    transport: new InMemoryTransport({ vault, clock, network }),
     maxListBytes: 1024 * 1024,
     clock,
     random: () => 0.5,
@@ -46,7 +46,11 @@ async function ownersCheck(connection: object, owner?: string): Promise<Check | 
   })();
   await clock.advance(60_000);
   await run;
-  return checks.find(({ check }) => check === "owners");
+  return checks;
+}
+
+async function ownersCheck(connection: object, owner?: string): Promise<Check | undefined> {
+  return (await checksFor(connection, owner)).find(({ check }) => check === "owners");
 }
 
 test("checkVault reports an owner whom neither the connection nor the resource names", async () => {
@@ -61,4 +65,17 @@ test.each<[string, object, string | undefined]>([
   ["a connection admits that receives from anyone", { receive: "Anyone" }, undefined],
 ])("checkVault accepts the owner of a shared secret whom %s", async (_, connection, owner) => {
   expect(await ownersCheck(connection, owner)).toMatchObject({ result: "ok" });
+});
+
+/** Adds the header of a vault that ignores a forwarded address. */
+const respond: VaultNetwork["respond"] = async ({ operation }, response) =>
+  operation === "generate_access_token"
+    ? { ...response, headers: { ...response.headers, "x-ignored-forwarded": "true" } }
+    : response;
+
+test("checkVault reports a vault that ignores the address that a proxy forwards", async () => {
+  const check = (await checksFor({}, OTHER, { respond })).find((one) => one.check === "proxy");
+  expect(check).toMatchObject({ result: "failed", message: expect.stringContaining("ignores the address that a proxy") });
+  expect(check?.remedy).toContain("--trust-proxy");
+  expect((await checksFor({}, OTHER)).map((one) => one.check)).not.toContain("proxy");
 });

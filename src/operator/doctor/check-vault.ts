@@ -53,6 +53,7 @@ export async function* checkVault(checks: Checks, options: VaultCheckOptions, si
   const health = await promise;
   signal.throwIfAborted();
   if (transport.aheadMs !== undefined) yield checkClock(checks, transport.aheadMs);
+  if (transport.ignoresForwarded) yield checkProxy(checks);
   if (health?.state !== "healthy") {
     const { check, cause, remedy } = connectionProblem(health?.error, facts);
     return yield checks.failed(check, cause, remedy);
@@ -96,6 +97,14 @@ function checkClock({ ok, failed, skipped }: Checks, aheadMs: number): Check {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   const message = `the clock of the vault is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} that of this machine`;
   return failed("clock", message, "set both clocks by NTP: removal times and token lifetimes depend on them");
+}
+
+function checkProxy({ failed }: Checks): Check {
+  return failed(
+    "proxy",
+    "the vault ignores the address that a proxy in front of it forwards: its users share one address, and can lock each other out",
+    "have the operator of the vault list the address of the proxy in --trust-proxy of `vaultsync vault serve`",
+  );
 }
 
 function checkReferences({ ok, failed }: Checks, { snapshot }: Connection, { secrets, files }: References): Check {

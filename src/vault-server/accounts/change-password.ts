@@ -1,5 +1,6 @@
 import type { VaultContext } from "../context.ts";
 import { clientNetwork } from "../../lib/client-network.ts";
+import type { LoginClient } from "./known-client.ts";
 import { logIn, requireSamePassword } from "./login.ts";
 import { requireGoodPassword } from "./password-rules.ts";
 import { replacePassword } from "./replace-password.ts";
@@ -10,8 +11,7 @@ export interface PasswordChange {
   /** The current one. */
   readonly password: string;
   readonly newPassword: string;
-  /** IP address of the request. */
-  readonly client: string;
+  readonly client: LoginClient;
   /** Name of the browser. */
   readonly name: string;
 }
@@ -30,7 +30,7 @@ export async function changePassword(
   const user = await logIn(context, email, password, client);
   await requireGoodPassword(newPassword, email, "new_password");
   await begin();
-  const party = { account: `proven:${email}`, network: clientNetwork(client) };
+  const party = { account: `proven:${email}`, network: clientNetwork(client.address) };
   const passwordHash = await hashing.run(party, () => passwords.hash(newPassword));
   const session = await store.write(async (transaction) => {
     await requireSamePassword(transaction, user);

@@ -1,5 +1,6 @@
 import type { VaultContext } from "../context.ts";
 import { clientNetwork } from "../../lib/client-network.ts";
+import { knownClient, rememberClient, type LoginClient } from "./known-client.ts";
 import { throttledUntil } from "./login-throttle.ts";
 import { errors } from "../errors.ts";
 import type { User } from "../store/records.ts";
@@ -38,39 +39,87 @@ function subjectsOf(email: string, network: string): Subjects {
   };
 }
 
+/** A login of a canonical email. */
+interface Attempt {
+  readonly email: string;
+  readonly network: string;
+  readonly client: LoginClient;
+  readonly subjects: Subjects;
+}
+
+/** A login that is not throttled. */
+interface Admission {
+  /** The account has logged in from this network, or by this client, before. */
+  readonly known: boolean;
+  /** Subject of the failures of a known client. */
+  readonly client: string | undefined;
+  /** Only the failures of the client count. */
+  readonly byClient: boolean;
+}
+
 /**
- * Rejects a login while it is throttled, and returns whether the account has logged in from this network before. Then only its own
- * failures in this network count: neither a stranger elsewhere nor another user behind the same address can lock it out. Otherwise those
- * of the network and of the account count.
+ * Rejects a login while it is throttled. The first failures of a known client (`knownClient`) count alone: neither strangers nor other users can
+ * lock it out. Beyond them, or for another client, in a network that the account has logged in from before, its failures in this network count.
+ * Otherwise those of the network and of the account count.
  * @throws ServiceError `rate_limited`
  */
-async function rejectWhileThrottled({ store, clock, limits }: VaultContext, subjects: Subjects): Promise<boolean> {
+async function admit(context: VaultContext, attempt: Attempt): Promise<Admission> {
+  const { store, clock, limits } = context;
+  const { subjects } = attempt;
   const now = clock.now();
   const from = now - limits.loginWindowMs;
-  const { known, until } = await store.read(async ({ loginFailures }) => {
+  const { until, ...admission } = await store.read(async (transaction): Promise<Admission & { readonly until: number }> => {
+    const { loginFailures } = transaction;
+    const client = await knownClient(context, transaction, attempt, attempt.client);
+    if (client !== undefined && (await loginFailures.since(client, from)).count < limits.loginFailuresPerAccount)
+      return { known: true, client, byClient: true, until: 0 };
     const throttled = async (subject: string, threshold: number): Promise<number> =>
       throttledUntil(await loginFailures.since(subject, from), threshold);
-    const isKnown = (await loginFailures.since(subjects.known, now)).count > 0;
-    if (isKnown) return { known: true, until: await throttled(subjects.pair, limits.loginFailuresPerAccount) };
+    const known = (await loginFailures.since(subjects.known, now)).count > 0;
+    const rest = { known, client, byClient: false };
+    if (known) return { ...rest, until: await throttled(subjects.pair, limits.loginFailuresPerAccount) };
     const ofNetwork = await throttled(subjects.network, limits.loginFailuresPerNetwork);
-    return { known: false, until: Math.max(ofNetwork, await throttled(subjects.account, limits.loginFailuresPerAccount)) };
+    return { ...rest, until: Math.max(ofNetwork, await throttled(subjects.account, limits.loginFailuresPerAccount)) };
   });
   if (now < until) throw errors.tooManyLogins(until - now);
-  return known;
+  return admission;
 }
 
-async function recordFailure({ store, clock }: VaultContext, { account, pair, network }: Subjects): Promise<void> {
+async function recordFailure({ store, clock }: VaultContext, { subjects }: Attempt, { client }: Admission): Promise<void> {
   const now = clock.now();
+  const { account, pair, network } = subjects;
   await store.write(async ({ loginFailures }) => {
     for (const subject of [account, pair, network]) await loginFailures.add(subject, now);
+    if (client !== undefined) await loginFailures.add(client, now);
   });
 }
 
-/** Clears the counts of a canonical email and makes the network known, after its password was verified or set from there. */
-export async function recordSuccess({ loginFailures }: Transaction, email: string, network: string, now: number): Promise<void> {
-  const { account, pair, known } = subjectsOf(email, network);
-  for (const subject of [account, pair, known]) await loginFailures.clear(subject);
+async function markKnown({ loginFailures }: Transaction, { known }: Subjects, now: number): Promise<void> {
+  await loginFailures.clear(known);
   await loginFailures.add(known, now + KNOWN_NETWORK_MS);
+}
+
+/** Clears the counts of a canonical email and makes the network known, after its password was set from there. */
+export async function recordSuccess(transaction: Transaction, email: string, network: string, now: number): Promise<void> {
+  const subjects = subjectsOf(email, network);
+  for (const subject of [subjects.account, subjects.pair]) await transaction.loginFailures.clear(subject);
+  await markKnown(transaction, subjects, now);
+}
+
+/**
+ * Clears the counts that the login was admitted by, and makes its network and its client known. A known client clears only its own, so that a
+ * stranger gains no guesses by its logins.
+ */
+async function recordLogin(
+  transaction: Transaction,
+  attempt: Attempt,
+  { client, byClient }: Admission,
+  now: number,
+): Promise<void> {
+  if (client !== undefined) await transaction.loginFailures.clear(client);
+  if (byClient) await markKnown(transaction, attempt.subjects, now);
+  else await recordSuccess(transaction, attempt.email, attempt.network, now);
+  await rememberClient(transaction, attempt, attempt.client, now);
 }
 
 interface VerifiedUser {
@@ -101,23 +150,25 @@ async function renew({ users }: Transaction, { user, renewed }: VerifiedUser): P
  * throttled after failures (docs/design/security.md#account-enumeration).
  * @throws ServiceError `invalid_credentials` or `rate_limited`
  */
-export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<User> {
+export async function logIn(context: VaultContext, email: string, password: string, client: LoginClient): Promise<User> {
   const { store } = context;
   const canonical = canonicalEmail(email);
-  const network = clientNetwork(address);
-  const subjects = subjectsOf(canonical, network);
-  const known = await rejectWhileThrottled(context, subjects);
-  return context.hashing.run({ account: canonical, network, known }, async () => {
+  const network = clientNetwork(client.address);
+  const attempt = { email: canonical, network, client, subjects: subjectsOf(canonical, network) };
+  const { known, ...admission } = await admit(context, attempt);
+  // Known clients wait apart from the other logins of the account.
+  const account = (admission.byClient && admission.client) || canonical;
+  return context.hashing.run({ account, network, known }, async () => {
     // Checked again: logins queued before this one may have failed meanwhile.
-    await rejectWhileThrottled(context, subjects);
+    const admitted = await admit(context, attempt);
     for (;;) {
       const verified = await verify(context, canonical, password);
       if (!verified) {
-        await recordFailure(context, subjects);
+        await recordFailure(context, attempt, admitted);
         throw errors.invalidCredentials();
       }
       const user = await store.write(async (transaction) => {
-        await recordSuccess(transaction, canonical, network, context.clock.now());
+        await recordLogin(transaction, attempt, admitted, context.clock.now());
         return renew(transaction, verified);
       });
       // Verified again when another login has replaced the outdated hash meanwhile.

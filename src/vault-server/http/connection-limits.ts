@@ -18,7 +18,8 @@ interface Network {
   readonly strangers: Set<Socket>;
 }
 
-function proxyList(trustedProxies: readonly string[]): BlockList {
+/** Returns addresses and networks (CIDR) as a list for `isProxy`. */
+export function proxyList(trustedProxies: readonly string[]): BlockList {
   const proxies = new BlockList();
   for (const entry of trustedProxies) {
     const [address = "", bits] = entry.split("/");
@@ -26,6 +27,16 @@ function proxyList(trustedProxies: readonly string[]): BlockList {
     proxies.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
   }
   return proxies;
+}
+
+/** Reports whether the peer of a connection is in a list. */
+export function isProxy(proxies: BlockList, { remoteAddress = "", remoteFamily }: Socket): boolean {
+  return proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4");
+}
+
+/** Returns the address and port of the peer: a TLS connection has another socket than its TCP connection, with the same peer. */
+export function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /**
@@ -41,9 +52,11 @@ export function limitConnections(
   server.maxConnections = limits.connections;
   const proxies = proxyList(trustedProxies);
   const networks = new Map<string, Network>();
+  /** Connections by their peer. */
+  const connections = new Map<string, Socket>();
   server.on("connection", (socket) => {
-    const { remoteAddress = "", remoteFamily } = socket;
-    if (remoteAddress === "" || proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4")) return;
+    const { remoteAddress = "" } = socket;
+    if (remoteAddress === "" || isProxy(proxies, socket)) return;
     const address = clientNetwork(remoteAddress);
     const network = networks.get(address) ?? { open: 0, strangers: new Set<Socket>() };
     if (network.open >= limits.connectionsPerNetwork) return void socket.destroy();
@@ -55,10 +68,17 @@ export function limitConnections(
     network.open += 1;
     network.strangers.add(socket);
     socket.once(IDENTIFIED, () => network.strangers.delete(socket));
+    const peer = peerOf(socket);
+    connections.set(peer, socket);
     socket.once("close", () => {
+      connections.delete(peer);
       network.open -= 1;
       network.strangers.delete(socket);
       if (network.open === 0) networks.delete(address);
     });
+  });
+  server.on("secureConnection", (secure: Socket) => {
+    const socket = connections.get(peerOf(secure));
+    secure.once(IDENTIFIED, () => socket?.emit(IDENTIFIED));
   });
 }

@@ -3,6 +3,8 @@ import { sessionOperations, type LoginResponse } from "../../protocol/session-op
 import { formatScope } from "../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../protocol/scope.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
+import { sentDeviceCookie, setDeviceCookie } from "../accounts/device-cookie.ts";
+import type { LoginClient } from "../accounts/known-client.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
 import { requireTokenRules } from "../accounts/token-rules.ts";
 import { issueTokens } from "../accounts/tokens.ts";
@@ -36,9 +38,14 @@ function browserOf({ headers }: FastifyRequest): string {
   return clientName(headers["user-agent"]);
 }
 
+/** Returns the client of a login to the web application. */
+function clientOf({ appUrl }: VaultContext, request: FastifyRequest): LoginClient {
+  return { address: request.ip, device: sentDeviceCookie(request, appUrl()) };
+}
+
 /** Starts a session after a password check and ends the session that the browser had, so that no session survives a login. */
 async function startSession(context: VaultContext, request: FastifyRequest, email: string, password: string) {
-  const user = await logIn(context, email, password, request.ip);
+  const user = await logIn(context, email, password, clientOf(context, request));
   identify(request, user.email);
   await request.trail?.begin();
   const former = sentSessionToken(request, context.appUrl());
@@ -49,13 +56,14 @@ async function startSession(context: VaultContext, request: FastifyRequest, emai
   });
 }
 
+async function respondWithSession(context: VaultContext, reply: FastifyReply, session: LiveSession): Promise<LoginResponse> {
+  setSessionCookie(reply, context.appUrl(), session.token);
+  await setDeviceCookie(context, reply, session.email);
+  return { session: describeSession(session) };
+}
+
 /** Adds the operations of the web application (docs/design/vault-contract.md#web-application). */
 export function sessionRoutes(app: FastifyInstance, context: VaultContext): void {
-  const respondWithSession = (reply: FastifyReply, session: LiveSession): LoginResponse => {
-    setSessionCookie(reply, context.appUrl(), session.token);
-    return { session: describeSession(session) };
-  };
-
   openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
     const session = await currentSession(context, request);
     if (session) identify(request, session.email);
@@ -64,7 +72,7 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
 
   openOperation(app, context, sessionOperations.app_log_in, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
-    return respondWithSession(reply, await startSession(context, request, body.email, body.password));
+    return respondWithSession(context, reply, await startSession(context, request, body.email, body.password));
   });
 
   openOperation(app, context, sessionOperations.app_log_out, async ({ request, reply }) => {
@@ -97,15 +105,15 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     identify(request, email);
     await request.trail?.begin();
     const name = browserOf(request);
-    return respondWithSession(reply, await setPassword(context, { ...body, client: request.ip, name }));
+    return respondWithSession(context, reply, await setPassword(context, { ...body, client: request.ip, name }));
   });
 
   openOperation(app, context, sessionOperations.app_change_password, async ({ body, request, reply }) => {
     const { email } = await requireSession(context, request);
     identify(request, email);
     const { password, new_password: newPassword } = body;
-    const change = { email, password, newPassword, client: request.ip, name: browserOf(request) };
-    return respondWithSession(reply, await changePassword(context, change, async () => request.trail?.begin()));
+    const change = { email, password, newPassword, client: clientOf(context, request), name: browserOf(request) };
+    return respondWithSession(context, reply, await changePassword(context, change, async () => request.trail?.begin()));
   });
 
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {
@@ -113,7 +121,7 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     identify(request, email);
     const { name = browserOf(request), scope = formatScope(unlimitedScope), expiration_hours: hours = API_TOKEN_HOURS } = body;
     if (body.scope !== undefined || body.expiration_hours !== undefined) requireTokenRules(context, scope, hours);
-    const user = await logIn(context, email, body.password, request.ip);
+    const user = await logIn(context, email, body.password, clientOf(context, request));
     await request.trail?.begin();
     return issueTokens(context, user, { scope, hours, name });
   });

@@ -13,7 +13,8 @@ import { authenticatedOperation, openOperation } from "./operation.ts";
 export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
     requireTokenRules(context, body.scope, body.expiration_hours);
-    const user = await logIn(context, body.email, body.password, request.ip);
+    const client = { address: request.ip, userAgent: request.headers["user-agent"] };
+    const user = await logIn(context, body.email, body.password, client);
     identify(request, user.email);
     await request.trail?.begin();
     const name = clientName(request.headers["user-agent"]);

@@ -100,6 +100,7 @@ test("flags are arguments that the vault accepts", async () => {
     appUrl: "https://vault.example.com",
     allowedHosts: ["vault.example.com", "*.example.org"],
     trustProxy: ["10.0.0.0/8"],
+    proxyProtocol: true,
     quotas: ["secrets=1000", "bytes=1073741824"],
     lowSpace: 134_217_728,
     maxTokenHours: 8,
@@ -111,7 +112,25 @@ test("flags are arguments that the vault accepts", async () => {
   expect([vault, serve]).toEqual(["vault", "serve"]);
   const command = vaultCommand().commands.find((one) => one.name() === "serve");
   expect(command?.exitOverride().parseOptions(args)).toEqual({ operands: [], unknown: [] });
-  expect(command?.opts()).toMatchObject({ lowSpace: 134_217_728, signUp: "closed", auditLog: "/audit/audit.jsonl" });
+  expect(command?.opts()).toMatchObject({
+    lowSpace: 134_217_728,
+    signUp: "closed",
+    proxyProtocol: true,
+    auditLog: "/audit/audit.jsonl",
+  });
+});
+
+/** Returns the requests of the probes of a container. */
+function probesOf(rendered: string): string[] {
+  return rendered.match(/(?<=httpGet: \{ ).*(?= \})/gu) ?? [];
+}
+
+test("the probes of a vault with PROXY headers are sent where none is expected", async () => {
+  const flags = { trustProxy: ["10.0.0.0/8"], proxyProtocol: true };
+  expect(probesOf(await helm.template(vaultRelease, set("flags", flags)))).toEqual(
+    ["/healthz", "/healthz", "/readyz"].map((path) => `path: ${path}, port: metrics`),
+  );
+  expect(probesOf(await helm.template(vaultRelease))).toContain("path: /readyz, port: https, scheme: HTTPS");
 });
 
 test.each<[string, Effect[1], string, Release?]>([

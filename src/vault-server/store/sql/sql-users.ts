@@ -9,12 +9,12 @@ const HASHES_BY_COST = `
   SELECT MIN(password_hash) AS password_hash FROM users GROUP BY substr(password_hash, 1,
     CASE WHEN length(password_hash) > ${SALT_AND_HASH} THEN length(password_hash) - ${SALT_AND_HASH} ELSE 0 END)`;
 
-/** Removes what is kept under an address of throttled logins, known networks, requested emails and invitations. */
+/** Removes what is kept under an address of throttled logins, known networks and clients, requested emails and invitations. */
 async function removeEvents(db: SqlConnection, email: string): Promise<void> {
   for (const subject of [`account:${email}`, `email-to:${email}`, `invitations-by:${email}`]) {
     await db.run("DELETE FROM login_failures WHERE subject = ?", subject);
   }
-  for (const prefix of [`login:${email}`, `known:${email}`, `invitation:${email}`]) {
+  for (const prefix of [`login:${email}`, `known:${email}`, `agent:${email}`, `client:${email}`, `invitation:${email}`]) {
     // Subjects that continue after a space; no address contains one.
     await db.run("DELETE FROM login_failures WHERE subject > ? AND subject < ?", `${prefix} `, `${prefix}!`);
   }
@@ -79,6 +79,11 @@ export function sqlLoginFailures(db: SqlConnection): LoginFailureTable {
     },
     async clear(subject) {
       await db.run("DELETE FROM login_failures WHERE subject = ?", subject);
+    },
+    async keepNewest(prefix, keep) {
+      const sql = `DELETE FROM login_failures WHERE subject > ?1 AND subject < ?2 AND at <
+        (SELECT at FROM login_failures WHERE subject > ?1 AND subject < ?2 ORDER BY at DESC LIMIT 1 OFFSET ?3)`;
+      await db.run(sql, `${prefix} `, `${prefix}!`, keep - 1);
     },
     async removeBefore(timestamp, atMost) {
       // The rows have no key: those of one time are removed together.

@@ -108,6 +108,8 @@ export interface LoginFailureTable {
   since(subject: string, from: number): Promise<LoginFailures>;
   add(subject: string, at: number): Promise<void>;
   clear(subject: string): Promise<void>;
+  /** Removes the subjects that continue a prefix after a space, except those of the newest `keep` timestamps. */
+  keepNewest(prefix: string, keep: number): Promise<void>;
   /** Removes at most `atMost`; returns their number. */
   removeBefore(timestamp: number, atMost: number): Promise<number>;
 }

@@ -151,6 +151,20 @@ export function expiryConformance(open: OpenStore): void {
     expect((await since("a\0💚", 0)).count).toBe(0);
   });
 
+  const counts = async (...names: string[]): Promise<number[]> =>
+    Promise.all(names.map(async (name) => (await since(name, 0)).count));
+
+  test("the newest subjects of a prefix are kept", async () => {
+    await write(async ({ loginFailures }) => {
+      for (const [index, name] of ["agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b"].entries())
+        await loginFailures.add(name, NOW + index);
+      await loginFailures.keepNewest("agent:b", 3);
+    });
+    expect(await counts("agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b")).toEqual([1, 1, 1, 1, 1]);
+    await write(({ loginFailures }) => loginFailures.keepNewest("agent:b", 1));
+    expect(await counts("agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b")).toEqual([0, 0, 1, 1, 1]);
+  });
+
   test("settings are set and replaced", async () => {
     expect(await read(({ settings }) => settings.get("x"))).toBeUndefined();
     for (const value of ["", "1", "two\nlines 💚 \0 \uFFFF \uFFFF0 '"]) {
