@@ -2,7 +2,6 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
 import { addUser } from "../src/vault-server/accounts/users.ts";
-import { openStore } from "../src/vault-server/store/open-store.ts";
 import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
 import { attacks } from "./attack/attacks.ts";
@@ -54,7 +53,7 @@ const attackerEmails = Array.from({ length: 4 }, (_, index) => `attacker${index}
 
 await using place = await StoreLocation.create(store);
 {
-  await using accounts = await openStore(place.data);
+  await using accounts = await place.open();
   for (const email of [...clientEmails, ...attackerEmails])
     await addUser(accounts, email, new Redacted(email), Date.now(), CHEAP);
 }

@@ -7,7 +7,6 @@ import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
 import { operationPath } from "../src/protocol/operation-paths.ts";
 import { addUser } from "../src/vault-server/accounts/users.ts";
-import { openStore } from "../src/vault-server/store/open-store.ts";
 import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
 import { sendRequest, VaultClient } from "../test/support/vault/vault-client.ts";
@@ -76,7 +75,7 @@ await using place = await StoreLocation.create(kind);
 const count = Number(values.clients);
 const accounts = Array.from({ length: Math.ceil(count / WAITING_PER_ACCOUNT) }, (_, index) => `user${index}@example.com`);
 {
-  await using store = await openStore(place.data);
+  await using store = await place.open();
   const cheap = { memoryKib: 8, passes: 1, lanes: 1 };
   for (const email of accounts) await addUser(store, email, new Redacted(email), Date.now(), cheap);
 }

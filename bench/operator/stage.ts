@@ -4,7 +4,6 @@ import { z } from "zod";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { addUser } from "../../src/vault-server/accounts/users.ts";
 import { hashPassword } from "../../src/vault-server/accounts/password.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
 import { terminalProgress, type Progress } from "../../test/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/control-plane/start.ts";
 import { SERVICE_ACCOUNT } from "../../test/e2e/support/world.ts";
@@ -186,7 +185,7 @@ export class Stage implements AsyncDisposable {
 
   /** Changes the password of an account in the vault and ends its tokens. */
   async rotatePassword(email: string): Promise<void> {
-    await using store = await openStore(this.#place.data);
+    await using store = await this.#place.open();
     const passwordHash = await hashPassword(randomBytes(12).toString("hex"), CHEAP);
     await store.write(async ({ users, tokens }) => {
       await users.setPasswordHash({ email, passwordHash });
@@ -200,7 +199,7 @@ export class Stage implements AsyncDisposable {
 }
 
 async function startVault(place: StoreLocation, accounts: readonly string[], password: string): Promise<VaultServerProcess> {
-  await using store = await openStore(place.data);
+  await using store = await place.open();
   for (const email of accounts) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
   // --dev raises the rate limits of the vault.
   return VaultServerProcess.start(["--dev", ...place.args]);

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { addUser } from "../../src/vault-server/accounts/users.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
 import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
 import { insertPostgresSecrets, insertSecrets } from "../../test/support/vault/insert-secrets.ts";
 import { StoreLocation, type StoreKind } from "../../test/support/vault/store-location.ts";
@@ -23,9 +22,9 @@ export interface VaultsyncServer extends BenchServer {
   readonly listHuge: (() => Promise<void>) | undefined;
 }
 
-async function addAccounts(data: string, emails: readonly string[]): Promise<string> {
+async function addAccounts(place: StoreLocation, emails: readonly string[]): Promise<string> {
   const password = randomBytes(12).toString("hex");
-  await using store = await openStore(data);
+  await using store = await place.open();
   for (const email of emails) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
   return password;
 }
@@ -54,7 +53,7 @@ export async function startVaultsync(
   // Accounts of their own, because the rate of an account is limited.
   const emails = (name: string): string[] => Array.from({ length: clients }, (_, index) => `${name}-${index}@example.com`);
   const [ownEmails, listEmails] = [emails("own"), emails("list")];
-  const password = await addAccounts(place.data, [...ownEmails, ...listEmails, HUGE]);
+  const password = await addAccounts(place, [...ownEmails, ...listEmails, HUGE]);
   const insert = async (email: string, count: number): Promise<void> =>
     kind === "sqlite"
       ? insertSecrets(place.data, email, count, Date.now())

@@ -84,6 +84,8 @@ export const errors = {
   limitedScope: () => serviceError("out_of_scope", "only a token of unlimited scope may do this"),
   // forbidden
   writeOnly: () => serviceError("forbidden", "the secret is shared with you for writing only"),
+  damagedShare: () =>
+    serviceError("forbidden", "the stored share is not authentic: ask the creator of the secret to share it again"),
   readOnly: () => serviceError("forbidden", "the secret is shared with you for reading only"),
   creatorOnlyMetadata: () =>
     serviceError("forbidden", "only the creator of a secret may change its scope attributes and expiration_time"),

@@ -60,6 +60,11 @@ export class VaultMetrics {
     name: "vaultsync_vault_audit_log_unavailable",
     help: "1 while requests are rejected because the audit log cannot be written, 0 otherwise.",
   });
+  readonly damagedRights = this.registry.counter({
+    name: "vaultsync_vault_damaged_rights_total",
+    help: "Total number of reads of rows that no server with this master key has written, and which therefore give nothing, by table.",
+    labels: ["table"],
+  });
   readonly emails = this.registry.counter({
     name: "vaultsync_vault_emails_total",
     help: "Total number of attempts to send an email by kind (invitation, confirmation, password_changed) and outcome (sent, omitted, failed, given_up).",

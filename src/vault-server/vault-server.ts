@@ -9,6 +9,7 @@ import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import { closeAuditLog, openAuditLog, type AuditLogFile } from "./audit/anchored-audit-log.ts";
 import { createAuditBudget, createRequestRate } from "./account-rates.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
+import { DamageReports } from "./audit/damage-reports.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 import { HashingLimiter } from "./accounts/hashing-limiter.ts";
 import { errors } from "./errors.ts";
@@ -21,7 +22,8 @@ import type { ExpiredPolicy, ScopeAttributesPolicy, VaultContext, SignUpPolicy }
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
-import { checkMasterKeys } from "./store/current-key.ts";
+import { checkData } from "./store/check-data.ts";
+import { RowMacs } from "./store/row-macs.ts";
 import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
 import type { EmailTransport } from "./mail/email-transport.ts";
 import { Mailer } from "./mail/mailer.ts";
@@ -51,6 +53,8 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly masterKey?: Redacted<Uint8Array> | KeyRing;
   /** Starts although records need a master key that is missing; they are unreadable. The current key is always required. */
   readonly allowMissingKeys?: boolean;
+  /** Confirms the rights of data of an earlier release, which have no MACs (`checkData`). */
+  readonly sealRights?: string;
   /** Starts an ephemeral server: these users get generated passwords, and rate limits are ten times as high. */
   readonly dev?: { readonly users: readonly string[] };
   readonly expired?: ExpiredPolicy;
@@ -240,8 +244,9 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   const metricsUrl = await serveMetrics(started, options, metrics, () =>
     serving ? { ready: serving.audit?.writable ?? true } : { ready: false, problem: start.problem ?? "starting" },
   );
-  const store = started.use(await start.run(() => openStore(options.data)));
-  await start.run(() => checkMasterKeys(store, keys, { allowMissing: options.allowMissingKeys ?? false, logger }));
+  const damage = new DamageReports(logger, (table) => metrics.damagedRights.inc({ table }));
+  const store = started.use(await start.run(() => openStore(options.data, new RowMacs(keys, (row) => damage.report(row)))));
+  await start.run(() => checkData(store, keys, { allowMissing: options.allowMissingKeys, seal: options.sealRights, logger }));
   await store.listen();
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, logger));
@@ -255,6 +260,7 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
     started.adopt(await start.run(() => openAuditLog(options, auditLog, { store, keys })), (log) =>
       closeAuditLog(log, { store, keys }),
     );
+  damage.audit = audit;
   const hashes = await start.run(() => store.read(({ users: known }) => known.hashesByCost()));
   const context = createContext(options, {
     store,

@@ -39,7 +39,7 @@ async function serve(...args: string[]): Promise<VaultServerProcess> {
 
 async function makeVault(): Promise<void> {
   await run(["key", "generate", join(directory, "key")]);
-  await run(["user", "add", ann, "--data", data], `${password}\n`);
+  await run(["user", "add", ann, "--data", data, "--master-key-file", join(directory, "key")], `${password}\n`);
 }
 
 async function callerAt(url: string): Promise<VaultClient> {

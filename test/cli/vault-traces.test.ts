@@ -153,9 +153,9 @@ test("no value, password, token or key is in a file, log, email, response or out
   await writeFile(at("password"), password);
   await command("key generate", "key", "generate", at("master.key"));
   canaries.known("the master key", (await readFile(at("master.key"), "utf8")).trim());
-  await command("user add", "user", "add", ann, "--data", at("vault.db"), "--password-file", at("password"));
-  await rm(at("password"));
   const keep = ["--data", at("vault.db"), "--master-key-file", at("master.key")];
+  await command("user add", "user", "add", ann, ...keep, "--password-file", at("password"));
+  await rm(at("password"));
   {
     await using server = await VaultServerProcess.start([...keep, "--log-level", "debug"]);
     await workWith(server.url, await logIn(server.url, password));

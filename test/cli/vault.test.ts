@@ -64,15 +64,29 @@ test("serves, stops and serves again with a generated key and added users", asyn
   await inProcess(["vault", "key", "generate", key]);
   expect((await stat(key)).mode & 0o777).toBe(0o600);
   await writeFile(path("password"), "from-a-file-81c2\n");
-  await inProcess(["vault", "user", "add", "Ann@example.com", "--data", data, "--password-file", path("password")]);
+  await inProcess([
+    "vault",
+    "user",
+    "add",
+    "Ann@example.com",
+    "--data",
+    data,
+    "--master-key-file",
+    key,
+    "--password-file",
+    path("password"),
+  ]);
   expect((await stat(data)).mode & 0o777).toBe(0o600);
 
   const first = await serve(["--data", data, "--master-key-file", key]);
   expect(first.stdout).toBe(`{"url":"${first.url}","metrics_url":"${first.metricsUrl}","mail_dir":"${data}-mail"}\n`);
   expect((await stat(`${data}-mail`)).mode & 0o777).toBe(0o700);
-  const added = await VaultsyncProcess.run(["vault", "user", "add", "bob@example.com", "--data", data], {
-    input: "from-standard-input-77aa\nsecond line\n",
-  });
+  const added = await VaultsyncProcess.run(
+    ["vault", "user", "add", "bob@example.com", "--data", data, "--master-key-file", key],
+    {
+      input: "from-standard-input-77aa\nsecond line\n",
+    },
+  );
   expect(added).toEqual({ code: 0, stdout: "", stderr: "added bob@example.com\n" });
   expect((await logIn(first.url, "bob@example.com", "from-standard-input-77aa")).status).toBe(200);
   const { access_token: token } = (await logIn(first.url, "ann@example.com", "from-a-file-81c2")).json();
@@ -92,7 +106,10 @@ test("lists users, sets a password and revokes tokens while the server runs", as
   const [key, data] = [path("master.key"), path("vault.db")];
   await inProcess(["vault", "key", "generate", key]);
   const user = async (command: string, email: string[], input = "") =>
-    VaultsyncProcess.run(["vault", "user", command, ...email, "--data", data], { input });
+    VaultsyncProcess.run(["vault", "user", command, ...email], {
+      input,
+      env: { VAULTSYNC_VAULT_DATA: data, VAULTSYNC_VAULT_MASTER_KEY_FILE: key },
+    });
   const [ann, bob] = ["ann@example.com", "bob@example.com"];
   for (const email of [bob, ann]) await user("add", [email], "the-first-81c2\n");
   expect(await user("list", [])).toEqual({ code: 0, stdout: `${ann}\n${bob}\n`, stderr: "" });
@@ -131,11 +148,27 @@ test("exits 2 on wrong usage and 1 on failure, with nothing on standard output",
 }, 60_000);
 
 test("user add rejects an existing user, an empty password and an invalid email", async () => {
-  const data = path("vault.db");
+  const [key, data] = [path("master.key"), path("vault.db")];
+  await inProcess(["vault", "key", "generate", key]);
   const add = async (email: string, password: string) => {
     await writeFile(path("password"), password);
-    return inProcess(["vault", "user", "add", email, "--data", data, "--password-file", path("password")]);
+    return inProcess([
+      "vault",
+      "user",
+      "add",
+      email,
+      "--data",
+      data,
+      "--master-key-file",
+      key,
+      "--password-file",
+      path("password"),
+    ]);
   };
+  const missing = await VaultsyncProcess.run(["vault", "user", "add", "ann@example.com", "--data", data], {
+    input: "one-and-only-31",
+  });
+  expect(missing).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining("--master-key-file FILE") });
   await add("ann@example.com", "one-and-only-31");
   await expect(add("ANN@example.com", "two-and-more-42")).rejects.toThrow("already exists");
   await expect(add("bob@example.com", "")).rejects.toThrow("12 to 1024 characters");

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, expect, test } from "vitest";
 import { NO_HASH, openLine, sealLine, type ChainHead } from "../../src/vault-server/audit/audit-line.ts";
@@ -29,6 +29,7 @@ const start = (): Promise<TestVault> =>
     emails: [`u${count}@example.com`],
   });
 const verify = (...args: string[]) => runInProcess(["vault", "audit", "verify", log, "--data", data, ...args]);
+const withKeyAlone = () => runInProcess(["vault", "audit", "verify", log, "--master-key-file", keyFile]);
 const withKey = () => verify("--master-key-file", keyFile);
 
 /** Serves some requests, which leave lines, and stops. */
@@ -48,15 +49,18 @@ async function startAgain(): Promise<void> {
   });
 }
 
-/** Does what a writer of volume and database can: removes a line, recomputes the chain, and records its end, as `anchor` writes it. */
-async function removeLine(anchor: (end: string, recorded: string) => string): Promise<void> {
+/**
+ * Does what a writer of volume and database can: removes a line, recomputes the chain, and records its end, as `anchor` writes it. The lines have no MACs, as
+ * those of an earlier release, or keep theirs.
+ */
+async function removeLine(anchor: (end: string, recorded: string) => string, keepMacs = false): Promise<void> {
   const lines = (await readFile(log, "utf8")).trimEnd().split("\n");
   const opened = lines.flatMap((line) => openLine(Buffer.from(line)) ?? []);
   expect(opened).toHaveLength(lines.length);
   let head: ChainHead = { log: opened[0]?.log ?? "", seq: 0, hash: NO_HASH };
   const kept = opened.filter(({ seq }) => seq !== 3);
-  const chain = kept.map(({ time, fields: { seq: _seq, log: _log, time: _time, prev: _prev, hash: _hash, ...fields } }) => {
-    const line = sealLine(head, time, fields);
+  const chain = kept.map(({ time, fields: { seq: _seq, log: _log, time: _time, prev: _prev, hash: _hash, mac, ...fields } }) => {
+    const line = sealLine(head, time, fields, keepMacs ? () => String(mac) : undefined);
     ({ head } = line);
     return `${line.text}\n`;
   });
@@ -87,7 +91,11 @@ test("a start leaves a line when the recorded end is missing or has no MAC", asy
     expect(await withKey()).toMatchObject({ code: 1 });
     await startAgain();
     const verified = await withKey();
-    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining("the database did not know the log")]);
+    expect([verified.code, verified.stdout]).toEqual([
+      1,
+      expect.stringContaining("have no MAC, and the database did not know them"),
+    ]);
+    expect(await verify()).toMatchObject({ code: 0, stdout: expect.stringContaining("the database did not know the log") });
     count += 100;
     data = directory.join(`vault-${count}.db`);
     log = `${data}-audit.jsonl`;
@@ -101,4 +109,40 @@ test("after a rotation of the master key the recorded end is that of the new key
   expect(await withKey()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact\n/u) });
   await startAgain();
   expect((await withKey()).stdout).not.toContain("note");
+});
+
+test("a removed line is found by the MACs of later ones, whatever the database records", async () => {
+  await serve();
+  await removeLine(() => "", true);
+  const found = {
+    code: 1,
+    stdout: expect.stringMatching(/^DAMAGED \(rewritten\).*no server with the master key has written it/u),
+  };
+  expect([await withKey(), await withKeyAlone()]).toMatchObject([found, found]);
+  await startAgain();
+  expect(await withKey()).toMatchObject(found);
+  expect(await verify()).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
+});
+
+test("lines without a MAC after others are damage, and the chain stays readable without the key", async () => {
+  await serve();
+  const last = openLine(Buffer.from((await readFile(log, "utf8")).trimEnd().split("\n").at(-1) ?? ""))!;
+  const forged = sealLine(last, last.time, { event: "stopped" });
+  await appendFile(log, `${forged.text}\n`);
+  expect(await verify()).toMatchObject({ code: 0 });
+  expect(await withKey()).toMatchObject({ code: 1, stdout: expect.stringContaining("has no MAC, unlike those before") });
+  await startAgain();
+  expect(await withKey()).toMatchObject({ code: 1, stdout: expect.stringContaining("has no MAC, unlike those before") });
+});
+
+test("a log is verified with the keys of its last line, and continued under the current key", async () => {
+  await serve();
+  const other = directory.join(`other-${count}`);
+  await runInProcess(["vault", "key", "generate", other]);
+  const verified = await runInProcess(["vault", "audit", "verify", log, "--master-key-file", other]);
+  expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining("which is not among the given ones")]);
+  const rotated = await runInProcess(["vault", "rotate-key", "--data", data, "--master-key-file", keyFile]);
+  expect(rotated.code).toBe(0);
+  await startAgain();
+  expect(await withKey()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact\n/u) });
 });

@@ -51,7 +51,9 @@ test("opening data of an earlier release keeps every row of every table", async 
 test("a server on data of an earlier release serves secrets, files, shares, teams and logins", async () => {
   const masterKey = new Redacted(new Uint8Array(32).fill(7));
   const clock = new VirtualClock(Date.UTC(2026, 10, 21, 0, 1));
-  await using vault = await TestVault.start({ data: data.location, masterKey, clock, emails: [] });
+  const options = { data: data.location, masterKey, clock, emails: [] };
+  const [, sealRights = ""] = /--seal-rights ([0-9a-f]+)/u.exec(await TestVault.start(options).then(() => "", String)) ?? [];
+  await using vault = await TestVault.start({ ...options, sealRights });
   const logIn = (email: string) => vault.logIn(email, { password: `password of ${email.split("@", 1).join("")}` });
   const client = async (email: string): Promise<VaultClient> =>
     new VaultClient(vault.url, email, { token: (await logIn(email)).json().access_token });

@@ -22,7 +22,7 @@ beforeEach(async () => {
   auditLog = directory.join("audit.jsonl");
   vault = await TestVault.start({
     data: data.location,
-    masterKey: generateMasterKey(),
+    masterKey,
     auditLog: { file: auditLog },
     mail: { directory: directory.join("mail") },
     signUp: { mode: "open" },
@@ -34,7 +34,12 @@ afterEach(async () => {
   await data[Symbol.asyncDispose]();
 });
 
-const user = (...args: string[]) => runInProcess(["vault", "user", ...args], { VAULTSYNC_VAULT_DATA: data.location });
+const masterKey = generateMasterKey();
+const user = (...args: string[]) =>
+  runInProcess(["vault", "user", ...args], {
+    VAULTSYNC_VAULT_DATA: data.location,
+    VAULTSYNC_VAULT_MASTER_KEY: Buffer.from(masterKey.reveal()).toString("base64"),
+  });
 const request = (email: string) => vault.post(sessionOperationPath.app_request_password, { email });
 const setPassword = (token: string) =>
   vault.post(sessionOperationPath.app_set_password, { token, password: "another-long-password" });

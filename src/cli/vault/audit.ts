@@ -3,6 +3,8 @@ import { pipeline } from "node:stream/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { isAuthentic, knownLogs, readAnchor, type Anchor } from "../../vault-server/audit/anchor.ts";
+import type { AuditLine } from "../../vault-server/audit/audit-line.ts";
+import { lineState } from "../../vault-server/audit/line-macs.ts";
 import { rotatedSegments } from "../../vault-server/audit/audit-file.ts";
 import { describeEntry, selectEntries, type EntryFilter } from "../../vault-server/audit/select-entries.ts";
 import { verifyAuditLog, type AuditReport, type VerifyOptions } from "../../vault-server/audit/verify-audit-log.ts";
@@ -27,7 +29,7 @@ async function withParts(files: readonly string[], command: Command): Promise<st
   return [...all];
 }
 
-function summary({ log, entries, first, last, parts, damage, unrecorded }: AuditReport): string {
+function summary({ log, entries, first, last, parts, damage, plain, unrecorded }: AuditReport): string {
   return [
     damage ? `DAMAGED (${damage.kind}): ${damage.file}, line ${damage.line}: ${damage.message}` : "intact",
     `log      ${log ?? "-"}`,
@@ -35,6 +37,7 @@ function summary({ log, entries, first, last, parts, damage, unrecorded }: Audit
     `time     ${first?.time ?? "-"} to ${last?.time ?? "-"}`,
     `files    ${parts.join(" ")}`,
     `head     ${last?.seq ?? 0} ${last?.hash ?? "-"}`,
+    ...(plain ? [`note     entries up to ${plain.seq}, of ${plain.time}, have no MAC: an earlier release wrote them`] : []),
     ...unrecorded.map((seq) => `note     entry ${seq}: the database did not know the log when the server started`),
     "",
   ].join("\n");
@@ -81,7 +84,9 @@ async function verify(files: readonly string[], flags: VerifyFlags, command: Com
   // On a terminal only: the output of scheduled runs is mailed or logged.
   const line = process.stderr.isTTY ? progressLine(systemClock) : undefined;
   const progress = (entries: number): void => line?.(`${entries} entries read`);
-  const report = await verifyWithAnchors(parts, { progress, partial: partial === true }, store, masterKeys(flags));
+  const keys = masterKeys(flags);
+  const options = { progress, partial: partial === true, ...(keys && { stateOf: (read: AuditLine) => lineState(keys, read) }) };
+  const report = await verifyWithAnchors(parts, options, store, keys);
   process.stdout.write(summary(report));
   if (report.damage) process.exitCode = 1;
 }
@@ -116,11 +121,11 @@ export function auditCommand(parent: Command): void {
     .command("verify")
     .description(
       "Verify that no line was altered, removed, inserted or moved. With --data, also verify that the log was not truncated or rewritten " +
-        "since the database last recorded its end. With the master key, also verify that a server recorded that end. Exit codes: 0 intact, 1 damaged or unreadable, 2 usage error.",
+        "since the database last recorded its end. With the master key, also verify that servers with that key wrote all lines and recorded that end. Exit codes: 0 intact, 1 damaged or unreadable, 2 usage error.",
     )
     .argument("<file...>", "audit log; its rotated segments are included")
     .addOption(dataOption())
-    .addOption(masterKeysOption("file with the master key of the data, which authenticates the recorded end"))
+    .addOption(masterKeysOption("file with the master key of the data, which authenticates lines and the recorded end"))
     .option("--partial", "accept a log whose oldest segments were removed")
     .action(verify);
   audit

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { Option, type Command } from "commander";
 import { openStore } from "../../vault-server/store/open-store.ts";
 import { containsPassword, isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
+import type { RowMacs } from "../../vault-server/store/row-macs.ts";
 import type { Store } from "../../vault-server/store/store.ts";
 
 /** Returns the option `--data`; {@link rejectPassword} checks its value. */
@@ -21,8 +22,12 @@ export function rejectPassword(command: Command): void {
   );
 }
 
-/** Opens a store that must exist. @throws Error when the file does not exist, instead of creating an empty one */
-export async function openExistingStore(data: string): Promise<Store> {
+/**
+ * Opens a store that must exist.
+ * @param macs of `openStore`
+ * @throws Error when the file does not exist, instead of creating an empty one
+ */
+export async function openExistingStore(data: string, macs?: RowMacs): Promise<Store> {
   if (!isPostgresUrl(data) && !existsSync(data)) throw new Error(`data file not found: ${data}`);
-  return openStore(data);
+  return openStore(data, macs);
 }

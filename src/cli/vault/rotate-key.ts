@@ -19,7 +19,8 @@ file or a shared one), rewraps the key of every secret and file, and moves the
 old key to FILE.<id>.retired, which only earlier backups still need. If servers
 get their keys from elsewhere, first give each of them the new key in addition
 to the old one. Run the same command again after an interruption. Exit code 1: a
-record could not be read; all others were rewrapped.
+record could not be read, or a share was not written by a server; all others
+were rewrapped.
 
 Examples:
   vaultsync vault rotate-key --data vault.db --master-key-file master.key
@@ -39,12 +40,17 @@ function rotationOf(flags: RotateKeyFlags, command: Command): Pick<Rotation, "ke
   return { keys, to: { kind: "new", file: new KeyFile(flags.masterKeyFile) } };
 }
 
-function report({ id, rewrapped, unreadable, retired }: RotationResult): void {
+function report({ id, rewrapped, unreadable, damagedRights, retired }: RotationResult): void {
   for (const { kind, owner, name, version, key } of unreadable) {
     const record = `version ${version} of the ${kind} ${JSON.stringify(name)} of ${owner}`;
     process.stderr.write(`skipped ${record}: the master key ${key.keyId} does not open it\n`);
   }
   process.stderr.write(`the master key is ${id}; rewrapped ${rewrapped} keys, skipped ${unreadable.length}\n`);
+  if (damagedRights > 0) {
+    process.stderr.write(
+      `skipped ${damagedRights} accounts, tokens, teams or shares that no server with the master key has written\n`,
+    );
+  }
   if (unreadable.length === 0) {
     process.stderr.write("no record needs a former key: remove it from the servers, and keep it elsewhere for earlier backups\n");
   }
@@ -60,7 +66,7 @@ async function rotateKey(flags: RotateKeyFlags, command: Command): Promise<void>
   const progress = (done: number, total: number): void => line(`rewrapped ${done} of ${total} keys`);
   const result = await rotateMasterKey({ ...rotation, store, clock: systemClock, progress });
   report(result);
-  if (result.unreadable.length > 0) process.exitCode = 1;
+  if (result.unreadable.length > 0 || result.damagedRights > 0) process.exitCode = 1;
 }
 
 /** Adds `vaultsync vault rotate-key`. */

@@ -31,6 +31,7 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, W
   readonly tlsKeyFile?: string;
   readonly allowHttpListen?: boolean;
   readonly allowMissingKeys?: boolean;
+  readonly sealRights?: string;
   readonly logLevel: LogLevel;
 }
 
@@ -95,6 +96,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
     allowMissingKeys: flags.allowMissingKeys === true,
+    ...(flags.sealRights !== undefined && { sealRights: flags.sealRights }),
     ...(flags.dev === true && { dev: { users: flags.devUsers ?? [] } }),
     ...(tlsCertFile !== undefined &&
       tlsKeyFile !== undefined && {

@@ -1,16 +1,27 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { systemClock } from "../../lib/clock.ts";
+import { silentLogger } from "../../lib/logger.ts";
 import { UserManager, type Belongings } from "../../vault-server/accounts/manage-users.ts";
+import type { KeyRing } from "../../vault-server/crypto/key-ring.ts";
+import { checkData } from "../../vault-server/store/check-data.ts";
 import { openStore } from "../../vault-server/store/open-store.ts";
+import { RowMacs } from "../../vault-server/store/row-macs.ts";
+import type { Store } from "../../vault-server/store/store.ts";
 import { confirm } from "../confirm.ts";
 import { readPassword } from "../read-password.ts";
 import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
+import { masterKeys, masterKeysOption } from "./master-keys-option.ts";
 
 interface DataFlag {
   readonly data: string;
 }
 
-interface PasswordFlags extends DataFlag {
+/** Flags of a command that writes rights, which the master key authenticates. */
+interface KeyFlags extends DataFlag {
+  readonly masterKeyFile?: string;
+}
+
+interface PasswordFlags extends KeyFlags {
   readonly passwordFile?: string;
 }
 
@@ -20,15 +31,37 @@ interface ConfirmFlags extends DataFlag {
 
 const CONFIRM = "do not ask for confirmation";
 
-/** Opens the store, runs `work` and reports what it returns. Only `add` creates a store. */
+/** Returns the master keys of a command that writes rights. Without any, ends with a usage error. */
+function requireKeys(flags: KeyFlags, command: Command): KeyRing {
+  const keys = masterKeys(flags);
+  if (keys) return keys;
+  return command.error(
+    "error: specify the master key of the data with --master-key-file FILE: servers ignore passwords and teams that it does not authenticate",
+  );
+}
+
+/** Opens the store, with the keys if the command writes rights. Only `add` creates a store. */
+async function open(command: Command, { data }: DataFlag, keys: KeyRing | undefined): Promise<Store> {
+  const macs = keys && new RowMacs(keys);
+  await using opening = new AsyncDisposableStack();
+  const store = opening.use(await (command.name() === "add" ? openStore(data, macs) : openExistingStore(data, macs)));
+  if (keys) {
+    await checkData(store, keys, { allowMissing: true, logger: silentLogger });
+  }
+  opening.move();
+  return store;
+}
+
+/** Opens the store, runs `work` and reports what it returns. */
 async function manage(
   command: Command,
-  { data }: DataFlag,
+  flags: DataFlag,
   work: (users: UserManager) => Promise<string | undefined>,
+  keys?: KeyRing,
 ): Promise<void> {
   rejectPassword(command);
   process.umask(0o077);
-  await using store = await (command.name() === "add" ? openStore(data) : openExistingStore(data));
+  await using store = await open(command, flags, keys);
   const done = await work(new UserManager(store, systemClock));
   if (done !== undefined) process.stderr.write(`${done}\n`);
 }
@@ -42,6 +75,10 @@ function userAction(users: Command, name: string, description: string): Command 
     .addOption(dataOption().makeOptionMandatory());
 }
 
+function keyOption(): Option {
+  return masterKeysOption("file with the master key of the data, which authenticates passwords and teams");
+}
+
 /** Adds a command that reads a password. */
 function passwordAction(
   users: Command,
@@ -50,10 +87,12 @@ function passwordAction(
   work: (manager: UserManager, email: string, password: Awaited<ReturnType<typeof readPassword>>) => Promise<string>,
 ): void {
   userAction(users, name, description)
+    .addOption(keyOption())
     .option("--password-file <file>", "file with the password in its first line (default: standard input)")
     .action(async (email: string, flags: PasswordFlags, command: Command) => {
+      const keys = requireKeys(flags, command);
       const password = await readPassword(flags.passwordFile);
-      await manage(command, flags, (manager) => work(manager, email, password));
+      await manage(command, flags, (manager) => work(manager, email, password), keys);
     });
 }
 
@@ -88,12 +127,14 @@ function addHandOverCommand(users: Command): void {
     "Make another user the creator of all teams that a user created, for example before the user is deleted.",
   )
     .argument("<to>", "email of the new creator")
-    .action((email: string, to: string, flags: DataFlag, command: Command) =>
-      manage(command, flags, async (manager) => {
+    .addOption(keyOption())
+    .action((email: string, to: string, flags: KeyFlags, command: Command) => {
+      const work = async (manager: UserManager): Promise<string> => {
         const count = await manager.handOverTeams(email, to);
         return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
-      }),
-    );
+      };
+      return manage(command, flags, work, requireKeys(flags, command));
+    });
 }
 
 function described({ secrets, files, teams }: Belongings): string {

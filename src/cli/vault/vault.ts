@@ -19,7 +19,8 @@ const SERVE_EXAMPLES = `
 Examples:
   vaultsync vault serve --dev --dev-users a@example.com,b@example.com
   vaultsync vault key generate master.key
-  vaultsync vault user add a@example.com --data vault.db
+  vaultsync vault user add a@example.com --data vault.db \\
+    --master-key-file master.key
   vaultsync vault serve --data vault.db --master-key-file master.key
   vaultsync vault serve --master-key-file master.key \\
     --data postgres://vault@db.example.com/vault?sslmode=verify-full`;
@@ -37,6 +38,12 @@ function addPolicyOptions(command: Command): void {
         .choices(["writer", "creator"])
         .default("writer")
         .env("VAULTSYNC_VAULT_SCOPE_ATTRIBUTES_BY"),
+    )
+    .addOption(
+      new Option(
+        "--seal-rights <confirmation>",
+        "seal the accounts, tokens, teams and shares of an earlier release, which a refused start has named",
+      ).env("VAULTSYNC_VAULT_SEAL_RIGHTS"),
     )
     .addOption(quotasOption())
     .addOption(keepVersionsOption())

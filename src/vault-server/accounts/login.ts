@@ -14,7 +14,8 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
  */
 export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
   const user = await users.find(email);
-  if (user?.passwordHash !== passwordHash || user.disabled) throw errors.invalidCredentials();
+  if (!user || passwordHash === undefined || user.passwordHash !== passwordHash || user.disabled)
+    throw errors.invalidCredentials();
 }
 
 /** A network from which an account has logged in is known for 90 days, in milliseconds. */

@@ -101,7 +101,12 @@ export class UserManager {
       if (heir === user) throw new Error("expected two different users");
       await requireUser(transaction, heir);
       const teams = await transaction.teams.createdBy(user);
-      for (const groupId of teams) await transaction.teams.setCreator(groupId, heir);
+      for (const groupId of teams) {
+        const team = await transaction.teams.find(groupId);
+        if (!team)
+          throw new Error(`the row of the team ${JSON.stringify(groupId)} was not written by a vault server: delete the team`);
+        await transaction.teams.setCreator(team, heir);
+      }
       await record(transaction, "receive-teams", heir, now);
       count = teams.length;
     });

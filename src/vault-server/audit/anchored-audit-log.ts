@@ -4,16 +4,25 @@ import type { KeyRing } from "../crypto/key-ring.ts";
 import type { Store } from "../store/store.ts";
 import { boundedByVolume, volumeBytesOf, type AuditRetention } from "./audit-retention.ts";
 import { isAuthentic, isRecorded, readAnchor, recordAnchor } from "./anchor.ts";
+import { NO_HASH, type SignLine } from "./audit-line.ts";
+import { lineSigner, lineState } from "./line-macs.ts";
+import { currentKey } from "../store/current-key.ts";
 import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
-/** Records the current end of the log in the database. */
-export async function storeAnchor(store: Store, keys: KeyRing, { head }: AuditLog): Promise<void> {
+/** Records the current end of the log in the database, and signs later lines under the current master key. */
+export async function storeAnchor(store: Store, keys: KeyRing, log: AuditLog): Promise<void> {
+  const { head } = log;
+  log.signWith(await currentSigner(store, keys));
   if (await store.read((transaction) => isRecorded(keys, transaction, head))) return;
   await store.write((transaction) => recordAnchor(keys, transaction, head));
 }
 
+async function currentSigner(store: Store, keys: KeyRing): Promise<SignLine> {
+  return lineSigner(await store.read((transaction) => currentKey(keys, transaction)));
+}
+
 /**
- * Compares the end of the log with the recorded one. If lines were lost or the recorded end was forged, logs an error and appends a permanent record of
+ * Compares the end of the log with the recorded one. If lines were lost, or the recorded end or the last line was forged, logs an error and appends a permanent record of
  * it. If no server with this master key has recorded an end, appends a record that `verify` shows.
  */
 async function compareAnchor(store: Store, keys: KeyRing, log: AuditLog, logger: Logger): Promise<void> {
@@ -23,14 +32,21 @@ async function compareAnchor(store: Store, keys: KeyRing, log: AuditLog, logger:
     const recorded = await readAnchor(transaction, found.log);
     return { anchor: recorded, authentic: recorded !== undefined && (await isAuthentic(keys, transaction, recorded)) };
   });
-  if (!anchor || anchor.mac === "") {
+  const isEnd = anchor?.seq === found.seq && anchor.hash === found.hash;
+  // At a recorded end, the line may have been signed under a former key.
+  const isForged = ["forged", "unknown"].includes(lineState(keys, found)) && !(authentic && isEnd);
+  if (!isForged && (!anchor || anchor.mac === "")) {
     logger.warn({ event: "audit_unrecorded", found: found.seq }, "the database does not know the audit log");
     return log.append({ event: "unrecorded", found: found.seq });
   }
-  const isSame = anchor.seq < found.seq || (anchor.seq === found.seq && anchor.hash === found.hash);
-  if (authentic && isSame) return;
-  logger.error({ event: "audit_lost", seq: anchor.seq, found: found.seq, authentic }, "audit log lost lines");
-  await log.append({ event: "lost", known: anchor.seq, known_hash: anchor.hash, found: found.seq, authentic });
+  const isSame = isEnd || (anchor !== undefined && anchor.seq < found.seq);
+  if (authentic && isSame && !isForged) return;
+  const ends = { known: anchor?.seq ?? 0, known_hash: anchor?.hash ?? NO_HASH, found: found.seq };
+  logger.error(
+    { event: "audit_lost", seq: ends.known, found: found.seq, authentic: authentic && !isForged },
+    "audit log lost lines",
+  );
+  await log.append({ event: "lost", ...ends, authentic: authentic && !isForged });
 }
 
 export interface AuditLogFile {
@@ -50,7 +66,8 @@ export async function openAuditLog(
 ): Promise<AuditLog> {
   const { maxBytes = DEFAULT_AUDIT_FILE_BYTES } = options;
   const bounded = boundedByVolume({ ...options, maxBytes }, await volumeBytesOf(options.file));
-  const log = await AuditLog.open({ ...options, ...bounded, clock, logger });
+  const sign = await currentSigner(store, keys);
+  const log = await AuditLog.open({ ...options, ...bounded, sign, clock, logger });
   try {
     await compareAnchor(store, keys, log, logger);
     await storeAnchor(store, keys, log);

@@ -20,13 +20,19 @@ export interface AuditLine extends ChainHead {
   /** Time of writing, ISO 8601 in UTC. */
   readonly time: string;
   readonly fields: AuditFields;
+  /** MAC of the text, which is the line without `mac` and `hash`; `undefined` for a line of a release without MACs. */
+  readonly signed: { readonly text: string; readonly mac: string } | undefined;
 }
+
+/** Returns the MAC of a text. */
+export type SignLine = (text: string) => string;
 
 /** `prev` of the first line of a chain. */
 export const NO_HASH = "0".repeat(64);
 
 const HASH_MEMBER = /^,"hash":"([0-9a-f]{64})"\}$/u;
 const HASH_MEMBER_BYTES = `,"hash":"${NO_HASH}"}`.length;
+const MAC_MEMBER = /,"mac":"([\w-]+)"\}$/u;
 /** Characters that a terminal or another reader of lines could interpret. */
 const UNPRINTABLE = /[\p{C}\u2028\u2029]/gu;
 
@@ -46,7 +52,7 @@ export function bytesAsWritten(text: string): number {
 }
 
 /** Number of bytes of the place of a line in the chain, with the newline. */
-const CHAIN_BYTES = 256;
+const CHAIN_BYTES = 325;
 
 /** Returns the number of bytes that a line with these fields takes in the file, to within a few. */
 export function lineBytes(fields: AuditFields): number {
@@ -59,15 +65,17 @@ function sha256(bytes: string | Uint8Array): string {
 
 /**
  * Returns a line without its newline, JSON whose last member is the SHA-256 of the line without that member, and the new end of
- * the chain.
+ * the chain. Before it, `mac` is the MAC of the line without these two, so that readers without the key can verify the chain all the same.
  */
 export function sealLine(
   head: ChainHead,
   time: string,
   fields: AuditFields,
+  sign?: SignLine,
 ): { readonly text: string; readonly head: ChainHead } {
   const seq = head.seq + 1;
-  const body = written({ seq, log: head.log, time, ...fields, prev: head.hash });
+  const text = written({ seq, log: head.log, time, ...fields, prev: head.hash });
+  const body = sign ? `${text.slice(0, -1)},"mac":"${sign(text)}"}` : text;
   const hash = sha256(body);
   return { text: `${body.slice(0, -1)},"hash":"${hash}"}`, head: { log: head.log, seq, hash } };
 }
@@ -94,5 +102,7 @@ function parseBody(text: string, hash: string): AuditLine | undefined {
   const { seq, log, prev, time } = fields;
   if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return undefined;
   if (typeof log !== "string" || typeof prev !== "string" || typeof time !== "string") return undefined;
-  return { log, seq, prev, hash, time, fields };
+  const [member = "", mac] = MAC_MEMBER.exec(text) ?? [];
+  const signed = mac === undefined ? undefined : { mac, text: `${text.slice(0, -member.length)}}` };
+  return { log, seq, prev, hash, time, fields, signed };
 }

@@ -5,7 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { errors } from "../errors.ts";
 import { AuditFile, lockFile, rotatedSegments } from "./audit-file.ts";
-import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-line.ts";
+import { NO_HASH, sealLine, type AuditFields, type AuditLine, type ChainHead, type SignLine } from "./audit-line.ts";
 import { DAY_MS, segmentsBeyond, type AuditRetention } from "./audit-retention.ts";
 import { readTail } from "./read-lines.ts";
 import { codeOf } from "../../lib/error-code.ts";
@@ -18,6 +18,8 @@ const QUOTED_BYTES = 1024;
 
 export interface AuditLogOptions {
   readonly file: string;
+  /** Returns the MAC of a line; lines have none without it. */
+  readonly sign?: SignLine;
   /** Size at which the file is rotated. */
   readonly maxBytes?: number;
   readonly retention?: AuditRetention;
@@ -56,7 +58,7 @@ function truncationRecord(torn: Uint8Array): AuditFields {
   return { cut: { bytes: torn.length, sha256: createHash("sha256").update(torn).digest("hex"), text } };
 }
 
-async function lastOfNewestSegment(file: string): Promise<ChainHead | undefined> {
+async function lastOfNewestSegment(file: string): Promise<AuditLine | undefined> {
   const newest = (await rotatedSegments(file)).at(-1);
   if (newest === undefined) return undefined;
   await using handle = await open(newest);
@@ -83,7 +85,8 @@ export class AuditLog implements AsyncDisposable {
   #rotations = 0;
   readonly #resources = new AsyncDisposableStack();
   #head: ChainHead = { log: randomBytes(8).toString("hex"), seq: 0, hash: NO_HASH };
-  #found: ChainHead | undefined;
+  #found: AuditLine | undefined;
+  #sign: SignLine | undefined;
   #queue: Entry[] = [];
   #running: Promise<void> | undefined;
   #failure: Failure | undefined;
@@ -94,6 +97,7 @@ export class AuditLog implements AsyncDisposable {
     this.#retention = options.retention ?? {};
     this.#makeRoom = options.makeRoom ?? (async () => false);
     this.#onChange = options.onChange;
+    this.#sign = options.sign;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#resources.use(lockFile(path));
@@ -120,8 +124,8 @@ export class AuditLog implements AsyncDisposable {
     const { last, torn } = await this.#file.open();
     this.#since = (await this.#file.first())?.at ?? Infinity;
     const known = last ?? (await lastOfNewestSegment(this.#file.path));
-    this.#found = known && { log: known.log, seq: known.seq, hash: known.hash };
-    this.#head = this.#found ?? this.#head;
+    this.#found = known;
+    this.#head = known ? { log: known.log, seq: known.seq, hash: known.hash } : this.#head;
     const started = { time: this.#time(), fields: { event: known ? "started" : "opened", ...truncationRecord(torn) } };
     await this.#storeOrMakeRoom(() => [started]);
   }
@@ -130,8 +134,13 @@ export class AuditLog implements AsyncDisposable {
     return new Date(this.#clock.now()).toISOString();
   }
 
-  /** End of the chain when the file was opened; `undefined` for a new chain. */
-  get found(): ChainHead | undefined {
+  /** Signs the lines that follow, under another master key. */
+  signWith(sign: SignLine): void {
+    this.#sign = sign;
+  }
+
+  /** Last line when the file was opened; `undefined` for a new chain. */
+  get found(): AuditLine | undefined {
     return this.#found;
   }
 
@@ -248,7 +257,7 @@ export class AuditLog implements AsyncDisposable {
     let head = this.#head;
     const lines = batch.flatMap(({ time, fields }) => {
       if (!fields) return [];
-      const line = sealLine(head, time, fields);
+      const line = sealLine(head, time, fields, this.#sign);
       head = line.head;
       return [`${line.text}\n`];
     });

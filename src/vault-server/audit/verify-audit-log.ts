@@ -1,4 +1,5 @@
 import { openLine, NO_HASH, type AuditLine, type ChainHead } from "./audit-line.ts";
+import type { LineState } from "./line-macs.ts";
 import { readLines } from "./read-lines.ts";
 
 type DamageKind = "altered" | "missing" | "reordered" | "rewritten" | "truncated" | "torn" | "foreign" | "lost";
@@ -19,6 +20,8 @@ export interface AuditReport {
   readonly last: AuditLine | undefined;
   readonly parts: readonly string[];
   readonly damage: AuditDamage | undefined;
+  /** Last entry without a MAC, of a release without them; only with the master key. */
+  readonly plain: AuditLine | undefined;
   /** Numbers of the entries of starts at which the database did not know the log. */
   readonly unrecorded: readonly number[];
 }
@@ -26,6 +29,8 @@ export interface AuditReport {
 export interface VerifyOptions {
   /** Returns the recorded end of a log from the database. */
   readonly anchorOf?: (log: string) => Promise<ChainHead | undefined>;
+  /** Reports who has written a line, by its MAC; MACs are ignored without it. */
+  readonly stateOf?: (line: AuditLine) => LineState;
   /** Accepts a log whose oldest segments were removed. */
   readonly partial?: boolean;
   /** Called periodically with the number of entries read. */
@@ -74,7 +79,7 @@ function admissionOf({ seq, fields }: AuditLine): Finding | undefined {
     kind: "lost",
     message:
       fields["authentic"] === false
-        ? `entry ${seq}: the end that the database had recorded was not authentic when the server started`
+        ? `entry ${seq}: the last entry, or the end that the database had recorded, was not authentic when the server started`
         : `entry ${seq}: the server found entries up to ${String(fields.known)} missing when it started`,
   };
 }
@@ -93,6 +98,9 @@ class Verification {
   last: AuditLine | undefined;
   damage: AuditDamage | undefined;
   readonly unrecorded: number[] = [];
+  plain: AuditLine | undefined;
+  /** The log has requests with a MAC. */
+  #served = false;
   /** seq of a missing entry, which may follow later. */
   #sought: number | undefined;
   /** The entries before the first one are missing, unless a later entry says that they were removed. */
@@ -128,7 +136,11 @@ class Verification {
       );
       return;
     }
-    const broken = breakOf(line, this.last, this.#options.partial === true) ?? (await this.#strayed(line)) ?? admissionOf(line);
+    const broken =
+      breakOf(line, this.last, this.#options.partial === true) ??
+      (await this.#strayed(line)) ??
+      this.#unsigned(line) ??
+      admissionOf(line);
     if (broken?.kind === "missing" && !this.last) this.#unexplained = { ...broken, ...place };
     else if (broken) {
       this.#found(broken, place);
@@ -138,6 +150,8 @@ class Verification {
     this.first ??= line;
     if (isRemovalBefore(line, this.first)) this.#unexplained = undefined;
     if (line.fields.event === "unrecorded") this.unrecorded.push(line.seq);
+    if (this.#options.stateOf && !line.signed) this.plain = line;
+    this.#served = line.signed !== undefined && (this.#served || "phase" in line.fields);
     this.last = line;
     this.#place = place;
     this.entries += 1;
@@ -167,13 +181,34 @@ class Verification {
     return { kind: "rewritten", message: `entry ${line.seq} differs from the one recorded in the database` };
   }
 
+  /** Returns why no server with the master key has written this line after those before it, or `undefined`. */
+  #unsigned(line: AuditLine): Finding | undefined {
+    const { stateOf } = this.#options;
+    if (!stateOf) return undefined;
+    const state = stateOf(line);
+    const what = `entry ${line.seq}`;
+    if (state === "forged") return { kind: "rewritten", message: `${what}: no server with the master key has written it` };
+    if (state === "plain" && this.last?.signed) return { kind: "rewritten", message: `${what} has no MAC, unlike those before` };
+    // Before the first request after these lines: later, lines with MACs have continued them.
+    if (line.fields.event !== "unrecorded" || !this.plain || this.#served) return undefined;
+    return {
+      kind: "rewritten",
+      message: `entries up to ${this.plain.seq} have no MAC, and the database did not know them when the server started`,
+    };
+  }
+
   /** Checks what the lines alone cannot show: an empty, unknown or truncated log. */
   async end(): Promise<void> {
     this.damage ??= this.#unexplained;
     if (this.damage) return;
     if (!this.last) return this.#found({ kind: "truncated", message: "the log has no entries" }, this.#place);
-    if (!this.#options.anchorOf) return;
     const anchor = await this.anchorOf(this.last.log);
+    if (this.#options.stateOf?.(this.last) === "unknown" && anchor?.hash !== this.last.hash) {
+      const id = this.last.signed?.mac.slice(0, 16) ?? "";
+      const message = `the last entry has a MAC under the master key ${id}, which is not among the given ones: add it to the key file`;
+      return this.#found({ kind: "foreign", message }, this.#place);
+    }
+    if (!this.#options.anchorOf) return;
     if (!anchor)
       this.#found({ kind: "foreign", message: `the log ${this.last.log} is not recorded in the database` }, this.#place);
     else if (anchor.seq > this.last.seq) {
@@ -210,6 +245,6 @@ export async function verifyAuditLog(files: readonly string[], options: VerifyOp
     await verification.read(part);
   }
   await verification.end();
-  const { entries, first, last, damage, unrecorded } = verification;
-  return { log: first?.log, entries, first, last, parts, damage, unrecorded };
+  const { entries, first, last, damage, plain, unrecorded } = verification;
+  return { log: first?.log, entries, first, last, parts, damage, plain, unrecorded };
 }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync, randomBytes, type Hmac } from "node:crypto";
+import { createHash, createHmac, createSecretKey, hkdfSync, randomBytes, type Hmac, type KeyObject } from "node:crypto";
 import { Redacted } from "../../lib/redacted.ts";
 import { openBytes, sealBytes, type Identity } from "./aead.ts";
 
@@ -13,6 +13,8 @@ export interface WrappedKey {
 /** The key that wraps all data keys (envelope encryption). It never leaves this object. */
 export class MasterKey {
   readonly #key: Redacted<Uint8Array>;
+  /** Derived keys by purpose. */
+  readonly #derived = new Map<string, KeyObject>();
   /** Identifies the key without revealing anything about it. */
   readonly id: string;
 
@@ -24,8 +26,13 @@ export class MasterKey {
 
   /** Returns an HMAC-SHA256 under a key that is derived for this purpose only (HKDF). */
   mac(purpose: string): Hmac {
-    const derived = hkdfSync("sha256", this.#key.reveal(), new Uint8Array(), `vaultsync ${purpose}`, KEY_BYTES);
-    return createHmac("sha256", new Uint8Array(derived));
+    let derived = this.#derived.get(purpose);
+    if (!derived) {
+      const key = hkdfSync("sha256", this.#key.reveal(), new Uint8Array(), `vaultsync ${purpose}`, KEY_BYTES);
+      derived = createSecretKey(new Uint8Array(key));
+      this.#derived.set(purpose, derived);
+    }
+    return createHmac("sha256", derived);
   }
 
   wrap(dataKey: Uint8Array, identity: Identity): WrappedKey {

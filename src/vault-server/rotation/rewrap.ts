@@ -11,7 +11,7 @@ import { CURRENT_KEY } from "../store/current-key.ts";
 /** Records per transaction: few, so that writers wait only milliseconds. */
 const BATCH_SIZE = 50;
 /** Pause after each transaction as a multiple of its duration, in which others can write. */
-const YIELD_FACTOR = 2;
+export const YIELD_FACTOR = 2;
 
 export interface Rewrapped {
   readonly rewrapped: number;

@@ -7,6 +7,7 @@ import { generateMasterKey, MasterKey } from "../crypto/master-key.ts";
 import type { WrappedRecord } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
+import { resealRights } from "./reseal-rights.ts";
 import { rewrap, type Rewrapped } from "./rewrap.ts";
 
 /** Name of the setting that stores the id of the target key of a rotation in progress; empty when there is none. */
@@ -27,6 +28,8 @@ export interface RotationResult {
   readonly rewrapped: number;
   /** Versions whose key cannot be unwrapped: altered, swapped, or wrapped by an unknown key. They are unchanged. */
   readonly unreadable: readonly WrappedRecord[];
+  /** Number of accounts, tokens, teams and shares that no server has written, which give nothing. They are unchanged. */
+  readonly damagedRights: number;
   /** Paths of the files with the keys that were removed from the key file. */
   readonly retired: readonly string[];
 }
@@ -78,16 +81,17 @@ async function finish({ store, to }: Rotation, id: string, left: number): Promis
 }
 
 /**
- * Changes the master key while servers run. First the new key becomes the current one, then every data key is rewrapped; sealed
+ * Changes the master key while servers run. First the new key becomes the current one, then every data key is rewrapped, and every right is sealed again; sealed
  * bytes are unchanged. When no record depends on another key, the other keys are removed from the file. An interrupted rotation
  * is completed by calling this again.
  * @throws Error when the key ring lacks the current key, the file cannot be written, or another rotation takes over
  */
 export async function rotateMasterKey(rotation: Rotation): Promise<RotationResult> {
   const id = await start(rotation, generateMasterKey());
+  const damagedRights = await resealRights(rotation, id);
   const rewrapped = await rewrap(rotation, id);
   const retired = await finish(rotation, id, await countRemaining(rotation, id, rewrapped));
   // Overwrites remaining copies of data keys wrapped by the old key.
   await rotation.store.scrub();
-  return { id, ...rewrapped, retired };
+  return { id, ...rewrapped, damagedRights, retired };
 }

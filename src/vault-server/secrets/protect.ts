@@ -6,6 +6,7 @@ import { defaultMetadata, type Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
+import { authenticAccess } from "../access/authentic-access.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared } from "../access/pick-secret.ts";
 import { reachableQuota, withinQuota } from "../quotas/within-quota.ts";
@@ -125,7 +126,7 @@ export async function protectLinked(
 ): Promise<SecretRecord> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
-    const found = await findSecret(transaction, caller, address, now);
+    const found = await authenticAccess(transaction, caller.email, await findSecret(transaction, caller, address, now));
     requireWrite(found);
     requireVersion(found, expectedVersion);
     const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined, createdBy: caller.email };

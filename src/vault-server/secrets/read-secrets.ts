@@ -3,6 +3,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
 import type { VaultContext } from "../context.ts";
+import { authenticAccess } from "../access/authentic-access.ts";
 import { requireRead } from "../access/permission.ts";
 import { exposedSecret, isExpired } from "./secret-record.ts";
 import { errors } from "../errors.ts";
@@ -33,7 +34,7 @@ function findAny(
   now: number,
 ): Promise<Found> {
   return store.read(async (transaction) => {
-    const found = await findSecret(transaction, caller, address, now);
+    const found = await authenticAccess(transaction, caller.email, await findSecret(transaction, caller, address, now));
     requireRead(found);
     const chosen = version === undefined ? found.latest : await transaction.secrets.version(found.secret.id, version);
     const envelope = chosen && (await transaction.secrets.value(found.secret.id, chosen.version));

@@ -4,6 +4,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import { chargeChanges } from "../accounts/token-buckets.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
+import { authenticAccess } from "../access/authentic-access.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny } from "../access/pick-secret.ts";
 import { withinQuota } from "../quotas/within-quota.ts";
@@ -47,9 +48,10 @@ function requireNoAuthority(changes: Metadata): void {
 export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<VersionRecord> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
-    const found = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
-    const { secret, latest } = found;
+    const picked = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
+    const { secret, latest } = picked;
     requireReach(caller.scope, secret.name, latest.metadata);
+    const found = await authenticAccess(transaction, caller.email, picked);
     requireWrite(found);
     if (context.scopeAttributesBy === "creator" && secret.owner !== caller.email) requireNoAuthority(update.changes);
     if (update.deleteMinutes !== undefined && secret.owner !== caller.email) throw errors.creatorOnly();

@@ -9,7 +9,7 @@ import { requireCreator } from "../access/permission.ts";
 import { errors } from "../errors.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
-import type { Grantee } from "../store/records.ts";
+import type { Recipient as GrantRecipient, SecretIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
 import { withinQuota } from "../quotas/within-quota.ts";
@@ -27,16 +27,21 @@ export interface ShareRequest {
 }
 
 interface Recipient extends InvitedRecipient {
-  readonly grantee: Grantee;
+  readonly grantee: GrantRecipient;
 }
 
 /** @throws ServiceError `team_not_found` */
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
-    const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
+    const { groupId, id, members } = await memberTeam(transaction, caller, to.groupId);
     const absent = await absentOf(transaction, caller, members, now);
     return [
-      { grantee: { kind: "team", groupId }, name: groupId, users: members.filter((email) => email !== caller.email), absent },
+      {
+        grantee: { kind: "team", groupId, teamId: id },
+        name: groupId,
+        users: members.filter((email) => email !== caller.email),
+        absent,
+      },
     ];
   }
   const emails = [...new Set(to.emails)];
@@ -80,13 +85,13 @@ async function invite(
 async function grantSecret(
   { limits: { quotas } }: VaultContext,
   { grants }: Transaction,
-  secretId: string,
-  grantees: readonly Grantee[],
+  secret: SecretIdentity,
+  grantees: readonly GrantRecipient[],
   permission: Permission,
 ): Promise<void> {
-  const before = await grants.countOf(secretId);
-  await grants.grant(secretId, grantees, permission);
-  const after = await grants.countOf(secretId);
+  const before = await grants.countOf(secret.id);
+  await grants.grant(secret, grantees, permission);
+  const after = await grants.countOf(secret.id);
   if (after > quotas.secret_grants && after > before) throw errors.quotaExceeded("secret_grants", quotas.secret_grants);
 }
 
@@ -98,9 +103,11 @@ async function grantAll(
   asked: AskedAddresses,
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
   const now = context.clock.now();
-  const secrets = await forEachUniqueName(request.names, async (name) =>
-    requireCreator(await candidates(transaction, caller, name, now), caller.scope),
-  );
+  const secrets = await forEachUniqueName(request.names, async (name) => {
+    const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+    // The owner and the name of the request, which the grant is sealed with, and not those that the database returned.
+    return { id: secret.id, owner: caller.email, name };
+  });
   const recipients = await recipientsOf(transaction, caller, request.to, now);
   const emails = recipients.flatMap(({ users }) => users);
   // Those of a team are not in the request.
@@ -111,8 +118,8 @@ async function grantAll(
   const grantees = recipients.map(({ grantee }) => grantee);
   await withinQuota(context, transaction, { owner: caller.email }, () =>
     withinUnaccepted(context, transaction, emails, async () => {
-      for (const { secret } of secrets) {
-        await grantSecret(context, transaction, secret.id, grantees, permission);
+      for (const secret of secrets) {
+        await grantSecret(context, transaction, secret, grantees, permission);
         for (const { name, absent } of recipients)
           shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
       }

@@ -11,7 +11,7 @@ export const CURRENT_KEY = "master_key";
  * old key once a rotation has started.
  * @throws Error when the key ring does not have it
  */
-export async function currentKey(keys: KeyRing, { settings }: Transaction): Promise<MasterKey> {
+export async function currentKey(keys: KeyRing, { settings }: Pick<Transaction, "settings">): Promise<MasterKey> {
   const id = await settings.get(CURRENT_KEY);
   if (id === undefined) throw new Error("the data has no master key: start a server on it first");
   return keys.get(id);
@@ -42,7 +42,7 @@ async function checkCurrentKey(keys: KeyRing, { settings }: Transaction): Promis
 
 export interface CheckKeysOptions {
   /** Warns about missing keys of records instead of throwing. */
-  readonly allowMissing: boolean;
+  readonly allowMissing?: boolean | undefined;
   readonly logger: Logger;
 }
 
@@ -51,7 +51,7 @@ export async function checkMasterKeys(store: Store, keys: KeyRing, { allowMissin
   await store.write((transaction) => checkCurrentKey(keys, transaction));
   const missing = await store.read((transaction) => missingKeys(keys, transaction));
   if (missing.length === 0) return;
-  if (allowMissing) {
+  if (allowMissing === true) {
     for (const { id, records } of missing) {
       logger.warn({ event: "master_key_missing", masterKey: id, records }, "master key missing, its records are unreadable");
     }

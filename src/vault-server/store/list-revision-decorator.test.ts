@@ -26,6 +26,6 @@ test("a user to whom a changed secret is granted in the same transaction gets a 
   using scene = await newTransaction();
   const { transaction, changed } = scene;
   const secret = await addSecret(transaction, ANN, "a");
-  await transaction.grants.grant(secret.id, [{ kind: "person", email: BOB }], "R");
+  await transaction.grants.grant(secret, [{ kind: "person", email: BOB }], "R");
   expect(changed).toContain(subjects.user(BOB));
 });

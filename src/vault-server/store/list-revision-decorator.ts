@@ -48,9 +48,9 @@ function grantsWithRevisions(grants: GrantTable, revisions: ListRevisionTable): 
   return {
     ...grants,
     // One new revision for all grantees: a secret may have thousands.
-    async grant(secretId, grantees, permission) {
-      await grants.grant(secretId, grantees, permission);
-      await revisions.touchUsersOfSecret(secretId);
+    async grant(secret, recipients, permission) {
+      await grants.grant(secret, recipients, permission);
+      await revisions.touchUsersOfSecret(secret.id);
     },
     async revoke(secretId, grantees) {
       await revisions.touchUsersOfSecret(secretId);
@@ -74,19 +74,19 @@ function teamsWithRevisions(teams: TeamTable, revisions: ListRevisionTable): Tea
       await revisions.touchUsers(team.members);
       return teams.insert(team);
     },
-    async addMembers(groupId, emails) {
+    async addMembers(team, emails) {
       await revisions.touchUsers(emails);
-      await teams.addMembers(groupId, emails);
+      await teams.addMembers(team, emails);
     },
     async removeMembers(groupId, emails) {
       await revisions.touchUsers(emails);
       await teams.removeMembers(groupId, emails);
     },
     // Members who block the former or the new creator see other secrets.
-    async setCreator(groupId, email) {
-      await teams.setCreator(groupId, email);
+    async setCreator(team, email) {
+      await teams.setCreator(team, email);
       await revisions.touchUsers([email]);
-      await revisions.touchUsersOfTeamSecrets(groupId);
+      await revisions.touchUsersOfTeamSecrets(team.groupId);
     },
     async remove(groupId) {
       await revisions.touchUsersOfTeamSecrets(groupId);

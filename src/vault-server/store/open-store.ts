@@ -1,13 +1,15 @@
 import { isPostgresUrl } from "./postgres/postgres-location.ts";
 import { openPostgresStore } from "./postgres/postgres-store.ts";
+import type { RowMacs } from "./row-macs.ts";
 import { openSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 
 /**
  * Opens the store at a location, creating or migrating it as needed.
  * @param location `postgres://…` or `postgresql://…`; anything else is a file path or `":memory:"`
+ * @param macs seals and checks the rows that decide who reads what; commands that neither write them nor rely on them need none
  * @throws Error when it cannot be opened or was written by a newer release
  */
-export async function openStore(location: string): Promise<Store> {
-  return isPostgresUrl(location) ? openPostgresStore(location) : openSqliteStore(location);
+export async function openStore(location: string, macs?: RowMacs): Promise<Store> {
+  return isPostgresUrl(location) ? openPostgresStore(location, { macs }) : openSqliteStore(location, macs);
 }

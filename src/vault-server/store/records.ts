@@ -9,14 +9,18 @@ import type { WrappedKey } from "../crypto/master-key.ts";
 
 export interface User {
   readonly email: string;
-  /** PHC string. */
-  readonly passwordHash: string;
+  /** PHC string; `undefined` when no server has written it, so that no password matches. */
+  readonly passwordHash: string | undefined;
   /** A disabled user cannot log in, set a password or receive email. */
   readonly disabled: boolean;
 }
 
 /** The part of a user that an account starts with. */
-export type Credentials = Pick<User, "email" | "passwordHash">;
+export interface Credentials {
+  readonly email: string;
+  /** PHC string. */
+  readonly passwordHash: string;
+}
 
 /** A refresh token and what its access tokens inherit. Tokens are stored as the hexadecimal SHA-256 of their text only. */
 export interface RefreshToken {
@@ -98,8 +102,16 @@ export type Grantee = { readonly kind: "person"; readonly email: string } | { re
 
 export type Grant = Grantee & { readonly permission: Permission };
 
+/** A recipient of a new grant, with what identifies it. */
+export type Recipient = Extract<Grantee, { kind: "person" }> | (Extract<Grantee, { kind: "team" }> & { readonly teamId: string });
+
+/** The part of a secret that its grants are bound to, as its values are. */
+export type SecretIdentity = Pick<Secret, "id" | "owner" | "name">;
+
 export interface Team {
   readonly groupId: string;
+  /** Never that of another team, even of the same name. */
+  readonly id: string;
   readonly creator: string;
   /** In code point order, including the creator. */
   readonly members: readonly string[];

@@ -12,6 +12,7 @@ import type { FileTable } from "./tables/file-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { OutboxTable } from "./tables/outbox-table.ts";
 import type { RawTables } from "./tables/raw-tables.ts";
+import type { RightTable } from "./tables/right-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { SettingTable } from "./tables/setting-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
@@ -35,6 +36,7 @@ export interface Transaction {
   readonly usage: UsageTable;
   readonly wrappedKeys: WrappedKeyTable;
   readonly tables: RawTables;
+  readonly rights: RightTable;
   readonly settings: SettingTable;
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { TeamRecord } from "../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import type { Caller } from "../accounts/authenticate.ts";
@@ -53,7 +54,8 @@ export async function createTeam(
   requireUnlimited(caller.scope);
   const { teams: most } = context.limits.quotas;
   return writeAs(context, caller, async (transaction) => {
-    const created = await transaction.teams.insert({ groupId, creator: caller.email, members: [caller.email, ...members] });
+    const team = { groupId, id: randomUUID(), creator: caller.email, members: [caller.email, ...members] };
+    const created = await transaction.teams.insert(team);
     if (!created) throw errors.teamExists();
     if ((await transaction.teams.countOf(caller.email)) > most) throw errors.quotaExceeded("teams", most);
     return enlargedTeam(context, transaction, caller, groupId);
@@ -68,9 +70,10 @@ export async function addMembers(
   emails: readonly string[],
 ): Promise<TeamRecord> {
   return writeAs(context, caller, async (transaction) => {
-    const { members } = await changeableTeam(transaction, caller, groupId);
+    const team = await changeableTeam(transaction, caller, groupId);
+    const { members } = team;
     const added = [...new Set(emails)].filter((email) => !members.includes(email));
-    await withinUnaccepted(context, transaction, added, () => transaction.teams.addMembers(groupId, emails));
+    await withinUnaccepted(context, transaction, added, () => transaction.teams.addMembers(team, emails));
     if (emails.every((email) => members.includes(email))) return teamRecord(await memberTeam(transaction, caller, groupId));
     return enlargedTeam(context, transaction, caller, groupId);
   });

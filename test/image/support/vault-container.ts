@@ -47,7 +47,8 @@ export class VaultContainer implements AsyncDisposable {
     const vault = new VaultContainer(image, url, `http://127.0.0.1:${await freePort()}`, directory);
     await vault.#writeCertificate();
     await vault.#command(["key", "generate", "/data/master.key"]);
-    await vault.#command(["user", "add", account, "--data", "/data/vault.db"], `${vault.password.reveal()}\n`);
+    const data = ["--data", "/data/vault.db", "--master-key-file", "/data/master.key"];
+    await vault.#command(["user", "add", account, ...data], `${vault.password.reveal()}\n`);
     return vault;
   }
 

@@ -1,7 +1,6 @@
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redacted } from "../../../src/lib/redacted.ts";
-import { openStore } from "../../../src/vault-server/store/open-store.ts";
 import { addUser } from "../../../src/vault-server/accounts/users.ts";
 import { VaultClient } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
@@ -125,8 +124,8 @@ async function clear(client: VaultClient, ledger: Ledger): Promise<void> {
   ledger.unacknowledged.clear();
 }
 
-async function addWriters(data: string, count: number): Promise<{ email: string; password: string }[]> {
-  await using store = await openStore(data);
+async function addWriters(place: StoreLocation, count: number): Promise<{ email: string; password: string }[]> {
+  await using store = await place.open();
   const writers = Array.from({ length: count }, (_, index) => ({
     email: `w${index}-${randomBytes(4).toString("hex")}@example.com`,
     password: randomBytes(12).toString("hex"),
@@ -144,7 +143,7 @@ export async function killRounds(
   { rounds, writers = 8, onRound = () => undefined }: { rounds: number; writers?: number; onRound?: (round: number) => void },
 ): Promise<KillRounds> {
   const sums = { acknowledgedSecrets: 0, acknowledgedFiles: 0, storedUnacknowledged: 0 };
-  const accounts = await addWriters(place.data, writers);
+  const accounts = await addWriters(place, writers);
   let server = await VaultServerProcess.start(place.args);
   try {
     let clients = accounts.map(({ email }) => new VaultClient(server.url, email, { keepAlive: true }));

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomBytes, randomInt } from "node:crypto";
 import { Redacted } from "../../../src/lib/redacted.ts";
-import { openStore } from "../../../src/vault-server/store/open-store.ts";
 import { addUser } from "../../../src/vault-server/accounts/users.ts";
 import { VaultClient, type VaultResponse } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
@@ -149,8 +148,8 @@ class LoadUser {
   }
 }
 
-async function addUsers(data: string, emails: readonly string[], password: string): Promise<void> {
-  await using store = await openStore(data);
+async function addUsers(place: StoreLocation, emails: readonly string[], password: string): Promise<void> {
+  await using store = await place.open();
   for (const email of emails) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
 }
 
@@ -176,7 +175,7 @@ export async function runLoad(
   };
   const password = randomBytes(12).toString("hex");
   const emails = Array.from({ length: clients }, (_, index) => `p${index}@example.com`);
-  await addUsers(place.data, emails, password);
+  await addUsers(place, emails, password);
   await using server = await VaultServerProcess.start(place.args);
   const users = emails.map((email) => new LoadUser(new VaultClient(server.url, email, { keepAlive: true }), password, seen));
   for (const [index, user] of users.entries()) user.neighbor = users[(index + 1) % clients];

@@ -2,6 +2,13 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { KeyFile } from "../../../src/vault-server/crypto/key-file.ts";
+import { KeyRing } from "../../../src/vault-server/crypto/key-ring.ts";
+import { checkData } from "../../../src/vault-server/store/check-data.ts";
+import { openStore } from "../../../src/vault-server/store/open-store.ts";
+import { RowMacs } from "../../../src/vault-server/store/row-macs.ts";
+import type { Store } from "../../../src/vault-server/store/store.ts";
 import { PostgresCluster, type PostgresClusterOptions } from "../postgres/postgres-cluster.ts";
 
 export const storeKinds = ["sqlite", "postgres"] as const;
@@ -14,10 +21,18 @@ export class StoreLocation implements AsyncDisposable {
   readonly args: readonly string[];
   /** The PostgreSQL server that was started for it. */
   readonly cluster: PostgresCluster | undefined;
+  readonly masterKeyFile: string;
   readonly #owned: AsyncDisposableStack;
 
-  private constructor(data: string, args: readonly string[], cluster: PostgresCluster | undefined, owned: AsyncDisposableStack) {
+  private constructor(
+    data: string,
+    masterKeyFile: string,
+    args: readonly string[],
+    cluster: PostgresCluster | undefined,
+    owned: AsyncDisposableStack,
+  ) {
     this.data = data;
+    this.masterKeyFile = masterKeyFile;
     this.args = args;
     this.cluster = cluster;
     this.#owned = owned;
@@ -45,7 +60,15 @@ export class StoreLocation implements AsyncDisposable {
       "--log-level",
       "error",
     ];
-    return new StoreLocation(location, [...args, ...outputs], cluster, owned.move());
+    return new StoreLocation(location, masterKey, [...args, ...outputs], cluster, owned.move());
+  }
+
+  /** Opens the store with the master key, to add accounts. */
+  async open(): Promise<Store> {
+    const keys = new KeyRing(new KeyFile(this.masterKeyFile));
+    const store = await openStore(this.data, new RowMacs(keys));
+    await checkData(store, keys, { logger: silentLogger });
+    return store;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -15,13 +15,13 @@ test("user add creates the tables of an empty database; the account can log in a
   onTestFinished(() => rm(directory, { recursive: true }));
   const [password, file] = [randomUUID(), join(directory, "password")];
   await writeFile(file, `${password}\n`);
+  await using place = await StoreLocation.create("postgres", database.url);
   const add = () =>
     VaultsyncProcess.run(["vault", "user", "add", "Ann@example.com", "--password-file", file], {
-      env: { VAULTSYNC_VAULT_DATA: database.url },
+      env: { VAULTSYNC_VAULT_DATA: database.url, VAULTSYNC_VAULT_MASTER_KEY_FILE: place.masterKeyFile },
     });
   expect(await add()).toEqual({ code: 0, stdout: "", stderr: "added ann@example.com\n" });
   expect((await add()).stderr).toContain("already exists");
-  await using place = await StoreLocation.create("postgres", database.url);
   await using server = await VaultServerProcess.start(place.args);
   using ann = new VaultClient(server.url, "ann@example.com");
   expect((await ann.logIn(password)).status).toBe(200);

@@ -14,10 +14,11 @@ afterAll(() => database[Symbol.asyncDispose]());
 const TABLES = `SELECT string_agg(quote_ident(tablename), ', ') AS tables FROM pg_tables
   WHERE schemaname = 'public' AND tablename <> 'schema_version'`;
 
-storeConformance("PostgreSQL", async () => {
-  const store = await openPostgresStore(database.url);
+storeConformance("PostgreSQL", async (macs) => {
+  const store = await openPostgresStore(database.url, { macs });
   return {
     store,
+    run: (sql) => database.run(sql),
     close: async () => {
       await store[Symbol.asyncDispose]();
       // Emptying is quicker than another database.

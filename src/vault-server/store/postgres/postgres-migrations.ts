@@ -1,10 +1,10 @@
+import { rowMacColumns } from "../sql/row-mac-columns.ts";
 import { postgresGrantCounts } from "./postgres-grant-counts.ts";
 
 /**
- * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are
- * the same as in SQLite (sqlite-migrations.ts), so that both share their SQL. The collation "C" sorts UTF-8 by code point. Times
- * are double precision: milliseconds since the epoch exceed 64-bit integers. Metadata is text, not jsonb, which rejects `\u0000`
- * and does not keep the order of keys. Sealed bytes are EXTERNAL: they do not compress.
+ * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are the same as in SQLite
+ * (sqlite-migrations.ts), so that both share their SQL. The collation "C" sorts UTF-8 by code point. Times are double precision: milliseconds since the
+ * epoch exceed 64-bit integers. Metadata is text: jsonb rejects `\u0000` and does not keep the order of keys. Sealed bytes are EXTERNAL: they do not compress.
  */
 export const postgresMigrations: readonly string[] = [
   `
@@ -287,8 +287,7 @@ export const postgresMigrations: readonly string[] = [
   `
   ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT '';
   `,
-  // Teams with the name of an address, from before such names were rejected: what was shared with them was meant for the user. The lists
-  // that they changed get a new revision. Tokens and sessions have names.
+  // Teams with the name of an address, and what was shared with them, which was meant for the user. Tokens and sessions have names.
   `
   UPDATE list_revisions SET revision = revision || '-' WHERE EXISTS (
     SELECT 1 FROM teams WHERE group_id LIKE '%@%' OR group_id LIKE '%＠%' OR group_id LIKE '%﹫%');
@@ -297,4 +296,5 @@ export const postgresMigrations: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
   `,
   postgresGrantCounts,
+  rowMacColumns,
 ];

@@ -8,6 +8,7 @@ import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import { StoreUnavailableError } from "../store.ts";
 import { PostgresChanges } from "./postgres-changes.ts";
+import type { RowMacs } from "../row-macs.ts";
 import type { Store, Transaction } from "../store.ts";
 
 /** Maximum connections of one process; the server's `max_connections` (default 100) is shared by all replicas. */
@@ -68,6 +69,8 @@ export interface PostgresStoreOptions {
   /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Seals and checks rows (`openStore`). */
+  readonly macs?: RowMacs | undefined;
 }
 
 /** A store in a PostgreSQL database, which several servers may share. */
@@ -76,10 +79,12 @@ class PostgresStore implements Store {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #pool: Pool;
+  readonly #macs: RowMacs | undefined;
   readonly changes: PostgresChanges;
   #wiped = false;
 
-  constructor(location: string, { clock = systemClock, random = systemRandom }: PostgresStoreOptions) {
+  constructor(location: string, { macs, clock = systemClock, random = systemRandom }: PostgresStoreOptions) {
+    this.#macs = macs;
     this.#location = location;
     this.#clock = clock;
     this.#random = random;
@@ -128,7 +133,7 @@ class PostgresStore implements Store {
     const begun = begin === undefined ? undefined : connection.exec(begin);
     begun?.catch(() => undefined);
     try {
-      const result = await work(sqlTransaction(connection, (subject) => changed.add(subject)));
+      const result = await work(sqlTransaction(connection, (subject) => changed.add(subject), new Set(), this.#macs));
       await begun;
       if (begin === undefined || begin === READ) {
         if (begun) endRead(client, connection);

@@ -4,7 +4,8 @@ import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Permission } from "../../../protocol/responses.ts";
-import type { Grant, Grantee } from "../records.ts";
+import type { Grant, Grantee, Recipient, SecretIdentity } from "../records.ts";
+import type { MacFields, RowSeals } from "../row-macs.ts";
 import type { GrantTable } from "../tables/sharing-tables.ts";
 
 const GRANTEES = `
@@ -21,6 +22,15 @@ const INVITERS = `
   WHERE inviter <> ?1 AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = inviter)
   ORDER BY inviter LIMIT ?2`;
 
+/** Selects the grants of the secret ?1 to the user ?2, each with the membership that it applies through. */
+const EVIDENCE = `
+  SELECT g.reads, g.writes, g.mac, '' AS group_id, '' AS team_id, '' AS member_mac FROM person_grants AS g WHERE g.secret_id = ?1 AND g.email = ?2
+  UNION ALL
+  SELECT g.reads, g.writes, g.mac, g.group_id, t.id AS team_id, m.mac AS member_mac
+    FROM team_grants AS g JOIN teams AS t ON t.group_id = g.group_id JOIN team_members AS m ON m.group_id = g.group_id AND m.email = ?2
+    WHERE g.secret_id = ?1 AND NOT EXISTS (
+      SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?2)`;
+
 const COUNT = `SELECT (SELECT count(*) FROM person_grants WHERE secret_id = ?1)
   + (SELECT count(*) FROM team_grants WHERE secret_id = ?1) AS count`;
 
@@ -28,10 +38,14 @@ const KINDS = ["person", "team"] as const;
 /** Table of the grants to each kind of grantee, and its column with their names. */
 const tableOf = { person: ["person_grants", "email"], team: ["team_grants", "group_id"] } as const;
 
-/** Returns the names of the grantees of one kind, each once: a statement must not write a row twice. */
-function namesOf(kind: Grantee["kind"], grantees: readonly Grantee[]): string[] {
-  const ofKind = grantees.filter((grantee) => grantee.kind === kind);
-  return [...new Set(ofKind.map((grantee) => (grantee.kind === "team" ? grantee.groupId : grantee.email)))];
+function nameOf(grantee: Grantee): string {
+  return grantee.kind === "team" ? grantee.groupId : grantee.email;
+}
+
+/** Returns the grantees of one kind, each once: a statement must not write a row twice. */
+function ofKind<T extends Grantee>(kind: Grantee["kind"], grantees: readonly T[]): T[] {
+  const all = grantees.filter((grantee) => grantee.kind === kind);
+  return [...new Map(all.map((grantee) => [nameOf(grantee), grantee])).values()];
 }
 
 /** Returns the place of a grantee in the order of `GRANTEES`. */
@@ -87,28 +101,78 @@ function grantsTo(
   };
 }
 
-export function sqlGrants(db: SqlConnection): GrantTable {
+function recipientFields({ id, owner, name }: SecretIdentity, to: Recipient, permission: readonly [number, number]): MacFields {
+  const recipient = to.kind === "person" ? [to.email] : [to.groupId, to.teamId];
+  return [id, owner, name, ...recipient, ...permission];
+}
+
+/** The check of what a grant gives. */
+function evidenceOf(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "authenticPermission"> {
+  const isAuthentic = (row: Row, secret: SecretIdentity, email: string): boolean => {
+    const permission = [row.number("reads"), row.number("writes")] as const;
+    const about = { owner: secret.owner, key_name: secret.name };
+    const groupId = row.text("group_id");
+    if (groupId === "") {
+      const fields = recipientFields(secret, { kind: "person", email }, permission);
+      return seals.accepts("person_grants", fields, row.text("mac"), { ...about, recipient: email });
+    }
+    const teamId = row.text("team_id");
+    const fields = recipientFields(secret, { kind: "team", groupId, teamId }, permission);
+    const isGranted = seals.accepts("team_grants", fields, row.text("mac"), { ...about, recipient: groupId });
+    const isMember = seals.accepts("team_members", [groupId, teamId, email], row.text("member_mac"), {
+      group_id: groupId,
+      email,
+    });
+    return isGranted && isMember;
+  };
+  return {
+    async authenticPermission(secret, email) {
+      const rows = await db.all(EVIDENCE, secret.id, email);
+      const granted = rows.filter((row) => isAuthentic(row, secret, email)).map(permissionOf);
+      if (granted.length === 0) return undefined;
+      const [reads, writes] = [granted.some((one) => one !== "W"), granted.some((one) => one !== "R")];
+      return reads && writes ? "RW" : reads ? "R" : "W";
+    },
+  };
+}
+
+/** Adds grants or replaces their permission. */
+function granting(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "grant"> {
   const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
     db.run("DELETE FROM hidden_team_grants WHERE secret_id = ? AND group_id = ?", secretId, groupId);
   const grant = async (
     kind: Grantee["kind"],
-    secretId: string,
-    names: readonly string[],
+    secret: SecretIdentity,
+    recipients: readonly Recipient[],
     permission: Permission,
   ): Promise<void> => {
     const [table, column] = tableOf[kind];
-    const insert = (batch: readonly string[]): Promise<number> =>
+    const columns = permissionColumns(permission);
+    const macs = await seals.sign(
+      table,
+      recipients.map((recipient) => recipientFields(secret, recipient, columns)),
+    );
+    const rows = recipients.map((recipient, index) => [nameOf(recipient), macs[index] ?? ""]);
+    const insert = (batch: readonly string[][]): Promise<number> =>
       db.run(
-        `INSERT INTO ${table} (secret_id, reads, writes, ${column})
-         VALUES ${repeated(batch.length, (index) => `(?1, CAST(?2 AS integer), CAST(?3 AS integer), ?${index + 4})`)}
-         ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes`,
-        secretId,
-        ...permissionColumns(permission),
-        ...batch,
+        `INSERT INTO ${table} (secret_id, reads, writes, ${column}, mac)
+         VALUES ${repeated(batch.length, (index) => `(?1, CAST(?2 AS integer), CAST(?3 AS integer), ?${2 * index + 4}, ?${2 * index + 5})`)}
+         ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes, mac = excluded.mac`,
+        secret.id,
+        ...columns,
+        ...batch.flat(),
       );
-    await Promise.all(batches(names).map(insert));
-    if (kind === "team") await Promise.all(names.map((name) => undoDismissals(secretId, name)));
+    await Promise.all(batches(rows).map(insert));
+    if (kind === "team") await Promise.all(recipients.map((recipient) => undoDismissals(secret.id, nameOf(recipient))));
   };
+  return {
+    async grant(secret, recipients, permission) {
+      for (const kind of KINDS) await grant(kind, secret, ofKind(kind, recipients), permission);
+    },
+  };
+}
+
+export function sqlGrants(db: SqlConnection, seals: RowSeals): GrantTable {
   const revoke = async (kind: Grantee["kind"], secretId: string, names: readonly string[]): Promise<number> => {
     const [table, column] = tableOf[kind];
     const revoked = await Promise.all(
@@ -121,12 +185,11 @@ export function sqlGrants(db: SqlConnection): GrantTable {
   };
   return {
     ...grantsTo(db),
-    async grant(secretId, grantees, permission) {
-      for (const kind of KINDS) await grant(kind, secretId, namesOf(kind, grantees), permission);
-    },
+    ...evidenceOf(db, seals),
+    ...granting(db, seals),
     async revoke(secretId, grantees) {
       let revoked = 0;
-      for (const kind of KINDS) revoked += await revoke(kind, secretId, namesOf(kind, grantees));
+      for (const kind of KINDS) revoked += await revoke(kind, secretId, ofKind(kind, grantees).map(nameOf));
       return revoked;
     },
     async grantees(secretId, after, atMost = Number.MAX_SAFE_INTEGER) {

@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Session } from "../records.ts";
+import type { RowSeals } from "../row-macs.ts";
 import { subjects } from "../subjects.ts";
 import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
 
@@ -29,7 +30,7 @@ function sessionOf(row: Row): Session {
 }
 
 /** @param changed called when credentials end before their time */
-export function sqlSessions(db: SqlConnection, changed: (subject: string) => void): SessionTable {
+export function sqlSessions(db: SqlConnection, seals: RowSeals, changed: (subject: string) => void): SessionTable {
   const { removeOf, removeExpired } = removals(db, "sessions");
   return {
     removeExpired,
@@ -39,11 +40,15 @@ export function sqlSessions(db: SqlConnection, changed: (subject: string) => voi
     },
     async find(digest) {
       const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
-      return row && sessionOf(row);
+      const session = row && sessionOf(row);
+      if (!session || !seals.accepts("sessions", [digest, session.email], row.text("mac"), { email: session.email }))
+        return undefined;
+      return session;
     },
     async insert({ digest, name, email, createdAt, expiresAt, usedAt }) {
-      const sql = "INSERT INTO sessions (digest, name, email, created_at, expires_at, used_at) VALUES (?, ?, ?, ?, ?, ?)";
-      await db.run(sql, digest, name, email, createdAt, expiresAt, usedAt);
+      const sql = "INSERT INTO sessions (digest, name, email, created_at, expires_at, used_at, mac) VALUES (?, ?, ?, ?, ?, ?, ?)";
+      const [mac = ""] = await seals.sign("sessions", [[digest, email]]);
+      await db.run(sql, digest, name, email, createdAt, expiresAt, usedAt, mac);
     },
     async list(email) {
       const rows = await db.all("SELECT * FROM sessions WHERE email = ? ORDER BY created_at DESC, digest", email);
@@ -59,15 +64,25 @@ export function sqlSessions(db: SqlConnection, changed: (subject: string) => voi
   };
 }
 
-export function sqlEmailProofs(db: SqlConnection): EmailProofTable {
+export function sqlEmailProofs(db: SqlConnection, seals: RowSeals): EmailProofTable {
   return {
     ...removals(db, "email_proofs"),
     async find(digest) {
       const row = await db.get("SELECT * FROM email_proofs WHERE digest = ?", digest);
-      return row && { digest, email: row.text("email"), expiresAt: row.number("expires_at") };
+      if (!row) return undefined;
+      const [email, expiresAt] = [row.text("email"), row.number("expires_at")];
+      if (!seals.accepts("email_proofs", [digest, email, expiresAt], row.text("mac"), { email })) return undefined;
+      return { digest, email, expiresAt };
     },
     async insert({ digest, email, expiresAt }) {
-      await db.run("INSERT INTO email_proofs (digest, email, expires_at) VALUES (?, ?, ?)", digest, email, expiresAt);
+      const [mac = ""] = await seals.sign("email_proofs", [[digest, email, expiresAt]]);
+      await db.run(
+        "INSERT INTO email_proofs (digest, email, expires_at, mac) VALUES (?, ?, ?, ?)",
+        digest,
+        email,
+        expiresAt,
+        mac,
+      );
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Team } from "../records.ts";
+import type { RowSeals } from "../row-macs.ts";
 import type { TeamTable } from "../tables/sharing-tables.ts";
 
 const LIST = `
@@ -9,16 +10,21 @@ const LIST = `
   WHERE own.email = ?1 AND t.group_id >= ?2 AND (t.group_id > ?2 OR m.email > ?3)
     AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = t.creator) ORDER BY t.group_id, m.email LIMIT ?4`;
 
-export function sqlTeams(db: SqlConnection): TeamTable {
-  const teamOf = async (row: Row): Promise<Team> => {
-    const groupId = row.text("group_id");
+export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
+  const teamOf = async (row: Row): Promise<Team | undefined> => {
+    const [groupId, id, creator] = [row.text("group_id"), row.text("id"), row.text("creator")];
+    if (!seals.accepts("teams", [groupId, id, creator], row.text("mac"), { group_id: groupId })) return undefined;
     const members = await db.all("SELECT email FROM team_members WHERE group_id = ? ORDER BY email", groupId);
-    return { groupId, creator: row.text("creator"), members: members.map((member) => member.text("email")) };
+    return { groupId, id, creator, members: members.map((member) => member.text("email")) };
   };
-  const addMembers = async (groupId: string, emails: readonly string[]): Promise<void> => {
-    for (const email of emails) {
-      await db.run("INSERT INTO team_members (group_id, email) VALUES (?, ?) ON CONFLICT DO NOTHING", groupId, email);
-    }
+  const addMembers = async ({ groupId, id }: Pick<Team, "groupId" | "id">, emails: readonly string[]): Promise<void> => {
+    const sql =
+      "INSERT INTO team_members (group_id, email, mac) VALUES (?, ?, ?) ON CONFLICT (group_id, email) DO UPDATE SET mac = excluded.mac";
+    const macs = await seals.sign(
+      "team_members",
+      emails.map((email) => [groupId, id, email]),
+    );
+    for (const [index, email] of emails.entries()) await db.run(sql, groupId, email, macs[index] ?? "");
   };
   return {
     addMembers,
@@ -26,10 +32,11 @@ export function sqlTeams(db: SqlConnection): TeamTable {
       const row = await db.get("SELECT * FROM teams WHERE group_id = ?", groupId);
       return row && teamOf(row);
     },
-    async insert({ groupId, creator, members }) {
-      const sql = "INSERT INTO teams (group_id, creator) VALUES (?, ?) ON CONFLICT DO NOTHING";
-      if ((await db.run(sql, groupId, creator)) === 0) return false;
-      await addMembers(groupId, members);
+    async insert({ groupId, id, creator, members }) {
+      const sql = "INSERT INTO teams (group_id, id, creator, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+      const [mac = ""] = await seals.sign("teams", [[groupId, id, creator]]);
+      if ((await db.run(sql, groupId, id, creator, mac)) === 0) return false;
+      await addMembers({ groupId, id }, members);
       return true;
     },
     async countOf(creator) {
@@ -46,9 +53,10 @@ export function sqlTeams(db: SqlConnection): TeamTable {
     async remove(groupId) {
       await db.run("DELETE FROM teams WHERE group_id = ?", groupId);
     },
-    async setCreator(groupId, email) {
-      await db.run("UPDATE teams SET creator = ? WHERE group_id = ?", email, groupId);
-      await addMembers(groupId, [email]);
+    async setCreator(team, email) {
+      const [mac = ""] = await seals.sign("teams", [[team.groupId, team.id, email]]);
+      await db.run("UPDATE teams SET id = ?, creator = ?, mac = ? WHERE group_id = ?", team.id, email, mac, team.groupId);
+      await addMembers(team, [email]);
     },
     async createdBy(email) {
       return (await db.all("SELECT group_id FROM teams WHERE creator = ?", email)).map((row) => row.text("group_id"));

@@ -2,6 +2,7 @@ import { batches, repeated } from "./batches.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { AccessToken, RefreshToken, TokenPair } from "../records.ts";
+import type { MacFields, RowSeals } from "../row-macs.ts";
 import { subjects } from "../subjects.ts";
 import type { TokenTable } from "../tables/account-tables.ts";
 
@@ -26,6 +27,14 @@ function refreshTokenOf(row: Row): RefreshToken {
     hours: row.number("hours"),
     lastUsedAt: row.number("last_used_at"),
   };
+}
+
+function accessFields({ digest, refreshDigest, email, scope, expiresAt }: AccessToken): MacFields {
+  return [digest, refreshDigest, email, scope, expiresAt];
+}
+
+function refreshFields({ digest, email, scope, hours }: RefreshToken): MacFields {
+  return [digest, email, scope, hours];
 }
 
 /** Returns the condition that a user has a live token or session; ?2 is the last use of a refresh token, ?3 the current time. */
@@ -130,26 +139,36 @@ function pairsOf(
 }
 
 /** @param changed called when credentials end before their time */
-export function sqlTokens(db: SqlConnection, changed: (subject: string) => void): TokenTable {
+export function sqlTokens(db: SqlConnection, seals: RowSeals, changed: (subject: string) => void): TokenTable {
   return {
     ...removals(db, changed),
     ...pairsOf(db, changed),
     async findAccess(digest) {
       const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
-      return row && accessTokenOf(row);
+      const token = row && accessTokenOf(row);
+      if (!token || !seals.accepts("access_tokens", accessFields(token), row.text("mac"), { email: token.email }))
+        return undefined;
+      return token;
     },
-    async insertAccess({ digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt }) {
-      const sql = `INSERT INTO access_tokens (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt);
+    async insertAccess(token) {
+      const { digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt } = token;
+      const sql = `INSERT INTO access_tokens (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at, mac)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      const [mac = ""] = await seals.sign("access_tokens", [accessFields(token)]);
+      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, mac);
     },
     async findRefresh(digest) {
       const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
-      return row && refreshTokenOf(row);
+      const token = row && refreshTokenOf(row);
+      if (!token || !seals.accepts("refresh_tokens", refreshFields(token), row.text("mac"), { email: token.email }))
+        return undefined;
+      return token;
     },
-    async insertRefresh({ digest, email, scope, hours, lastUsedAt }) {
-      const sql = "INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at) VALUES (?, ?, ?, ?, ?)";
-      await db.run(sql, digest, email, scope, hours, lastUsedAt);
+    async insertRefresh(token) {
+      const { digest, email, scope, hours, lastUsedAt } = token;
+      const sql = "INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at, mac) VALUES (?, ?, ?, ?, ?, ?)";
+      const [mac = ""] = await seals.sign("refresh_tokens", [refreshFields(token)]);
+      await db.run(sql, digest, email, scope, hours, lastUsedAt, mac);
     },
     async touchRefresh(digest, now) {
       await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);

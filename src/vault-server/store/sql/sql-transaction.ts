@@ -12,38 +12,45 @@ import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";
 import { sqlTables } from "./sql-tables.ts";
 import { sqlTeams } from "./sql-teams.ts";
 import { sqlTokens } from "./sql-tokens.ts";
+import { sqlRights } from "./sql-rights.ts";
 import { sqlUsage } from "./sql-usage.ts";
 import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
+import { rowSeals, type RowMacs } from "../row-macs.ts";
 import type { Transaction } from "../store.ts";
 
 /**
  * Returns all tables on one connection.
  * @param changed called with the subject of each change that others may wait for (`store/subjects.ts`); it has not been committed yet
  * @param touched ids of the secrets whose lists have got a new revision; empty at the start of each transaction
+ * @param macs seals and checks the rows that decide who reads what; without it they are neither sealed nor checked
  */
 export function sqlTransaction(
   connection: SqlConnection,
   changed: (subject: string) => void,
   touched: Set<string> = new Set(),
+  macs?: RowMacs,
 ): Transaction {
+  const settings = sqlSettings(connection);
+  const seals = rowSeals(macs, settings);
   const tables: Transaction = {
-    users: sqlUsers(connection),
-    tokens: sqlTokens(connection, changed),
-    sessions: sqlSessions(connection, changed),
-    emailProofs: sqlEmailProofs(connection),
+    users: sqlUsers(connection, seals),
+    tokens: sqlTokens(connection, seals, changed),
+    sessions: sqlSessions(connection, seals, changed),
+    emailProofs: sqlEmailProofs(connection, seals),
     loginFailures: sqlLoginFailures(connection),
     blockedSenders: sqlBlockedSenders(connection),
     adminActions: sqlAdminActions(connection),
     secrets: sqlSecrets(connection),
-    grants: sqlGrants(connection),
-    teams: sqlTeams(connection),
+    grants: sqlGrants(connection, seals),
+    teams: sqlTeams(connection, seals),
     listRevisions: sqlListRevisions(connection, changed),
     files: sqlFiles(connection),
     outbox: sqlOutbox(connection),
     usage: sqlUsage(connection),
     wrappedKeys: sqlWrappedKeys(connection),
     tables: sqlTables(connection),
-    settings: sqlSettings(connection),
+    rights: sqlRights(connection),
+    settings,
   };
   return withListRevisions(tables, touched);
 }

@@ -1,4 +1,6 @@
 import type { SqlConnection } from "./sql-connection.ts";
+import type { Credentials } from "../records.ts";
+import type { RowSeals } from "../row-macs.ts";
 import type { LoginFailureTable, UserTable } from "../tables/account-tables.ts";
 import { subjects } from "../subjects.ts";
 import type { SettingTable } from "../tables/setting-table.ts";
@@ -20,22 +22,28 @@ async function removeEvents(db: SqlConnection, email: string): Promise<void> {
   }
 }
 
-export function sqlUsers(db: SqlConnection): UserTable {
+export function sqlUsers(db: SqlConnection, seals: RowSeals): UserTable {
+  const macOf = async ({ email, passwordHash }: Credentials): Promise<string> =>
+    (await seals.sign("users", [[email, passwordHash]])).join("");
   return {
     async find(email) {
       const row = await db.get("SELECT * FROM users WHERE email = ?", email);
-      return row && { email: row.text("email"), passwordHash: row.text("password_hash"), disabled: row.number("disabled") !== 0 };
+      if (!row) return undefined;
+      const hash = row.text("password_hash");
+      const isAuthentic = seals.accepts("users", [email, hash], row.text("mac"), { email });
+      return { email, passwordHash: isAuthentic ? hash : undefined, disabled: row.number("disabled") !== 0 };
     },
     async list() {
       const rows = await db.all("SELECT email, disabled FROM users ORDER BY email");
       return rows.map((row) => ({ email: row.text("email"), disabled: row.number("disabled") !== 0 }));
     },
     async insert(user, now) {
-      const sql = "INSERT INTO users (email, password_hash, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-      return (await db.run(sql, user.email, user.passwordHash, now)) > 0;
+      const sql = "INSERT INTO users (email, password_hash, created_at, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+      return (await db.run(sql, user.email, user.passwordHash, now, await macOf(user))) > 0;
     },
-    async setPasswordHash({ email, passwordHash }) {
-      await db.run("UPDATE users SET password_hash = ? WHERE email = ?", passwordHash, email);
+    async setPasswordHash(user) {
+      const sql = "UPDATE users SET password_hash = ?, mac = ? WHERE email = ?";
+      await db.run(sql, user.passwordHash, await macOf(user), user.email);
     },
     async belongings(email) {
       const sql = `SELECT (SELECT COUNT(*) FROM secrets WHERE owner = ?1) AS secrets,

@@ -26,7 +26,9 @@ test("opening data of the first release keeps its secrets and allows sharing the
   `);
   first.close();
   await using store = openSqliteStore(location);
-  await store.write(({ grants }) => grants.grant("id", [{ kind: "person", email: "bob@example.com" }], "R"));
+  await store.write(({ grants }) =>
+    grants.grant({ id: "id", owner: "ann@example.com", name: "kept" }, [{ kind: "person", email: "bob@example.com" }], "R"),
+  );
   const accesses = await store.read(async ({ secrets }) =>
     secrets.accessByIds("bob@example.com", await secrets.listIds("bob@example.com", NOW), NOW),
   );

@@ -1,3 +1,4 @@
+import { rowMacColumns } from "../sql/row-mac-columns.ts";
 import { sqliteGrantCounts } from "./sqlite-grant-counts.ts";
 
 /**
@@ -278,4 +279,5 @@ export const sqliteMigrations: readonly string[] = [
   // of other secrets conflict.
   `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
   sqliteGrantCounts,
+  rowMacColumns,
 ];

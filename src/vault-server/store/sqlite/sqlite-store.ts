@@ -5,6 +5,7 @@ import { SqliteConnection } from "./sqlite-connection.ts";
 import { TransactionTurns } from "./transaction-turns.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { ChangeFeed, subjectKey } from "../change-feed.ts";
+import type { RowMacs } from "../row-macs.ts";
 import type { Store, Transaction } from "../store.ts";
 
 export interface SqliteStoreOptions {
@@ -13,6 +14,8 @@ export interface SqliteStoreOptions {
   readonly random?: Random;
   /** A second connection to the same file, for reads. */
   readonly reading?: SqliteConnection;
+  /** Seals and checks rows (`openStore`). */
+  readonly macs?: RowMacs | undefined;
 }
 
 /**
@@ -26,9 +29,12 @@ export class SqliteStore implements Store {
   readonly #writes: WriteQueue;
   readonly #external: ExternalChanges;
 
-  constructor(connection: SqliteConnection, { reading, clock = systemClock, random = systemRandom }: SqliteStoreOptions = {}) {
-    this.#writer = new TransactionTurns(connection);
-    this.#reader = reading ? new TransactionTurns(reading) : this.#writer;
+  constructor(
+    connection: SqliteConnection,
+    { reading, macs, clock = systemClock, random = systemRandom }: SqliteStoreOptions = {},
+  ) {
+    this.#writer = new TransactionTurns(connection, macs);
+    this.#reader = reading ? new TransactionTurns(reading, macs) : this.#writer;
     this.#writes = new WriteQueue({ clock, random });
     this.#external = new ExternalChanges({
       clock,
@@ -84,13 +90,14 @@ export class SqliteStore implements Store {
 /**
  * Opens the store, creating or migrating the file as needed.
  * @param location a file path or `":memory:"`
+ * @param macs of `openStore`
  * @throws Error when the file cannot be opened or was written by a newer release
  */
-export function openSqliteStore(location: string): Store {
+export function openSqliteStore(location: string, macs?: RowMacs): Store {
   const writing = new SqliteConnection(location);
-  if (location === ":memory:") return new SqliteStore(writing);
+  if (location === ":memory:") return new SqliteStore(writing, { macs });
   try {
-    return new SqliteStore(writing, { reading: new SqliteConnection(location) });
+    return new SqliteStore(writing, { reading: new SqliteConnection(location), macs });
   } catch (error) {
     writing.close();
     throw error;

@@ -1,5 +1,6 @@
 import { longWork } from "../../../lib/long-work.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
+import type { RowMacs } from "../row-macs.ts";
 import type { Transaction } from "../store.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
@@ -14,9 +15,9 @@ export class TransactionTurns {
   readonly #touched = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, macs?: RowMacs) {
     this.#connection = connection;
-    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject), this.#touched);
+    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject), this.#touched, macs);
   }
 
   /** Runs a job after those before it. */

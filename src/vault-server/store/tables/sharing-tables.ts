@@ -1,5 +1,5 @@
 import type { Permission } from "../../../protocol/responses.ts";
-import type { Grant, Grantee, Team } from "../records.ts";
+import type { Grant, Grantee, Recipient, SecretIdentity, Team } from "../records.ts";
 
 /** Amounts that one sender has shared with a recipient who has not accepted the sender. */
 export interface UnacceptedShares {
@@ -12,9 +12,14 @@ export interface UnacceptedShares {
 
 export interface GrantTable {
   /** Adds grants or replaces their permission. Members of a team who had dismissed its grant see the secret again. */
-  grant(secretId: string, grantees: readonly Grantee[], permission: Permission): Promise<void>;
+  grant(secret: SecretIdentity, recipients: readonly Recipient[], permission: Permission): Promise<void>;
   /** Returns the number of these grants that there were. */
   revoke(secretId: string, grantees: readonly Grantee[]): Promise<number>;
+  /**
+   * Returns the permission that the grants of a secret to a user and the user's teams add up to, of those that a server has written; `undefined`
+   * without any.
+   */
+  authenticPermission(secret: SecretIdentity, email: string): Promise<Permission | undefined>;
   /** Returns grants to users, then grants to teams, each in code point order: all, or at most `atMost` after one. */
   grantees(secretId: string, after?: Grantee, atMost?: number): Promise<Grant[]>;
   /** Removes one user's access: deletes a direct grant and hides grants to their teams from this user only. */
@@ -49,12 +54,13 @@ export interface Membership {
 }
 
 export interface TeamTable {
+  /** Returns `undefined` also for a team whose creator no server has written. */
   find(groupId: string): Promise<Team | undefined>;
   /** Returns false, and changes nothing, when the name is taken. */
   insert(team: Team): Promise<boolean>;
   /** Returns the number of teams that a user created. */
   countOf(creator: string): Promise<number>;
-  addMembers(groupId: string, emails: readonly string[]): Promise<void>;
+  addMembers(team: Pick<Team, "groupId" | "id">, emails: readonly string[]): Promise<void>;
   removeMembers(groupId: string, emails: readonly string[]): Promise<void>;
   /**
    * Returns at most `atMost` members of the teams that a user is a member of, by team, then email, in code point order, starting after
@@ -64,7 +70,7 @@ export interface TeamTable {
   /** Removes a team with its grants. */
   remove(groupId: string): Promise<void>;
   /** Makes a user the creator of a team, and a member. */
-  setCreator(groupId: string, email: string): Promise<void>;
+  setCreator(team: Pick<Team, "groupId" | "id">, email: string): Promise<void>;
   /** Returns the names of the teams that a user created. */
   createdBy(email: string): Promise<string[]>;
 }

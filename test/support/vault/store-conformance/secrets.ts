@@ -98,8 +98,8 @@ export function secretConformance(open: OpenStore): void {
       await write(async (transaction) => {
         for (const owner of [EVE, BOB]) {
           for (const name of names) {
-            const { id } = await addSecret(transaction, owner, name);
-            await transaction.grants.grant(id, [{ kind: "person", email: ANN }], "R");
+            const secret = await addSecret(transaction, owner, name);
+            await transaction.grants.grant(secret, [{ kind: "person", email: ANN }], "R");
           }
         }
       });
@@ -123,7 +123,7 @@ export function secretConformance(open: OpenStore): void {
       const { id } = await write(async (transaction) => {
         const secret = await addSecret(transaction, ANN, "a");
         const other = await addSecret(transaction, BOB, "b");
-        await transaction.grants.grant(other.id, [{ kind: "person", email: ANN }], "RW");
+        await transaction.grants.grant(other, [{ kind: "person", email: ANN }], "RW");
         return secret;
       });
       const own = (name: string, now = NOW) => read(({ secrets }) => secrets.ownByName(ANN, name, now));
@@ -131,7 +131,7 @@ export function secretConformance(open: OpenStore): void {
       const value = await read(({ secrets }) => secrets.value(id, 1));
       expect(await own("a")).toEqual({ access: listed, value });
       expect([await own("b"), await own("none"), await own("a", FAR)]).toEqual([undefined, undefined, undefined]);
-      await write(({ grants }) => grants.grant(id, [{ kind: "person", email: BOB }], "R"));
+      await write(({ grants }) => grants.grant(secretOf(ANN, "a"), [{ kind: "person", email: BOB }], "R"));
       expect((await own("a"))?.access.shared).toBe(true);
       await write(async ({ secrets }) => {
         await secrets.insertVersion(id, versionOf(2, {}), envelope("w"));
@@ -150,9 +150,9 @@ export function secretConformance(open: OpenStore): void {
 
     test("secrets past their deadline are omitted, then removed with versions and grants", async () => {
       await write(async (transaction) => {
-        const { id } = await addSecret(transaction, ANN, "due", { deleteAt: NOW });
+        const secret = await addSecret(transaction, ANN, "due", { deleteAt: NOW });
         await addSecret(transaction, ANN, "later", { deleteAt: NOW + 1 });
-        await transaction.grants.grant(id, [{ kind: "person", email: BOB }], "RW");
+        await transaction.grants.grant(secret, [{ kind: "person", email: BOB }], "RW");
       });
       const names = async (email: string, now: number) =>
         (await read((transaction) => listOf(transaction, email, now))).map(({ secret }) => secret.name);

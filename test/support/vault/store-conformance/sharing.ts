@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Grant, Grantee } from "../../../../src/vault-server/store/records.ts";
+import type { Grant, Recipient } from "../../../../src/vault-server/store/records.ts";
 import {
   addSecret,
   ANN,
@@ -15,9 +15,11 @@ import {
   type OpenStore,
 } from "./fixture.ts";
 
-const toUser = (email: string): Grantee => ({ kind: "person", email });
-const toTeam = (groupId: string): Grantee => ({ kind: "team", groupId });
-const granted = (grantee: Grantee, permission: Grant["permission"]): Grant => ({ ...grantee, permission });
+const toUser = (email: string): Recipient => ({ kind: "person", email });
+const teamId = (groupId: string): string => `id-of-${groupId}`;
+const toTeam = (groupId: string): Recipient => ({ kind: "team", groupId, teamId: teamId(groupId) });
+const granted = (to: Recipient, permission: Grant["permission"]): Grant =>
+  to.kind === "team" ? { kind: "team", groupId: to.groupId, permission } : { ...to, permission };
 
 export function sharingConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
@@ -40,18 +42,19 @@ export function sharingConformance(open: OpenStore): void {
   };
 
   test("direct and team grants add up, are replaced and revoked; grantees are ordered", async () => {
-    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
-    await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB] }));
+    const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const { id } = secret;
+    await write(({ teams }) => teams.insert({ groupId: "t", id: teamId("t"), creator: ANN, members: [ANN, BOB] }));
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
-    await write(({ grants }) => grants.grant(id, [toUser(BOB)], "R"));
+    await write(({ grants }) => grants.grant(secret, [toUser(BOB)], "R"));
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW shared", "R shared"]);
-    await write(({ grants }) => grants.grant(id, [toTeam("t")], "W"));
+    await write(({ grants }) => grants.grant(secret, [toTeam("t")], "W"));
     expect(await accessOf(BOB)).toBe("RW shared");
-    await write(({ grants }) => grants.grant(id, [toUser(BOB)], "W"));
+    await write(({ grants }) => grants.grant(secret, [toUser(BOB)], "W"));
     expect(await accessOf(BOB)).toBe("W shared");
-    await write(({ grants }) => grants.grant(id, [toUser("new@example.com")], "RW"));
-    await write(({ teams }) => teams.insert({ groupId: "r", creator: ANN, members: [ANN] }));
-    await write(({ grants }) => grants.grant(id, [toTeam("r")], "R"));
+    await write(({ grants }) => grants.grant(secret, [toUser("new@example.com")], "RW"));
+    await write(({ teams }) => teams.insert({ groupId: "r", id: teamId("r"), creator: ANN, members: [ANN] }));
+    await write(({ grants }) => grants.grant(secret, [toTeam("r")], "R"));
     expect(await read(({ grants }) => grants.grantees(id))).toEqual([
       granted(toUser(BOB), "W"),
       granted(toUser("new@example.com"), "RW"),
@@ -67,33 +70,39 @@ export function sharingConformance(open: OpenStore): void {
   });
 
   test("a new creator of a team becomes a member, and the lists of all get a new revision", async () => {
-    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
-    await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN, EVE] }));
-    await write(({ grants }) => grants.grant(id, [toTeam("t")], "R"));
-    expect(await changed(({ teams }) => teams.setCreator("t", BOB))).toEqual([true, true, true]);
-    expect(await read(({ teams }) => teams.find("t"))).toEqual({ groupId: "t", creator: BOB, members: [ANN, BOB, EVE] });
+    const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
+    await write(({ teams }) => teams.insert({ groupId: "t", id: teamId("t"), creator: ANN, members: [ANN, EVE] }));
+    await write(({ grants }) => grants.grant(secret, [toTeam("t")], "R"));
+    expect(await changed(({ teams }) => teams.setCreator({ groupId: "t", id: teamId("t") }, BOB))).toEqual([true, true, true]);
+    expect(await read(({ teams }) => teams.find("t"))).toEqual({
+      groupId: "t",
+      id: teamId("t"),
+      creator: BOB,
+      members: [ANN, BOB, EVE],
+    });
     expect(await read(({ teams }) => teams.createdBy(ANN))).toEqual([]);
   });
 
   const invitersOf = (email: string, atMost = 10) => read(({ grants }) => grants.inviters(email, atMost));
 
   test("inviters share with an address or added it to a team, and are not blocked by it", async () => {
-    const { id } = await write((transaction) => addSecret(transaction, BOB, "a"));
-    await write(({ grants }) => grants.grant(id, [toUser(ANN), toUser("new@example.com")], "R"));
-    await write(({ teams }) => teams.insert({ groupId: "t", creator: EVE, members: [EVE, ANN] }));
+    const secret = await write((transaction) => addSecret(transaction, BOB, "a"));
+    await write(({ grants }) => grants.grant(secret, [toUser(ANN), toUser("new@example.com")], "R"));
+    await write(({ teams }) => teams.insert({ groupId: "t", id: teamId("t"), creator: EVE, members: [EVE, ANN] }));
     expect([await invitersOf(ANN), await invitersOf(ANN, 1), await invitersOf(EVE)]).toEqual([[BOB, EVE], [BOB], []]);
     await write(({ blockedSenders }) => blockedSenders.block(ANN, [EVE]));
     expect([await invitersOf(ANN), await invitersOf("new@example.com")]).toEqual([[BOB], [BOB]]);
   });
 
   test("hundreds of grants to users and teams are made, replaced and revoked together, each once", async () => {
-    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
-    await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN] }));
+    const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const { id } = secret;
+    await write(({ teams }) => teams.insert({ groupId: "t", id: teamId("t"), creator: ANN, members: [ANN] }));
     const users = Array.from({ length: 300 }, (_, index) => toUser(`u${String(index).padStart(3, "0")}@example.com`));
     const all = [...users, toTeam("t")];
-    await write(({ grants }) => grants.grant(id, [...all, ...users.slice(0, 3)], "R"));
+    await write(({ grants }) => grants.grant(secret, [...all, ...users.slice(0, 3)], "R"));
     expect(await read(({ grants }) => grants.grantees(id))).toEqual(all.map((grantee) => granted(grantee, "R")));
-    await write(({ grants }) => grants.grant(id, all.slice(1), "W"));
+    await write(({ grants }) => grants.grant(secret, all.slice(1), "W"));
     const grantees = await read(({ grants }) => grants.grantees(id));
     expect(grantees.map(({ permission }) => permission)).toEqual(["R", ...all.slice(1).map(() => "W")]);
     expect(await write(({ grants }) => grants.revoke(id, all.slice(0, 200)))).toBe(200);
@@ -102,11 +111,12 @@ export function sharingConformance(open: OpenStore): void {
   });
 
   test("a dismissed share is hidden for that user only, until it is shared again", async () => {
-    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const { id } = secret;
     await write(async ({ teams, grants }) => {
-      await teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB, EVE] });
-      await grants.grant(id, [toTeam("t")], "R");
-      await grants.grant(id, [toUser(BOB)], "RW");
+      await teams.insert({ groupId: "t", id: teamId("t"), creator: ANN, members: [ANN, BOB, EVE] });
+      await grants.grant(secret, [toTeam("t")], "R");
+      await grants.grant(secret, [toUser(BOB)], "RW");
       await grants.dismissShare(id, BOB);
       await grants.dismissShare(id, BOB);
     });
@@ -115,22 +125,22 @@ export function sharingConformance(open: OpenStore): void {
       "R shared",
       [granted(toTeam("t"), "R")],
     ]);
-    await write(({ grants }) => grants.grant(id, [toTeam("t")], "W"));
+    await write(({ grants }) => grants.grant(secret, [toTeam("t")], "W"));
     expect(await accessOf(BOB)).toBe("W shared");
   });
 
   test("team names are unique; members are distinct and in code point order; teams are by name", async () => {
     const insert = (groupId: string, creator: string, members: string[]) =>
-      write(({ teams }) => teams.insert({ groupId, creator, members }));
+      write(({ teams }) => teams.insert({ groupId, id: teamId(groupId), creator, members }));
     expect(await insert("t", ANN, [BOB, ANN])).toBe(true);
     expect(await insert("t", BOB, [EVE])).toBe(false);
     await write(async ({ teams }) => {
-      await teams.addMembers("t", [EVE, BOB, "😀@example.com", "\uFFFD@example.com"]);
-      await teams.addMembers("t", []);
+      await teams.addMembers({ groupId: "t", id: teamId("t") }, [EVE, BOB, "😀@example.com", "\uFFFD@example.com"]);
+      await teams.addMembers({ groupId: "t", id: teamId("t") }, []);
       await teams.removeMembers("t", [BOB, "none@example.com"]);
     });
     const members = [ANN, EVE, "\uFFFD@example.com", "😀@example.com"];
-    expect(await read(({ teams }) => teams.find("t"))).toEqual({ groupId: "t", creator: ANN, members });
+    expect(await read(({ teams }) => teams.find("t"))).toEqual({ groupId: "t", id: teamId("t"), creator: ANN, members });
     for (const name of SORTED_NAMES.toReversed()) await insert(name, BOB, [BOB]);
     expect((await read(({ teams }) => teams.list(BOB, undefined, 100))).map(({ groupId }) => groupId)).toEqual(SORTED_NAMES);
     expect(await read(({ teams }) => teams.list("none@example.com", undefined, 100))).toEqual([]);
@@ -138,11 +148,12 @@ export function sharingConformance(open: OpenStore): void {
   });
 
   test("removing a team removes its grants, removing a secret all of its grants", async () => {
-    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const { id } = secret;
     await write(async ({ teams, grants }) => {
       for (const groupId of ["t", "u"]) {
-        await teams.insert({ groupId, creator: ANN, members: [ANN, BOB] });
-        await grants.grant(id, [toTeam(groupId)], "R");
+        await teams.insert({ groupId, id: teamId(groupId), creator: ANN, members: [ANN, BOB] });
+        await grants.grant(secret, [toTeam(groupId)], "R");
         await grants.dismissShare(id, BOB);
       }
       await teams.remove("t");
@@ -156,10 +167,11 @@ export function sharingConformance(open: OpenStore): void {
   });
 
   test("a retired secret is gone for all users, frees its name, and is removed in parts", async () => {
-    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
+    const { id } = secret;
     await write(async ({ teams, grants, secrets }) => {
-      await teams.insert({ groupId: "t", creator: ANN, members: [ANN, EVE] });
-      await grants.grant(id, [toUser(BOB), toUser(EVE), toTeam("t")], "R");
+      await teams.insert({ groupId: "t", id: teamId("t"), creator: ANN, members: [ANN, EVE] });
+      await grants.grant(secret, [toUser(BOB), toUser(EVE), toTeam("t")], "R");
       await grants.dismissShare(id, EVE);
       await secrets.insertVersion(id, versionOf(2, {}), envelope("two"));
     });
@@ -187,15 +199,16 @@ export function sharingConformance(open: OpenStore): void {
   });
 
   test("a list revision changes with the list's content, for affected users only", async () => {
-    const id = "id-of-ann@example.com-a";
+    const secret = secretOf(ANN, "a");
+    const { id } = secret;
     expect(await changed((transaction) => addSecret(transaction, ANN, "a"))).toEqual([true, false, false]);
-    expect(await changed(({ grants }) => grants.grant(id, [toUser(BOB)], "R"))).toEqual([true, true, false]);
-    expect(await changed(({ teams }) => teams.insert({ groupId: "t", creator: EVE, members: [EVE] }))).toEqual([
+    expect(await changed(({ grants }) => grants.grant(secret, [toUser(BOB)], "R"))).toEqual([true, true, false]);
+    expect(await changed(({ teams }) => teams.insert({ groupId: "t", id: teamId("t"), creator: EVE, members: [EVE] }))).toEqual([
       false,
       false,
       true,
     ]);
-    expect(await changed(({ grants }) => grants.grant(id, [toTeam("t")], "R"))).toEqual([true, true, true]);
+    expect(await changed(({ grants }) => grants.grant(secret, [toTeam("t")], "R"))).toEqual([true, true, true]);
     expect(await changed(({ settings }) => settings.set("x", "y"))).toEqual([false, false, false]);
     expect(await changed(({ secrets }) => secrets.remove(id))).toEqual([true, true, true]);
   });

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { fileConformance } from "./files.ts";
 import type { OpenStore } from "./fixture.ts";
 import { accountConformance, expiryConformance } from "./users.ts";
+import { rightsConformance } from "./rights.ts";
 import { secretConformance } from "./secrets.ts";
 import { sharingConformance } from "./sharing.ts";
 import { transactionConformance } from "./transactions.ts";
@@ -20,6 +21,9 @@ export function storeConformance(name: string, open: OpenStore): void {
     });
     describe("sharing", () => {
       sharingConformance(open);
+    });
+    describe("rights", () => {
+      rightsConformance(open);
     });
     describe("files", () => {
       fileConformance(open);

@@ -89,7 +89,7 @@ export function transactionConformance(open: OpenStore): void {
       Array.from({ length: 10 }, () =>
         write(async ({ users, teams }) => [
           await users.insert({ email: "new@example.com", passwordHash: "x" }, NOW),
-          await teams.insert({ groupId: "t", creator: ANN, members: [ANN] }),
+          await teams.insert({ groupId: "t", id: "id", creator: ANN, members: [ANN] }),
         ]),
       ),
     );
