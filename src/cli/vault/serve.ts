@@ -48,6 +48,8 @@ function flagError(flags: VaultServeFlags): string | undefined {
     return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
   if (flags.signUp === "closed" && flags.signUpDomains)
     return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
+  if (flags.auditForward && !auditOptions(flags, flags.data).auditLog)
+    return "--audit-forward copies the audit log, which is disabled: specify its file with --audit-log FILE";
   const error = webAppError(flags);
   if (error !== undefined || flags.dev === true) return error;
   if (flags.devUsers) return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";

@@ -4,6 +4,7 @@ import type { KeyRing } from "../crypto/key-ring.ts";
 import type { Store } from "../store/store.ts";
 import { boundedByVolume, volumeBytesOf, type AuditRetention } from "./audit-retention.ts";
 import { isAuthentic, isRecorded, readAnchor, recordAnchor } from "./anchor.ts";
+import type { ForwardTarget } from "./forward-target.ts";
 import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
 /** Records the current end of the log in the database. */
@@ -38,8 +39,11 @@ export interface AuditLogFile {
   readonly maxBytes?: number;
   /** Half of the volume by default. */
   readonly retention?: AuditRetention;
+  /** Target of a copy of each line; none by default. */
+  readonly forward?: ForwardTarget;
   readonly makeRoom?: () => Promise<boolean>;
   readonly onChange?: (writable: boolean) => void;
+  readonly onWritten?: (lines: Buffer) => void;
 }
 
 /** Opens the log, compares its end with the recorded one, and records it again. */
