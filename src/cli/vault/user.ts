@@ -4,6 +4,7 @@ import { UserManager, type Belongings } from "../../vault-server/accounts/manage
 import { openStore } from "../../vault-server/store/open-store.ts";
 import { confirm } from "../confirm.ts";
 import { readPassword } from "../read-password.ts";
+import { addHandOverOptions, handOverAll, type HandOverFlags } from "./hand-over.ts";
 import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
 
 interface DataFlag {
@@ -82,18 +83,19 @@ function addStateCommands(users: Command): void {
 }
 
 function addHandOverCommand(users: Command): void {
-  userAction(
+  const handOver = userAction(
     users,
     "hand-over",
     "Make another user the creator of all teams that a user created, for example before the user is deleted.",
-  )
-    .argument("<to>", "email of the new creator")
-    .action((email: string, to: string, flags: DataFlag, command: Command) =>
-      manage(command, flags, async (manager) => {
-        const count = await manager.handOverTeams(email, to);
-        return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
-      }),
-    );
+  ).argument("<to>", "email of the new creator");
+  addHandOverOptions(handOver).action((email: string, to: string, flags: HandOverFlags, command: Command) => {
+    if (flags.secrets === true) return handOverAll(email, to, flags, command);
+    if (flags.renameSuffix !== undefined) return command.error("error: --rename-suffix requires --secrets");
+    return manage(command, flags, async (manager) => {
+      const count = await manager.handOverTeams(email, to);
+      return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
+    });
+  });
 }
 
 function described({ secrets, files, teams }: Belongings): string {

@@ -191,6 +191,8 @@ export const adminActions = [
   "revoke-tokens",
   "hand-over-teams",
   "receive-teams",
+  "hand-over-secrets",
+  "receive-secrets",
 ] as const;
 
 /** A change that a command of the operator of the vault made to a user, which waits for the audit log. */

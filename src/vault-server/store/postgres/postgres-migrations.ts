@@ -1,4 +1,5 @@
 import { postgresGrantCounts } from "./postgres-grant-counts.ts";
+import { postgresOwnerChanges } from "./postgres-owner-changes.ts";
 
 /**
  * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are
@@ -164,12 +165,8 @@ export const postgresMigrations: readonly string[] = [
   );
   CREATE INDEX outbox_by_due ON outbox (due_at);
   `,
-  `
-  CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL);
-  `,
-  `
-  CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
-  `,
+  `CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL)`,
+  `CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at)`,
   `
   DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
@@ -297,4 +294,5 @@ export const postgresMigrations: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
   `,
   postgresGrantCounts,
+  postgresOwnerChanges,
 ];

@@ -1,4 +1,5 @@
 import { sqliteGrantCounts } from "./sqlite-grant-counts.ts";
+import { sqliteOwnerChanges } from "./sqlite-owner-changes.ts";
 
 /**
  * The SQLite schema as migration steps; step n sets `user_version` to n. A released step is never edited.
@@ -278,4 +279,5 @@ export const sqliteMigrations: readonly string[] = [
   // of other secrets conflict.
   `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
   sqliteGrantCounts,
+  sqliteOwnerChanges,
 ];
