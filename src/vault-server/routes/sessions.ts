@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sessionOperations, type LoginResponse } from "../../protocol/session-operations.ts";
 import { formatScope } from "../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../protocol/scope.ts";
+import { parseNetworks } from "../accounts/allowed-networks.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
 import { requireTokenRules } from "../accounts/token-rules.ts";
@@ -103,8 +104,7 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
   openOperation(app, context, sessionOperations.app_change_password, async ({ body, request, reply }) => {
     const { email } = await requireSession(context, request);
     identify(request, email);
-    const { password, new_password: newPassword } = body;
-    const change = { email, password, newPassword, client: request.ip, name: browserOf(request) };
+    const change = { ...body, email, newPassword: body.new_password, client: request.ip, name: browserOf(request) };
     return respondWithSession(reply, await changePassword(context, change, async () => request.trail?.begin()));
   });
 
@@ -113,8 +113,9 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     identify(request, email);
     const { name = browserOf(request), scope = formatScope(unlimitedScope), expiration_hours: hours = API_TOKEN_HOURS } = body;
     if (body.scope !== undefined || body.expiration_hours !== undefined) requireTokenRules(context, scope, hours);
+    const limits = { allowedNetworks: parseNetworks(body.allowed_networks), lifetimeHours: body.lifetime_hours };
     const user = await logIn(context, email, body.password, request.ip);
     await request.trail?.begin();
-    return issueTokens(context, user, { scope, hours, name });
+    return issueTokens(context, user, { scope, hours, name, ...limits });
   });
 }

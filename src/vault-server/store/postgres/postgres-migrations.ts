@@ -1,5 +1,6 @@
 import { postgresGrantCounts } from "./postgres-grant-counts.ts";
 import { postgresOwnerChanges } from "./postgres-owner-changes.ts";
+import { postgresTokenLimits } from "./postgres-token-limits.ts";
 
 /**
  * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are
@@ -281,9 +282,7 @@ export const postgresMigrations: readonly string[] = [
   CREATE INDEX file_versions_by_key ON file_versions (key_id);
   `,
   // Who wrote a version; empty for those before.
-  `
-  ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT '';
-  `,
+  `ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT ''`,
   // Teams with the name of an address, from before such names were rejected: what was shared with them was meant for the user. The lists
   // that they changed get a new revision. Tokens and sessions have names.
   `
@@ -295,4 +294,5 @@ export const postgresMigrations: readonly string[] = [
   `,
   postgresGrantCounts,
   postgresOwnerChanges,
+  postgresTokenLimits,
 ];

@@ -5,6 +5,11 @@ import type { AccessToken, RefreshToken, TokenPair } from "../records.ts";
 import { subjects } from "../subjects.ts";
 import type { TokenTable } from "../tables/account-tables.ts";
 
+function networksOf(row: Row): string[] {
+  const text = row.text("allowed_networks");
+  return text === "" ? [] : text.split(",");
+}
+
 function accessTokenOf(row: Row): AccessToken {
   return {
     digest: row.text("digest"),
@@ -13,6 +18,7 @@ function accessTokenOf(row: Row): AccessToken {
     email: row.text("email"),
     scope: row.text("scope"),
     expiresAt: row.number("expires_at"),
+    allowedNetworks: networksOf(row),
     createdAt: row.number("created_at"),
     usedAt: row.number("used_at"),
   };
@@ -25,6 +31,8 @@ function refreshTokenOf(row: Row): RefreshToken {
     scope: row.text("scope"),
     hours: row.number("hours"),
     lastUsedAt: row.number("last_used_at"),
+    allowedNetworks: networksOf(row),
+    endsAt: row.number("ends_at"),
   };
 }
 
@@ -92,7 +100,8 @@ function removals(
 // Every pair has an access token: an expired one is removed after its refresh token.
 const PAIRS = `
   SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
-    MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at
+    MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at,
+    MIN(a.allowed_networks) AS allowed_networks, COALESCE(MAX(r.ends_at), 0.0) AS ends_at
   FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
   WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 4 DESC, a.refresh_digest`;
 
@@ -106,6 +115,8 @@ function tokenPairOf(row: Row): TokenPair {
     usedAt: Math.max(createdAt, row.number("used_at"), refreshedAt),
     expiresAt: row.number("expires_at"),
     refreshedAt,
+    allowedNetworks: networksOf(row),
+    endsAt: row.number("ends_at"),
   };
 }
 
@@ -138,18 +149,19 @@ export function sqlTokens(db: SqlConnection, changed: (subject: string) => void)
       const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
       return row && accessTokenOf(row);
     },
-    async insertAccess({ digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt }) {
-      const sql = `INSERT INTO access_tokens (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt);
+    async insertAccess({ digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, allowedNetworks }) {
+      const sql = `INSERT INTO access_tokens (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at, allowed_networks)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, allowedNetworks.join(","));
     },
     async findRefresh(digest) {
       const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
       return row && refreshTokenOf(row);
     },
-    async insertRefresh({ digest, email, scope, hours, lastUsedAt }) {
-      const sql = "INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at) VALUES (?, ?, ?, ?, ?)";
-      await db.run(sql, digest, email, scope, hours, lastUsedAt);
+    async insertRefresh({ digest, email, scope, hours, lastUsedAt, allowedNetworks, endsAt }) {
+      const sql = `INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at, allowed_networks, ends_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?)`;
+      await db.run(sql, digest, email, scope, hours, lastUsedAt, allowedNetworks.join(","), endsAt);
     },
     async touchRefresh(digest, now) {
       await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);
