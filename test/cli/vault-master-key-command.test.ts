@@ -42,7 +42,7 @@ test("each command that needs the master key runs --master-key-command once", as
   await run("backup", "--data", data, "--to", backup, ...only);
   expect(await run("restore", "--from", backup, "--verify", ...only)).toContain(ids[1]);
   expect(await runs()).toBe(5);
-}, 60_000);
+});
 
 test("--master-key-command and other sources of the master key exclude each other", async () => {
   const [data, key] = [directory.join("vault.db"), directory.join("key")];

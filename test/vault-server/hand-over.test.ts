@@ -129,7 +129,7 @@ test("secrets and files of a user who leaves are handed over with all versions a
   await expect
     .poll(adminLines, { timeout: 25_000 })
     .toEqual(expect.arrayContaining([`hand-over-secrets ${ANN}`, `receive-secrets ${BOB}`, `hand-over-teams ${ANN}`]));
-}, 60_000);
+}, 300_000);
 
 test("values and files are sealed for their new owner: rows that are moved back cannot be opened", async () => {
   await fill();
@@ -245,7 +245,7 @@ test("writes of others during a hand-over are kept, and the former owner's are r
   for (const [name, value] of last) {
     expect((await bob!.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: value, owner: BOB });
   }
-}, 120_000);
+}, 300_000);
 
 test("a killed hand-over is completed by the next one without loss", async () => {
   for (let n = 0; n < 150; n += 1) {
@@ -276,4 +276,4 @@ test("a killed hand-over is completed by the next one without loss", async () =>
   }
   const { counted, actual } = await usage();
   expect(counted).toEqual(actual);
-}, 120_000);
+}, 300_000);

@@ -59,9 +59,11 @@ export class AuditForwarder implements AsyncDisposable {
 
   /** Begins to send; lines before that wait. */
   start(): void {
-    this.#started = true;
     // Not in this turn: with stdout, the caller prints the line that reports readiness first.
-    void yieldToEventLoop().then(() => this.#run());
+    void yieldToEventLoop().then(() => {
+      this.#started = true;
+      this.#run();
+    });
   }
 
   /** Takes the lines of one write, which end with a newline each. */
@@ -81,9 +83,8 @@ export class AuditForwarder implements AsyncDisposable {
   }
 
   #run(): void {
-    this.#running ??= this.#sendAll().finally(() => {
-      this.#running = undefined;
-    });
+    if (this.#running || this.#queue.length === 0 || this.#stop.signal.aborted) return;
+    this.#running = this.#sendAll();
   }
 
   async #sendAll(): Promise<void> {
@@ -96,6 +97,8 @@ export class AuditForwarder implements AsyncDisposable {
         await this.#wait(error);
       }
     }
+    // In the same turn as the last look at the queue, so that no line is left in it.
+    this.#running = undefined;
   }
 
   #sent({ bytes, lines }: Block, dropped: number): void {

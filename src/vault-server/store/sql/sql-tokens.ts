@@ -39,7 +39,7 @@ function refreshTokenOf(row: Row): RefreshToken {
 /** Returns the condition that a user has a live token or session; ?2 is the last use of a refresh token, ?3 the current time. */
 function liveSql(email: string): string {
   return `EXISTS (SELECT 1 FROM access_tokens WHERE email = ${email} AND expires_at > ?3)
-           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2)
+           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2 AND (ends_at = 0 OR ends_at > ?3))
            OR EXISTS (SELECT 1 FROM sessions WHERE email = ${email} AND expires_at > ?3)`;
 }
 
@@ -47,7 +47,7 @@ function liveSql(email: string): string {
 function liveOfSql(count: number): string {
   const isOne = `email IN (${repeated(count, (index) => `?${index + 3}`)})`;
   return `SELECT email FROM access_tokens WHERE expires_at > ?2 AND ${isOne}
-    UNION SELECT email FROM refresh_tokens WHERE last_used_at > ?1 AND ${isOne}
+    UNION SELECT email FROM refresh_tokens WHERE last_used_at > ?1 AND (ends_at = 0 OR ends_at > ?2) AND ${isOne}
     UNION SELECT email FROM sessions WHERE expires_at > ?2 AND ${isOne}`;
 }
 

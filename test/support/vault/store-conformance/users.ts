@@ -83,6 +83,9 @@ export function accountConformance(open: OpenStore): void {
       await write(({ tokens }) => tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1 }));
       expect([await live(), await live(NOW, NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
+      await write(({ tokens }) => tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1, endsAt: NOW + 1 }));
+      expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
+      await write(({ tokens }) => tokens.removeOf(ANN));
       await write(({ tokens }) => tokens.insertAccess({ ...access, expiresAt: NOW + 1 }));
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
