@@ -81,6 +81,7 @@ const inner: Record<string, Record<string, string[]>> = {
     files: ["quotas", "accounts", "http", "store", "waiting", "crypto", "context", "errors"],
     secrets: ["quotas", "accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
     rotation: ["secrets", "files", "audit", "store", "crypto"],
+    "hand-over": ["secrets", "files", "store", "crypto", "limits", "quota-limits"],
     sharing: ["quotas", "secrets", "teams", "accounts", "access", "store", "context", "errors"],
     routes: [
       "sharing",

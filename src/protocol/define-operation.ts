@@ -49,6 +49,8 @@ type AuditField =
   | "version"
   | "scope"
   | "expiration_hours"
+  | "allowed_networks"
+  | "lifetime_hours"
   | "id";
 
 export interface AuditRule {

@@ -128,6 +128,14 @@ export const credentialRecord = z.object({
   refreshable_until: timestamp
     .optional()
     .meta({ description: "Expiry of the refresh token unless it is used before; missing without one." }),
+  allowed_networks: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .meta({ description: "Networks from which the tokens can be used and refreshed; missing for all." }),
+  ends_at: timestamp
+    .optional()
+    .meta({ description: "Time after which the tokens can be neither used nor refreshed; missing for none." }),
   current: z.boolean().meta({ description: "True for the one that authenticates this request." }),
 });
 

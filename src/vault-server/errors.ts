@@ -13,6 +13,14 @@ interface ErrorExtras {
   readonly retryAfterMs?: number;
   readonly user?: string | undefined;
   readonly quota?: QuotaName;
+  readonly denied?: DeniedToken | undefined;
+}
+
+/** A valid token that was used from a network that it is not for. */
+export interface DeniedToken {
+  readonly user: string;
+  /** As `token_list` names it. */
+  readonly token: string;
 }
 
 /** An error response of the protocol. `message` is for users and never quotes what was sent. */
@@ -26,14 +34,17 @@ export class ServiceError extends Error {
   readonly user: string | undefined;
   /** Set for `quota_exceeded`; counted in a metric only. */
   readonly quota: QuotaName | undefined;
+  /** Written to the audit log only: the response is that of an unknown token. */
+  readonly denied: DeniedToken | undefined;
 
-  constructor(code: ErrorCode, message: string, { details, retryAfterMs, user, quota }: ErrorExtras = {}) {
+  constructor(code: ErrorCode, message: string, { details, retryAfterMs, user, quota, denied }: ErrorExtras = {}) {
     super(message);
     this.code = code;
     this.details = details;
     this.retryAfter = retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1000));
     this.user = user;
     this.quota = quota;
+    this.denied = denied;
   }
 
   get status(): number {
@@ -70,12 +81,22 @@ export const errors = {
   // invalid_credentials
   invalidCredentials: () => serviceError("invalid_credentials", "wrong email or password"),
   // invalid_token
-  invalidAccessToken: () =>
-    serviceError("invalid_token", "the access token is missing, unknown or expired; send it without a scheme such as Bearer"),
+  invalidAccessToken: (denied?: DeniedToken) =>
+    serviceError(
+      "invalid_token",
+      "the access token is missing, unknown, expired or not for this network; send it without a scheme such as Bearer",
+      { denied },
+    ),
   sessionExpired: () => serviceError("invalid_token", "the session has expired; log in again"),
   // invalid_refresh_token
-  invalidRefreshToken: () =>
-    serviceError("invalid_refresh_token", "the refresh token is expired or not of this access token; log in again"),
+  invalidRefreshToken: (denied?: DeniedToken) =>
+    serviceError(
+      "invalid_refresh_token",
+      "the refresh token is expired, not of this access token or not for this network; log in again",
+      {
+        denied,
+      },
+    ),
   // invalid_confirmation
   invalidConfirmation: () =>
     serviceError("invalid_confirmation", "the link is invalid, already used or expired; request a new one"),

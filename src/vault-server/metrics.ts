@@ -65,6 +65,15 @@ export class VaultMetrics {
     help: "Total number of reads of rows that no server with this master key has written, and which therefore give nothing, by table.",
     labels: ["table"],
   });
+  readonly auditForwarded = this.registry.counter({
+    name: "vaultsync_vault_audit_forwarded_lines_total",
+    help: "Total number of lines of the audit log that were forwarded (--audit-forward).",
+  });
+  readonly auditForwardDropped = this.registry.counter({
+    name: "vaultsync_vault_audit_forward_dropped_lines_total",
+    help: "Total number of lines of the audit log that were not forwarded, by reason (queue_full, too_long, stopped); the audit log has them.",
+    labels: ["reason"],
+  });
   readonly emails = this.registry.counter({
     name: "vaultsync_vault_emails_total",
     help: "Total number of attempts to send an email by kind (invitation, confirmation, password_changed) and outcome (sent, omitted, failed, given_up).",

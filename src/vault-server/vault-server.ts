@@ -8,6 +8,7 @@ import type { Redacted } from "../lib/redacted.ts";
 import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import { closeAuditLog, openAuditLog, type AuditLogFile } from "./audit/anchored-audit-log.ts";
 import { createAuditBudget, createRequestRate } from "./account-rates.ts";
+import { forwardAudit } from "./audit/audit-forwarder.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { DamageReports } from "./audit/damage-reports.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
@@ -254,7 +255,8 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   const space = watched && started.use(watched);
   const makeRoom = async (): Promise<boolean> => (await space?.release()) ?? false;
   const onChange = (writable: boolean): void => metrics.auditLogUnavailable.set(writable ? 0 : 1);
-  const auditLog = options.auditLog && { ...options.auditLog, makeRoom, onChange };
+  const forwarder = forwardAudit(started, options, metrics);
+  const auditLog = options.auditLog && { ...options.auditLog, makeRoom, onChange, ...forwarder?.hook };
   const audit =
     auditLog &&
     started.adopt(await start.run(() => openAuditLog(options, auditLog, { store, keys })), (log) =>
@@ -287,6 +289,7 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   // Normalized like the `origin` header of browsers: lower case, without the default port.
   appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
+  forwarder?.start();
   serving = context;
   context.logger.info({ event: "listening", url, metricsUrl, mailDir: mail.directory }, "vault server listening");
   const running = started.move();

@@ -35,6 +35,29 @@ test("a token has a name, a scope and a lifetime, is listed and can be revoked",
   expect((await program.call("list_no_dup")).outcome()).toBe("401 invalid_token");
 });
 
+test("a token can be limited to networks and end although it is refreshed", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/api-token");
+  await page.getByLabel("Name", { exact: true }).fill("operator");
+  await page.getByText("Limit where and how long it can be used").click();
+  const networks = page.getByLabel("Networks");
+  await networks.fill("example.com");
+  await page.getByLabel("Ends").selectOption({ label: "After 30 days" });
+  const password = page.getByLabel("Confirm your password", { exact: true });
+  await password.fill(vault.passwords.get(ann) ?? "");
+  await page.getByRole("button", { name: "Create token" }).click();
+  await page.getByText("entry 1: expected an address or a network").waitFor();
+  await networks.fill("192.0.2.0/24, 2001:db8::1");
+  await password.fill(vault.passwords.get(ann) ?? "");
+  await page.getByRole("button", { name: "Create token" }).click();
+  const item = page.getByRole("list", { name: "API tokens" }).getByRole("listitem").filter({ hasText: "operator" });
+  await item.getByText("Only from 192.0.2.0/24, 2001:db8::1/128").waitFor();
+  await item.getByText("Ends in 30 days").waitFor();
+  const token = await page.locator(".token code").first().textContent();
+  const elsewhere = new VaultClient(vault.url, ann, { token: token ?? "" });
+  expect((await elsewhere.call("list_no_dup")).outcome()).toBe("401 invalid_token");
+});
+
 test("a token is shown after a password check and is gone when the page is left", async () => {
   const { page, go } = await browser.visit(vault, { as: ann, permissions });
   await go("/api-token");

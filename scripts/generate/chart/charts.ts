@@ -30,8 +30,8 @@ const operator: Chart = {
 };
 
 const inDeployment = ["listen", "metricsListen", "tlsCertFile", "tlsKeyFile", "data", "masterKeyFile", "auditLog", "smtpUrlFile"];
-/** Flags that name files which are not mounted, or that are for other set-ups. */
-const ofDevelopment = ["smtpCaFile", "mailDir", "allowHttpListen", "dev", "devUsers"];
+/** Flags that name files which are not mounted or programs that the image lacks, or that are for other set-ups. */
+const ofDevelopment = ["masterKeyCommand", "smtpCaFile", "mailDir", "allowHttpListen", "dev", "devUsers"];
 
 const vault: Chart = {
   folder: "deploy/vault-chart",

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseForwardTarget, type ForwardTarget } from "../../vault-server/audit/forward-target.ts";
 import { isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
 import type { VaultServerOptions } from "../../vault-server/vault-server.ts";
 
@@ -6,6 +7,7 @@ import type { VaultServerOptions } from "../../vault-server/vault-server.ts";
 export interface AuditFlags {
   readonly auditLog?: string;
   readonly auditLogMaxBytes?: number;
+  readonly auditForward?: ForwardTarget;
   readonly auditRetention?: number;
   readonly auditRetentionBytes?: number;
 }
@@ -21,6 +23,14 @@ function byteCount(text: string): number {
 function dayCount(text: string): number {
   if (/^[1-9][0-9]{0,5}$/u.test(text)) return Number(text);
   throw new InvalidArgumentError("expected whole days, at least 1");
+}
+
+function forwardTarget(text: string): ForwardTarget {
+  try {
+    return parseForwardTarget(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : "");
+  }
 }
 
 export function addAuditOptions(command: Command): void {
@@ -39,6 +49,14 @@ export function addAuditOptions(command: Command): void {
         .env("VAULTSYNC_VAULT_AUDIT_LOG_MAX_BYTES")
         .argParser(byteCount)
         .default(256 * 1024 * 1024, "256 MiB"),
+    )
+    .addOption(
+      new Option(
+        "--audit-forward <target>",
+        "copy of each line: stdout, or a syslog server as syslog+tls://HOST, syslog+tcp://HOST or syslog+udp://HOST, with :PORT",
+      )
+        .env("VAULTSYNC_VAULT_AUDIT_FORWARD")
+        .argParser(forwardTarget),
     )
     .addOption(
       new Option("--audit-retention <days>", "remove closed segments of the audit log after this many days (default: never)")
@@ -63,11 +81,18 @@ export function auditError({ auditLog }: AuditFlags, data: string | undefined): 
 
 /** Returns the audit log options; an in-memory server keeps no audit log by default. */
 export function auditOptions(
-  { auditLog, auditLogMaxBytes, auditRetention: days, auditRetentionBytes: bytes }: AuditFlags,
+  { auditLog, auditLogMaxBytes, auditForward: forward, auditRetention: days, auditRetentionBytes: bytes }: AuditFlags,
   data: string | undefined,
 ): Pick<VaultServerOptions, "auditLog"> {
   const file = auditLog ?? (data === undefined || data === ":memory:" ? "none" : `${data}-audit.jsonl`);
   if (file === "none") return {};
   const retention = { ...(days !== undefined && { days }), ...(bytes !== undefined && { bytes }) };
-  return { auditLog: { file, retention, ...(auditLogMaxBytes !== undefined && { maxBytes: auditLogMaxBytes }) } };
+  return {
+    auditLog: {
+      file,
+      retention,
+      ...(forward && { forward }),
+      ...(auditLogMaxBytes !== undefined && { maxBytes: auditLogMaxBytes }),
+    },
+  };
 }

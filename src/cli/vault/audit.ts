@@ -14,7 +14,8 @@ import type { KeyRing } from "../../vault-server/crypto/key-ring.ts";
 import type { Store } from "../../vault-server/store/store.ts";
 import { progressLine } from "../progress-line.ts";
 import { dataOption, rejectPassword } from "./data-option.ts";
-import { masterKeys, masterKeysOption } from "./master-keys-option.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
+import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
 /** Returns the named files and their rotated segments, each once. */
@@ -69,9 +70,8 @@ async function verifyWithAnchors(
   return { ...report, damage: { kind: "rewritten", file: report.parts.at(-1) ?? "", line: 0, message } };
 }
 
-interface VerifyFlags {
+interface VerifyFlags extends MasterKeyFlags {
   readonly data?: string;
-  readonly masterKeyFile?: string;
   readonly partial?: boolean;
 }
 
@@ -126,6 +126,7 @@ export function auditCommand(parent: Command): void {
     .argument("<file...>", "audit log; its rotated segments are included")
     .addOption(dataOption())
     .addOption(masterKeysOption("file with the master key of the data, which authenticates lines and the recorded end"))
+    .addOption(masterKeyCommandOption())
     .option("--partial", "accept a log whose oldest segments were removed")
     .action(verify);
   audit

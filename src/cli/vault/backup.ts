@@ -2,14 +2,20 @@ import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { writeBackup } from "../../vault-server/backup/write-backup.ts";
 import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
-import { authenticatingKeys, masterKeysOption, requireKey, unauthenticatedOption } from "./master-keys-option.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
+import {
+  authenticatingKeys,
+  masterKeysOption,
+  requireKey,
+  unauthenticatedOption,
+  type MasterKeyFlags,
+} from "./master-keys-option.ts";
 import { progressLine } from "../progress-line.ts";
 
-interface BackupFlags {
+interface BackupFlags extends MasterKeyFlags {
   readonly data: string;
   readonly to: string;
   readonly force?: boolean;
-  readonly masterKeyFile?: string;
   readonly unauthenticated?: boolean;
 }
 
@@ -53,6 +59,7 @@ export function backupCommand(parent: Command): void {
     .requiredOption("--to <file>", "backup file; must not exist yet")
     .option("--force", "replace an existing file once the new backup is complete")
     .addOption(masterKeysOption("file with the master key of the data, which authenticates the backup"))
+    .addOption(masterKeyCommandOption())
     .addOption(unauthenticatedOption("write a backup that anyone can change unnoticed, without a master key"))
     .addHelpText("after", HELP)
     .action((flags: BackupFlags, command: Command) => backup(flags, command));

@@ -2,6 +2,13 @@ import { Option, type Command } from "commander";
 import { KeyFile, parseMasterKeys } from "../../vault-server/crypto/key-file.ts";
 import type { MasterKey } from "../../vault-server/crypto/master-key.ts";
 import { KeyRing } from "../../vault-server/crypto/key-ring.ts";
+import { masterKeysOfCommand } from "./master-key-command.ts";
+
+/** Flags that name the source of the master keys. */
+export interface MasterKeyFlags {
+  readonly masterKeyFile?: string;
+  readonly masterKeyCommand?: readonly string[];
+}
 
 /** Returns the option `--master-key-file`, whose value {@link masterKeys} reads. */
 export function masterKeysOption(description: string): Option {
@@ -10,10 +17,19 @@ export function masterKeysOption(description: string): Option {
   );
 }
 
-/** Returns the master keys of a file, which may change while a server runs, or of the environment. @throws Error with a remedy */
-export function masterKeys(flags: { readonly masterKeyFile?: string }): KeyRing | undefined {
-  if (flags.masterKeyFile !== undefined) return new KeyRing(new KeyFile(flags.masterKeyFile));
+/**
+ * Returns the master keys of a file, which may change while a server runs, of a command, which runs now, or of the environment.
+ * @throws Error with a remedy
+ */
+export function masterKeys({ masterKeyFile, masterKeyCommand }: MasterKeyFlags): KeyRing | undefined {
+  if (masterKeyFile !== undefined) return new KeyRing(new KeyFile(masterKeyFile));
   const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
+  if (masterKeyCommand !== undefined) {
+    if (text !== undefined)
+      throw new Error("--master-key-command and VAULTSYNC_VAULT_MASTER_KEY exclude each other: drop one of them");
+    const keys = masterKeysOfCommand(masterKeyCommand);
+    return new KeyRing({ read: () => keys });
+  }
   return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
 }
 
@@ -31,12 +47,12 @@ export function unauthenticatedOption(description: string): Option {
 
 /** Returns the keys that authenticate a backup, or `undefined` for an unauthenticated one. Without either, ends with a usage error. */
 export function authenticatingKeys(
-  flags: { readonly masterKeyFile?: string; readonly unauthenticated?: boolean },
+  flags: MasterKeyFlags & { readonly unauthenticated?: boolean },
   command: Command,
 ): KeyRing | undefined {
   const keys = masterKeys(flags);
   if (keys || flags.unauthenticated === true) return keys;
   return command.error(
-    "error: specify the master key that authenticates the backup with --master-key-file FILE, or add --unauthenticated",
+    "error: specify the master key that authenticates the backup with --master-key-file FILE or --master-key-command, or add --unauthenticated",
   );
 }

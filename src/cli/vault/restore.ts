@@ -4,15 +4,21 @@ import { BackupFile, type BackupSummary } from "../../vault-server/backup/backup
 import { restoreBackup } from "../../vault-server/backup/restore-backup.ts";
 import { openStore } from "../../vault-server/store/open-store.ts";
 import { dataOption, rejectPassword } from "./data-option.ts";
-import { authenticatingKeys, masterKeysOption, requireKey, unauthenticatedOption } from "./master-keys-option.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
+import {
+  authenticatingKeys,
+  masterKeysOption,
+  requireKey,
+  unauthenticatedOption,
+  type MasterKeyFlags,
+} from "./master-keys-option.ts";
 import { progressLine } from "../progress-line.ts";
 
-interface RestoreFlags {
+interface RestoreFlags extends MasterKeyFlags {
   readonly data?: string;
   readonly from: string;
   readonly verify?: boolean;
   readonly keepTokens?: boolean;
-  readonly masterKeyFile?: string;
   readonly unauthenticated?: boolean;
 }
 
@@ -69,6 +75,7 @@ export function restoreCommand(parent: Command): void {
     .option("--verify", "verify the file without restoring it")
     .option("--keep-tokens", "restore access and refresh tokens too, even those that were revoked after the backup")
     .addOption(masterKeysOption("file with the master key of the backup, which authenticates it"))
+    .addOption(masterKeyCommandOption())
     .addOption(unauthenticatedOption("accept a backup that has no MAC, or whose MAC cannot be verified"))
     .addHelpText("after", HELP)
     .action((flags: RestoreFlags, command: Command) => restore(flags, command));

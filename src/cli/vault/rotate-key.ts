@@ -3,12 +3,12 @@ import { systemClock } from "../../lib/clock.ts";
 import { KeyFile } from "../../vault-server/crypto/key-file.ts";
 import { rotateMasterKey, type Rotation, type RotationResult } from "../../vault-server/rotation/rotate-master-key.ts";
 import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
-import { masterKeys, masterKeysOption } from "./master-keys-option.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
+import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
 import { progressLine } from "../progress-line.ts";
 
-interface RotateKeyFlags {
+interface RotateKeyFlags extends MasterKeyFlags {
   readonly data: string;
-  readonly masterKeyFile?: string;
   readonly to?: string;
 }
 
@@ -31,7 +31,7 @@ function rotationOf(flags: RotateKeyFlags, command: Command): Pick<Rotation, "ke
   const keys = masterKeys(flags);
   if (!keys)
     return command.error(
-      "error: specify the master keys with --master-key-file FILE, or with VAULTSYNC_VAULT_MASTER_KEY and --to",
+      "error: specify the master keys with --master-key-file FILE, or with --master-key-command or VAULTSYNC_VAULT_MASTER_KEY and --to",
     );
   if (flags.to !== undefined) return { keys, to: { kind: "known", id: flags.to } };
   if (flags.masterKeyFile === undefined) {
@@ -76,6 +76,7 @@ export function rotateKeyCommand(parent: Command): void {
     .description("Rotate the master key, while servers run.")
     .addOption(dataOption().makeOptionMandatory())
     .addOption(masterKeysOption("file with the current master key; the new one is appended"))
+    .addOption(masterKeyCommandOption())
     .option("--to <id>", "id of a key that every server already has, instead of a new one (see `vaultsync vault key list`)")
     .addHelpText("after", HELP)
     .action((flags: RotateKeyFlags, command: Command) => rotateKey(flags, command));

@@ -7,7 +7,7 @@ import { startVaultServer, type VaultServer, type VaultServerOptions } from "../
 import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 import type { ListenAddress } from "../listen-address.ts";
-import { masterKeys } from "./master-keys-option.ts";
+import { masterKeys, type MasterKeyFlags } from "./master-keys-option.ts";
 import { lowSpaceOptions, type LowSpaceFlags } from "./low-space-option.ts";
 import { mailOptions, type MailFlags } from "./mail-options.ts";
 import type { Quotas } from "../../vault-server/quota-limits.ts";
@@ -15,11 +15,10 @@ import { stopSignal } from "../stop-signal.ts";
 import { signUpPolicy, webAppError, type WebAppFlags } from "./web-app-options.ts";
 
 /** Flags of `vaultsync vault serve` as commander collects them. */
-export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, WebAppFlags {
+export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, MasterKeyFlags, WebAppFlags {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress | "none";
   readonly data?: string;
-  readonly masterKeyFile?: string;
   readonly dev?: boolean;
   readonly devUsers?: readonly string[];
   readonly expired: "serve" | "deny";
@@ -46,12 +45,14 @@ function flagError(flags: VaultServeFlags): string | undefined {
     );
   }
   // With a given key, benchmarks use the limits of --dev on stored data.
-  if (flags.dev === true && flags.data !== undefined && flags.masterKeyFile === undefined)
+  if (flags.dev === true && flags.data !== undefined && flags.masterKeyFile === undefined && flags.masterKeyCommand === undefined)
     return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
   if (flags.proxyProtocol === true && !flags.trustProxy)
     return "--proxy-protocol requires --trust-proxy with the addresses of the load balancers that send a PROXY header";
   if (flags.signUp === "closed" && flags.signUpDomains)
     return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
+  if (flags.auditForward && !auditOptions(flags, flags.data).auditLog)
+    return "--audit-forward copies the audit log, which is disabled: specify its file with --audit-log FILE";
   const error = webAppError(flags);
   if (error !== undefined || flags.dev === true) return error;
   if (flags.devUsers) return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";
@@ -72,7 +73,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
   const masterKey = masterKeys(flags);
   if (!masterKey && flags.dev !== true) {
     return command.error(
-      "error: refusing to start without a master key: generate one with `vaultsync vault key generate FILE` and pass --master-key-file FILE",
+      "error: refusing to start without a master key: generate one with `vaultsync vault key generate FILE` and pass --master-key-file FILE, or print it with --master-key-command",
     );
   }
   const { tlsCertFile, tlsKeyFile } = flags;

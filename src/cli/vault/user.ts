@@ -9,17 +9,17 @@ import { RowMacs } from "../../vault-server/store/row-macs.ts";
 import type { Store } from "../../vault-server/store/store.ts";
 import { confirm } from "../confirm.ts";
 import { readPassword } from "../read-password.ts";
+import { addHandOverOptions, handOverAll, type HandOverFlags } from "./hand-over.ts";
 import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
-import { masterKeys, masterKeysOption } from "./master-keys-option.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
+import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
 
 interface DataFlag {
   readonly data: string;
 }
 
 /** Flags of a command that writes rights, which the master key authenticates. */
-interface KeyFlags extends DataFlag {
-  readonly masterKeyFile?: string;
-}
+interface KeyFlags extends DataFlag, MasterKeyFlags {}
 
 interface PasswordFlags extends KeyFlags {
   readonly passwordFile?: string;
@@ -36,7 +36,7 @@ function requireKeys(flags: KeyFlags, command: Command): KeyRing {
   const keys = masterKeys(flags);
   if (keys) return keys;
   return command.error(
-    "error: specify the master key of the data with --master-key-file FILE: servers ignore passwords and teams that it does not authenticate",
+    "error: specify the master key of the data with --master-key-file FILE or --master-key-command: servers ignore passwords and teams that it does not authenticate",
   );
 }
 
@@ -88,6 +88,7 @@ function passwordAction(
 ): void {
   userAction(users, name, description)
     .addOption(keyOption())
+    .addOption(masterKeyCommandOption())
     .option("--password-file <file>", "file with the password in its first line (default: standard input)")
     .action(async (email: string, flags: PasswordFlags, command: Command) => {
       const keys = requireKeys(flags, command);
@@ -121,20 +122,23 @@ function addStateCommands(users: Command): void {
 }
 
 function addHandOverCommand(users: Command): void {
-  userAction(
+  const handOver = userAction(
     users,
     "hand-over",
     "Make another user the creator of all teams that a user created, for example before the user is deleted.",
   )
     .argument("<to>", "email of the new creator")
     .addOption(keyOption())
-    .action((email: string, to: string, flags: KeyFlags, command: Command) => {
-      const work = async (manager: UserManager): Promise<string> => {
-        const count = await manager.handOverTeams(email, to);
-        return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
-      };
-      return manage(command, flags, work, requireKeys(flags, command));
-    });
+    .addOption(masterKeyCommandOption());
+  addHandOverOptions(handOver).action((email: string, to: string, flags: HandOverFlags & KeyFlags, command: Command) => {
+    if (flags.secrets === true) return handOverAll(email, to, flags, command);
+    if (flags.renameSuffix !== undefined) return command.error("error: --rename-suffix requires --secrets");
+    const work = async (manager: UserManager): Promise<string> => {
+      const count = await manager.handOverTeams(email, to);
+      return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
+    };
+    return manage(command, flags, work, requireKeys(flags, command));
+  });
 }
 
 function described({ secrets, files, teams }: Belongings): string {

@@ -4,6 +4,7 @@ import { dataOption, rejectPassword } from "./data-option.ts";
 import { parseListenAddress } from "../listen-address.ts";
 import { lowSpaceOption } from "./low-space-option.ts";
 import { addMailOptions } from "./mail-options.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
 import { masterKeysOption } from "./master-keys-option.ts";
 import { auditCommand } from "./audit.ts";
 import { backupCommand } from "./backup.ts";
@@ -76,6 +77,7 @@ function serveCommand(parent: Command): void {
     )
     .addOption(dataOption())
     .addOption(masterKeysOption("file with the base64-encoded 32-byte master key; one key per line while rotating"))
+    .addOption(masterKeyCommandOption())
     .addOption(
       new Option("--allow-missing-keys", "start although a master key that records need is lost; they are unreadable").env(
         "VAULTSYNC_VAULT_ALLOW_MISSING_KEYS",

@@ -4,6 +4,7 @@ import { tokenResponse } from "../responses.ts";
 import { nameSchema } from "../names.ts";
 import { sample } from "../sample-values.ts";
 import { expirationHours } from "../schemas/request-fields.ts";
+import { allowedNetworks, lifetimeHours } from "../schemas/token-limits.ts";
 import { scopeString } from "../schemas/scope-string.ts";
 
 export const apiTokenOperation = defineOperation({
@@ -20,9 +21,14 @@ export const apiTokenOperation = defineOperation({
       name: nameSchema(100).meta({ description: "Shown in the list of tokens; the browser's name when omitted." }).optional(),
       scope: scopeString.optional(),
       expiration_hours: expirationHours.optional(),
+      allowed_networks: allowedNetworks.optional(),
+      lifetime_hours: lifetimeHours.optional(),
     }),
   response: tokenResponse,
   errors: ["invalid_token", "invalid_scope", "invalid_credentials", "rate_limited", "csrf_failed", "quota_exceeded"],
-  audit: { intent: "authenticated", fields: ["scope", "expiration_hours"] },
-  example: { request: { password: "a long password", name: "backup script" }, response: sample.tokens },
+  audit: { intent: "authenticated", fields: ["scope", "expiration_hours", "allowed_networks", "lifetime_hours"] },
+  example: {
+    request: { password: "a long password", name: "backup script", allowed_networks: ["10.0.0.0/8"], lifetime_hours: 8760 },
+    response: sample.tokens,
+  },
 });

@@ -2,6 +2,8 @@ import { unlimitedScope, type Scope } from "../../protocol/scope.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
+import { isWithinNetworks } from "./allowed-networks.ts";
+import { credentialId } from "./credential-id.ts";
 import { sentSessionToken } from "./session-cookie.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
@@ -16,7 +18,7 @@ export interface Caller {
   readonly credential: Credential;
 }
 
-/** Returns the valid token or session of a request, whatever else is wrong with it, or `undefined`. */
+/** Returns the valid token or session of a request, whatever else is wrong with it, or `undefined`; a token from another network is not valid. */
 export async function liveCredential(
   context: VaultContext,
   request: SessionRequest,
@@ -27,7 +29,8 @@ export async function liveCredential(
   const kind = authorization === undefined ? "session" : "token";
   const digest = tokenDigest(token);
   const live = await context.store.readOne((transaction) => findLive(transaction, { kind, digest }, context.clock.now()));
-  return live && { kind, digest, ...live };
+  if (!live || !isWithinNetworks(live.allowedNetworks, request.ip)) return undefined;
+  return { kind, digest, email: live.email, login: live.login };
 }
 
 /** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
@@ -42,6 +45,9 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     throw errors.invalidAccessToken();
   }
   const { email, expiresAt, refreshDigest: login } = token;
+  // Before it counts for the account, which a thief could throttle otherwise.
+  if (!isWithinNetworks(token.allowedNetworks, request.ip))
+    throw errors.invalidAccessToken({ user: email, token: credentialId(login) });
   countRequest(context, { email, digest, login });
   context.tokenUses.note(token, context.clock.now());
   return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, login, expiresAt } };

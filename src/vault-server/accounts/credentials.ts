@@ -9,10 +9,8 @@ import type { Session, TokenPair } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
 import { writeAs } from "./write-as.ts";
-import { REFRESH_IDLE_MS } from "./tokens.ts";
-
-/** Hexadecimal digits of an id, 96 bits of the stored digest: enough to tell one user's tokens apart, and of no use otherwise. */
-const ID_LENGTH = 24;
+import { credentialId } from "./credential-id.ts";
+import { refreshableUntilOf } from "./tokens.ts";
 
 /** A valid session or pair of tokens of one user, by its id. */
 interface ListedCredential {
@@ -21,11 +19,11 @@ interface ListedCredential {
 }
 
 function ofPair(email: string, pair: TokenPair, current: boolean, now: number): ListedCredential {
-  const { refreshDigest, name, scope, createdAt, usedAt, expiresAt, refreshedAt } = pair;
-  const refreshableUntil = refreshedAt + REFRESH_IDLE_MS;
+  const { refreshDigest, name, scope, createdAt, usedAt, expiresAt, allowedNetworks, endsAt } = pair;
+  const refreshableUntil = refreshableUntilOf(pair);
   return {
     record: {
-      id: refreshDigest.slice(0, ID_LENGTH),
+      id: credentialId(refreshDigest),
       kind: "token",
       name,
       scope,
@@ -33,6 +31,8 @@ function ofPair(email: string, pair: TokenPair, current: boolean, now: number): 
       last_used_at: timestamp(usedAt),
       expires_at: timestamp(expiresAt),
       ...(refreshableUntil > now && { refreshable_until: timestamp(refreshableUntil) }),
+      ...(allowedNetworks.length > 0 && { allowed_networks: [...allowedNetworks] }),
+      ...(endsAt > 0 && { ends_at: timestamp(endsAt) }),
       current,
     },
     revoke: ({ tokens }) => tokens.removePair(email, refreshDigest),
@@ -42,7 +42,7 @@ function ofPair(email: string, pair: TokenPair, current: boolean, now: number): 
 function ofSession({ digest, name, createdAt, usedAt, expiresAt }: Session, current: boolean): ListedCredential {
   return {
     record: {
-      id: digest.slice(0, ID_LENGTH),
+      id: credentialId(digest),
       kind: "session",
       name,
       scope: formatScope(unlimitedScope),
@@ -61,9 +61,7 @@ async function credentialsOf(
   now: number,
 ): Promise<ListedCredential[]> {
   const used = await tokens.findAccess(credential.digest);
-  const pairs = (await tokens.pairs(email)).filter(
-    ({ expiresAt, refreshedAt }) => expiresAt > now || refreshedAt + REFRESH_IDLE_MS > now,
-  );
+  const pairs = (await tokens.pairs(email)).filter((pair) => pair.expiresAt > now || refreshableUntilOf(pair) > now);
   const live = (await sessions.list(email)).filter(({ expiresAt }) => expiresAt > now);
   return [
     ...pairs.map((pair) => ({

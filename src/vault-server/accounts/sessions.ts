@@ -27,7 +27,7 @@ export interface LiveSession {
 }
 
 /** Parts of a request that authenticate a session. */
-export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies">;
+export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies" | "ip">;
 
 /** A user who has just authenticated, with the name of the browser. */
 interface Authenticated {

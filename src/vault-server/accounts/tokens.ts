@@ -3,6 +3,8 @@ import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { AccessToken, RefreshToken, User } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
+import { isWithinNetworks } from "./allowed-networks.ts";
+import { credentialId } from "./credential-id.ts";
 import { requireSamePassword } from "./login.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
 import { countRequest } from "./token-buckets.ts";
@@ -11,6 +13,17 @@ const HOUR_MS = 3_600_000;
 
 /** A refresh token expires this long after its last use, in milliseconds. */
 export const REFRESH_IDLE_MS = 90 * 24 * HOUR_MS;
+
+/** Returns the time until which a refresh token is valid unless it is used before. */
+export function refreshableUntilOf({ refreshedAt, endsAt }: { readonly refreshedAt: number; readonly endsAt: number }): number {
+  const idle = refreshedAt + REFRESH_IDLE_MS;
+  return endsAt > 0 ? Math.min(idle, endsAt) : idle;
+}
+
+/** Returns the lifetime of a new access token in seconds: it ends with its refresh token at the latest. */
+function lifetimeSeconds({ hours, endsAt }: RefreshToken, now: number): number {
+  return endsAt > 0 ? Math.min(hours * 3600, Math.floor((endsAt - now) / 1000)) : hours * 3600;
+}
 
 /** Number of access tokens of one refresh token that are kept: older ones end. */
 const ACCESS_TOKENS_PER_REFRESH = 10;
@@ -28,7 +41,8 @@ async function issueAccess(
     refreshDigest: refresh.digest,
     email: refresh.email,
     scope: refresh.scope,
-    expiresAt: now + refresh.hours * HOUR_MS,
+    expiresAt: refresh.endsAt > 0 ? Math.min(now + refresh.hours * HOUR_MS, refresh.endsAt) : now + refresh.hours * HOUR_MS,
+    allowedNetworks: refresh.allowedNetworks,
     createdAt,
     usedAt: 0,
   };
@@ -36,7 +50,7 @@ async function issueAccess(
   await transaction.tokens.removeOldAccess(access, ACCESS_TOKENS_PER_REFRESH);
   return {
     access_token: accessToken,
-    expires_in: refresh.hours * 3600,
+    expires_in: lifetimeSeconds(refresh, now),
     // Part of the interface; it grants no access.
     id_token: newToken(),
     refresh_token: refreshToken,
@@ -60,6 +74,10 @@ export interface TokenRequest {
   readonly hours: number;
   /** Given by the user, or the client's own; may be empty. */
   readonly name: string;
+  /** Networks as `parseNetworks` returns them; all by default. */
+  readonly allowedNetworks?: readonly string[];
+  /** Hours until neither token can be used or refreshed; no limit by default. */
+  readonly lifetimeHours?: number | undefined;
 }
 
 /**
@@ -69,11 +87,13 @@ export interface TokenRequest {
 export async function issueTokens(
   context: VaultContext,
   user: User,
-  { scope, hours, name }: TokenRequest,
+  { scope, hours, name, allowedNetworks = [], lifetimeHours }: TokenRequest,
 ): Promise<TokenResponse> {
   const now = context.clock.now();
   const refreshToken = newToken();
-  const refresh = { digest: tokenDigest(refreshToken), email: user.email, scope, hours, lastUsedAt: now };
+  const endsAt = lifetimeHours === undefined ? 0 : now + lifetimeHours * HOUR_MS;
+  const digest = tokenDigest(refreshToken);
+  const refresh = { digest, email: user.email, scope, hours, lastUsedAt: now, allowedNetworks, endsAt };
   return context.store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
     await transaction.tokens.insertRefresh(refresh);
@@ -83,42 +103,48 @@ export async function issueTokens(
   });
 }
 
+/** A request to refresh a pair of tokens. */
+interface RefreshRequest {
+  readonly refreshToken: string;
+  readonly usedAccessToken: string;
+  /** IP address of the client. */
+  readonly client: string;
+}
+
 /** @throws ServiceError `invalid_refresh_token` */
 async function findPair(
   { tokens }: Transaction,
-  refreshToken: string,
-  usedAccessToken: string,
+  { refreshToken, usedAccessToken, client }: RefreshRequest,
   now: number,
 ): Promise<{ readonly refresh: RefreshToken; readonly used: AccessToken }> {
   const digest = tokenDigest(refreshToken);
   const refresh = await tokens.findRefresh(digest);
   const used = await tokens.findAccess(tokenDigest(usedAccessToken));
-  const valid = refresh && refresh.lastUsedAt + REFRESH_IDLE_MS > now && used?.refreshDigest === digest;
-  if (!valid) throw errors.invalidRefreshToken();
+  const until = refresh ? refreshableUntilOf({ refreshedAt: refresh.lastUsedAt, endsAt: refresh.endsAt }) : 0;
+  if (!refresh || until <= now || used?.refreshDigest !== digest) throw errors.invalidRefreshToken();
+  if (!isWithinNetworks(refresh.allowedNetworks, client)) {
+    throw errors.invalidRefreshToken({ user: refresh.email, token: credentialId(digest) });
+  }
   return { refresh, used };
 }
 
 /** Returns the email of a pair of tokens, without a write. @throws ServiceError `invalid_refresh_token`, `rate_limited` */
-export async function refreshingUser(context: VaultContext, refreshToken: string, usedAccessToken: string): Promise<string> {
+export async function refreshingUser(context: VaultContext, request: RefreshRequest): Promise<string> {
   const now = context.clock.now();
-  const { refresh } = await context.store.read((transaction) => findPair(transaction, refreshToken, usedAccessToken, now));
+  const { refresh } = await context.store.read((transaction) => findPair(transaction, request, now));
   countRequest(context, { ...refresh, login: refresh.digest });
   return refresh.email;
 }
 
 /**
- * Issues a new access token of the same scope and lifetime. The refresh token is unchanged and its 90 days restart.
- * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, or not of the same pair as the access token
+ * Issues a new access token of the same scope, lifetime and networks. The refresh token is unchanged and its 90 days restart.
+ * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, not of the same pair as the access token, or of another network
  */
-export async function refreshTokens(
-  context: VaultContext,
-  refreshToken: string,
-  usedAccessToken: string,
-): Promise<TokenResponse> {
+export async function refreshTokens(context: VaultContext, request: RefreshRequest): Promise<TokenResponse> {
   const now = context.clock.now();
   return context.store.write(async (transaction) => {
-    const { refresh, used } = await findPair(transaction, refreshToken, usedAccessToken, now);
+    const { refresh, used } = await findPair(transaction, request, now);
     await transaction.tokens.touchRefresh(refresh.digest, now);
-    return issueAccess(transaction, refresh, refreshToken, { now, createdAt: used.createdAt, name: used.name });
+    return issueAccess(transaction, refresh, request.refreshToken, { now, createdAt: used.createdAt, name: used.name });
   });
 }

@@ -7,6 +7,7 @@ import { isAuthentic, isRecorded, readAnchor, recordAnchor } from "./anchor.ts";
 import { NO_HASH, type SignLine } from "./audit-line.ts";
 import { lineSigner, lineState } from "./line-macs.ts";
 import { currentKey } from "../store/current-key.ts";
+import type { ForwardTarget } from "./forward-target.ts";
 import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
 /** Records the current end of the log in the database, and signs later lines under the current master key. */
@@ -54,8 +55,11 @@ export interface AuditLogFile {
   readonly maxBytes?: number;
   /** Half of the volume by default. */
   readonly retention?: AuditRetention;
+  /** Target of a copy of each line; none by default. */
+  readonly forward?: ForwardTarget;
   readonly makeRoom?: () => Promise<boolean>;
   readonly onChange?: (writable: boolean) => void;
+  readonly onWritten?: (lines: Buffer) => void;
 }
 
 /** Opens the log, compares its end with the recorded one, and records it again. */

@@ -27,6 +27,8 @@ export interface AuditLogOptions {
   readonly linesPerSync?: number;
   /** Called when a write failed; it is tried once more when this returns true, because there is space now. */
   readonly makeRoom?: () => Promise<boolean>;
+  /** Called with the lines of a write when they are on the disk; must not throw. */
+  readonly onWritten?: (lines: Buffer) => void;
   /** Called when the file becomes writable or no longer is. */
   readonly onChange?: (writable: boolean) => void;
   readonly clock: Clock;
@@ -80,6 +82,7 @@ export class AuditLog implements AsyncDisposable {
   readonly #retention: AuditRetention;
   readonly #makeRoom: () => Promise<boolean>;
   readonly #onChange: ((writable: boolean) => void) | undefined;
+  readonly #onWritten: ((lines: Buffer) => void) | undefined;
   /** Time of the first line of the file. */
   #since = Infinity;
   #rotations = 0;
@@ -98,6 +101,7 @@ export class AuditLog implements AsyncDisposable {
     this.#makeRoom = options.makeRoom ?? (async () => false);
     this.#onChange = options.onChange;
     this.#sign = options.sign;
+    this.#onWritten = options.onWritten;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#resources.use(lockFile(path));
@@ -229,7 +233,10 @@ export class AuditLog implements AsyncDisposable {
     }
     if (sealed.bytes.length > 0) await this.#file.append(sealed.bytes);
     this.#head = sealed.head;
-    if (sealed.bytes.length > 0) this.#since = Math.min(this.#since, this.#clock.now());
+    if (sealed.bytes.length > 0) {
+      this.#since = Math.min(this.#since, this.#clock.now());
+      this.#onWritten?.(sealed.bytes);
+    }
     if (!failure) return;
     this.#failure = undefined;
     this.#onChange?.(true);

@@ -34,6 +34,8 @@ export class AuditTrail {
   #about: AuditFields = {};
   #result: AuditFields = {};
   #error: string | undefined;
+  /** A valid token from a network that it is not for; its user does not pay for the line. */
+  #denied: ServiceError["denied"];
   /** Lists that the line before the effect has cut; `undefined` without such a line. */
   #first: { readonly cut: readonly string[] } | undefined;
   #ended: Promise<void> | undefined;
@@ -66,8 +68,9 @@ export class AuditTrail {
   }
 
   /** Records the error of the response. */
-  reject({ code, user }: ServiceError): void {
+  reject({ code, user, denied }: ServiceError): void {
     this.#error = code;
+    this.#denied = denied;
     this.#who ??= user;
     this.#account ??= user;
   }
@@ -119,7 +122,7 @@ export class AuditTrail {
   }
 
   #outcome(status: number): AuditFields {
-    const outcome = { ...this.#result, status, error: this.#error ?? null };
+    const outcome = { ...this.#result, status, error: this.#error ?? null, ...(this.#denied && { denied: this.#denied }) };
     if (this.#first) {
       const rest = status < 400 ? this.#rest(this.#first.cut) : {};
       return {

@@ -106,7 +106,7 @@ export interface OpenBlob {
 }
 
 /** @throws Error when the row was altered or its master key is unknown */
-export function openDigest({ keys }: VaultContext, file: StoredFile, version: FileVersion): OpenBlob {
+export function openDigest({ keys }: Pick<VaultContext, "keys">, file: StoredFile, version: FileVersion): OpenBlob {
   const identity = blobIdentity(file, version.version, version.blobId, version.size);
   const key = keys.get(version.digest.keyId).unwrap(version.digest, identity);
   return { key, sha256: Buffer.from(openBytes(key, identity, version.digest.sealed)).toString("hex") };

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sessionOperations, type LoginResponse } from "../../protocol/session-operations.ts";
 import { formatScope } from "../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../protocol/scope.ts";
+import { parseNetworks } from "../accounts/allowed-networks.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
 import { sentDeviceCookie, setDeviceCookie } from "../accounts/device-cookie.ts";
 import type { LoginClient } from "../accounts/known-client.ts";
@@ -121,8 +122,9 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     identify(request, email);
     const { name = browserOf(request), scope = formatScope(unlimitedScope), expiration_hours: hours = API_TOKEN_HOURS } = body;
     if (body.scope !== undefined || body.expiration_hours !== undefined) requireTokenRules(context, scope, hours);
+    const limits = { allowedNetworks: parseNetworks(body.allowed_networks), lifetimeHours: body.lifetime_hours };
     const user = await logIn(context, email, body.password, clientOf(context, request));
     await request.trail?.begin();
-    return issueTokens(context, user, { scope, hours, name });
+    return issueTokens(context, user, { scope, hours, name, ...limits });
   });
 }

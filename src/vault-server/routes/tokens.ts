@@ -23,9 +23,10 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
 
   openOperation(app, context, operations.refresh_token, async ({ body, request }) => {
     const { refresh_token: refreshToken, used_access_token: usedAccessToken } = body;
-    identify(request, await refreshingUser(context, refreshToken, usedAccessToken));
+    const refresh = { refreshToken, usedAccessToken, client: request.ip };
+    identify(request, await refreshingUser(context, refresh));
     await request.trail?.begin();
-    return refreshTokens(context, refreshToken, usedAccessToken);
+    return refreshTokens(context, refresh);
   });
 
   authenticatedOperation(app, context, operations.token_list, async ({ caller, reply }) => {

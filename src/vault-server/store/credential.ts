@@ -10,16 +10,16 @@ export interface Credential {
   readonly expiresAt: number;
 }
 
-/** Returns the account and the login of a token or session, or `undefined` when it has ended. */
+/** Returns the account, the login and the networks of a token or session, or `undefined` when it has ended. */
 export async function findLive(
   { tokens, sessions }: Transaction,
   { kind, digest }: Pick<Credential, "kind" | "digest">,
   now: number,
-): Promise<{ readonly email: string; readonly login: string } | undefined> {
+): Promise<{ readonly email: string; readonly login: string; readonly allowedNetworks: readonly string[] } | undefined> {
   const token = kind === "token" ? await tokens.findAccess(digest) : undefined;
   const stored = kind === "token" ? token : await sessions.find(digest);
   if (stored === undefined || stored.expiresAt <= now) return undefined;
-  return { email: stored.email, login: token?.refreshDigest ?? digest };
+  return { email: stored.email, login: token?.refreshDigest ?? digest, allowedNetworks: token?.allowedNetworks ?? [] };
 }
 
 /** Reports whether a token or session has not been ended since it authenticated a request. */

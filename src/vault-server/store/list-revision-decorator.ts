@@ -1,6 +1,7 @@
 import type { Transaction } from "./store.ts";
 import type { BlockedSenderTable } from "./tables/account-tables.ts";
 import type { FileTable } from "./tables/file-table.ts";
+import type { HandOverTable } from "./tables/hand-over-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
@@ -115,6 +116,23 @@ function filesWithRevisions(files: FileTable, revisions: ListRevisionTable): Fil
   };
 }
 
+function handOverWithRevisions(handOver: HandOverTable, revisions: ListRevisionTable): HandOverTable {
+  return {
+    ...handOver,
+    // Before and after: the lists of the former and of the new owner change.
+    async moveSecret(secretId, owner, name) {
+      await revisions.touchUsersOfSecret(secretId);
+      await handOver.moveSecret(secretId, owner, name);
+      await revisions.touchUsersOfSecret(secretId);
+    },
+    async moveFile(fileId, owner, name) {
+      await revisions.touchOwnerOfFile(fileId);
+      await handOver.moveFile(fileId, owner, name);
+      await revisions.touchOwnerOfFile(fileId);
+    },
+  };
+}
+
 function blockedSendersWithRevisions(blockedSenders: BlockedSenderTable, revisions: ListRevisionTable): BlockedSenderTable {
   return {
     ...blockedSenders,
@@ -134,7 +152,7 @@ function blockedSendersWithRevisions(blockedSenders: BlockedSenderTable, revisio
  * @param touched of `sqlTransaction`
  */
 export function withListRevisions(tables: Transaction, touched: Set<string>): Transaction {
-  const { secrets, grants, teams, files, blockedSenders, listRevisions } = tables;
+  const { secrets, grants, teams, files, blockedSenders, handOver, listRevisions } = tables;
   return {
     ...tables,
     secrets: secretsWithRevisions(secrets, listRevisions, touched),
@@ -142,5 +160,6 @@ export function withListRevisions(tables: Transaction, touched: Set<string>): Tr
     teams: teamsWithRevisions(teams, listRevisions),
     files: filesWithRevisions(files, listRevisions),
     blockedSenders: blockedSendersWithRevisions(blockedSenders, listRevisions),
+    handOver: handOverWithRevisions(handOver, listRevisions),
   };
 }

@@ -29,6 +29,10 @@ export interface RefreshToken {
   readonly scope: string;
   readonly hours: number;
   readonly lastUsedAt: number;
+  /** Networks with their prefixes from which it can be used; empty for all. */
+  readonly allowedNetworks: readonly string[];
+  /** Time after which it and its access tokens are not valid, 0 for none. */
+  readonly endsAt: number;
 }
 
 export interface AccessToken {
@@ -40,6 +44,8 @@ export interface AccessToken {
   readonly email: string;
   readonly scope: string;
   readonly expiresAt: number;
+  /** As those of its refresh token. */
+  readonly allowedNetworks: readonly string[];
   /** Time of the login that the token comes from, directly or by refreshes. */
   readonly createdAt: number;
   /** Last recorded use, 0 before the first one. */
@@ -58,6 +64,9 @@ export interface TokenPair {
   readonly expiresAt: number;
   /** Last use of the refresh token, 0 when it is gone. */
   readonly refreshedAt: number;
+  readonly allowedNetworks: readonly string[];
+  /** Time after which the refresh token is not valid, 0 for none. */
+  readonly endsAt: number;
 }
 
 /** A secret without its versions. */
@@ -203,6 +212,8 @@ export const adminActions = [
   "revoke-tokens",
   "hand-over-teams",
   "receive-teams",
+  "hand-over-secrets",
+  "receive-secrets",
 ] as const;
 
 /** A change that a command of the operator of the vault made to a user, which waits for the audit log. */

@@ -9,6 +9,7 @@ import type {
   UserTable,
 } from "./tables/account-tables.ts";
 import type { FileTable } from "./tables/file-table.ts";
+import type { HandOverTable } from "./tables/hand-over-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { OutboxTable } from "./tables/outbox-table.ts";
 import type { RawTables } from "./tables/raw-tables.ts";
@@ -32,6 +33,7 @@ export interface Transaction {
   readonly teams: TeamTable;
   readonly listRevisions: ListRevisionTable;
   readonly files: FileTable;
+  readonly handOver: HandOverTable;
   readonly outbox: OutboxTable;
   readonly usage: UsageTable;
   readonly wrappedKeys: WrappedKeyTable;

@@ -10,6 +10,10 @@ interface NewToken {
   readonly expiration_hours: number;
   /** A scope string; without it the token is unlimited. */
   readonly scope?: string;
+  /** Networks from which it can be used; all without them. */
+  readonly allowed_networks?: readonly string[];
+  /** Hours after which it cannot be refreshed either. */
+  readonly lifetime_hours?: number;
 }
 
 /** Creates an access token with its refresh token. @throws RequestError `invalid_credentials` for a wrong password */

@@ -106,6 +106,8 @@ export const isCredentialRecord = shape<CredentialRecord>({
   last_used_at: isTimestamp,
   expires_at: isTimestamp,
   refreshable_until: oneOf<Timestamp | undefined>(isTimestamp, isAbsent),
+  allowed_networks: oneOf<readonly string[] | undefined>(listOf(isString), isAbsent),
+  ends_at: oneOf<Timestamp | undefined>(isTimestamp, isAbsent),
   current: isBoolean,
 });
 

@@ -1,5 +1,7 @@
 import { rowMacColumns } from "../sql/row-mac-columns.ts";
 import { postgresGrantCounts } from "./postgres-grant-counts.ts";
+import { postgresOwnerChanges } from "./postgres-owner-changes.ts";
+import { postgresTokenLimits } from "./postgres-token-limits.ts";
 
 /**
  * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are the same as in SQLite
@@ -164,12 +166,8 @@ export const postgresMigrations: readonly string[] = [
   );
   CREATE INDEX outbox_by_due ON outbox (due_at);
   `,
-  `
-  CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL);
-  `,
-  `
-  CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
-  `,
+  `CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL)`,
+  `CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at)`,
   `
   DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
@@ -284,9 +282,7 @@ export const postgresMigrations: readonly string[] = [
   CREATE INDEX file_versions_by_key ON file_versions (key_id);
   `,
   // Who wrote a version; empty for those before.
-  `
-  ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT '';
-  `,
+  `ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT ''`,
   // Teams with the name of an address, and what was shared with them, which was meant for the user. Tokens and sessions have names.
   `
   UPDATE list_revisions SET revision = revision || '-' WHERE EXISTS (
@@ -297,4 +293,6 @@ export const postgresMigrations: readonly string[] = [
   `,
   postgresGrantCounts,
   rowMacColumns,
+  postgresOwnerChanges,
+  postgresTokenLimits,
 ];

@@ -136,6 +136,45 @@ function evidenceOf(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "authe
   };
 }
 
+/** Number of grants that are sealed again at a time. */
+const PAGE = 500;
+
+/** Seals the grants of a secret for another owner or name. */
+function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "sealFor"> {
+  const page = (kind: Grantee["kind"], secretId: string, after: string): Promise<Row[]> => {
+    const [table, column] = tableOf[kind];
+    const teamId = kind === "team" ? "coalesce((SELECT t.id FROM teams AS t WHERE t.group_id = g.group_id), '')" : "''";
+    return db.all(
+      `SELECT g.${column} AS name, g.reads, g.writes, g.mac, ${teamId} AS team_id FROM ${table} AS g
+       WHERE g.secret_id = ? AND g.${column} > ? ORDER BY g.${column} LIMIT ${PAGE}`,
+      secretId,
+      after,
+    );
+  };
+  return {
+    async sealFor(from, to) {
+      for (const kind of KINDS) {
+        const [table, column] = tableOf[kind];
+        const sql = `UPDATE ${table} SET mac = ? WHERE secret_id = ? AND ${column} = ?`;
+        let rows = await page(kind, from.id, "");
+        for (; rows.length > 0; rows = await page(kind, from.id, rows.at(-1)?.text("name") ?? "")) {
+          for (const row of rows) {
+            const name = row.text("name");
+            const recipient: Recipient =
+              kind === "person" ? { kind, email: name } : { kind, groupId: name, teamId: row.text("team_id") };
+            const permission = [row.number("reads"), row.number("writes")] as const;
+            const about = { owner: from.owner, key_name: from.name, recipient: name };
+            // A grant that no server has written gives nothing to the new owner's readers either.
+            if (!seals.accepts(table, recipientFields(from, recipient, permission), row.text("mac"), about)) continue;
+            const [mac = ""] = await seals.sign(table, [recipientFields(to, recipient, permission)]);
+            await db.run(sql, mac, from.id, name);
+          }
+        }
+      }
+    },
+  };
+}
+
 /** Adds grants or replaces their permission. */
 function granting(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "grant"> {
   const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
@@ -187,6 +226,7 @@ export function sqlGrants(db: SqlConnection, seals: RowSeals): GrantTable {
     ...grantsTo(db),
     ...evidenceOf(db, seals),
     ...granting(db, seals),
+    ...moving(db, seals),
     async revoke(secretId, grantees) {
       let revoked = 0;
       for (const kind of KINDS) revoked += await revoke(kind, secretId, ofKind(kind, grantees).map(nameOf));

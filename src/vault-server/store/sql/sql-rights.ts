@@ -23,8 +23,14 @@ const OF_LIVE_SECRET = `EXISTS (SELECT 1 FROM secrets WHERE id = r.secret_id AND
 /** Columns that MACs cover: none that a right outlives a change of, such as the last use of a token. */
 const rightShapes: Readonly<Record<RightName, RightShape>> = {
   users: { fields: ["r.email", "r.password_hash"], key: ["email"] },
-  refresh_tokens: { fields: ["r.digest", "r.email", "r.scope", "r.hours"], key: ["digest"] },
-  access_tokens: { fields: ["r.digest", "r.refresh_digest", "r.email", "r.scope", "r.expires_at"], key: ["digest"] },
+  refresh_tokens: {
+    fields: ["r.digest", "r.email", "r.scope", "r.hours", "r.allowed_networks", "r.ends_at"],
+    key: ["digest"],
+  },
+  access_tokens: {
+    fields: ["r.digest", "r.refresh_digest", "r.email", "r.scope", "r.expires_at", "r.allowed_networks"],
+    key: ["digest"],
+  },
   sessions: { fields: ["r.digest", "r.email"], key: ["digest"] },
   email_proofs: { fields: ["r.digest", "r.email", "r.expires_at"], key: ["digest"] },
   teams: { fields: ["r.group_id", "r.id", "r.creator"], key: ["group_id"] },

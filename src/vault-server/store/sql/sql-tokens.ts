@@ -6,6 +6,11 @@ import type { MacFields, RowSeals } from "../row-macs.ts";
 import { subjects } from "../subjects.ts";
 import type { TokenTable } from "../tables/account-tables.ts";
 
+function networksOf(row: Row): string[] {
+  const text = row.text("allowed_networks");
+  return text === "" ? [] : text.split(",");
+}
+
 function accessTokenOf(row: Row): AccessToken {
   return {
     digest: row.text("digest"),
@@ -14,6 +19,7 @@ function accessTokenOf(row: Row): AccessToken {
     email: row.text("email"),
     scope: row.text("scope"),
     expiresAt: row.number("expires_at"),
+    allowedNetworks: networksOf(row),
     createdAt: row.number("created_at"),
     usedAt: row.number("used_at"),
   };
@@ -26,21 +32,23 @@ function refreshTokenOf(row: Row): RefreshToken {
     scope: row.text("scope"),
     hours: row.number("hours"),
     lastUsedAt: row.number("last_used_at"),
+    allowedNetworks: networksOf(row),
+    endsAt: row.number("ends_at"),
   };
 }
 
-function accessFields({ digest, refreshDigest, email, scope, expiresAt }: AccessToken): MacFields {
-  return [digest, refreshDigest, email, scope, expiresAt];
+function accessFields({ digest, refreshDigest, email, scope, expiresAt, allowedNetworks }: AccessToken): MacFields {
+  return [digest, refreshDigest, email, scope, expiresAt, allowedNetworks.join(",")];
 }
 
-function refreshFields({ digest, email, scope, hours }: RefreshToken): MacFields {
-  return [digest, email, scope, hours];
+function refreshFields({ digest, email, scope, hours, allowedNetworks, endsAt }: RefreshToken): MacFields {
+  return [digest, email, scope, hours, allowedNetworks.join(","), endsAt];
 }
 
 /** Returns the condition that a user has a live token or session; ?2 is the last use of a refresh token, ?3 the current time. */
 function liveSql(email: string): string {
   return `EXISTS (SELECT 1 FROM access_tokens WHERE email = ${email} AND expires_at > ?3)
-           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2)
+           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2 AND (ends_at = 0 OR ends_at > ?3))
            OR EXISTS (SELECT 1 FROM sessions WHERE email = ${email} AND expires_at > ?3)`;
 }
 
@@ -48,7 +56,7 @@ function liveSql(email: string): string {
 function liveOfSql(count: number): string {
   const isOne = `email IN (${repeated(count, (index) => `?${index + 3}`)})`;
   return `SELECT email FROM access_tokens WHERE expires_at > ?2 AND ${isOne}
-    UNION SELECT email FROM refresh_tokens WHERE last_used_at > ?1 AND ${isOne}
+    UNION SELECT email FROM refresh_tokens WHERE last_used_at > ?1 AND (ends_at = 0 OR ends_at > ?2) AND ${isOne}
     UNION SELECT email FROM sessions WHERE expires_at > ?2 AND ${isOne}`;
 }
 
@@ -101,7 +109,8 @@ function removals(
 // Every pair has an access token: an expired one is removed after its refresh token.
 const PAIRS = `
   SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
-    MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at
+    MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at,
+    MIN(a.allowed_networks) AS allowed_networks, COALESCE(MAX(r.ends_at), 0.0) AS ends_at
   FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
   WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 4 DESC, a.refresh_digest`;
 
@@ -115,6 +124,8 @@ function tokenPairOf(row: Row): TokenPair {
     usedAt: Math.max(createdAt, row.number("used_at"), refreshedAt),
     expiresAt: row.number("expires_at"),
     refreshedAt,
+    allowedNetworks: networksOf(row),
+    endsAt: row.number("ends_at"),
   };
 }
 
@@ -151,11 +162,13 @@ export function sqlTokens(db: SqlConnection, seals: RowSeals, changed: (subject:
       return token;
     },
     async insertAccess(token) {
-      const { digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt } = token;
-      const sql = `INSERT INTO access_tokens (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at, mac)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      const { digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, allowedNetworks } = token;
+      const sql = `INSERT INTO access_tokens
+        (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at, allowed_networks, mac)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
       const [mac = ""] = await seals.sign("access_tokens", [accessFields(token)]);
-      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, mac);
+      const networks = allowedNetworks.join(",");
+      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, networks, mac);
     },
     async findRefresh(digest) {
       const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
@@ -165,10 +178,11 @@ export function sqlTokens(db: SqlConnection, seals: RowSeals, changed: (subject:
       return token;
     },
     async insertRefresh(token) {
-      const { digest, email, scope, hours, lastUsedAt } = token;
-      const sql = "INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at, mac) VALUES (?, ?, ?, ?, ?, ?)";
+      const { digest, email, scope, hours, lastUsedAt, allowedNetworks, endsAt } = token;
+      const sql = `INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at, allowed_networks, ends_at, mac)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
       const [mac = ""] = await seals.sign("refresh_tokens", [refreshFields(token)]);
-      await db.run(sql, digest, email, scope, hours, lastUsedAt, mac);
+      await db.run(sql, digest, email, scope, hours, lastUsedAt, allowedNetworks.join(","), endsAt, mac);
     },
     async touchRefresh(digest, now) {
       await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);

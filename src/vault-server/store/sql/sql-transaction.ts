@@ -2,6 +2,7 @@ import type { SqlConnection } from "./sql-connection.ts";
 import { sqlFiles } from "./sql-files.ts";
 import { withListRevisions } from "../list-revision-decorator.ts";
 import { sqlGrants } from "./sql-grants.ts";
+import { sqlHandOver } from "./sql-hand-over.ts";
 import { sqlListRevisions } from "./sql-list-revisions.ts";
 import { sqlOutbox } from "./sql-outbox.ts";
 import { sqlAdminActions } from "./sql-admin-actions.ts";
@@ -45,6 +46,7 @@ export function sqlTransaction(
     teams: sqlTeams(connection, seals),
     listRevisions: sqlListRevisions(connection, changed),
     files: sqlFiles(connection),
+    handOver: sqlHandOver(connection),
     outbox: sqlOutbox(connection),
     usage: sqlUsage(connection),
     wrappedKeys: sqlWrappedKeys(connection),

@@ -1,5 +1,7 @@
 import { rowMacColumns } from "../sql/row-mac-columns.ts";
 import { sqliteGrantCounts } from "./sqlite-grant-counts.ts";
+import { sqliteOwnerChanges } from "./sqlite-owner-changes.ts";
+import { sqliteTokenLimits } from "./sqlite-token-limits.ts";
 
 /**
  * The SQLite schema as migration steps; step n sets `user_version` to n. A released step is never edited.
@@ -280,4 +282,6 @@ export const sqliteMigrations: readonly string[] = [
   `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
   sqliteGrantCounts,
   rowMacColumns,
+  sqliteOwnerChanges,
+  sqliteTokenLimits,
 ];

@@ -12,10 +12,25 @@ export interface TableShape {
 export const backedUpTables: readonly TableShape[] = [
   { name: "settings", columns: ["name", "value"], key: ["name"] },
   { name: "users", columns: ["email", "password_hash", "created_at", "disabled", "mac"], key: ["email"] },
-  { name: "refresh_tokens", columns: ["digest", "email", "scope", "hours", "last_used_at", "mac"], key: ["digest"] },
+  {
+    name: "refresh_tokens",
+    columns: ["digest", "email", "scope", "hours", "last_used_at", "allowed_networks", "ends_at", "mac"],
+    key: ["digest"],
+  },
   {
     name: "access_tokens",
-    columns: ["digest", "refresh_digest", "email", "scope", "expires_at", "created_at", "used_at", "name", "mac"],
+    columns: [
+      "digest",
+      "refresh_digest",
+      "email",
+      "scope",
+      "expires_at",
+      "created_at",
+      "used_at",
+      "name",
+      "allowed_networks",
+      "mac",
+    ],
     key: ["digest"],
   },
   { name: "secrets", columns: ["id", "owner", "name", "next_version", "delete_minutes", "delete_at"], key: ["id"] },

@@ -11,6 +11,8 @@ export interface UnacceptedShares {
 }
 
 export interface GrantTable {
+  /** Seals the grants of a secret for its next owner and name: call it before the secret is moved. Damaged ones stay damaged. */
+  sealFor(from: SecretIdentity, to: SecretIdentity): Promise<void>;
   /** Adds grants or replaces their permission. Members of a team who had dismissed its grant see the secret again. */
   grant(secret: SecretIdentity, recipients: readonly Recipient[], permission: Permission): Promise<void>;
   /** Returns the number of these grants that there were. */

@@ -17,7 +17,8 @@ interface CredentialItemProps {
 
 /** One session or API token, with a button that ends it. The current session ends by logging out. */
 export function CredentialItem({ credential, onEnd }: CredentialItemProps): VNode {
-  const { id, kind, scope, created_at, last_used_at, expires_at, refreshable_until, current } = credential;
+  const { id, kind, scope, created_at, last_used_at, expires_at, refreshable_until, allowed_networks, ends_at, current } =
+    credential;
   const name = credentialName(credential);
   const label = `${kind === "session" ? "Log out" : "Revoke"} ${name}`;
   return (
@@ -27,6 +28,7 @@ export function CredentialItem({ credential, onEnd }: CredentialItemProps): VNod
           <bdi class="credential-name break">{name}</bdi>
           {current && <span class="badge own">This browser</span>}
           {kind === "token" && <span class="badge">{scopeText(scope)}</span>}
+          {allowed_networks !== undefined && <span class="badge">Only from {allowed_networks.join(", ")}</span>}
         </span>
         <span class="credential-times quiet">
           <span>
@@ -41,6 +43,11 @@ export function CredentialItem({ credential, onEnd }: CredentialItemProps): VNod
           {refreshable_until !== undefined && (
             <span>
               Refresh token expires <Timestamp at={refreshable_until} />
+            </span>
+          )}
+          {ends_at !== undefined && (
+            <span>
+              Ends <Timestamp at={ends_at} />
             </span>
           )}
         </span>

@@ -7,6 +7,7 @@ import { useAction } from "../../parts/use-action.ts";
 import type { TokenResponse } from "../../../protocol/responses.ts";
 import { issueToken } from "../../service/api-token.ts";
 import { useClient } from "../../session/client-context.ts";
+import { LimitFields, readLimits } from "./limit-fields.tsx";
 import { readScope, ScopeFields } from "./scope-fields.tsx";
 
 const DEFAULT_HOURS = 24;
@@ -37,6 +38,7 @@ export function NewTokenForm({ onIssued }: NewTokenFormProps): VNode {
       name: formText(form, "name").trim(),
       expiration_hours: Number(formText(form, "expiration_hours")),
       ...(scope !== undefined && { scope }),
+      ...readLimits(form),
     });
     form.reset();
     await onIssued(tokens);
@@ -61,6 +63,7 @@ export function NewTokenForm({ onIssued }: NewTokenFormProps): VNode {
         ))}
       </ChoiceField>
       <ScopeFields />
+      <LimitFields failure={failure} />
       <PasswordField label="Confirm your password" name="password" autocomplete="current-password" failure={failure} />
     </Form>
   );

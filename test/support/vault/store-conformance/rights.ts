@@ -16,9 +16,10 @@ export function rightsConformance(open: OpenStore): void {
       await teams.insert({ ...team, creator: ANN, members: [ANN, BOB] });
       await grants.grant(secret, [{ kind: "person", email: BOB }], "R");
       await grants.grant(secret, [{ kind: "team", groupId: team.groupId, teamId: team.id }], "W");
-      await tokens.insertRefresh({ digest: "r", email: ANN, scope: "s", hours: 1.5, lastUsedAt: NOW });
+      const refresh = { allowedNetworks: ["192.0.2.0/24"], endsAt: FAR };
+      await tokens.insertRefresh({ ...refresh, digest: "r", email: ANN, scope: "s", hours: 1.5, lastUsedAt: NOW });
       const access = { digest: "a", name: "n", refreshDigest: "r", email: ANN, scope: "s", createdAt: NOW, usedAt: 0 };
-      await tokens.insertAccess({ ...access, expiresAt: FAR });
+      await tokens.insertAccess({ ...access, expiresAt: FAR, allowedNetworks: ["192.0.2.0/24"] });
       await sessions.insert({ digest: "s", name: "n", email: ANN, createdAt: NOW, expiresAt: FAR, usedAt: NOW });
       await emailProofs.insert({ digest: "p", email: ANN, expiresAt: FAR });
     });
@@ -69,6 +70,9 @@ export function rightsConformance(open: OpenStore): void {
     ["users", "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE email = 'bob@example.com')", "password"],
     ["teams", "UPDATE teams SET creator = 'bob@example.com'", "team"],
     ["refresh_tokens", "UPDATE refresh_tokens SET scope = 'wider'", "refresh"],
+    ["refresh_tokens", "UPDATE refresh_tokens SET allowed_networks = ''", "refresh"],
+    ["refresh_tokens", "UPDATE refresh_tokens SET ends_at = ends_at * 2", "refresh"],
+    ["access_tokens", "UPDATE access_tokens SET allowed_networks = ''", "access"],
     ["access_tokens", "UPDATE access_tokens SET expires_at = expires_at * 2", "access"],
     ["sessions", "UPDATE sessions SET email = 'bob@example.com'", "session"],
     ["email_proofs", "UPDATE email_proofs SET email = 'bob@example.com'", "proof"],
@@ -100,6 +104,20 @@ export function rightsConformance(open: OpenStore): void {
     await run(`INSERT INTO team_members SELECT group_id, '${EVE}', mac FROM team_members WHERE email = '${BOB}'`);
     await write(({ teams }) => teams.addMembers(team, [EVE]));
     expect([await permissionOf(EVE), damage()]).toEqual(["RW", []]);
+  });
+
+  test("grants that are sealed for a new owner give the same there, and damaged ones nothing", async () => {
+    await fill();
+    await run(`INSERT INTO person_grants SELECT secret_id, '${EVE}', reads, writes, mac FROM person_grants`);
+    const moved = { ...secretOf(ANN, "a"), owner: EVE, name: "b" };
+    await write(({ grants }) => grants.sealFor(secretOf(ANN, "a"), moved));
+    damage();
+    const permissions = (secret: typeof moved) =>
+      read(async ({ grants }) => [await grants.authenticPermission(secret, BOB), await grants.authenticPermission(secret, EVE)]);
+    expect([await permissions(moved), await permissions(secretOf(ANN, "a"))]).toEqual([
+      ["RW", undefined],
+      [undefined, undefined],
+    ]);
   });
 
   test("each row can be sealed again under another master key, unless it was changed meanwhile", async () => {

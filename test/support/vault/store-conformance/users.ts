@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { EmailMessage } from "../../../../src/vault-server/store/records.ts";
 import { ANN, BOB, EVE, FAR, NOW, storeFixture, type OpenStore } from "./fixture.ts";
 
-const refresh = { digest: "r1", email: ANN, scope: "cloud_type:a,b", hours: 1e10, lastUsedAt: NOW };
+const refresh = {
+  digest: "r1",
+  email: ANN,
+  scope: "cloud_type:a,b",
+  hours: 1e10,
+  lastUsedAt: NOW,
+  allowedNetworks: ["10.0.0.0/8"],
+  endsAt: FAR,
+};
 const access = {
   digest: "a1",
   name: "curl",
@@ -10,6 +18,7 @@ const access = {
   email: ANN,
   scope: "cloud_type:a,b",
   expiresAt: FAR,
+  allowedNetworks: ["10.0.0.0/8", "fd00::/8"],
   createdAt: NOW,
   usedAt: 0,
 };
@@ -73,6 +82,9 @@ export function accountConformance(open: OpenStore): void {
       expect(await live()).toBe(false);
       await write(({ tokens }) => tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1 }));
       expect([await live(), await live(NOW, NOW + 1)]).toEqual([true, false]);
+      await write(({ tokens }) => tokens.removeOf(ANN));
+      await write(({ tokens }) => tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1, endsAt: NOW + 1 }));
+      expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
       await write(({ tokens }) => tokens.insertAccess({ ...access, expiresAt: NOW + 1 }));
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
