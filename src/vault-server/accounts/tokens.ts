@@ -74,13 +74,14 @@ export async function issueTokens(
   const now = context.clock.now();
   const refreshToken = newToken();
   const refresh = { digest: tokenDigest(refreshToken), email: user.email, scope, hours, lastUsedAt: now };
-  return context.store.write(async (transaction) => {
+  const issue = async (transaction: Transaction): Promise<TokenResponse> => {
     await requireSamePassword(transaction, user);
     await transaction.tokens.insertRefresh(refresh);
     const issued = await issueAccess(transaction, refresh, refreshToken, { now, createdAt: now, name });
     await requireTokenQuota(context, transaction, user.email, now);
     return issued;
-  });
+  };
+  return context.store.write(issue, { account: user.email });
 }
 
 /** @throws ServiceError `invalid_refresh_token` */
@@ -108,17 +109,20 @@ export async function refreshingUser(context: VaultContext, refreshToken: string
 
 /**
  * Issues a new access token of the same scope and lifetime. The refresh token is unchanged and its 90 days restart.
+ * @param email of `refreshingUser`
  * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, or not of the same pair as the access token
  */
 export async function refreshTokens(
   context: VaultContext,
+  email: string,
   refreshToken: string,
   usedAccessToken: string,
 ): Promise<TokenResponse> {
   const now = context.clock.now();
-  return context.store.write(async (transaction) => {
+  const refreshPair = async (transaction: Transaction): Promise<TokenResponse> => {
     const { refresh, used } = await findPair(transaction, refreshToken, usedAccessToken, now);
     await transaction.tokens.touchRefresh(refresh.digest, now);
     return issueAccess(transaction, refresh, refreshToken, { now, createdAt: used.createdAt, name: used.name });
-  });
+  };
+  return context.store.write(refreshPair, { account: email });
 }

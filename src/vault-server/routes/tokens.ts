@@ -22,9 +22,10 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
 
   openOperation(app, context, operations.refresh_token, async ({ body, request }) => {
     const { refresh_token: refreshToken, used_access_token: usedAccessToken } = body;
-    identify(request, await refreshingUser(context, refreshToken, usedAccessToken));
+    const email = await refreshingUser(context, refreshToken, usedAccessToken);
+    identify(request, email);
     await request.trail?.begin();
-    return refreshTokens(context, refreshToken, usedAccessToken);
+    return refreshTokens(context, email, refreshToken, usedAccessToken);
   });
 
   authenticatedOperation(app, context, operations.token_list, async ({ caller, reply }) => {
