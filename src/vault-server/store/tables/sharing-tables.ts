@@ -13,8 +13,8 @@ export interface UnacceptedShares {
 export interface GrantTable {
   /** Adds grants or replaces their permission. Members of a team who had dismissed its grant see the secret again. */
   grant(secretId: string, grantees: readonly Grantee[], permission: Permission): Promise<void>;
-  /** Returns the number of these grants that there were. */
-  revoke(secretId: string, grantees: readonly Grantee[]): Promise<number>;
+  /** Returns those of the grantees who had a grant: users, then teams, each sorted. */
+  revoke(secretId: string, grantees: readonly Grantee[]): Promise<Grantee[]>;
   /** Returns grants to users, then grants to teams, each in code point order: all, or at most `atMost` after one. */
   grantees(secretId: string, after?: Grantee, atMost?: number): Promise<Grant[]>;
   /** Removes one user's access: deletes a direct grant and hides grants to their teams from this user only. */
