@@ -148,9 +148,8 @@ export function sqlGrants(db: SqlConnection): GrantTable {
       for (const kind of KINDS) await grant(kind, secretId, namesOf(kind, grantees), permission);
     },
     async revoke(secretId, grantees) {
-      const revoked: Grantee[] = [];
-      for (const kind of KINDS) revoked.push(...(await revokeOfKind(db, kind, secretId, namesOf(kind, grantees))));
-      return revoked;
+      const revoked = KINDS.map((kind) => revokeOfKind(db, kind, secretId, namesOf(kind, grantees)));
+      return (await Promise.all(revoked)).flat();
     },
     async grantees(secretId, after, atMost = Number.MAX_SAFE_INTEGER) {
       const persons = await grantsOfKind(db, "person", { secretId, after, atMost });
