@@ -94,13 +94,14 @@ export async function issueTokens(
   const endsAt = lifetimeHours === undefined ? 0 : now + lifetimeHours * HOUR_MS;
   const digest = tokenDigest(refreshToken);
   const refresh = { digest, email: user.email, scope, hours, lastUsedAt: now, allowedNetworks, endsAt };
-  return context.store.write(async (transaction) => {
+  const issue = async (transaction: Transaction): Promise<TokenResponse> => {
     await requireSamePassword(transaction, user);
     await transaction.tokens.insertRefresh(refresh);
     const issued = await issueAccess(transaction, refresh, refreshToken, { now, createdAt: now, name });
     await requireTokenQuota(context, transaction, user.email, now);
     return issued;
-  });
+  };
+  return context.store.write(issue, { account: user.email });
 }
 
 /** A request to refresh a pair of tokens. */
@@ -138,13 +139,15 @@ export async function refreshingUser(context: VaultContext, request: RefreshRequ
 
 /**
  * Issues a new access token of the same scope, lifetime and networks. The refresh token is unchanged and its 90 days restart.
+ * @param email of `refreshingUser`
  * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, not of the same pair as the access token, or of another network
  */
-export async function refreshTokens(context: VaultContext, request: RefreshRequest): Promise<TokenResponse> {
+export async function refreshTokens(context: VaultContext, email: string, request: RefreshRequest): Promise<TokenResponse> {
   const now = context.clock.now();
-  return context.store.write(async (transaction) => {
+  const refreshPair = async (transaction: Transaction): Promise<TokenResponse> => {
     const { refresh, used } = await findPair(transaction, request, now);
     await transaction.tokens.touchRefresh(refresh.digest, now);
     return issueAccess(transaction, refresh, request.refreshToken, { now, createdAt: used.createdAt, name: used.name });
-  });
+  };
+  return context.store.write(refreshPair, { account: email });
 }

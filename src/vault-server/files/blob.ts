@@ -76,7 +76,7 @@ export async function stageBlob(
   const hash = createHash("sha256");
   let size = 0;
   let index = 0;
-  await store.write(({ files }) => files.stage(id, owner, clock.now()));
+  await store.write(({ files }) => files.stage(id, owner, clock.now()), { account: owner });
   staged(id);
   for await (const chunk of inChunks(content)) {
     longWork.noteUse();
@@ -85,7 +85,7 @@ export async function stageBlob(
     hash.update(chunk);
     const sealed = sealBytes(key, chunkIdentity(id, index), chunk);
     const position = index;
-    await store.write(({ files }) => files.putChunk(id, position, sealed));
+    await store.write(({ files }) => files.putChunk(id, position, sealed), { account: owner });
     freeBuffer(sealed);
     if (index % CHUNKS_PER_CHECK === 0) await requireFreeBytes(context, owner);
     index += 1;

@@ -9,7 +9,7 @@ import type { SecretAddress } from "../secrets/find-secret.ts";
 import { openList } from "../secrets/list-secrets.ts";
 import { checkValueSize, protectLinked } from "../secrets/protect.ts";
 import { respondWithVersions } from "../secrets/list-versions.ts";
-import { expose } from "../secrets/read-secrets.ts";
+import { exposeInTurn } from "../secrets/read-secrets.ts";
 
 function linked(body: { readonly key_name: string; readonly owner?: string | undefined }): SecretAddress {
   return { family: "link", name: body.key_name, owner: body.owner };
@@ -17,10 +17,10 @@ function linked(body: { readonly key_name: string; readonly owner?: string | und
 
 /** Adds the `_link` operations, for shared secrets (docs/design/vault-contract.md#families-of-operations). */
 export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
-  authenticatedOperation(app, context, operations.expose_link, ({ body, caller }) => expose(context, caller, linked(body)));
+  authenticatedOperation(app, context, operations.expose_link, ({ body, ...to }) => exposeInTurn(context, to, linked(body)));
 
-  authenticatedOperation(app, context, operations.version_expose_link, ({ body, caller }) =>
-    expose(context, caller, linked(body), body.key_version),
+  authenticatedOperation(app, context, operations.version_expose_link, ({ body, ...to }) =>
+    exposeInTurn(context, to, linked(body), body.key_version),
   );
 
   authenticatedOperation(app, context, operations.version_list_for_link, ({ body, caller, reply }) =>

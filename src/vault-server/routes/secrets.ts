@@ -8,7 +8,7 @@ import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { checkValueSize, protect } from "../secrets/protect.ts";
 import { respondWithVersions } from "../secrets/list-versions.ts";
-import { expose } from "../secrets/read-secrets.ts";
+import { exposeInTurn } from "../secrets/read-secrets.ts";
 import { ListRenderings } from "../secrets/list-renderings.ts";
 import { ListValidityCache } from "../secrets/list-validity-cache.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
@@ -41,14 +41,14 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
     { compresses: true },
   );
 
-  authenticatedOperation(app, context, operations.expose, ({ body, caller }) => expose(context, caller, unshared(body)));
+  authenticatedOperation(app, context, operations.expose, ({ body, ...to }) => exposeInTurn(context, to, unshared(body)));
 
   authenticatedOperation(app, context, operations.version_list, ({ body, caller, reply }) =>
     respondWithVersions(context, caller, unshared(body), reply),
   );
 
-  authenticatedOperation(app, context, operations.version_expose, ({ body, caller }) =>
-    expose(context, caller, unshared(body), body.key_version),
+  authenticatedOperation(app, context, operations.version_expose, ({ body, ...to }) =>
+    exposeInTurn(context, to, unshared(body), body.key_version),
   );
 
   changingRoutes(app, context);

@@ -24,9 +24,10 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, operations.refresh_token, async ({ body, request }) => {
     const { refresh_token: refreshToken, used_access_token: usedAccessToken } = body;
     const refresh = { refreshToken, usedAccessToken, client: request.ip };
-    identify(request, await refreshingUser(context, refresh));
+    const email = await refreshingUser(context, refresh);
+    identify(request, email);
     await request.trail?.begin();
-    return refreshTokens(context, refresh);
+    return refreshTokens(context, email, refresh);
   });
 
   authenticatedOperation(app, context, operations.token_list, async ({ caller, reply }) => {

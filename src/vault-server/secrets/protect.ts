@@ -13,6 +13,7 @@ import { reachableQuota, withinQuota } from "../quotas/within-quota.ts";
 import { currentKey } from "../store/current-key.ts";
 import { changedMetadata } from "./changed-metadata.ts";
 import { deadline } from "./deadline.ts";
+import { ownerOf } from "./owner-of.ts";
 import { SecretRemoval } from "./remove-secret.ts";
 import { requireVersion } from "./require-version.ts";
 import { secretRecord } from "./secret-record.ts";
@@ -125,7 +126,7 @@ export async function protectLinked(
   { value, expectedVersion }: Pick<ProtectRequest, "value" | "expectedVersion">,
 ): Promise<SecretRecord> {
   const now = context.clock.now();
-  return writeAs(context, caller, async (transaction) => {
+  const write = async (transaction: Transaction): Promise<SecretRecord> => {
     const found = await authenticAccess(transaction, caller.email, await findSecret(transaction, caller, address, now));
     requireWrite(found);
     requireVersion(found, expectedVersion);
@@ -136,7 +137,9 @@ export async function protectLinked(
       addVersion(context, transaction, found.secret, request, now),
     );
     return secretRecord({ ...found, secret: added.secret }, added.latest, now);
-  });
+  };
+  const named = address.family === "link" ? address.owner : caller.email;
+  return writeAs(context, caller, write, ownerOf(context, caller, address.name, named));
 }
 
 /** @throws ServiceError `too_large`; sizes are counted in UTF-8 */

@@ -9,6 +9,7 @@ import { exposedSecret, isExpired } from "./secret-record.ts";
 import { errors } from "../errors.ts";
 import { findSecret, pickSecret, type SecretAddress } from "./find-secret.ts";
 import { openValue } from "./secret-value.ts";
+import type { FastifyReply } from "fastify";
 
 interface Found {
   readonly secret: Secret;
@@ -47,12 +48,7 @@ function findAny(
  * Returns the value of one version, by default the latest.
  * @throws ServiceError of `findSecret`; `forbidden` without R; `version_not_found`; `secret_expired`
  */
-export async function expose(
-  context: VaultContext,
-  caller: Caller,
-  address: SecretAddress,
-  version?: number,
-): Promise<ExposedSecret> {
+async function expose(context: VaultContext, caller: Caller, address: SecretAddress, version?: number): Promise<ExposedSecret> {
   const now = context.clock.now();
   const own = version === undefined ? await findOwn(context, caller, address, now) : undefined;
   const { secret, wanted, envelope } = own ?? (await findAny(context, caller, address, version, now));
@@ -60,4 +56,25 @@ export async function expose(
     throw errors.secretExpired();
   }
   return exposedSecret(secret, wanted, openValue(context, secret, wanted.version, envelope), now);
+}
+
+/** Size of a value up to which its response is not counted, because the operating system takes it from the process. */
+const SHORT_BYTES = 64 * 1024;
+
+/**
+ * Returns the value of one version for a response, which counts among the open lists of the account until it has been read.
+ * @throws ServiceError of `expose`; `rate_limited` when the account has too many open
+ */
+export async function exposeInTurn(
+  context: VaultContext,
+  { caller, reply }: { readonly caller: Caller; readonly reply: FastifyReply },
+  address: SecretAddress,
+  version?: number,
+): Promise<ExposedSecret> {
+  const exposed = await expose(context, caller, address, version);
+  const bytes = Buffer.byteLength(JSON.stringify(exposed.key_value));
+  if (bytes <= SHORT_BYTES) return exposed;
+  await context.openLists.enterStream(caller.email, reply, bytes);
+  // Read again, so that those that wait hold no value.
+  return expose(context, caller, address, version);
 }

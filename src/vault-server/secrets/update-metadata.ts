@@ -15,6 +15,8 @@ import { requireVersion } from "./require-version.ts";
 import { versionRecord } from "./secret-record.ts";
 import { candidates } from "./find-secret.ts";
 import { errors } from "../errors.ts";
+import { ownerOf } from "./owner-of.ts";
+import type { Transaction } from "../store/store.ts";
 
 export interface MetadataUpdate {
   readonly name: string;
@@ -47,7 +49,7 @@ function requireNoAuthority(changes: Metadata): void {
  */
 export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<VersionRecord> {
   const now = context.clock.now();
-  return writeAs(context, caller, async (transaction) => {
+  const write = async (transaction: Transaction): Promise<VersionRecord> => {
     const picked = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
     const { secret, latest } = picked;
     requireReach(caller.scope, secret.name, latest.metadata);
@@ -74,5 +76,6 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     const rescheduled = { ...secret, ...deadline(now, update.deleteMinutes) };
     await transaction.secrets.update(rescheduled);
     return versionRecord({ ...found, secret: rescheduled }, changed, now);
-  });
+  };
+  return writeAs(context, caller, write, ownerOf(context, caller, update.name, update.owner));
 }

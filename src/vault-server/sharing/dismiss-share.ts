@@ -4,6 +4,8 @@ import type { VaultContext } from "../context.ts";
 import { pickReceived } from "../access/pick-secret.ts";
 import { requireReach } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
+import { ownerOf } from "../secrets/owner-of.ts";
+import type { Transaction } from "../store/store.ts";
 
 /**
  * Removes a received secret from the caller's secrets only, whether it was shared directly or through teams, until it is shared
@@ -17,10 +19,11 @@ export async function dismissShare(
   owner: string | undefined,
 ): Promise<string> {
   const now = context.clock.now();
-  return writeAs(context, caller, async (transaction) => {
+  const write = async (transaction: Transaction): Promise<string> => {
     const { secret, latest } = pickReceived(await candidates(transaction, caller, name, now), owner);
     requireReach(caller.scope, name, latest.metadata);
     await transaction.grants.dismissShare(secret.id, caller.email);
     return secret.owner;
-  });
+  };
+  return writeAs(context, caller, write, ownerOf(context, caller, name, owner));
 }

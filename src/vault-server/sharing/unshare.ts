@@ -7,15 +7,28 @@ import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 
 function nameOf(grantee: Grantee): string {
   return grantee.kind === "person" ? grantee.email : grantee.groupId;
 }
 
-function matches(from: Recipients | undefined, grantee: Grantee): boolean {
-  if (!from) return true;
-  if (grantee.kind === "team") return from.kind === "team" && from.groupId === grantee.groupId;
-  return from.kind === "users" && from.emails.includes(grantee.email);
+function granteesOf(from: Recipients): Grantee[] {
+  if (from.kind === "team") return [{ kind: "team", groupId: from.groupId }];
+  return from.emails.map((email) => ({ kind: "person", email }));
+}
+
+/** Grantees that one statement reads. */
+const PAGE_SIZE = 1_000;
+
+async function allGrantees({ grants }: Transaction, secretId: string): Promise<Grantee[]> {
+  const all: Grantee[] = [];
+  for (let size = PAGE_SIZE; size === PAGE_SIZE;) {
+    const page = await grants.grantees(secretId, all.at(-1), PAGE_SIZE);
+    all.push(...page);
+    size = page.length;
+  }
+  return all;
 }
 
 /**
@@ -31,11 +44,10 @@ export async function unshare(
 ): Promise<UnshareRecord[]> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
-    const { grants } = transaction;
     const unshared = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
-      const revoked = (await grants.grantees(secret.id)).filter((grantee) => matches(from, grantee));
-      await grants.revoke(secret.id, revoked);
+      const named = from ? granteesOf(from) : await allGrantees(transaction, secret.id);
+      const revoked = await transaction.grants.revoke(secret.id, named);
       return revoked.map((grantee) => ({ key_name: name, from: nameOf(grantee) }));
     });
     return unshared.flat();

@@ -42,6 +42,13 @@ export interface Transaction {
   readonly settings: SettingTable;
 }
 
+/** Whose write it is, so that a store with concurrent writes can be fair among accounts. */
+export interface Writer {
+  readonly account: string;
+  /** Returns the account whose data the write changes, when it may be another one. It is not needed for the write to be correct. */
+  readonly ownerOf?: (() => Promise<string | undefined>) | undefined;
+}
+
 /**
  * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction, and does not use it after it has
  * settled. Methods that are started together save round trips; their statements run in the order of the calls. `work` may run again from its start when a concurrent write conflicts with it:
@@ -51,8 +58,9 @@ export interface Transaction {
 export interface Store extends AsyncDisposable {
   /**
    * Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A committed write survives a crash.
+   * @param writer omitted for writes of the server itself
    */
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T>;
   /** Runs `work` on one consistent snapshot, without writing. */
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Runs `work`, which sends one statement at most, without the statements that begin and end a transaction. */

@@ -8,8 +8,9 @@ import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import { StoreUnavailableError } from "../store.ts";
 import { PostgresChanges } from "./postgres-changes.ts";
+import { accountLock, WriteTurns } from "./write-turns.ts";
 import type { RowMacs } from "../row-macs.ts";
-import type { Store, Transaction } from "../store.ts";
+import type { Store, Transaction, Writer } from "../store.ts";
 
 /** Maximum connections of one process; the server's `max_connections` (default 100) is shared by all replicas. */
 const CONNECTIONS = 10;
@@ -80,6 +81,7 @@ class PostgresStore implements Store {
   readonly #random: Random;
   readonly #pool: Pool;
   readonly #macs: RowMacs | undefined;
+  readonly #turns: WriteTurns;
   readonly changes: PostgresChanges;
   #wiped = false;
 
@@ -88,6 +90,7 @@ class PostgresStore implements Store {
     this.#location = location;
     this.#clock = clock;
     this.#random = random;
+    this.#turns = new WriteTurns(clock);
     this.#pool = new Pool({ ...connectionConfig(location), ...timeouts, max: CONNECTIONS, pipeline: true });
     // A lost connection is replaced when the next one is requested; its current user gets an error from the query.
     this.#pool.on("error", () => undefined);
@@ -95,26 +98,28 @@ class PostgresStore implements Store {
     this.changes = new PostgresChanges(connectionConfig(location), this.#pool, { clock, random });
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#attempt((conflicts) => (conflicts < SHARED_ATTEMPTS ? WRITE : WRITE_EXCLUSIVE), work);
+  write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T> {
+    const write = (owner?: string): Promise<T> =>
+      this.#attempt((conflicts) => {
+        if (conflicts < SHARED_ATTEMPTS) return this.#transact(WRITE, work, owner);
+        return this.#turns.alone(writer?.account ?? "", () => this.#transact(WRITE_EXCLUSIVE, work, owner));
+      });
+    return writer ? this.#turns.run(writer, write) : write();
   }
 
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#attempt(() => READ, work);
+    return this.#attempt(() => this.#transact(READ, work));
   }
 
   readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#attempt(() => undefined, work);
+    return this.#attempt(() => this.#transact(undefined, work));
   }
 
-  async #attempt<T>(
-    begin: (conflicts: number) => string | undefined,
-    work: (transaction: Transaction) => Promise<T>,
-  ): Promise<T> {
+  async #attempt<T>(transact: (conflicts: number) => Promise<T>): Promise<T> {
     const backoff = new Backoff({ baseMs: 5, maxMs: 200 }, this.#random);
     for (;;) {
       try {
-        return await this.#transact(begin(backoff.failures), work);
+        return await transact(backoff.failures);
       } catch (error) {
         if (!isConflict(error)) throw error;
         if (backoff.failures + 1 >= ATTEMPTS) throw afterLastAttempt(error);
@@ -124,13 +129,18 @@ class PostgresStore implements Store {
     }
   }
 
-  /** @param begin `undefined` for one statement without a transaction */
-  async #transact<T>(begin: string | undefined, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  /**
+   * @param begin `undefined` for one statement without a transaction
+   * @param owner whose data no other server writes meanwhile
+   */
+  async #transact<T>(begin: string | undefined, work: (transaction: Transaction) => Promise<T>, owner?: string): Promise<T> {
     const client = await this.#connect();
     const connection = new PostgresConnection(client, () => (this.#wiped = true));
     const changed = new Set<string>();
-    // Sent together with the first statement of the work, which fails too when this fails.
-    const begun = begin === undefined ? undefined : connection.exec(begin);
+    const lock = owner === undefined ? undefined : accountLock(owner);
+    // Sent together with the first statement of the work, which fails too when this fails. The lock precedes the snapshot.
+    const first = [lock?.take, begin].filter((sql) => sql !== undefined).map((sql) => connection.exec(sql));
+    const begun = first.length === 0 ? undefined : Promise.all(first);
     begun?.catch(() => undefined);
     try {
       const result = await work(sqlTransaction(connection, (subject) => changed.add(subject), new Set(), this.#macs));
@@ -141,6 +151,8 @@ class PostgresStore implements Store {
         return result;
       }
       if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failed statement was ignored within a transaction");
+      // Nothing waits for it. It fails with the connection only, which ends the lock too.
+      if (lock) connection.exec(lock.release).catch(() => undefined);
       client.release();
       this.changes.announce(changed);
       return result;
@@ -196,7 +208,7 @@ function endRead(client: PoolClient, connection: PostgresConnection): void {
 async function abandon(client: PoolClient, failure: unknown): Promise<void> {
   if (failure instanceof StoreUnavailableError) return client.release(true);
   try {
-    await client.query("ROLLBACK");
+    await client.query("ROLLBACK; SELECT pg_advisory_unlock_all()");
     client.release();
   } catch {
     client.release(true);

@@ -8,11 +8,11 @@ import type { Grant, Grantee, Recipient, SecretIdentity } from "../records.ts";
 import type { MacFields, RowSeals } from "../row-macs.ts";
 import type { GrantTable } from "../tables/sharing-tables.ts";
 
-const GRANTEES = `
-  SELECT * FROM (
-    SELECT 0 AS kind, email AS name, reads, writes FROM person_grants WHERE secret_id = ?1
-    UNION ALL SELECT 1 AS kind, group_id AS name, reads, writes FROM team_grants WHERE secret_id = ?1
-  ) AS grants WHERE kind > CAST(?2 AS integer) OR (kind = CAST(?2 AS integer) AND name > ?3) ORDER BY kind, name LIMIT ?4`;
+// A statement for each kind, which reads no more of the index than it returns.
+const GRANTEES = {
+  person: "SELECT email AS name, reads, writes FROM person_grants WHERE secret_id = ? AND email > ? ORDER BY email LIMIT ?",
+  team: "SELECT group_id AS name, reads, writes FROM team_grants WHERE secret_id = ? AND group_id > ? ORDER BY group_id LIMIT ?",
+};
 
 const INVITERS = `
   SELECT inviter FROM (
@@ -48,15 +48,12 @@ function ofKind<T extends Grantee>(kind: Grantee["kind"], grantees: readonly T[]
   return [...new Map(all.map((grantee) => [nameOf(grantee), grantee])).values()];
 }
 
-/** Returns the place of a grantee in the order of `GRANTEES`. */
-function positionOf(grantee: Grantee): [kind: number, name: string] {
-  return grantee.kind === "person" ? [0, grantee.email] : [1, grantee.groupId];
+function granteeOf(kind: Grantee["kind"], name: string): Grantee {
+  return kind === "person" ? { kind, email: name } : { kind, groupId: name };
 }
 
-function grantOf(row: Row): Grant {
-  const permission = permissionOf(row);
-  const name = row.text("name");
-  return row.number("kind") === 0 ? { kind: "person", email: name, permission } : { kind: "team", groupId: name, permission };
+function grantOf(kind: Grantee["kind"], row: Row): Grant {
+  return { ...granteeOf(kind, row.text("name")), permission: permissionOf(row) };
 }
 
 /** The operations on the addresses that secrets are granted to. */
@@ -99,6 +96,42 @@ function grantsTo(
       await db.run("DELETE FROM hidden_team_grants WHERE email = ?", email);
     },
   };
+}
+
+/** Returns grants of one kind after a grantee, whose kind may be the other one. */
+async function grantsOfKind(
+  db: SqlConnection,
+  kind: Grantee["kind"],
+  { secretId, after, atMost }: { readonly secretId: string; readonly after: Grantee | undefined; readonly atMost: number },
+): Promise<Grant[]> {
+  if (kind === "person" && after?.kind === "team") return [];
+  const [name = ""] = after?.kind === kind ? [nameOf(after)] : [];
+  return (await db.all(GRANTEES[kind], secretId, name, atMost)).map((row) => grantOf(kind, row));
+}
+
+/** Returns those of the names that had a grant, sorted. */
+async function revokeOfKind(
+  db: SqlConnection,
+  kind: Grantee["kind"],
+  secretId: string,
+  names: readonly string[],
+): Promise<Grantee[]> {
+  const [table, column] = tableOf[kind];
+  const revoked = await Promise.all(
+    batches(names).map((batch) => {
+      const among = repeated(batch.length, () => "?");
+      return db.all(
+        `DELETE FROM ${table} WHERE secret_id = ? AND ${column} IN (${among}) RETURNING ${column} AS name`,
+        secretId,
+        ...batch,
+      );
+    }),
+  );
+  const sorted = revoked
+    .flat()
+    .map((row) => row.text("name"))
+    .toSorted();
+  return sorted.map((name) => granteeOf(kind, name));
 }
 
 function recipientFields({ id, owner, name }: SecretIdentity, to: Recipient, permission: readonly [number, number]): MacFields {
@@ -212,29 +245,19 @@ function granting(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "grant">
 }
 
 export function sqlGrants(db: SqlConnection, seals: RowSeals): GrantTable {
-  const revoke = async (kind: Grantee["kind"], secretId: string, names: readonly string[]): Promise<number> => {
-    const [table, column] = tableOf[kind];
-    const revoked = await Promise.all(
-      batches(names).map((batch) => {
-        const sql = `DELETE FROM ${table} WHERE secret_id = ? AND ${column} IN (${repeated(batch.length, () => "?")})`;
-        return db.run(sql, secretId, ...batch);
-      }),
-    );
-    return revoked.reduce((sum, count) => sum + count, 0);
-  };
   return {
     ...grantsTo(db),
     ...evidenceOf(db, seals),
     ...granting(db, seals),
     ...moving(db, seals),
     async revoke(secretId, grantees) {
-      let revoked = 0;
-      for (const kind of KINDS) revoked += await revoke(kind, secretId, ofKind(kind, grantees).map(nameOf));
-      return revoked;
+      const revoked = KINDS.map((kind) => revokeOfKind(db, kind, secretId, ofKind(kind, grantees).map(nameOf)));
+      return (await Promise.all(revoked)).flat();
     },
     async grantees(secretId, after, atMost = Number.MAX_SAFE_INTEGER) {
-      const [kind, name] = after ? positionOf(after) : [0, ""];
-      return (await db.all(GRANTEES, secretId, kind, name, atMost)).map(grantOf);
+      const persons = await grantsOfKind(db, "person", { secretId, after, atMost });
+      if (persons.length === atMost) return persons;
+      return [...persons, ...(await grantsOfKind(db, "team", { secretId, after, atMost: atMost - persons.length }))];
     },
     async dismissShare(secretId, email) {
       await db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, email);

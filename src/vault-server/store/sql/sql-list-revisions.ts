@@ -1,17 +1,22 @@
 import { randomUUID } from "node:crypto";
+import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { ListRevisionTable } from "../tables/list-revision-table.ts";
 import { subjects } from "../subjects.ts";
 
+/** Users of one secret that one statement gives a new revision. */
+const PAGE_SIZE = 2_000;
+
 /**
- * Gives a new revision to the owner of each secret and to the users and teams it is granted to, without users who block the owner. `secretIds` is a list or a query.
+ * Gives a new revision to the owner of each secret and to the users and teams it is granted to, without users who block the owner. `secretIds` is a list or a query,
+ * and so are `grants`, of these secrets to users.
  */
-function touchSql(secretIds: string): string {
+function touchSql(secretIds: string, grants = "person_grants"): string {
   return `
     INSERT INTO list_revisions (subject, revision)
       SELECT subject, CAST(?2 AS text) FROM (
         SELECT 'person:' || owner AS subject FROM secrets WHERE id IN (${secretIds})
-        UNION SELECT 'person:' || g.email FROM person_grants AS g JOIN users AS u ON u.email = g.email JOIN secrets AS s ON s.id = g.secret_id
+        UNION SELECT 'person:' || g.email FROM ${grants} AS g JOIN users AS u ON u.email = g.email JOIN secrets AS s ON s.id = g.secret_id
           WHERE g.secret_id IN (${secretIds}) AND NOT EXISTS (
             SELECT 1 FROM blocked_senders AS b WHERE b.email = g.email AND b.sender = s.owner)
         UNION SELECT 'team:' || group_id FROM team_grants WHERE secret_id IN (${secretIds})
@@ -20,7 +25,11 @@ function touchSql(secretIds: string): string {
     RETURNING subject`;
 }
 
-const TOUCH_ONE = touchSql("?1");
+const TOUCH_ONE = touchSql(
+  "?1",
+  `(SELECT secret_id, email FROM person_grants WHERE secret_id = ?1 AND email > ?3 ORDER BY email LIMIT ${PAGE_SIZE})`,
+);
+const LAST_OF_PAGE = `SELECT email FROM person_grants WHERE secret_id = ? AND email > ? ORDER BY email LIMIT 1 OFFSET ${PAGE_SIZE - 1}`;
 const TOUCH_GRANTED = touchSql("SELECT secret_id FROM team_grants WHERE group_id = ?1");
 const TOUCH_OWNED = touchSql("SELECT id FROM secrets WHERE owner = ?1");
 const TOUCH_RECEIVED = touchSql("SELECT secret_id FROM person_grants WHERE email = ?1");
@@ -46,8 +55,8 @@ const TOUCH_USER = `
 
 /** @param changed called with each subject that got a new revision in the transaction */
 export function sqlListRevisions(db: SqlConnection, changed: (subject: string) => void): ListRevisionTable {
-  const touch = async (sql: string, value: string): Promise<void> => {
-    for (const row of await db.all(sql, value, randomUUID())) changed(row.text("subject"));
+  const touch = async (sql: string, ...[value, revision = randomUUID(), ...others]: [string, ...string[]]): Promise<void> => {
+    for (const row of await db.all(sql, value, revision, ...others)) changed(row.text("subject"));
   };
   return {
     async of(email) {
@@ -67,7 +76,15 @@ export function sqlListRevisions(db: SqlConnection, changed: (subject: string) =
       await touch(TOUCH_OWNER_OF_FILE, fileId);
     },
     async touchUsersOfSecret(secretId) {
-      await touch(TOUCH_ONE, secretId);
+      const revision = randomUUID();
+      for (let after: string | undefined = ""; after !== undefined;) {
+        // Together, because almost no secret has a second page.
+        const [last]: [Row | undefined, void] = await Promise.all([
+          db.get(LAST_OF_PAGE, secretId, after),
+          touch(TOUCH_ONE, secretId, revision, after),
+        ]);
+        after = last?.text("email");
+      }
     },
     async touchUsersOfTeamSecrets(groupId) {
       await touch(TOUCH_GRANTED, groupId);

@@ -104,7 +104,8 @@ const OWN_BETWEEN = `SELECT s.id, s.name, s.delete_minutes, s.delete_at, ${VERSI
 // The empty string keeps the planner from reading all secrets of the owner for each of these ids.
 const ACCESS_BY_IDS = accessSql(accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"));
 
-const LENGTHS = `SELECT s.id, octet_length(v.metadata) AS length FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
+// SQLite passes the value on its way to the last column of a row, which takes a sixteenth of the time of as much metadata.
+const LENGTHS = `SELECT s.id, octet_length(v.metadata) + octet_length(v.sealed) / 16 AS length FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
   WHERE s.id IN (${Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 1}`).join(", ")}) AND ${IS_LATEST}`;
 
 /** Returns ids as often as a statement for a page has placeholders, so that one prepared statement serves all pages. */

@@ -43,7 +43,7 @@ export interface SecretTable {
   listIds(email: string, now: number): Promise<string[]>;
   /** Returns the user's access to those of at most `LIST_PAGE_SIZE` secrets they still have, in the order of `listIds`. */
   accessByIds(email: string, ids: readonly string[], now: number): Promise<ListedSecret[]>;
-  /** Returns the bytes of the metadata of the latest version of each of at most `LIST_PAGE_SIZE` secrets, without reading it. */
+  /** Returns the bytes of the metadata, and a sixteenth of those of the value, of the latest version of each of at most `LIST_PAGE_SIZE` secrets, without reading them. */
   metadataLengths(ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
   insert(secret: Secret): Promise<void>;
   /** Updates the next version and the deadline. */

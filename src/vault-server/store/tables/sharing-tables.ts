@@ -15,8 +15,8 @@ export interface GrantTable {
   sealFor(from: SecretIdentity, to: SecretIdentity): Promise<void>;
   /** Adds grants or replaces their permission. Members of a team who had dismissed its grant see the secret again. */
   grant(secret: SecretIdentity, recipients: readonly Recipient[], permission: Permission): Promise<void>;
-  /** Returns the number of these grants that there were. */
-  revoke(secretId: string, grantees: readonly Grantee[]): Promise<number>;
+  /** Returns those of the grantees who had a grant: users, then teams, each sorted. */
+  revoke(secretId: string, grantees: readonly Grantee[]): Promise<Grantee[]>;
   /**
    * Returns the permission that the grants of a secret to a user and the user's teams add up to, of those that a server has written; `undefined`
    * without any.

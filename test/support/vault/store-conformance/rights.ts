@@ -118,6 +118,7 @@ export function rightsConformance(open: OpenStore): void {
       ["RW", undefined],
       [undefined, undefined],
     ]);
+    expect(damage().length).toBeGreaterThan(0);
   });
 
   test("each row can be sealed again under another master key, unless it was changed meanwhile", async () => {
