@@ -1,0 +1,19 @@
+import { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { accountEmail, type Site } from "./attack-case.ts";
+import { prepared } from "./patient.ts";
+
+/** First loopback address of a case; those of the ordinary clients are lower. */
+const FIRST_ADDRESS = 100;
+
+/** Returns the server as the case of an index sees it. Passwords are the emails. */
+export function logInAs(url: string, caseName: string, index: number): Site {
+  return {
+    url,
+    logIn: async (account) => {
+      const client = new VaultClient(url, accountEmail(caseName, account), { keepAlive: true });
+      await prepared(() => client.logIn(client.email));
+      return client;
+    },
+    address: (number) => `127.0.${index}.${FIRST_ADDRESS + number}`,
+  };
+}
