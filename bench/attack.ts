@@ -35,7 +35,8 @@ npm run bench:attack -- [--store sqlite|postgres] [--cases a,b] [--seconds 5] [-
     [--attacker-nice 0] [--output attack-sqlite]
 
 Each case has a server of its own, with default limits and the heap of its container. Exits with 1 when a client or a probe gets an error, when
-a p99 next to an attack is five times that without it, or more, when the server takes 512 MiB or dies, or when a case misses a goal of its own.
+a p99 next to an attack is five times that without it, or more, when a turn of the server takes 100 ms of CPU time, when the server takes 512 MiB
+or dies, or when a case misses a goal of its own.
 
   --store     kind of database (default sqlite)
   --cases     names of cases (default all):

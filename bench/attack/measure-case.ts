@@ -7,6 +7,8 @@ import { ServerMeter, type ServerLoad } from "./server-load.ts";
 
 /** Factor by which an attack may increase the p99 of others. */
 const GOAL = 5;
+/** CPU time of one turn of the server's event loop, in ms, at most. */
+const TURN_MS = 100;
 /** Limit of the container of deploy/vault, in MiB. */
 const MEMORY_MIB = 512;
 
@@ -82,6 +84,7 @@ function missesOf(result: Omit<CaseResult, "misses">): string[] {
     ...(probeRatio === undefined || probeRatio < GOAL ? [] : [`p99 of the probe × ${probeRatio.toFixed(1)}`]),
     ...errorsOf("clients", attacked.clients.errors),
     ...errorsOf("probe", attacked.probes.errors),
+    ...(attacked.longestTurn < TURN_MS ? [] : [`a turn of ${attacked.longestTurn.toFixed(0)} ms of CPU`]),
     ...(peakMib < MEMORY_MIB ? [] : [`memory ${peakMib.toFixed(0)} MiB`]),
   ];
 }

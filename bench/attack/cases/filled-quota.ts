@@ -8,10 +8,26 @@ import { shotLoop } from "../shot-loop.ts";
 const name = "filled-quota";
 const MIB = 1024 * 1024;
 
-/** Sends a write until it is rejected. */
-async function fill(attacker: VaultClient, { path, body }: Shot): Promise<void> {
-  for (let status = 200; status === 200;)
-    ({ status } = await admitted(() => attacker.post(path, JSON.parse(String(body)) as object)));
+/** Sizes of the values that fill a quota, so that little is left, and number of them: next to the other cases the quota is larger. */
+const SIZES = [MIB - 1, 64 * 1024, 4 * 1024];
+const MOST = 16;
+
+const valueOf = (bytes: number): object => ({ key_name: "shared", key_value: "x".repeat(bytes), without_list: 1 });
+
+/** Stores values until one of each size is rejected. */
+async function fill(attacker: VaultClient): Promise<void> {
+  for (const size of SIZES)
+    for (let value = 0; value < MOST; value += 1) {
+      const { status } = await admitted(() => attacker.call("protect_link", valueOf(size)));
+      if (status !== 200) break;
+    }
+}
+
+function shotsOf({ email, token }: VaultClient): (() => Shot)[] {
+  return SIZES.map((size) => {
+    const body = JSON.stringify({ email, ...valueOf(size) });
+    return () => ({ path: operationPath.protect_link, headers: { authorization: token }, body });
+  });
 }
 
 /** Writers of one secret who fill the quota of its owner. */
@@ -23,16 +39,14 @@ export const filledQuota: AttackCase = {
   prepare: async (site) => {
     const accounts = Array.from({ length: ATTACKERS }, (_, index) => `attacker${index}` as AccountName);
     const attackers = await Promise.all(accounts.map((account) => site.logIn(account)));
-    const shots = attackers.map(({ email, token }): Shot => {
-      const body = JSON.stringify({ email, key_name: "shared", key_value: "x".repeat(MIB - 1), without_list: 1 });
-      return { path: operationPath.protect_link, headers: { authorization: token }, body };
-    });
     return {
       arm: async () => {
-        await Promise.all(attackers.map((attacker, index) => fill(attacker, shots[index]!)));
+        await Promise.all(attackers.map(fill));
       },
       run: async (round) => {
-        await Promise.all(shots.map((shot, index) => shotLoop(site.url, [() => shot], site.address(index), round)));
+        const loop = (attacker: VaultClient, index: number): Promise<void> =>
+          shotLoop(site.url, shotsOf(attacker), site.address(index), round);
+        await Promise.all(attackers.map(loop));
       },
     };
   },
@@ -45,7 +59,7 @@ export const filledQuota: AttackCase = {
       for (const key_name of ["shared", "own"]) await prepared(() => owner.call("protect", { key_name, key_value: "v" }));
       const usr_id_to = Array.from({ length: ATTACKERS }, (_, index) => accountEmail(name, `attacker${index}` as AccountName));
       await prepared(() => owner.call("share", { key_name: "shared", usr_id_from: email, usr_id_to, permission: "W" }));
-      return async () => (await owner.call("protect", { key_name: "own", key_value: "w" })).outcome();
+      return async () => (await owner.call("protect", { key_name: "own", key_value: "w".repeat(4 * 1024) })).outcome();
     },
   },
 };

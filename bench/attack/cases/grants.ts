@@ -7,6 +7,9 @@ const LOGINS = 4;
 const PER_REQUEST = 200;
 /** Requests of one login; a quota ends them earlier. */
 const REQUESTS = 10;
+/** Maximum number of shares of one secret by default. */
+const MOST = 1_000;
+const STORED = "recipients";
 
 const recipients = (first: number): string[] => Array.from({ length: PER_REQUEST }, (_, n) => `r${first + n}@example.com`);
 
@@ -19,6 +22,7 @@ export const grants: AttackCase = {
     const { email } = logins[0]!;
     const key_name = "wide";
     await prepared(() => logins[0]!.call("protect", { key_name, key_value: "v" }));
+    let stored = 0;
     const share = (usr_id_to: string[]): object => ({ email, key_name, usr_id_from: email, usr_id_to, permission: "R" });
     await Promise.all(
       logins.map(async (account, login) => {
@@ -26,6 +30,7 @@ export const grants: AttackCase = {
           const usr_id_to = recipients((login * REQUESTS + request) * PER_REQUEST);
           const { status } = await admitted(() => account.call("share", share(usr_id_to)));
           if (status !== 200) return;
+          stored += PER_REQUEST;
         }
       }),
     );
@@ -46,8 +51,9 @@ export const grants: AttackCase = {
           });
           await shotLoop(site.url, [() => change, () => change, grant], site.address(index), round);
         };
-        await Promise.all(logins.map(loop));
+        await Promise.all([...logins.map(loop), round.measured.then(() => round.count(STORED, stored))]);
       },
     };
   },
+  misses: ({ outcomes }) => ((outcomes[STORED] ?? 0) <= MOST ? [] : [`a secret has more than ${MOST} recipients`]),
 };
