@@ -61,8 +61,12 @@ const settings = {
 };
 /** What the current case has started. */
 let running = new AsyncDisposableStack();
+const stopped = { bySignal: false };
 for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.once(signal, () => void running.disposeAsync().finally(() => process.exit(signal === "SIGINT" ? 130 : 143)));
+  process.once(signal, () => {
+    stopped.bySignal = true;
+    void running.disposeAsync().finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
+  });
 
 /** A case that could not be measured to its end, with the reason. */
 interface Ended {
@@ -95,6 +99,8 @@ const results: (CaseResult | Ended)[] = [];
 for (const name of chosen) {
   const attacks = name === TOGETHER ? cases : cases.filter((each) => each.name === name);
   const result = await measure(name, attacks, store);
+  // The process exits when everything is stopped.
+  if (stopped.bySignal) await new Promise(() => undefined);
   results.push(result);
   settings.progress(`${name}: ${result.misses.join("; ") || "reaches its goals"}`);
   await saveResult(values.output ?? `attack-${store}`, { ...values, loadAverage: loadavg()[0] }, results);
