@@ -1,5 +1,5 @@
 import { loadavg } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { storeKinds, type StoreKind } from "../test/support/vault/store-location.ts";
 import type { AttackCase } from "./attack/attack-case.ts";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     clients: { type: "string", default: "50" },
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
-    program: { type: "string", default: join(import.meta.dirname, "../src/main.ts") },
+    program: { type: "string" },
     "attacker-nice": { type: "string", default: "0" },
     output: { type: "string" },
     help: { type: "boolean" },
@@ -81,7 +81,7 @@ async function measure(name: string, attacks: readonly AttackCase[], kind: Store
     store: kind,
     clients: Number(values.clients),
     nice: Number(values["attacker-nice"]),
-    program: resolve(values.program),
+    program: values.program === undefined ? undefined : resolve(values.program),
   };
   settings.progress(`${name}: starting`);
   let scene: Scene | undefined;

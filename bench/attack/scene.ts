@@ -3,8 +3,9 @@ import { basename, dirname, extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { Redacted } from "../../src/lib/redacted.ts";
-import type { addUser } from "../../src/vault-server/accounts/users.ts";
-import type { openStore } from "../../src/vault-server/store/open-store.ts";
+import { addUser } from "../../src/vault-server/accounts/users.ts";
+import { openStore } from "../../src/vault-server/store/open-store.ts";
+import type { Store } from "../../src/vault-server/store/store.ts";
 import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
 import { StoreLocation, type StoreKind } from "../../test/support/vault/store-location.ts";
 import { accountEmail, accountNames, type AttackCase } from "./attack-case.ts";
@@ -25,18 +26,22 @@ export interface SceneOptions {
   readonly store: StoreKind;
   readonly clients: number;
   readonly nice: number;
-  /** Path of the `main` file of the server's build. */
-  readonly program: string;
+  /** Path of the `main` file of another build of the server. */
+  readonly program: string | undefined;
 }
 
-/** Adds accounts whose password is their email, with the code of a build, because its database may be of an older release. */
-async function addAccounts(program: string, data: string, emails: readonly string[]): Promise<void> {
-  const load = (path: string): Promise<unknown> =>
-    import(pathToFileURL(join(dirname(program), "vault-server", `${path}${extname(program)}`)).href);
-  const stores = (await load("store/open-store")) as { readonly openStore: typeof openStore };
-  const users = (await load("accounts/users")) as { readonly addUser: typeof addUser };
-  await using store = await stores.openStore(data);
-  for (const email of emails) await users.addUser(store, email, new Redacted(email), Date.now(), CHEAP);
+/** Opens the store of a server with the code of its build, because its database may be of an older release. */
+async function openWith(program: string | undefined, place: StoreLocation): Promise<Store> {
+  if (program === undefined) return openStore(place.data);
+  const module = join(dirname(program), `vault-server/store/open-store${extname(program)}`);
+  const build = (await import(pathToFileURL(module).href)) as { readonly openStore: typeof openStore };
+  return build.openStore(place.data);
+}
+
+/** Adds accounts whose password is their email. */
+async function addAccounts(program: string | undefined, place: StoreLocation, emails: readonly string[]): Promise<void> {
+  await using store = await openWith(program, place);
+  for (const email of emails) await addUser(store, email, new Redacted(email), Date.now(), CHEAP);
 }
 
 /** A server with ordinary clients, next to whom cases attack. Disposing it ends everything that it started. */
@@ -64,7 +69,7 @@ export class Scene implements AsyncDisposable {
     const place = owned.use(await StoreLocation.create(store));
     const emails = Array.from({ length: count }, (_, index) => `client${index}@example.com`);
     const ofCases = attacks.flatMap(({ name }) => accountNames.map((account) => accountEmail(name, account)));
-    await addAccounts(program, place.data, [...emails, ...ofCases]);
+    await addAccounts(program, place, [...emails, ...ofCases]);
     const [first] = attacks;
     const serverArgs = attacks.length === 1 ? (first?.serverArgs ?? []) : [];
     const nodeArgs = [...probeArgs, `--max-old-space-size=${HEAP_MIB}`];
