@@ -51,7 +51,7 @@ export const grants: AttackCase = {
           });
           await shotLoop(site.url, [() => change, () => change, grant], site.address(index), round);
         };
-        await Promise.all([...logins.map(loop), round.measured.then(() => round.count(STORED, stored))]);
+        await Promise.all([...logins.map(loop), round.measured.then(() => round.count(STORED, round.isLast ? stored : 0))]);
       },
     };
   },
