@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
 import { addUser } from "../src/vault-server/accounts/users.ts";
-import { openStore } from "../src/vault-server/store/open-store.ts";
 import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
 import { VaultClient } from "../test/support/vault/vault-client.ts";
@@ -51,7 +50,7 @@ const [ordinary, busy] = ["ordinary@example.com", "busy@example.com"];
 
 await using place = await StoreLocation.create(store);
 {
-  await using accounts = await openStore(place.data);
+  await using accounts = await place.open();
   const cost = { memoryKib: 8, passes: 1, lanes: 1 };
   for (const email of [ordinary, busy]) await addUser(accounts, email, new Redacted(email), Date.now(), cost);
 }

@@ -4,8 +4,11 @@ import { setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Number of attacks by outcome, for each finding. */
+/** Number of outcomes of each case. */
 export type Outcomes = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** Message to the process of the attacker. */
+export type AttackMessage = { readonly kind: "arm" | "count" | "stop" } | { readonly kind: "run"; readonly isLast: boolean };
 
 /** Time in which the first requests of an attack, which the rate limits admit, and their effects end. */
 const SETTLE_MS = 2_000;
@@ -13,27 +16,56 @@ const SETTLE_MS = 2_000;
 /** The process that sends the attacks (bench/attack-process.ts). Disposing it ends it. */
 export class Attacker implements Disposable {
   readonly #process: ChildProcess;
+  readonly #exited: Promise<never>;
 
   private constructor(attacker: ChildProcess) {
     this.#process = attacker;
+    this.#exited = once(attacker, "exit").then(() => {
+      throw new Error("the attacker's process ended");
+    });
+    this.#exited.catch(() => undefined);
   }
 
-  /** @param nice scheduling priority of the process: 0 is that of the others, 19 the lowest */
-  static async start(url: string, nice: number): Promise<Attacker> {
-    const attacker = fork(join(import.meta.dirname, "../attack-process.ts"), [url]);
-    if (attacker.pid !== undefined && nice > 0) setPriority(attacker.pid, nice);
-    await once(attacker, "message");
-    return new Attacker(attacker);
+  /**
+   * Starts the process and prepares cases.
+   * @param nice scheduling priority of the process: 0 is that of the others, 19 the lowest
+   */
+  static async start(url: string, cases: readonly string[], nice: number): Promise<Attacker> {
+    const child = fork(join(import.meta.dirname, "../attack-process.ts"), [url, ...cases]);
+    if (child.pid !== undefined && nice > 0) setPriority(child.pid, nice);
+    const attacker = new Attacker(child);
+    try {
+      await attacker.#receive();
+      return attacker;
+    } catch (error) {
+      child.kill();
+      throw error;
+    }
+  }
+
+  #send(message: AttackMessage): void {
+    if (this.#process.connected) this.#process.send(message);
+  }
+
+  async #receive(): Promise<unknown> {
+    const [message] = (await Promise.race([once(this.#process, "message"), this.#exited])) as [unknown];
+    return message;
+  }
+
+  /** Prepares a round. */
+  async arm(): Promise<void> {
+    this.#send({ kind: "arm" });
+    await this.#receive();
   }
 
   /** Attacks while `work` runs, and before it until the attack is steady. Returns the outcomes of the requests during `work`. */
-  async during<T>(findings: readonly number[], work: () => Promise<T>): Promise<[T, Outcomes]> {
-    this.#process.send({ findings });
+  async during<T>(isLast: boolean, work: () => Promise<T>): Promise<[T, Outcomes]> {
+    this.#send({ kind: "run", isLast });
     await sleep(SETTLE_MS);
-    this.#process.send("count");
+    this.#send({ kind: "count" });
     const result = await work();
-    this.#process.send("stop");
-    const [outcomes] = (await once(this.#process, "message")) as [Outcomes];
+    this.#send({ kind: "stop" });
+    const outcomes = (await this.#receive()) as Outcomes;
     await sleep(SETTLE_MS);
     return [result, outcomes];
   }

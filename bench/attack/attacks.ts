@@ -3,6 +3,8 @@ import { scopeString, type VaultClient } from "../../test/support/vault/vault-cl
 
 /** One request of an attacker, on a connection that its loop keeps. */
 export interface Shot {
+  /** Default: POST, with JSON. */
+  readonly method?: "GET" | "POST";
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | Buffer;

@@ -58,6 +58,9 @@ export async function makeFixture(url: string, ann: Account, bob: Account): Prom
   const shared = [...received, ...dismissable];
   for (const key_name of shared) await send("protect", { email: bob.email, key_name, key_value: "v" }, bobs.access_token);
   const grant = { email: bob.email, usr_id_from: bob.email, usr_id_to: ann.email, permission: "RW", key_name: shared };
+  // Accepts the sender: a stranger may share fewer secrets.
+  const accepting = { email: ann.email, usr_id_from: ann.email, usr_id_to: bob.email, permission: "R", key_name: own[0] };
+  await send("share", accepting, anns.access_token);
   await send("share", grant, bobs.access_token);
   for (const group_id of teams) await send("team_create", { email: ann.email, group_id }, anns.access_token);
   const { access_token: token, refresh_token } = anns;

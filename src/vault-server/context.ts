@@ -103,6 +103,11 @@ export interface VaultContext {
     /** Resolves with the place of a streamed list, until its response has been read. @throws ServiceError `rate_limited` */
     enterStream(email: string, reply: FastifyReply, bytes?: number): Promise<void>;
   };
+  /** Responses that send a list in memory. */
+  readonly listResponses: {
+    /** Resolves when a response may be sent, which counts until it has been read. @throws ServiceError `rate_limited` */
+    enter(email: string, reply: FastifyReply): Promise<void>;
+  };
   /** Uploads in progress. @throws ServiceError `quota_exceeded` */
   readonly uploads: { enter(email: string): Disposable };
   /** Downloads in progress. @throws ServiceError `rate_limited` */

@@ -79,6 +79,8 @@ export interface Limits {
   /** Maximum size of the lists that are in memory while clients read them, and maximum number of those of one account. */
   readonly listBytes: number;
   readonly listsPerAccount: number;
+  /** Maximum number of responses of one account that send a list in memory of more than 64 KiB. */
+  readonly listResponsesPerAccount: number;
   /** Size of a list from which it is streamed instead of being kept in memory for all clients that read it. */
   readonly sharedListBytes: number;
   /** Maximum number of lists that wait for a place, in total and of one account, and the time that they wait, in milliseconds. */
@@ -144,6 +146,7 @@ export const defaultLimits: Limits = {
   waitingListsPerLogin: 50,
   listBytes: 64 * 1024 * 1024,
   listsPerAccount: 4,
+  listResponsesPerAccount: 20,
   sharedListBytes: 8 * 1024 * 1024,
   queuedLists: 5_000,
   queuedListsPerAccount: 200,

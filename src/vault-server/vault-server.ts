@@ -36,6 +36,7 @@ import { StoreStart } from "./store/store-start.ts";
 import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
+import { ListResponses } from "./quotas/list-responses.ts";
 import { OpenLists } from "./quotas/open-lists.ts";
 import { OpenTransfers } from "./quotas/open-transfers.ts";
 import { HeldRejections } from "./strangers/held-rejections.ts";
@@ -174,6 +175,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     requestRate,
     auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
     openLists: new OpenLists({ clock, limits, metrics }),
+    listResponses: new ListResponses({ clock, limits }),
     uploads: new OpenTransfers(limits.quotas.uploads, () => errors.quotaExceeded("uploads", limits.quotas.uploads)),
     downloads: new OpenTransfers(limits.downloadsPerAccount, () => errors.tooManyDownloads()),
     appUrl,

@@ -6,6 +6,7 @@ Invalid requests are sent unchanged.
 
 import json
 import os
+import unicodedata
 import zlib
 
 import schemathesis
@@ -15,6 +16,16 @@ FIXTURE = json.loads(os.environ["VAULT_FIXTURE"])
 # Operations on received secrets and on own secrets. All others use dismissable received secrets.
 RECEIVED = ("expose_link", "protect_link", "version_list_for_link", "version_expose_link", "update_key_metadata")
 OWN = ("expose", "protect", "version_list", "version_expose", "version_delete", "share", "unshare", "share_list", "delete")
+
+
+# Letters that take no place.
+FILLERS = "\u115f\u1160"
+
+
+def new_team(name):
+    """Returns a name with the letters and digits of another one that a new team may have, which a schema cannot express."""
+    kept = (c for c in unicodedata.normalize("NFKC", name) if c.isalnum() and c not in FILLERS)
+    return unicodedata.normalize("NFKC", "".join(kept))[:256] or "x"
 
 
 def pick(names, seed):
@@ -63,6 +74,8 @@ def before_call(context, case, kwargs):
         case.headers["CountOfFiles"] = "1"
         case.headers["email"] = FIXTURE["email"]
     elif isinstance(case.body, dict):
+        if operation == "team_create" and "group_id" in case.body:
+            case.body["group_id"] = new_team(case.body["group_id"])
         seed = zlib.crc32(json.dumps(case.body, sort_keys=True, default=str).encode("utf-8", "replace"))
         fill(operation, case.body, seed)
 

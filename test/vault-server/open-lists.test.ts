@@ -113,6 +113,30 @@ test("streamed lists beyond those of an account wait, and get 429 when none was 
   expect((await caller.call("list_no_dup")).json().secrets).toHaveLength(SECRETS);
 });
 
+test("unread responses with a shared list beyond those of an account wait, and get 429", async () => {
+  const { vault, clock, caller } = await start({
+    sharedListBytes: 2 * LIST_BYTES,
+    listResponsesPerAccount: 2,
+    progressTimeoutMs: 1e9,
+    streamTimeoutMs: 1e9,
+  });
+  await fill(caller);
+  await Promise.all(Array.from({ length: 2 }, () => open(vault, caller, "list_no_dup")));
+  const state = { responded: false };
+  const waiting = open(vault, caller, "list_no_dup").finally(() => (state.responded = true));
+  const other = await vault.client(bob);
+  expect((await other.call("list_no_dup")).outcome()).toBe("200");
+  // A list that is short, also because it is compressed, does not wait.
+  expect((await caller.call("list_no_dup", {}, { "accept-encoding": "gzip" })).status).toBe(200);
+  expect(state.responded).toBe(false);
+  await clock.advance(10_000);
+  const { statusCode, headers } = await waiting;
+  expect([statusCode, headers["retry-after"], headers.etag]).toEqual([429, "10", undefined]);
+  const next = open(vault, caller, "list_no_dup");
+  opened[0]?.destroy();
+  expect((await next).statusCode).toBe(200);
+});
+
 test("the connection of a client that does not read its list is closed", async () => {
   for (const sharedListBytes of [1_000_000, 2 * LIST_BYTES]) {
     const { vault, clock, caller } = await start({ sharedListBytes, streamTimeoutMs: 1e12 });

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { Clock } from "../../lib/clock.ts";
+import { longWork } from "../../lib/long-work.ts";
 import { progressDeadline } from "./deadlines.ts";
 import { whenClosed } from "./when-closed.ts";
 
@@ -29,6 +30,8 @@ export async function* readInTime(
   const deadline = () => progressDeadline(clock, limits, PIECE_LENGTH, () => socket.destroy());
   for await (const piece of pieces) {
     for (const part of partsOf(piece)) {
+      // A socket whose buffers are not full accepts a part in the same turn of the event loop.
+      await longWork.shortTurn();
       using _timer = deadline();
       yield part;
     }

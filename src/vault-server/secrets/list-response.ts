@@ -77,6 +77,6 @@ export async function respondWithList(
   if (settled.sameTag !== undefined) return reply.header("etag", settled.sameTag).status(304).send();
   const opened = await renderings.open(caller, settled.revision, reply);
   const { revision, now: from } = opened;
-  reply.header("etag", tagOf(validity.since(caller.email, revision, from), digestOf(caller, revision)));
-  return sendOpenedList(context, reply, opened);
+  const etag = tagOf(validity.since(caller.email, revision, from), digestOf(caller, revision));
+  return sendOpenedList(context, reply, opened, { email: caller.email, etag });
 }

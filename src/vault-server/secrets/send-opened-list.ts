@@ -10,15 +10,26 @@ import type { SharedList } from "./shared-list.ts";
 /** Length from which lists are compressed (docs/design/vault-contract.md#compression). */
 const COMPRESSED_LENGTH = 1024;
 
-/** Sends a list, compressed by gzip when the client accepts it. A list that responses share is compressed once for all of them. */
+/** Owner of a list, and its entity tag. */
+interface Sent {
+  readonly email: string;
+  readonly etag: string;
+}
+
+/**
+ * Sends a list, compressed by gzip when the client accepts it. A list that responses share is compressed once for all of them.
+ * @throws ServiceError `rate_limited`
+ */
 export async function sendOpenedList(
   context: VaultContext,
   reply: FastifyReply,
   list: SharedList | StreamedList,
+  { email, etag }: Sent,
 ): Promise<FastifyReply> {
-  reply.type("application/json; charset=utf-8").header("vary", "accept-encoding");
   const gzips = acceptedEncoding(reply.request.headers, ["gzip"]) !== undefined;
+  const head = (): FastifyReply => reply.type("application/json; charset=utf-8").headers({ vary: "accept-encoding", etag });
   if (list.kind === "streamed") {
+    head();
     const body = Readable.from(readInTime(context, reply, list.pieces), { highWaterMark: 1 });
     if (!gzips) return reply.send(body);
     // A failure destroys the last stream as well, which closes the connection.
@@ -26,9 +37,12 @@ export async function sendOpenedList(
     return reply.header("content-encoding", "gzip").send(compressed);
   }
   const compressed = gzips && list.length >= COMPRESSED_LENGTH ? await list.compressed() : undefined;
-  if (compressed) reply.header("content-encoding", "gzip");
   const pieces = compressed ? [compressed] : list.pieces;
   const length = compressed?.length ?? list.length;
+  // Before the headers, which a rejection does not have.
+  if (length > PIECE_LENGTH) await context.listResponses.enter(email, reply);
+  head();
+  if (compressed) reply.header("content-encoding", "gzip");
   if (length <= PIECE_LENGTH) return reply.send(Buffer.concat(pieces));
   reply.header("content-length", String(length));
   return reply.send(Readable.from(readInTime(context, reply, pieces), { highWaterMark: 1 }));
