@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { addUser } from "../../src/vault-server/accounts/users.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
+import type { openStore } from "../../src/vault-server/store/open-store.ts";
 import type { Store } from "../../src/vault-server/store/store.ts";
 import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
 import { StoreLocation, type StoreKind } from "../../test/support/vault/store-location.ts";
