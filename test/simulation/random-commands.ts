@@ -46,6 +46,7 @@ class SequenceMaker {
       ["Orphan", () => this.#policies()],
       ["adopt", () => this.#handOver()],
       ["many", () => this.#disappearance()],
+      ["removals", () => this.#move()],
       ["forceSync", () => this.#forcedSync()],
     ];
     const [, make] = this.#draw.pick([
@@ -79,15 +80,67 @@ class SequenceMaker {
     const replica = this.#make.replica();
     const faults: Command[] = [{ type: "end-faults" }, { type: "api-fault", fault: "slow", share: this.#draw.random() }];
     const writes = Array.from({ length: 4 }, () => this.#make.writeSecret());
+    const merged = this.#make.mix.has("Merge") && this.#draw.below(0.5) ? this.#merged() : { synced: [], rotated: writes };
     return [
+      ...merged.synced,
       ...faults,
-      ...writes,
+      ...merged.rotated,
       { type: "advance", ms: Math.floor(this.#draw.random() * 12_000) },
       { type: "suspend", replica },
       { type: "advance", ms: 20_000 + Math.floor(this.#draw.random() * 40_000) },
       { type: "resume", replica },
       { type: "advance", ms: Math.floor(this.#draw.random() * 5_000) },
       { type: "end-faults" },
+    ];
+  }
+
+  /** Returns the commands that bring keys of a resource into an object of others, and those that give them new versions. */
+  #merged(): { readonly synced: Command[]; readonly rotated: Command[] } {
+    const [vault, namespace, name] = [this.#draw.pick(VAULTS), this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
+    const place = { kind: "Secret", namespace, name } as const;
+    const spec = this.#make.specs.resource("VaultSecret", name) as { readonly target: object };
+    const resource = { type: "put", kind: "VaultSecret", namespace, name, spec: { ...spec, target: {} } } as const;
+    const connection = this.#make.put("VaultConnection", namespace, "main");
+    const rotated = SECRET_NAMES.map((secret): Command => ({
+      type: "write-secret",
+      vault,
+      owner: accountOf(namespace),
+      name: secret,
+    }));
+    const synced: Command[] = [
+      { type: "end-faults" },
+      { type: "delete-target", ...place, how: 0 },
+      { type: "add-foreign", ...place, how: 4 },
+      ...rotated,
+      ...this.#followed(vault, [connection, resource], { creationPolicy: "Merge" }),
+      { type: "advance", ms: 60_000 },
+    ];
+    return { synced, rotated };
+  }
+
+  /** A resource is moved to another vault shortly before the deadlines of its sources. */
+  #move(): Command[] {
+    const [vault] = this.#make.withDeadlines;
+    if (vault === undefined) return [this.#make.command()];
+    const [namespace, name] = [this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
+    const owner = accountOf(namespace);
+    const next = VAULTS.find((other) => other !== vault) ?? vault;
+    const [connection, resource] = [
+      this.#make.put("VaultConnection", namespace, "main"),
+      this.#make.put("VaultSecret", namespace),
+    ];
+    if (connection.type !== "put" || resource.type !== "put") return [connection, resource];
+    return [
+      { type: "end-faults" },
+      ...SECRET_NAMES.flatMap((secret): Command[] => [
+        { type: "remove-entry", vault: next, owner, name: secret },
+        { type: "write-secret", vault, owner, name: secret, minutes: 4 },
+      ]),
+      ...this.#followed(vault, [connection, { ...resource, name }]),
+      ...this.#followed(next, [connection]).map((one): Command => (one.type === "put" ? { ...one, name: "other" } : one)),
+      { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 120_000) },
+      { ...resource, name, spec: { ...resource.spec, connectionRef: { name: "other" } } },
+      { type: "advance", ms: 420_000 },
     ];
   }
 
