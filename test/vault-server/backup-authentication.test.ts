@@ -55,7 +55,7 @@ test("backup and restore without a master key are usage errors, unless --unauthe
   const env = { VAULTSYNC_VAULT_DATA: fixture.data.location };
   const backup = ["vault", "backup", "--to", fixture.path("backup")];
   const verify = ["vault", "restore", "--verify", "--from", fixture.path("backup")];
-  const wrongUsage = { code: 2, stderr: expect.stringContaining("--master-key-file FILE, or add --unauthenticated") };
+  const wrongUsage = { code: 2, stderr: expect.stringContaining("--master-key-command, or add --unauthenticated") };
   expect(await runInProcess(backup, env)).toMatchObject(wrongUsage);
   expect((await runInProcess([...backup, "--unauthenticated"], env)).code).toBe(0);
   expect(await runInProcess(verify)).toMatchObject(wrongUsage);

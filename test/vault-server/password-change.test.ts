@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
+import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
+import { openStore } from "../../src/vault-server/store/open-store.ts";
+import { RowMacs } from "../../src/vault-server/store/row-macs.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { createVaultData } from "../support/vault/vault-data.ts";
@@ -153,8 +156,11 @@ describe("after the cost of password hashes was raised", () => {
     await using data = await createVaultData();
     const shared = { data: data.location, masterKey: generateMasterKey(), clock: new VirtualClock() };
     await using server = await TestVault.start(shared);
-    const huge = `$argon2id$v=19$m=4000000,t=9,p=1$${"A".repeat(22)}$${"A".repeat(43)}`;
-    await data.change("UPDATE users SET password_hash = $1 WHERE email = $2", huge, ANN);
+    const passwordHash = `$argon2id$v=19$m=4000000,t=9,p=1$${"A".repeat(22)}$${"A".repeat(43)}`;
+    {
+      await using store = await openStore(data.location, new RowMacs(KeyRing.of(shared.masterKey)));
+      await store.write(({ users }) => users.setPasswordHash({ email: ANN, passwordHash }));
+    }
     expect((await server.logIn(ANN)).outcome()).toBe("500 internal");
     expect((await server.logIn("bob@example.com")).outcome()).toBe("200");
     await using again = await TestVault.start({ ...shared, dev: { users: [] } });

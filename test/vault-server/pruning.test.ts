@@ -21,7 +21,7 @@ beforeEach(async () => {
   data = await createVaultData();
   clock = new VirtualClock();
   const mail = { directory: directory.join("mail") };
-  vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey(), clock, mail });
+  vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey(), clock, mail, signUp: { mode: "open" } });
 });
 afterEach(async () => {
   await vault[Symbol.asyncDispose]();

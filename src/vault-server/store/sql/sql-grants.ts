@@ -1,11 +1,12 @@
 import { IS_ACQUAINTED, RECIPIENTS, UNACCEPTED } from "./unaccepted-sql.ts";
 import { batches, repeated } from "./batches.ts";
+import { evidenceOf, KINDS, moving, recipientFields, tableOf } from "./sql-grant-seals.ts";
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Permission } from "../../../protocol/responses.ts";
 import type { Grant, Grantee, Recipient, SecretIdentity } from "../records.ts";
-import type { MacFields, RowSeals } from "../row-macs.ts";
+import type { RowSeals } from "../row-macs.ts";
 import type { GrantTable } from "../tables/sharing-tables.ts";
 
 // A statement for each kind, which reads no more of the index than it returns.
@@ -22,21 +23,8 @@ const INVITERS = `
   WHERE inviter <> ?1 AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = inviter)
   ORDER BY inviter LIMIT ?2`;
 
-/** Selects the grants of the secret ?1 to the user ?2, each with the membership that it applies through. */
-const EVIDENCE = `
-  SELECT g.reads, g.writes, g.mac, '' AS group_id, '' AS team_id, '' AS member_mac FROM person_grants AS g WHERE g.secret_id = ?1 AND g.email = ?2
-  UNION ALL
-  SELECT g.reads, g.writes, g.mac, g.group_id, t.id AS team_id, m.mac AS member_mac
-    FROM team_grants AS g JOIN teams AS t ON t.group_id = g.group_id JOIN team_members AS m ON m.group_id = g.group_id AND m.email = ?2
-    WHERE g.secret_id = ?1 AND NOT EXISTS (
-      SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?2)`;
-
 const COUNT = `SELECT (SELECT count(*) FROM person_grants WHERE secret_id = ?1)
   + (SELECT count(*) FROM team_grants WHERE secret_id = ?1) AS count`;
-
-const KINDS = ["person", "team"] as const;
-/** Table of the grants to each kind of grantee, and its column with their names. */
-const tableOf = { person: ["person_grants", "email"], team: ["team_grants", "group_id"] } as const;
 
 function nameOf(grantee: Grantee): string {
   return grantee.kind === "team" ? grantee.groupId : grantee.email;
@@ -132,80 +120,6 @@ async function revokeOfKind(
     .map((row) => row.text("name"))
     .toSorted();
   return sorted.map((name) => granteeOf(kind, name));
-}
-
-function recipientFields({ id, owner, name }: SecretIdentity, to: Recipient, permission: readonly [number, number]): MacFields {
-  const recipient = to.kind === "person" ? [to.email] : [to.groupId, to.teamId];
-  return [id, owner, name, ...recipient, ...permission];
-}
-
-/** The check of what a grant gives. */
-function evidenceOf(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "authenticPermission"> {
-  const isAuthentic = (row: Row, secret: SecretIdentity, email: string): boolean => {
-    const permission = [row.number("reads"), row.number("writes")] as const;
-    const about = { owner: secret.owner, key_name: secret.name };
-    const groupId = row.text("group_id");
-    if (groupId === "") {
-      const fields = recipientFields(secret, { kind: "person", email }, permission);
-      return seals.accepts("person_grants", fields, row.text("mac"), { ...about, recipient: email });
-    }
-    const teamId = row.text("team_id");
-    const fields = recipientFields(secret, { kind: "team", groupId, teamId }, permission);
-    const isGranted = seals.accepts("team_grants", fields, row.text("mac"), { ...about, recipient: groupId });
-    const isMember = seals.accepts("team_members", [groupId, teamId, email], row.text("member_mac"), {
-      group_id: groupId,
-      email,
-    });
-    return isGranted && isMember;
-  };
-  return {
-    async authenticPermission(secret, email) {
-      const rows = await db.all(EVIDENCE, secret.id, email);
-      const granted = rows.filter((row) => isAuthentic(row, secret, email)).map(permissionOf);
-      if (granted.length === 0) return undefined;
-      const [reads, writes] = [granted.some((one) => one !== "W"), granted.some((one) => one !== "R")];
-      return reads && writes ? "RW" : reads ? "R" : "W";
-    },
-  };
-}
-
-/** Number of grants that are sealed again at a time. */
-const PAGE = 500;
-
-/** Seals the grants of a secret for another owner or name. */
-function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "sealFor"> {
-  const page = (kind: Grantee["kind"], secretId: string, after: string): Promise<Row[]> => {
-    const [table, column] = tableOf[kind];
-    const teamId = kind === "team" ? "coalesce((SELECT t.id FROM teams AS t WHERE t.group_id = g.group_id), '')" : "''";
-    return db.all(
-      `SELECT g.${column} AS name, g.reads, g.writes, g.mac, ${teamId} AS team_id FROM ${table} AS g
-       WHERE g.secret_id = ? AND g.${column} > ? ORDER BY g.${column} LIMIT ${PAGE}`,
-      secretId,
-      after,
-    );
-  };
-  return {
-    async sealFor(from, to) {
-      for (const kind of KINDS) {
-        const [table, column] = tableOf[kind];
-        const sql = `UPDATE ${table} SET mac = ? WHERE secret_id = ? AND ${column} = ?`;
-        let rows = await page(kind, from.id, "");
-        for (; rows.length > 0; rows = await page(kind, from.id, rows.at(-1)?.text("name") ?? "")) {
-          for (const row of rows) {
-            const name = row.text("name");
-            const recipient: Recipient =
-              kind === "person" ? { kind, email: name } : { kind, groupId: name, teamId: row.text("team_id") };
-            const permission = [row.number("reads"), row.number("writes")] as const;
-            const about = { owner: from.owner, key_name: from.name, recipient: name };
-            // A grant that no server has written gives nothing to the new owner's readers either.
-            if (!seals.accepts(table, recipientFields(from, recipient, permission), row.text("mac"), about)) continue;
-            const [mac = ""] = await seals.sign(table, [recipientFields(to, recipient, permission)]);
-            await db.run(sql, mac, from.id, name);
-          }
-        }
-      }
-    },
-  };
 }
 
 /** Adds grants or replaces their permission. */

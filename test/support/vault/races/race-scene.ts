@@ -1,7 +1,6 @@
 import { Redacted } from "../../../../src/lib/redacted.ts";
 import { UserManager } from "../../../../src/vault-server/accounts/manage-users.ts";
 import { addUser } from "../../../../src/vault-server/accounts/users.ts";
-import { openStore } from "../../../../src/vault-server/store/open-store.ts";
 import type { Store } from "../../../../src/vault-server/store/store.ts";
 import { VaultServerProcess } from "../../processes/vault-server-process.ts";
 import { auditEntries } from "../audit-entries.ts";
@@ -37,7 +36,7 @@ export class RaceScene implements AsyncDisposable {
   /** @param audits files of the audit logs, one for each server */
   static async start(place: StoreLocation, audits: readonly string[], stop: AbortSignal): Promise<RaceScene> {
     await using owned = new AsyncDisposableStack();
-    const store = owned.use(await openStore(place.data));
+    const store = owned.use(await place.open());
     const servers: VaultServerProcess[] = [];
     for (const audit of audits) servers.push(owned.use(await VaultServerProcess.start([...place.args, "--audit-log", audit])));
     return new RaceScene(store, servers, audits, owned.move(), stop);
