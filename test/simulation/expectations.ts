@@ -115,10 +115,14 @@ function outcomeOf(
   if (!existing || Object.keys(content).length === 0) return ready;
   const now = contentOf(existing);
   if (isMerged) {
-    const { keys: own = [] } = mergedInto(existing).get(`${object.kind}/${object.metadata.name}`) ?? {};
+    const merged = mergedInto(existing);
+    const owner = `${object.kind}/${object.metadata.name}`;
+    const { keys: own = [] } = merged.get(owner) ?? {};
+    // A resource keeps its keys of a former target until it has its next one.
+    const others = [...merged].flatMap(([other, { keys }]) => (other === owner ? [] : keys));
     // What another writer has set belongs to it.
     const isForeign = (key: string): boolean =>
-      key in now && (!own.includes(key) || world.vaults.originsIn(now[key]!).length === 0);
+      key in now && (!own.includes(key) || others.includes(key) || world.vaults.originsIn(now[key]!).length === 0);
     return Object.keys(content).some(isForeign) ? "anything" : ready;
   }
   // A key whose optional source is missing would be removed too.
