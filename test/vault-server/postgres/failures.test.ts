@@ -40,7 +40,7 @@ test("killing one of two replicas during writes does not affect the other", asyn
   await using place = await StoreLocation.create("postgres", database.url);
   const password = randomUUID();
   {
-    await using store = await openPostgresStore(database.url);
+    await using store = await place.open();
     await addUser(store, "ann@example.com", new Redacted(password), Date.now(), { memoryKib: 8, passes: 1, lanes: 1 });
   }
   await using survivor = await VaultServerProcess.start(place.args);
