@@ -121,7 +121,7 @@ test.each([
     proxy.inject(onFirst(2, watchOfTargets, gone));
     await proxy.listen();
   });
-  expect(count(lists("secrets"))).toBeGreaterThan(listed);
+  await waitUntil("the list", () => count(lists("secrets")) > listed);
 });
 
 test("O7: events of the time in which the process was stopped and disconnected are found", async () => {

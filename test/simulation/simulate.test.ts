@@ -35,7 +35,7 @@ async function traceOf(seed: number, commands: readonly Command[]): Promise<stri
   return trace;
 }
 
-describe("simulation", { timeout: 120_000 }, () => {
+describe("simulation", { timeout: 600_000 }, () => {
   test("writes the same for the same seed", async () => {
     const commands = randomCommands(seededRandom(3), 120);
     const trace = await traceOf(3, commands);

@@ -6,7 +6,7 @@ import type { Scenario } from "./scenario.ts";
 export function testScenarios(scenarios: readonly Scenario[]): void {
   const total = { scenarios: 0, requests: 0, cases: 0 };
 
-  test.each(scenarios)("every fault at every request converges: $name", { timeout: 120_000 }, async (scenario) => {
+  test.each(scenarios)("every fault at every request converges: $name", { timeout: 600_000 }, async (scenario) => {
     const { effects, cases, problems } = await enumerateFaults(scenario);
     total.scenarios += 1;
     total.requests += effects;
