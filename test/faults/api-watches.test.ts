@@ -121,7 +121,7 @@ test.each([
     proxy.inject(onFirst(2, watchOfTargets, gone));
     await proxy.listen();
   });
-  await waitUntil("the list", () => count(lists("secrets")) > listed);
+  await expect.poll(() => count(lists("secrets")), { timeout: 60_000 }).toBeGreaterThan(listed);
 });
 
 test("O7: events of the time in which the process was stopped and disconnected are found", async () => {

@@ -33,7 +33,7 @@ class SequenceMaker {
     if (kind < 0.01) return this.#pause();
     if (kind < 0.03) return this.#outage();
     if (kind < 0.034) return this.#expiry();
-    if (kind < 0.08) return this.#scene();
+    if (kind < 0.1) return this.#scene();
     return [this.#make.command()];
   }
 

@@ -209,8 +209,12 @@ test("multi-tenant", async () => {
     return (await reason("VaultSecret", "not-ours", "team-green")) === "NamespaceNotAllowed";
   });
   expect(await get("Secret", "not-ours", "team-green")).toBeUndefined();
-  const { body } = await plane.request("GET", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
-  expect(await healthOf([JSON.parse(body)])).toMatchObject([{ kstatus: { status: "Current" }, argo: { status: "Healthy" } }]);
+  const health = async (): Promise<unknown> => {
+    const { body } = await plane.request("GET", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
+    return healthOf([JSON.parse(body)]);
+  };
+  const healthy = [{ kstatus: { status: "Current" }, argo: { status: "Healthy" } }];
+  await expect.poll(health, { timeout: 60_000 }).toMatchObject(healthy);
 });
 
 test("push", async () => {
