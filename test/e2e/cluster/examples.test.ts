@@ -198,6 +198,11 @@ test("gitops-repository", async () => {
   expect(await synced("VaultSecret", "api-prod")).toEqual({ token: first });
 });
 
+async function healthOfCorporate(): Promise<unknown> {
+  const { body } = await plane.request("GET", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
+  return healthOf([JSON.parse(body)]);
+}
+
 test("multi-tenant", async () => {
   const [token, registry] = [canaries.text("token"), canaries.text("registry")];
   await protect(platform, "blue/api", token);
@@ -209,12 +214,8 @@ test("multi-tenant", async () => {
     return (await reason("VaultSecret", "not-ours", "team-green")) === "NamespaceNotAllowed";
   });
   expect(await get("Secret", "not-ours", "team-green")).toBeUndefined();
-  const health = async (): Promise<unknown> => {
-    const { body } = await plane.request("GET", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
-    return healthOf([JSON.parse(body)]);
-  };
   const healthy = [{ kstatus: { status: "Current" }, argo: { status: "Healthy" } }];
-  await expect.poll(health, { timeout: 60_000 }).toMatchObject(healthy);
+  await expect.poll(healthOfCorporate, { timeout: 60_000 }).toMatchObject(healthy);
 });
 
 test("push", async () => {
