@@ -50,6 +50,15 @@ const pairOf = (base64: string | undefined, part: "cert" | "key") => {
   return pairs.find((pair) => text.endsWith(pair[part]));
 };
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Reports whether the content of a Secret, in base64, is what its type promises. */
 export function fitsType(type: string | undefined, content: Readonly<Record<string, string>>): boolean {
   const text = (key: string): string => Buffer.from(content[key] ?? "", "base64").toString();
@@ -61,7 +70,7 @@ export function fitsType(type: string | undefined, content: Readonly<Record<stri
       return pair !== undefined && pair === pairOf(content["tls.key"], "key");
     }
     case "kubernetes.io/dockerconfigjson":
-      return text(".dockerconfigjson").includes('"auths":{');
+      return isJson(text(".dockerconfigjson")) && text(".dockerconfigjson").includes('"auths":{');
     default:
       return true;
   }

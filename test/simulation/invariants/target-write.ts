@@ -75,6 +75,8 @@ export function mergingOwner(before: KubeObject | undefined, after: KubeObject |
   const changed = [...was.keys(), ...is.keys()].find((owner) => was.get(owner)?.text !== is.get(owner)?.text);
   // Another controller may own an object that keys are merged into.
   const isTarget = [before, after].some((object) => /^Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""));
+  // An object that was handed over is written as a whole.
+  if (changed !== undefined && !is.has(changed) && ownerOf(after) === changed) return undefined;
   // A repair of what another writer changed does not change the annotation.
   return changed ?? (isTarget ? undefined : [...is.keys()][0]);
 }
