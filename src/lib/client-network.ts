@@ -27,12 +27,16 @@ function embeddedIPv4(groups: readonly number[]): string | undefined {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
 
+/** Returns an IP address without brackets and port, which some proxies forward as well. */
+export const withoutPort = (address: string): string =>
+  /^\[(.*)\](?::[0-9]+)?$/u.exec(address)?.[1] ?? /^([0-9.]+):[0-9]+$/u.exec(address)?.[1] ?? address;
+
 /**
  * Returns the network that an IP address is counted as: an IPv4 address itself, also when an IPv6 address contains it, and the /64 of another IPv6
- * address, which is what one customer of a provider has at least. Some proxies forward the port as well, which does not count.
+ * address, which is what one customer of a provider has at least. A port does not count.
  */
 export function clientNetwork(address: string): string {
-  const host = /^\[(.*)\](?::[0-9]+)?$/u.exec(address)?.[1] ?? /^([0-9.]+):[0-9]+$/u.exec(address)?.[1] ?? address;
+  const host = withoutPort(address);
   if (isIPv4(host)) return host;
   const groups = groupsOf(host);
   if (groups.some(Number.isNaN)) return "unknown";

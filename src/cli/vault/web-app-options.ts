@@ -1,6 +1,6 @@
-import { isIP } from "node:net";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { signUpMode, type SignUpMode } from "../../protocol/schemas/session.ts";
+import { parseIpNetwork } from "../../vault-server/http/ip-networks.ts";
 import type { SignUpPolicy } from "../../vault-server/context.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 
@@ -29,11 +29,7 @@ export function parseAppUrl(text: string): string {
 /** Parses comma-separated IP addresses and networks. @throws InvalidArgumentError */
 export function parseTrustedProxies(text: string): string[] {
   return text.split(",").map((entry) => {
-    const [address = "", digits, more] = entry.trim().split("/");
-    const bits = isIP(address) === 4 ? 32 : 128;
-    const prefix = digits === undefined ? bits : Number(digits);
-    const fits = /^[0-9]{1,3}$/u.test(digits ?? "0") && prefix >= 1 && prefix <= bits;
-    if (isIP(address) !== 0 && fits && more === undefined) return entry.trim();
+    if (parseIpNetwork(entry.trim()) !== undefined) return entry.trim();
     throw new InvalidArgumentError(
       "expected comma-separated addresses or networks, for example 10.0.0.0/8,fd00::/8; /0 is not allowed",
     );

@@ -1,5 +1,6 @@
-import { BlockList, type Server, type Socket } from "node:net";
+import type { BlockList, Server, Socket } from "node:net";
 import { clientNetwork } from "../../lib/client-network.ts";
+import { networkList } from "./ip-networks.ts";
 
 interface ConnectionLimits {
   readonly connections: number;
@@ -16,17 +17,6 @@ interface Network {
   open: number;
   /** Those that have not sent valid credentials, the oldest first. */
   readonly strangers: Set<Socket>;
-}
-
-/** Returns addresses and networks (CIDR) as a list for `isProxy`. */
-export function proxyList(trustedProxies: readonly string[]): BlockList {
-  const proxies = new BlockList();
-  for (const entry of trustedProxies) {
-    const [address = "", bits] = entry.split("/");
-    const family = address.includes(":") ? "ipv6" : "ipv4";
-    proxies.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
-  }
-  return proxies;
 }
 
 /** Reports whether the peer of a connection is in a list. */
@@ -50,7 +40,7 @@ export function limitConnections(
   { trustedProxies, isSlowed }: { readonly trustedProxies: readonly string[]; readonly isSlowed: (network: string) => boolean },
 ): void {
   server.maxConnections = limits.connections;
-  const proxies = proxyList(trustedProxies);
+  const proxies = networkList(trustedProxies);
   const networks = new Map<string, Network>();
   /** Connections by their peer. */
   const connections = new Map<string, Socket>();

@@ -1,7 +1,8 @@
 import type { Server, Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { isProxy, peerOf, proxyList } from "./connection-limits.ts";
+import { isProxy, peerOf } from "./connection-limits.ts";
+import { networkList } from "./ip-networks.ts";
 import { type ClientAddress, parseProxyHeader, type ProxyHeader } from "./proxy-header.ts";
 
 /** Time for the header of a connection, in milliseconds. */
@@ -54,7 +55,7 @@ function readHeader(socket: Socket, clock: Clock, done: (result: ProxyHeader | E
  * those without a valid header, and reports the first. Other peers send none: a header would be theirs.
  */
 export function acceptProxyProtocol(server: Server, { trustedProxies, clock, logger }: ProxyProtocolOptions): void {
-  const proxies = proxyList(trustedProxies);
+  const proxies = networkList(trustedProxies);
   const listeners = server.listeners("connection");
   const serve = (socket: Socket): void => {
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
