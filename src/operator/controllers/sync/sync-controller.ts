@@ -156,7 +156,8 @@ export class SyncController implements ConnectionUsers {
   onConnectionStateChange(connection: string, list?: ListedVersions): void {
     // A copy, because replacing references changes the set.
     for (const key of new Set(this.references.ofConnection(connection))) {
-      if (list === undefined) this.#addFound(key);
+      // A client that was opened since has to miss what rules found since the spec changed.
+      if (list === undefined && this.references.get(key)?.sources.some(isPattern) === true) this.#referAgain(key);
       this.queue.add(key, list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background");
     }
   }
@@ -169,11 +170,8 @@ export class SyncController implements ConnectionUsers {
     this.#options.reconciler.endReads(connection, namespace);
     // A copy, because replacing references changes the set.
     for (const key of new Set(this.references.ofConnection(connection))) {
-      const { kind, objectKey } = parseSyncKey(key);
-      const object = this.#options.kinds[kind].resources.get(objectKey);
-      if (object === undefined || (namespace !== undefined && namespaceOf(objectKey) !== namespace)) continue;
-      this.#setReferences(key, this.#referencesOf(kind, object));
-      this.queue.add(key, "background");
+      if (namespace !== undefined && namespaceOf(parseSyncKey(key).objectKey) !== namespace) continue;
+      if (this.#referAgain(key)) this.queue.add(key, "background");
     }
   }
 
@@ -223,12 +221,12 @@ export class SyncController implements ConnectionUsers {
     return { kind, connection, sources: isAllowed ? sources : [], target, whenGone, ...(rules.length > 0 && { rules }) };
   }
 
-  /** Adds the names that rules found since the spec changed to the references: a client that was opened since has to miss them. */
-  #addFound(key: string): void {
-    if (this.references.get(key)?.sources.some(isPattern) !== true) return;
+  /** Replaces the references of a resource by those that its object shows now. Returns whether there is one. */
+  #referAgain(key: string): boolean {
     const { kind, objectKey } = parseSyncKey(key);
     const object = this.#options.kinds[kind].resources.get(objectKey);
     if (object !== undefined) this.#setReferences(key, this.#referencesOf(kind, object));
+    return object !== undefined;
   }
 
   #changedSinceSync(key: string, list: ListedVersions): boolean {
