@@ -7,8 +7,8 @@ import { isMerged, type SyncResource } from "../../operator/sync/sync-resource.t
 import type { TargetState } from "../../operator/sync/target.ts";
 import { checkTemplate } from "../../operator/template/check-template.ts";
 import { type Problem, problemAt } from "../manifests/manifests.ts";
-import { type PlannedConnection, type PlannedResource, placeOf } from "./planned-resource.ts";
-import type { ResolvedResource } from "./resolve-references.ts";
+import { type PlannedConnection, type PlannedResource, pathOf } from "./planned-resource.ts";
+import { type ResolvedResource, unread } from "./resolve-references.ts";
 
 /** Label that every namespace has, with its name. */
 const NAME_LABEL = "kubernetes.io/metadata.name";
@@ -41,16 +41,7 @@ const mergedInto: TargetState = {
   hasMetadata: false,
 };
 
-const listed: Candidate = {
-  vault: "",
-  owner: undefined,
-  own: true,
-  latest: 1,
-  sizes: undefined,
-  expiresAt: undefined,
-  deleteAt: undefined,
-  read: () => Promise.reject(new Error("a plan reads no value")),
-};
+const listed: Candidate = { ...unread, owner: undefined, own: true, latest: 1, sizes: undefined };
 
 /** Supposes that every source exists, because no list was read. */
 const supposed = ({ items }: SyncResource): readonly Resolution[] =>
@@ -73,7 +64,7 @@ export function checkResource(
   const absent = isMerged(resource) ? undefined : targetName(resource);
   const resolutions = resolved?.resolutions ?? supposed(resource);
   const ofItems = itemProblems(resolutions, absent).map(({ item, message }) =>
-    problemAt(manifest, placeOf(planned, item), message),
+    problemAt(manifest, pathOf(planned, item), message),
   );
   const { readyCondition } = decide(resource, resolutions, target);
   // Without a list it is not known which keys rules make up.

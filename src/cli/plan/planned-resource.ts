@@ -58,8 +58,8 @@ export const connectionOf = (one: PlannedResource | PlannedPush): ConnectionRef 
 export const keyOfReference = (one: PlannedResource | PlannedPush): string =>
   connectionKey(connectionOf(one), one.manifest.namespace);
 
-/** Returns the place of an item in its manifest: its reference, or the rule that found it. */
-export function placeOf({ resource: { kind, items } }: PlannedResource, { id, foundBy }: SyncItem): readonly PropertyKey[] {
+/** Returns the path of an item in its manifest: its reference, or the rule that found it. */
+export function pathOf({ resource: { kind, items } }: PlannedResource, { id, foundBy }: SyncItem): readonly PropertyKey[] {
   const [, field, index] = /^(\w+)\[(\d+)\]$/u.exec(foundBy?.id ?? id) ?? [];
   if (field !== undefined) return ["spec", field, Number(index)];
   const place = items.findIndex((item) => item.id === id);

@@ -20,8 +20,13 @@ export interface ResolvedResource {
   readonly resolutions: readonly Resolution[];
 }
 
-const unread = (): Promise<never> => Promise.reject(new Error("a plan reads no value"));
-const unknownTimes = { expiresAt: undefined, deleteAt: undefined };
+/** The fields of a candidate that a plan does not depend on: it compares one vault, and reads no value. */
+export const unread = {
+  vault: "",
+  expiresAt: undefined,
+  deleteAt: undefined,
+  read: () => Promise.reject(new Error("a plan reads no value")),
+} as const satisfies Partial<Candidate>;
 
 /** Resolves references against the lists of the vault, as the account of the login sees them. Reads no value. */
 export class References {
@@ -85,15 +90,13 @@ export class References {
     const named = secrets.filter((record) => record.key_name === item.source && hasMetadata(record.metadata, item.foundBy));
     return Promise.all(
       named.map(async (record) => ({
-        ...unknownTimes,
-        vault: "",
+        ...unread,
         owner: record.owner,
         own: isOwn(record, trust),
         untrusted: isUntrusted(record, item, trust),
         latest: record.key_version,
         // The list does not say which earlier versions exist.
         sizes: item.version === "latest" || item.version === record.key_version ? undefined : await this.#versions(record),
-        read: unread,
       })),
     );
   }
@@ -131,11 +134,9 @@ const fileCandidates = (files: readonly FileRecord[], { source }: SyncItem): Can
   files
     .filter(({ filename }) => filename === source)
     .map(({ version, versions }) => ({
-      ...unknownTimes,
-      vault: "",
+      ...unread,
       owner: undefined,
       own: true,
       latest: version,
       sizes: new Map(versions.map((one) => [one.version, one.size])),
-      read: unread,
     }));
