@@ -73,24 +73,38 @@ export function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "se
       after,
     );
   };
+  /** Seals those of a page that a server has written: what is invented gives nothing to the new owner's readers either. */
+  const sealPage = async (
+    kind: Grantee["kind"],
+    rows: readonly Row[],
+    from: SecretIdentity,
+    to: SecretIdentity,
+  ): Promise<void> => {
+    const [table, column] = tableOf[kind];
+    const grants = rows.map((row) => {
+      const name = row.text("name");
+      const recipient: Recipient =
+        kind === "person" ? { kind, email: name } : { kind, groupId: name, teamId: row.text("team_id") };
+      return { name, recipient, permission: [row.number("reads"), row.number("writes")] as const, mac: row.text("mac") };
+    });
+    const authentic = grants.filter(({ name, recipient, permission, mac }) => {
+      const about = { owner: from.owner, key_name: from.name, recipient: name };
+      return seals.accepts(table, recipientFields(from, recipient, permission), mac, about);
+    });
+    const macs = await seals.sign(
+      table,
+      authentic.map(({ recipient, permission }) => recipientFields(to, recipient, permission)),
+    );
+    for (const [index, { name }] of authentic.entries()) {
+      await db.run(`UPDATE ${table} SET mac = ? WHERE secret_id = ? AND ${column} = ?`, macs[index] ?? "", from.id, name);
+    }
+  };
   return {
     async sealFor(from, to) {
       for (const kind of KINDS) {
-        const [table, column] = tableOf[kind];
-        const sql = `UPDATE ${table} SET mac = ? WHERE secret_id = ? AND ${column} = ?`;
         let rows = await page(kind, from.id, "");
         for (; rows.length > 0; rows = await page(kind, from.id, rows.at(-1)?.text("name") ?? "")) {
-          for (const row of rows) {
-            const name = row.text("name");
-            const recipient: Recipient =
-              kind === "person" ? { kind, email: name } : { kind, groupId: name, teamId: row.text("team_id") };
-            const permission = [row.number("reads"), row.number("writes")] as const;
-            const about = { owner: from.owner, key_name: from.name, recipient: name };
-            // A grant that no server has written gives nothing to the new owner's readers either.
-            if (!seals.accepts(table, recipientFields(from, recipient, permission), row.text("mac"), about)) continue;
-            const [mac = ""] = await seals.sign(table, [recipientFields(to, recipient, permission)]);
-            await db.run(sql, mac, from.id, name);
-          }
+          await sealPage(kind, rows, from, to);
         }
       }
     },
