@@ -17,6 +17,10 @@ export function randomCommands(random: Random, count: number): Command[] {
   return commands.slice(0, count);
 }
 
+/** Returns writes of secrets of a namespace's account. */
+const written = (vault: string, namespace: (typeof NAMESPACES)[number], names: readonly string[] = SECRET_NAMES): Command[] =>
+  names.map((name) => ({ type: "write-secret", vault, owner: accountOf(namespace), name }));
+
 /** Makes sequences of commands, most of which are a single one. */
 class SequenceMaker {
   readonly #draw: Draw;
@@ -101,12 +105,7 @@ class SequenceMaker {
     const spec = this.#make.specs.resource("VaultSecret", name) as { readonly target: object };
     const resource = { type: "put", kind: "VaultSecret", namespace, name, spec: { ...spec, target: {} } } as const;
     const connection = this.#make.put("VaultConnection", namespace, "main");
-    const rotated = SECRET_NAMES.map((secret): Command => ({
-      type: "write-secret",
-      vault,
-      owner: accountOf(namespace),
-      name: secret,
-    }));
+    const rotated = written(vault, namespace);
     const synced: Command[] = [
       { type: "end-faults" },
       { type: "delete-target", ...place, how: 0 },
@@ -149,15 +148,15 @@ class SequenceMaker {
     const namespace = this.#draw.pick(NAMESPACES);
     const [vault = "a"] = this.#make.withDeadlines;
     const names = this.#draw.some(SECRET_NAMES);
-    const written = names.map((name): Command => {
+    const lasting = names.map((name): Command => {
       return { type: "write-secret", vault, owner: accountOf(namespace), name, ...this.#make.specs.value() };
     });
     if (this.#make.withDeadlines.length === 0) return [this.#make.put()];
     return [
-      ...written,
+      ...lasting,
       this.#make.put("VaultSecret", namespace),
       { type: "settle" },
-      ...written.map((command) => ({ ...command, minutes: 3 }) as Command),
+      ...lasting.map((command) => ({ ...command, minutes: 3 }) as Command),
       { type: "advance", ms: 420_000 },
     ];
   }
@@ -221,7 +220,7 @@ class SequenceMaker {
     ]);
     return [
       { type: "end-faults" },
-      ...SECRET_NAMES.map((secret): Command => ({ type: "write-secret", vault, owner: accountOf(namespace), name: secret })),
+      ...written(vault, namespace),
       ...this.#followed(vault, [this.#make.put("VaultConnection", namespace, "main")]),
       ...changes,
       ...(this.#draw.below(0.5) ? [{ type: "settle" } as const] : []),
@@ -232,7 +231,6 @@ class SequenceMaker {
   #disappearance(): Command[] {
     const vault = this.#draw.pick(VAULTS);
     const namespace = this.#draw.pick(NAMESPACES);
-    const written = MANY_NAMES.map((name): Command => ({ type: "write-secret", vault, owner: accountOf(namespace), name }));
     const isFollowed = this.#draw.below(0.7);
     const policy = this.#make.mix.has("whenMissing") ? { whenMissing: "Delete" } : {};
     const put = RESOURCES.map(() => this.#make.put("VaultSecret", namespace));
@@ -246,7 +244,7 @@ class SequenceMaker {
       right: this.#draw.below(0.6),
     };
     return [
-      ...written,
+      ...written(vault, namespace, MANY_NAMES),
       ...(isFollowed ? this.#followed(vault, [main, ...put, all], policy) : put),
       { type: "advance", ms: 10_000 + Math.floor(this.#draw.random() * 120_000) },
       ...(this.#draw.below(0.5) ? [{ type: "back-up", vault } as const] : []),
@@ -271,24 +269,18 @@ class SequenceMaker {
   #forcedSync(): Command[] {
     const [vault, namespace] = [this.#draw.pick(VAULTS), this.#draw.pick(NAMESPACES)];
     const isFollowed = this.#draw.below(0.7);
-    const written = SECRET_NAMES.map((secret): Command => ({
-      type: "write-secret",
-      vault,
-      owner: accountOf(namespace),
-      name: secret,
-    }));
     const put = [this.#make.put("VaultConnection", namespace, "main"), this.#make.put("VaultSecret", namespace)];
     const fault: Command = { type: "vault-fault", vault, fault: this.#draw.pick(vaultFaults), share: 1 };
     const synced: Command[] = [
       { type: "end-faults" },
-      ...written,
+      ...written(vault, namespace),
       ...this.#followed(vault, put),
       { type: "advance", ms: 60_000 },
     ];
     return [
       ...(isFollowed ? synced : []),
       ...(this.#draw.below(0.5) ? [fault] : []),
-      ...(isFollowed ? written : [this.#make.writeSecret()]),
+      ...(isFollowed ? written(vault, namespace) : [this.#make.writeSecret()]),
       ...RESOURCES.map(() => this.#make.forceSync()),
       ...(isFollowed ? RESOURCES.map((one) => this.#make.forceSync({ kind: "VaultSecret", namespace, name: one })) : []),
       { type: "advance", ms: Math.floor(this.#draw.random() * 60_000) },
