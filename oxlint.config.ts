@@ -8,14 +8,17 @@ import { defineConfig, type OxlintOverride } from "oxlint";
 const modules: Record<string, string[]> = {
   lib: [],
   protocol: ["lib"],
+  "protocol/client": ["protocol", "lib"],
   telemetry: ["lib"],
-  "operator/api": ["lib"],
-  "operator/kube": ["lib"],
-  "operator/runtime": ["operator/kube", "lib"],
-  "operator/vault-client": ["protocol", "lib"],
-  "operator/sync": ["operator/api", "operator/template", "lib"],
-  "operator/template": ["lib"],
-  "operator/restart": ["operator/api", "lib"],
+  "command-line": ["protocol/client", "protocol", "lib"],
+  "operator/lib": ["lib"],
+  "operator/api": ["operator/lib", "lib"],
+  "operator/template": ["operator/lib", "lib"],
+  "operator/kube": ["operator/lib", "lib"],
+  "operator/runtime": ["operator/kube", "operator/lib", "lib"],
+  "operator/vault-client": ["protocol", "operator/lib", "lib"],
+  "operator/sync": ["operator/api", "operator/template", "operator/lib", "lib"],
+  "operator/restart": ["operator/api", "operator/lib", "lib"],
   "operator/controllers": [
     "operator/sync",
     "operator/template",
@@ -24,26 +27,38 @@ const modules: Record<string, string[]> = {
     "operator/runtime",
     "operator/kube",
     "operator/vault-client",
+    "operator/lib",
     "protocol",
     "lib",
   ],
-  "operator/doctor": ["operator/controllers", "operator/api", "operator/kube", "operator/vault-client", "protocol", "lib"],
-  "operator/shards": ["operator/api", "operator/kube", "lib"],
-  "vault-server": ["protocol", "telemetry", "lib"],
-  // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
-  web: ["protocol", "lib"],
-  cli: [
-    "operator",
-    "operator/doctor",
+  "operator/doctor": [
+    "operator/controllers",
     "operator/api",
     "operator/kube",
-    "operator/sync",
-    "operator/template",
-    "vault-server",
-    "telemetry",
+    "operator/vault-client",
+    "operator/lib",
     "protocol",
     "lib",
   ],
+  "operator/shards": ["operator/api", "operator/kube", "operator/lib", "lib"],
+  // Commands stand on the pure core, and never on the controllers.
+  "operator/cli": [
+    "operator/doctor",
+    "operator/sync",
+    "operator/template",
+    "operator/api",
+    "operator/kube",
+    "operator/lib",
+    "command-line",
+    "telemetry",
+    "protocol/client",
+    "protocol",
+    "lib",
+  ],
+  "vault/server": ["protocol", "telemetry", "lib"],
+  // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
+  "vault/web": ["protocol", "lib"],
+  "vault/cli": ["vault/server", "command-line", "telemetry", "protocol/client", "protocol", "lib"],
 };
 
 /**
@@ -59,30 +74,31 @@ const inner: Record<string, Record<string, string[]>> = {
   "operator/vault-client": {
     http: ["vault-error", "observer"],
     readers: ["connection", "vault-error"],
-    auth: ["http", "readers", "connection", "pattern", "vault-error"],
+    auth: ["http", "readers", "connection", "pattern", "single-flight", "vault-error"],
     mirror: ["http", "readers", "vault-api", "connection", "pattern", "vault-error"],
-    values: ["vault-api", "connection", "vault-error", "observer"],
+    values: ["vault-api", "connection", "single-flight", "vault-error", "observer"],
     writes: ["http", "readers", "vault-api", "connection", "vault-error"],
   },
-  "vault-server": {
-    crypto: [],
-    store: ["crypto"],
+  "vault/server": {
+    crypto: ["free-buffer"],
+    store: ["crypto", "long-work"],
     backup: ["store", "crypto"],
-    http: ["store", "crypto", "errors"],
+    http: ["store", "crypto", "errors", "long-work"],
     audit: ["http", "store", "crypto", "errors"],
     access: ["store", "errors"],
     accounts: ["access", "http", "store", "context", "errors", "limits"],
     mail: ["accounts", "store", "context", "metrics"],
     "web-app": ["accounts", "http", "context"],
-    teams: ["quotas", "accounts", "access", "store", "context", "errors"],
+    teams: ["quotas", "accounts", "access", "http", "store", "context", "errors"],
     waiting: ["store", "errors"],
+    space: ["audit", "metrics", "errors", "limits"],
     strangers: [],
     quotas: ["http", "store", "context", "errors"],
-    files: ["quotas", "accounts", "http", "store", "waiting", "crypto", "context", "errors"],
+    files: ["quotas", "accounts", "http", "store", "waiting", "crypto", "context", "errors", "free-buffer", "long-work"],
     secrets: ["quotas", "accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
     rotation: ["secrets", "files", "audit", "store", "crypto"],
     "hand-over": ["secrets", "files", "store", "crypto", "limits", "quota-limits"],
-    sharing: ["quotas", "secrets", "teams", "accounts", "access", "store", "context", "errors"],
+    sharing: ["quotas", "secrets", "teams", "accounts", "access", "http", "store", "context", "errors"],
     routes: [
       "sharing",
       "secrets",
@@ -97,7 +113,7 @@ const inner: Record<string, Record<string, string[]>> = {
       "package-version",
     ],
   },
-  web: {
+  "vault/web": {
     routing: [],
     text: [],
     service: ["text"],
@@ -110,23 +126,23 @@ const inner: Record<string, Record<string, string[]>> = {
 /** Packages that only these modules may load at run time (types are free). */
 const packages: Record<string, string[]> = {
   "@kubernetes/client-node": ["operator/kube"],
-  undici: ["operator/kube", "operator/vault-client", "cli"],
-  fastify: ["vault-server"],
-  "@fastify/*": ["vault-server"],
-  "node:sqlite": ["vault-server"],
-  pg: ["vault-server"],
-  nodemailer: ["vault-server"],
-  "@zxcvbn-ts/*": ["vault-server"],
-  preact: ["web"],
-  "preact/*": ["web"],
+  undici: ["operator/kube", "operator/vault-client", "protocol/client"],
+  fastify: ["vault/server"],
+  "@fastify/*": ["vault/server"],
+  "node:sqlite": ["vault/server"],
+  pg: ["vault/server"],
+  nodemailer: ["vault/server"],
+  "@zxcvbn-ts/*": ["vault/server"],
+  preact: ["vault/web"],
+  "preact/*": ["vault/web"],
   pino: ["telemetry"],
   "prom-client": ["telemetry"],
-  commander: ["cli"],
+  commander: ["command-line", "operator/cli", "vault/cli"],
   liquidjs: ["operator/template"],
   asn1js: ["operator/template"],
   bcryptjs: ["operator/template"],
-  leven: ["lib"],
-  re2js: ["lib"],
+  leven: ["operator/lib"],
+  re2js: ["operator/lib"],
 };
 
 /** The outside world reaches the core through the ports of `lib`, so that it can be simulated. */
@@ -139,11 +155,15 @@ const ambientTimers = ["setTimeout", "setInterval", "setImmediate"].map((name) =
   message: "Take a Clock (src/lib/clock.ts).",
 }));
 
-/** Matches a relative import that leaves a module and enters one of `names`, from any depth. */
-function entering(names: string[]): string {
-  const inOperator = names.filter((name) => name.startsWith("operator/")).map((name) => name.slice("operator/".length));
-  const outside = names.filter((name) => !name.startsWith("operator/"));
-  return `^(?:\\.\\./)+(?:(?:operator/)?(?:${inOperator.join("|")})|${outside.join("|")})/`;
+/** Matches a relative import from a module into one of `names`, from any depth. */
+function entering(module: string, names: string[]): string {
+  const from = module.split("/");
+  const below = names.map((name) => {
+    const parts = name.split("/");
+    const shared = parts.findIndex((part, index) => part !== from[index]);
+    return parts.slice(shared).join("/");
+  });
+  return `^(?:\\./|(?:\\.\\./)+)(?:${below.join("|")})/`;
 }
 
 interface ImportPattern {
@@ -155,9 +175,10 @@ interface ImportPattern {
 
 function outwardPatterns(module: string, below: string[]): ImportPattern[] {
   const closedModules = Object.keys(modules).filter((name) => name !== module && !below.includes(name));
+  const otherPrograms = ["operator", "vault"].filter((name) => !module.startsWith(`${name}/`));
   const closedPackages = Object.keys(packages).filter((name) => !packages[name]?.includes(module));
   return [
-    { regex: entering(closedModules), message: `src/${module} must not import this module.` },
+    { regex: entering(module, [...closedModules, ...otherPrograms]), message: `src/${module} must not import this module.` },
     { group: closedPackages, allowTypeImports: true, message: `src/${module} must not load this package.` },
   ];
 }

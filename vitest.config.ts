@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./test/support/longest-first.ts";
+import { LongestFirst } from "./test/lab/longest-first.ts";
 
 /** Tests wait for processes and for the disk more than they compute. */
 const maxWorkers = 3;
@@ -17,10 +17,14 @@ export default defineConfig({
           expect: { poll: { interval: 5, timeout: 60_000 } },
           include: [
             "{src,scripts,bench}/**/*.test.ts",
-            "test/{architecture,vault-server,contract,cli,support,docs,simulation,fuzz,tools,monitoring}/**/*.test.ts",
-            "test/control-plane/{binaries,supervisor}/**/*.test.ts",
+            "test/{architecture,operator,vault-server,contract,cli,lab,docs,simulation,fuzz,monitoring}/**/*.test.ts",
           ],
-          exclude: ["test/vault-server/postgres/**", "test/tools/go-tool.test.ts", "test/monitoring/promtool.test.ts"],
+          exclude: [
+            "test/vault-server/postgres/**",
+            "test/lab/control-plane/*.test.ts",
+            "test/lab/tools/go-tool.test.ts",
+            "test/monitoring/promtool.test.ts",
+          ],
           // On a busy machine a test may take minutes, which is no failure: time is virtual in most of them.
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -33,7 +37,7 @@ export default defineConfig({
           name: "postgres",
           expect: expectOptions,
           include: ["test/{vault-server,contract}/**/*.test.ts"],
-          globalSetup: ["test/support/postgres/shared-postgres.ts"],
+          globalSetup: ["test/lab/postgres/shared-postgres.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers,
@@ -57,12 +61,12 @@ export default defineConfig({
           expect: expectOptions,
           include: [
             "test/integration/**/*.test.ts",
-            "test/control-plane/**/*.test.ts",
-            "test/tools/go-tool.test.ts",
+            "test/lab/control-plane/**/*.test.ts",
+            "test/lab/tools/go-tool.test.ts",
             "test/monitoring/promtool.test.ts",
           ],
-          exclude: ["test/control-plane/{binaries,supervisor}/**"],
-          globalSetup: ["test/tools/build-all.ts", "test/support/kube/shared-control-plane.ts"],
+          exclude: ["test/lab/control-plane/{binaries,supervisor}/**"],
+          globalSetup: ["test/lab/tools/build-all.ts", "test/lab/kube/shared-control-plane.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
@@ -75,7 +79,7 @@ export default defineConfig({
           expect: expectOptions,
           include: ["test/e2e/**/*.test.ts"],
           exclude: ["test/e2e/cluster/**"],
-          globalSetup: ["test/tools/build-all.ts", "test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          globalSetup: ["test/lab/tools/build-all.ts", "test/lab/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           // The tests mostly wait.
@@ -88,7 +92,7 @@ export default defineConfig({
           name: "faults",
           expect: expectOptions,
           include: ["test/faults/**/*.test.ts"],
-          globalSetup: ["test/tools/build-all.ts", "test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          globalSetup: ["test/lab/tools/build-all.ts", "test/lab/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           // Deadlines only: a test that passes does not wait for them, not even on a loaded machine.
           testTimeout: 600_000,
           hookTimeout: 180_000,
@@ -102,7 +106,7 @@ export default defineConfig({
           name: "rbac",
           expect: expectOptions,
           include: ["test/rbac/**/*.test.ts"],
-          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          globalSetup: ["test/lab/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 240_000,
           hookTimeout: 180_000,
           maxConcurrency: 2,
@@ -114,7 +118,7 @@ export default defineConfig({
           name: "image",
           expect: expectOptions,
           include: ["test/image/**/*.test.ts"],
-          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/image/support/build.ts"],
+          globalSetup: ["test/lab/kube/shared-control-plane.ts", "test/image/support/build.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
@@ -126,7 +130,7 @@ export default defineConfig({
           name: "cluster",
           expect: expectOptions,
           include: ["test/e2e/cluster/**/*.test.ts"],
-          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          globalSetup: ["test/lab/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,

@@ -1,7 +1,7 @@
 import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { storeKinds, type StoreKind } from "../test/support/vault/store-location.ts";
+import { storeKinds, type StoreKind } from "../test/lab/vault/store-location.ts";
 import type { AttackCase } from "./attack/attack-case.ts";
 import { cases } from "./attack/cases.ts";
 import { measureCases, type CaseResult } from "./attack/measure-case.ts";

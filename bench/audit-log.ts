@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
-import { AuditLog } from "../src/vault-server/audit/audit-log.ts";
+import { AuditLog } from "../src/vault/server/audit/audit-log.ts";
 import type { Case } from "./measure.ts";
 import { saveResult, measureAll, printTable } from "./report.ts";
 

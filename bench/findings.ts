@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { operationPath } from "../src/protocol/operation-paths.ts";
-import { defaultLimits, defaultPasswordCost } from "../src/vault-server/limits.ts";
-import { VirtualClock } from "../test/support/clock/virtual-clock.ts";
-import { TestVault } from "../test/support/vault/test-vault.ts";
-import { scopeString, sendRequest, type VaultClient, type VaultResponse } from "../test/support/vault/vault-client.ts";
+import { defaultLimits, defaultPasswordCost } from "../src/vault/server/limits.ts";
+import { VirtualClock } from "../test/lab/clock/virtual-clock.ts";
+import { TestVault } from "../test/lab/vault/test-vault.ts";
+import { scopeString, sendRequest, type VaultClient, type VaultResponse } from "../test/lab/vault/vault-client.ts";
 import { attacks } from "./attack/attacks.ts";
 import { table } from "./table.ts";
 

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
-import { addUser } from "../src/vault-server/accounts/users.ts";
-import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
-import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
-import { VaultClient } from "../test/support/vault/vault-client.ts";
+import { addUser } from "../src/vault/server/accounts/users.ts";
+import { VaultServerProcess } from "../test/lab/processes/vault-server-process.ts";
+import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
+import { VaultClient } from "../test/lab/vault/vault-client.ts";
 import { quantile } from "./statistics.ts";
 import { table } from "./table.ts";
 

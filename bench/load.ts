@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { runLoad } from "../test/support/vault/run-load.ts";
-import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
+import { runLoad } from "../test/lab/vault/run-load.ts";
+import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
 import { table } from "./table.ts";
 
 const { values } = parseArgs({

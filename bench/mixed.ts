@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { storeKinds } from "../test/support/vault/store-location.ts";
+import { storeKinds } from "../test/lab/vault/store-location.ts";
 import { measureArrivals } from "./arrivals.ts";
 import { measure, type Case, type Sample } from "./measure.ts";
 import { printTable, saveResult, summary } from "./report.ts";

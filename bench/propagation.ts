@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { operationPath } from "../src/protocol/operation-paths.ts";
 import { FaultProxy, type Fault } from "../test/faults/support/fault-proxy.ts";
-import { waitUntil } from "../test/support/clock/wait-until.ts";
+import { waitUntil } from "../test/lab/clock/wait-until.ts";
 import { latenciesOf, latencyCells, latencyColumns } from "./operator/latencies.ts";
 import { SecretWatch } from "./operator/secret-watch.ts";
 import { protect, Stage } from "./operator/stage.ts";

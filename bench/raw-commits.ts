@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { Pool } from "pg";
-import type { StoreKind } from "../test/support/vault/store-location.ts";
+import type { StoreKind } from "../test/lab/vault/store-location.ts";
 
 export interface RawCommits extends AsyncDisposable {
   /** Inserts one row in its own transaction. */

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { storeKinds } from "../test/support/vault/store-location.ts";
+import { storeKinds } from "../test/lab/vault/store-location.ts";
 import { saveResult, measureAll, printTable } from "./report.ts";
 import { vaultCases } from "./vault-cases.ts";
 import { startOpenBao } from "./vault/openbao-server.ts";

@@ -1,6 +1,6 @@
 import type { Redacted } from "../src/lib/redacted.ts";
 import { CREDENTIALS_TYPE } from "../src/operator/api/names.ts";
-import type { ControlPlane } from "../test/control-plane/control-plane.ts";
+import type { ControlPlane } from "../test/lab/control-plane/control-plane.ts";
 
 /** The namespace of examples/demo. */
 export const demoNamespace = "vaultsync-demo";

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { terminalProgress } from "../test/control-plane/progress.ts";
+import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import type { ShownObject } from "./shown-object.ts";
 

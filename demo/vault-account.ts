@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Redacted } from "../src/lib/redacted.ts";
-import { type FileUpload, VaultClient, type VaultResponse } from "../test/support/vault/vault-client.ts";
+import { type FileUpload, VaultClient, type VaultResponse } from "../test/lab/vault/vault-client.ts";
 
 /** The account in examples/demo/10-connection.yaml. */
 export const account = "shop@example.com";

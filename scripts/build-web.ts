@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
 
-const root = join(import.meta.dirname, "../src/web");
+const root = join(import.meta.dirname, "../src/vault/web");
 const outDir = join(import.meta.dirname, "../dist/web");
 
 /**
- * Builds the web application from `src/web` into `dist/web`: `index.html`, and files under `assets/` named after their content.
+ * Builds the web application from `src/vault/web` into `dist/web`: `index.html`, and files under `assets/` named after their content.
  * Nothing is inlined, because the Content-Security-Policy of the page forbids it. The build is reproducible.
  */
 export async function buildWeb(): Promise<void> {

@@ -2,10 +2,10 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
-import { terminalProgress } from "../test/control-plane/progress.ts";
-import { startControlPlane } from "../test/control-plane/start.ts";
-import { type Findings, kubeconform, kubeScore } from "../test/tools/manifests/check-manifests.ts";
-import { writeSchemas } from "../test/tools/manifests/write-schemas.ts";
+import { terminalProgress } from "../test/lab/control-plane/progress.ts";
+import { startControlPlane } from "../test/lab/control-plane/start.ts";
+import { type Findings, kubeconform, kubeScore } from "../test/lab/tools/manifests/check-manifests.ts";
+import { writeSchemas } from "../test/lab/tools/manifests/write-schemas.ts";
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { help: { type: "boolean" } } });
 if (values.help === true) {

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { once } from "node:events";
-import { terminalProgress } from "../test/control-plane/progress.ts";
-import { startControlPlane } from "../test/control-plane/start.ts";
+import { terminalProgress } from "../test/lab/control-plane/progress.ts";
+import { startControlPlane } from "../test/lab/control-plane/start.ts";
 
 const help = `Start a Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager; no nodes) on loopback addresses. Ctrl-C stops it
 and removes its data.

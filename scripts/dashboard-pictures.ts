@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright } from "playwright-core";
 import { stringify } from "yaml";
-import { parts, rulesOf } from "../test/support/monitoring/rules.ts";
+import { parts, rulesOf } from "../test/lab/monitoring/rules.ts";
 import { readDashboard } from "./pictures/dashboards/dashboard.ts";
 import { LiveScene } from "./pictures/dashboards/live-scene.ts";
 import { Prometheus, type Series } from "./pictures/dashboards/prometheus.ts";

@@ -6,7 +6,7 @@ import { ServerTargets } from "../test/fuzz/server-targets.ts";
 import { render } from "../test/fuzz/shape.ts";
 import { parserTargets } from "../test/fuzz/targets.ts";
 import { shapeTargets, templateTargets } from "../test/fuzz/template-targets.ts";
-import { seededRandom } from "../test/support/seeded-random.ts";
+import { seededRandom } from "../test/lab/seeded-random.ts";
 
 const USAGE = `Look for inputs that take longest, in everything of the vault server that parses what a stranger sends, and in the
 templates and typed Secrets of the operator. Fails when 1 MiB of input, or the limit of its field, takes more than ${LIMIT_MS} ms of CPU time.

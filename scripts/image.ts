@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { terminalProgress } from "../test/control-plane/progress.ts";
-import { dockerDaemon } from "../test/support/docker/docker.ts";
+import { terminalProgress } from "../test/lab/control-plane/progress.ts";
+import { dockerDaemon } from "../test/lab/docker/docker.ts";
 import { packageVersion } from "../src/lib/package-version.ts";
 import { provideBase } from "./image/base.ts";
 import { buildImage, type BuiltImage } from "./image/build.ts";

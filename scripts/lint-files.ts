@@ -4,9 +4,9 @@
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { goTool } from "../test/tools/go-tool.ts";
-import { pythonTool } from "../test/tools/python-tool.ts";
-import { terminalProgress } from "../test/control-plane/progress.ts";
+import { goTool } from "../test/lab/tools/go-tool.ts";
+import { pythonTool } from "../test/lab/tools/python-tool.ts";
+import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import { lintFiles, type Linter } from "./lint-files/lint-files.ts";
 
 const progress = terminalProgress();

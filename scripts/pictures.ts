@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright, type Browser, type Page } from "playwright-core";
-import type { TestVault } from "../test/support/vault/test-vault.ts";
+import type { TestVault } from "../test/lab/vault/test-vault.ts";
 import { z } from "zod";
 import { CSRF_HEADER } from "../src/protocol/csrf-header.ts";
 import { formatScope } from "../src/protocol/format-scope.ts";

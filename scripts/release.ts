@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { packageVersion } from "../src/lib/package-version.ts";
-import { terminalProgress } from "../test/control-plane/progress.ts";
+import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import { writeArtifacts } from "./release/artifacts.ts";
 import { withSection } from "./release/changelog.ts";
 import { command } from "./release/command.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { dockerDaemon } from "../test/support/docker/docker.ts";
+import { dockerDaemon } from "../test/lab/docker/docker.ts";
 
 const help = `Build the image and test it in containers, next to a real control plane (Vitest project "image").
 

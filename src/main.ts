@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { type Command, CommanderError } from "commander";
-import { rootCommand } from "./cli/root-command.ts";
+import { rootCommand } from "./command-line/root-command.ts";
 
 /** Loads the commands. The operator, which runs in every cluster, is loaded alone: the others, with the vault server, take 16 MiB. */
 async function program(): Promise<Command> {
-  if (process.argv[2] === "operator") return rootCommand([(await import("./cli/operator.ts")).operatorCommand()]);
-  return (await import("./cli/program.ts")).program();
+  if (process.argv[2] === "operator") return rootCommand([(await import("./operator/cli/operator.ts")).operatorCommand()]);
+  return (await import("./program.ts")).program();
 }
 
 /** Exit codes: 0 success, 1 failure, 2 wrong usage. */

@@ -1,4 +1,4 @@
-import type { VaultClient } from "../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../test/lab/vault/vault-client.ts";
 
 /** Accounts of a case: a user who pays for the attack, and the attackers. */
 export const accountNames = ["owner", "attacker0", "attacker1", "attacker2", "attacker3"] as const;

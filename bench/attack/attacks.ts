@@ -1,5 +1,5 @@
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { scopeString, type VaultClient } from "../../test/support/vault/vault-client.ts";
+import { scopeString, type VaultClient } from "../../test/lab/vault/vault-client.ts";
 
 /** One request of an attacker, on a connection that its loop keeps. */
 export interface Shot {

@@ -1,4 +1,4 @@
-import type { VaultClient } from "../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { prepared } from "./patient.ts";
 
 /** Metadata of a version near its limit of 64 KiB. */

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { VaultClient, type VaultResponse } from "../../test/support/vault/vault-client.ts";
+import { VaultClient, type VaultResponse } from "../../test/lab/vault/vault-client.ts";
 
 /** Latencies and errors that clients experienced. */
 export interface Served {

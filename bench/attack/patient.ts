@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { VaultResponse } from "../../test/support/vault/vault-client.ts";
+import type { VaultResponse } from "../../test/lab/vault/vault-client.ts";
 
 /** Sends a request until the rate limits admit it, and returns its response. */
 export async function admitted(send: () => Promise<VaultResponse>): Promise<VaultResponse> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ATTACKERS, type AccountName, type AttackCase } from "./attack-case.ts";
 import type { Attack as ReviewAttack } from "./attacks.ts";
 import { shotLoop } from "./shot-loop.ts";
-import { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 
 /** Findings that need no account. */
 const OF_STRANGERS = [1, 2, 3];

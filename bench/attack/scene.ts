@@ -3,11 +3,11 @@ import { basename, dirname, extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { Redacted } from "../../src/lib/redacted.ts";
-import { addUser } from "../../src/vault-server/accounts/users.ts";
-import type { openStore } from "../../src/vault-server/store/open-store.ts";
-import type { Store } from "../../src/vault-server/store/store.ts";
-import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
-import { StoreLocation, type StoreKind } from "../../test/support/vault/store-location.ts";
+import { addUser } from "../../src/vault/server/accounts/users.ts";
+import type { openStore } from "../../src/vault/server/store/open-store.ts";
+import type { Store } from "../../src/vault/server/store/store.ts";
+import { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
+import { StoreLocation, type StoreKind } from "../../test/lab/vault/store-location.ts";
 import { accountEmail, accountNames, type AttackCase } from "./attack-case.ts";
 import { Attacker } from "./attacker.ts";
 import { cases } from "./cases.ts";
@@ -33,7 +33,7 @@ export interface SceneOptions {
 /** Opens the store of a server with the code of its build, because its database may be of an older release. */
 async function openWith(program: string | undefined, place: StoreLocation): Promise<Store> {
   if (program === undefined) return place.open();
-  const module = join(dirname(program), `vault-server/store/open-store${extname(program)}`);
+  const module = join(dirname(program), `vault/server/store/open-store${extname(program)}`);
   const build = (await import(pathToFileURL(module).href)) as { readonly openStore: typeof openStore };
   return build.openStore(place.data);
 }

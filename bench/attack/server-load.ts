@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import type { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
-import { sendRequest } from "../../test/support/vault/vault-client.ts";
+import type { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
+import { sendRequest } from "../../test/lab/vault/vault-client.ts";
 
 /** Load of a server process in a period. */
 export interface ServerLoad {

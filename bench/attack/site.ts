@@ -1,4 +1,4 @@
-import { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { accountEmail, type Site } from "./attack-case.ts";
 import { prepared } from "./patient.ts";
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import type { VaultClient } from "../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import type { Round } from "./attack-case.ts";
 import { isOpenAtServer } from "./server-connections.ts";
 

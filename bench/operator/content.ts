@@ -1,4 +1,4 @@
-import type { VaultClient } from "../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { protect, type Stage } from "./stage.ts";
 
 /** Sizes of values in bytes, by their share: 80 % small, 18 % medium, 2 % large. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import type { ApiAccess } from "../../test/control-plane/api-request.ts";
+import type { ApiAccess } from "../../test/lab/control-plane/api-request.ts";
 
 const watchEvent = z.object({
   type: z.enum(["ADDED", "MODIFIED", "DELETED"]),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApiAccess } from "../../test/control-plane/api-request.ts";
+import type { ApiAccess } from "../../test/lab/control-plane/api-request.ts";
 import { collectionOf } from "./kube-writer.ts";
 import { ObjectWatch } from "./object-watch.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { waitUntil } from "../../test/support/clock/wait-until.ts";
+import { waitUntil } from "../../test/lab/clock/wait-until.ts";
 import type { Figures } from "./figures.ts";
 import { Stage } from "./stage.ts";
 

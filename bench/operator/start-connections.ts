@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { FaultProxy } from "../../test/faults/support/fault-proxy.ts";
-import { waitUntil } from "../../test/support/clock/wait-until.ts";
-import { busiestSecond } from "../../test/support/busiest-second.ts";
+import { waitUntil } from "../../test/lab/clock/wait-until.ts";
+import { busiestSecond } from "../../test/lab/busiest-second.ts";
 import { seconds, type Figures } from "./figures.ts";
 import { Stage } from "./stage.ts";
 

@@ -1,4 +1,4 @@
-import type { VaultResponse } from "../../test/support/vault/vault-client.ts";
+import type { VaultResponse } from "../../test/lab/vault/vault-client.ts";
 
 /** A client with a secret of its own, on connections that are kept open. Each request resolves with a response as expected. */
 export interface BenchClient {

@@ -5,8 +5,8 @@ import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../test/control-plane/supervisor/free-port.ts";
-import { sendRequest, type VaultResponse } from "../../test/support/vault/vault-client.ts";
+import { freePort } from "../../test/lab/control-plane/supervisor/free-port.ts";
+import { sendRequest, type VaultResponse } from "../../test/lab/vault/vault-client.ts";
 import { cpuSeconds } from "../operator/process-usage.ts";
 import { expectResponse, expectStatus, VALUE, type BenchClient, type BenchContent, type BenchServer } from "./bench-server.ts";
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { Redacted } from "../../src/lib/redacted.ts";
-import { addUser } from "../../src/vault-server/accounts/users.ts";
-import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
-import { insertPostgresSecrets, insertSecrets } from "../../test/support/vault/insert-secrets.ts";
-import { StoreLocation, type StoreKind } from "../../test/support/vault/store-location.ts";
-import { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { addUser } from "../../src/vault/server/accounts/users.ts";
+import { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
+import { insertPostgresSecrets, insertSecrets } from "../../test/lab/vault/insert-secrets.ts";
+import { StoreLocation, type StoreKind } from "../../test/lab/vault/store-location.ts";
+import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { cpuSeconds, cpuSecondsWithChildren } from "../operator/process-usage.ts";
 import type { Case } from "../measure.ts";
 import { openRawCommits } from "../raw-commits.ts";

@@ -1,7 +1,7 @@
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
 import { apiServerMetrics } from "../../src/telemetry/api-server-metrics.ts";
 import { operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
-import { VaultMetrics } from "../../src/vault-server/metrics.ts";
+import { VaultMetrics } from "../../src/vault/server/metrics.ts";
 import { code, plain, table } from "./markdown.ts";
 
 const isClient = ({ name }: MetricDefinition): boolean => name.startsWith("vaultsync_client_");

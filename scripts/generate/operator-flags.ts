@@ -1,5 +1,5 @@
 import type { Option } from "commander";
-import { operatorCommand } from "../../src/cli/operator.ts";
+import { operatorCommand } from "../../src/operator/cli/operator.ts";
 import { code, plain, table } from "./markdown.ts";
 
 function defaultOf({ defaultValue, defaultValueDescription, negate }: Option): string {

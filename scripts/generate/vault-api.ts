@@ -4,7 +4,7 @@ import { standardMetadataFields } from "../../src/protocol/metadata.ts";
 import { sharedSchemas, toJsonSchema, type JsonSchema } from "../../src/protocol/openapi/json-schema.ts";
 import { operations } from "../../src/protocol/operations.ts";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
-import { defaultLimits } from "../../src/vault-server/limits.ts";
+import { defaultLimits } from "../../src/vault/server/limits.ts";
 import { code, plain, table } from "./markdown.ts";
 import { isSchema, typeOf } from "./schema-type.ts";
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { silentProgress } from "../../test/control-plane/progress.ts";
+import { silentProgress } from "../../test/lab/control-plane/progress.ts";
 import { provideBase } from "./base.ts";
 
 let directory: string;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hasImage, provideImage } from "../../test/support/docker/docker.ts";
-import type { Progress } from "../../test/control-plane/progress.ts";
+import { hasImage, provideImage } from "../../test/lab/docker/docker.ts";
+import type { Progress } from "../../test/lab/control-plane/progress.ts";
 import { importLocalBase } from "./local-base.ts";
 
 const dockerfile = join(import.meta.dirname, "../../Dockerfile");

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { docker, hasBridge } from "../../test/support/docker/docker.ts";
-import type { Progress } from "../../test/control-plane/progress.ts";
+import { docker, hasBridge } from "../../test/lab/docker/docker.ts";
+import type { Progress } from "../../test/lab/control-plane/progress.ts";
 
 const root = join(import.meta.dirname, "../..");
 const shownLines = 30;

@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { codeOf } from "../../src/lib/error-code.ts";
-import { hasImage } from "../../test/support/docker/docker.ts";
-import type { Progress } from "../../test/control-plane/progress.ts";
+import { hasImage } from "../../test/lab/docker/docker.ts";
+import type { Progress } from "../../test/lab/control-plane/progress.ts";
 
 const run = promisify(execFile);
 const certificates = "etc/ssl/certs/ca-certificates.crt";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { docker } from "../../test/support/docker/docker.ts";
-import { freePort } from "../../test/control-plane/supervisor/free-port.ts";
+import { docker } from "../../test/lab/docker/docker.ts";
+import { freePort } from "../../test/lab/control-plane/supervisor/free-port.ts";
 
 const limitMs = 60_000;
 const intervalMs = 10;

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { WrongChecksumError } from "../../test/tools/python-tool.ts";
+import { WrongChecksumError } from "../../test/lab/tools/python-tool.ts";
 import { lintFiles, type Linter } from "./lint-files.ts";
 
 const node = (name: string, program: string): Linter => ({

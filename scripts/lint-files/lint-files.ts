@@ -1,4 +1,4 @@
-import { WrongChecksumError } from "../../test/tools/python-tool.ts";
+import { WrongChecksumError } from "../../test/lab/tools/python-tool.ts";
 
 /** A program that checks files, and reports what it finds with another exit code than 0. */
 export interface Linter {

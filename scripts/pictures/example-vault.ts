@@ -1,7 +1,7 @@
 import type { Operation } from "../../src/protocol/operation-paths.ts";
 import { systemClock, type Clock } from "../../src/lib/clock.ts";
-import { TestVault } from "../../test/support/vault/test-vault.ts";
-import type { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { TestVault } from "../../test/lab/vault/test-vault.ts";
+import type { VaultClient } from "../../test/lab/vault/vault-client.ts";
 
 export const owner = "dana@example.com";
 const colleague = "mika@example.com";

@@ -13,10 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { cacheDirectory } from "../../test/control-plane/binaries/version.ts";
-import { provide } from "../../test/control-plane/binaries/provide.ts";
-import type { Progress } from "../../test/control-plane/progress.ts";
-import { goTool } from "../../test/tools/go-tool.ts";
+import { cacheDirectory } from "../../test/lab/control-plane/binaries/version.ts";
+import { provide } from "../../test/lab/control-plane/binaries/provide.ts";
+import type { Progress } from "../../test/lab/control-plane/progress.ts";
+import { goTool } from "../../test/lab/tools/go-tool.ts";
 import { sbom } from "../supply/sbom.ts";
 import { command } from "./command.ts";
 

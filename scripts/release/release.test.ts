@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { TestDirectory } from "../../test/support/test-directory.ts";
+import { TestDirectory } from "../../test/lab/test-directory.ts";
 import { changelogProblems, saysHowToUpgrade, withSection } from "./changelog.ts";
 import { incompatibleChanges } from "./crd-changes.ts";
 import { setVersion, versionPlaces } from "./version-places.ts";

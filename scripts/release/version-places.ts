@@ -10,7 +10,7 @@ const places: readonly (readonly [glob: string, pattern: RegExp])[] = [
   ["deploy/chart/Chart.yaml", /^(?:version|appVersion): (\S+)/dgmu],
   ["{README,docs/**/*}.md", /\bvaultsync:(\d+\.\d+\.\d+)/dgu],
   ["{README,docs/**/*}.md", /^ +newTag: (\S+)/dgmu],
-  ["test/control-plane/deploy.test.ts", /REGISTRY\/vaultsync:(\d+\.\d+\.\d+)/dgu],
+  ["test/lab/control-plane/deploy.test.ts", /REGISTRY\/vaultsync:(\d+\.\d+\.\d+)/dgu],
 ];
 
 export interface VersionPlace {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TestVault } from "../../test/support/vault/test-vault.ts";
+import { TestVault } from "../../test/lab/vault/test-vault.ts";
 import { makeFixture } from "./fixture.ts";
 
 test("the fixture for schemathesis fits the quotas of a server", async () => {

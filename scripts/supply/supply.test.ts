@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TestDirectory } from "../../test/support/test-directory.ts";
+import { TestDirectory } from "../../test/lab/test-directory.ts";
 import { packagesNotAllowed } from "./allowed-licenses.ts";
 import { sbomDifferences } from "./installed-packages.ts";
 import { thirdPartyNotices } from "./notices.ts";
@@ -75,7 +75,7 @@ test("notices have license and notice files, or the section of a README", async 
 });
 
 test("every package that the web application loads is in the notices", async () => {
-  const sources = sourceFiles("src/web").filter((path) => !path.includes(".test."));
+  const sources = sourceFiles("src/vault/web").filter((path) => !path.includes(".test."));
   const loaded = sources.flatMap((path) => [...(readSource(path) ?? "").matchAll(/from "((?:@[^/"]+\/)?[^./"][^/"]*)/gu)]);
   expect(new Set(loaded.map(([, name]) => name))).toEqual(new Set(bundled));
   expect(await readFile(join(root, "THIRD_PARTY_NOTICES"), "utf8")).toContain("\npreact ");

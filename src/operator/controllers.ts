@@ -22,7 +22,7 @@ import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
 import { SyncController } from "./controllers/sync/sync-controller.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
 import { TargetWriter } from "./controllers/sync/target-writer.ts";
-import { defined } from "../lib/defined.ts";
+import { defined } from "./lib/defined.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";

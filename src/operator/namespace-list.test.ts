@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { recordingLogger } from "../../test/support/assertions/recording-logger.ts";
-import { VirtualClock } from "../../test/support/clock/virtual-clock.ts";
+import { recordingLogger } from "../../test/lab/assertions/recording-logger.ts";
+import { VirtualClock } from "../../test/lab/clock/virtual-clock.ts";
 import { followNamespaces, readNamespaces } from "./namespace-list.ts";
 
 const read = (text: string): Promise<readonly string[]> => readNamespaces(() => Promise.resolve(text));

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { InMemoryKubeApi } from "../../test/support/kube/in-memory-kube-api.ts";
-import { VirtualClock } from "../../test/support/clock/virtual-clock.ts";
+import { InMemoryKubeApi } from "../../test/lab/kube/in-memory-kube-api.ts";
+import { VirtualClock } from "../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { operatorMetrics } from "../telemetry/operator-metrics.ts";

@@ -29,7 +29,7 @@ describe("folders", () => {
     expect(long).toEqual([]);
   });
 
-  test("the root of src/vault-server has at most a dozen files", () => {
-    expect(src.filter((path) => dirname(path) === "src/vault-server").length).toBeLessThanOrEqual(12);
+  test("the root of src/vault/server has at most a dozen files", () => {
+    expect(src.filter((path) => dirname(path) === "src/vault/server").length).toBeLessThanOrEqual(12);
   });
 });

@@ -1,13 +1,13 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { FaultProxy } from "../faults/support/fault-proxy.ts";
-import { Canaries } from "../support/assertions/canary.ts";
-import { certificate } from "../support/certificates.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { VaultsyncProcess, type ProcessResult } from "../support/processes/vaultsync-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { Canaries } from "../lab/assertions/canary.ts";
+import { certificate } from "../lab/certificates.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../lab/processes/vaultsync-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const HOUR = 3_600_000;
 const ann = "ann@example.com";

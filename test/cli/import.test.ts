@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
 
 /** `vaultsync import external-secrets` on manifests as External Secrets Operator documents them. */
 const directory = new TestDirectory();

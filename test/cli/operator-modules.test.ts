@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
+import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
 
 /** Prints the URL of each module that is loaded. */
 const PRINT_MODULES = `import { registerHooks } from "node:module";
@@ -11,5 +11,5 @@ test("the operator loads nothing of the vault server, which would take memory", 
   expect(stdout).toContain("Usage: vaultsync operator [options]");
   const urls = stderr.split("\n");
   expect(urls.filter((url) => url.includes("/src/operator/")).length).toBeGreaterThan(50);
-  expect(urls.filter((url) => /\/src\/vault-server\/|\/node_modules\/(?:fastify|pg|nodemailer)\//u.test(url))).toEqual([]);
+  expect(urls.filter((url) => /\/src\/vault\/server\/|\/node_modules\/(?:fastify|pg|nodemailer)\//u.test(url))).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const ann = "ann@example.com";
 const bob = "bob@example.com";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { planOf } from "../../src/cli/plan/planned-resource.ts";
-import { accessThrough, checkResource } from "../../src/cli/plan/check-resources.ts";
-import type { Manifest, Problem } from "../../src/cli/manifests/manifests.ts";
+import { planOf } from "../../src/operator/cli/plan/planned-resource.ts";
+import { accessThrough, checkResource } from "../../src/operator/cli/plan/check-resources.ts";
+import type { Manifest, Problem } from "../../src/operator/cli/manifests.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { Draw, type Feature } from "../simulation/random-features.ts";
 import { SpecMaker } from "../simulation/random-specs.ts";
-import { accountOf, ClusterScene } from "../support/operator/cluster-scene.ts";
-import { seededRandom } from "../support/seeded-random.ts";
+import { accountOf, ClusterScene } from "../lab/operator/cluster-scene.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
 
 const SPECS = 300;
 const features: Feature[] = ["Merge", "filesFrom", "findMetadata", "forms", "many", "rewrite", "template", "types", "versions"];

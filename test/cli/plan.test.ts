@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import type { ProcessResult } from "../support/processes/vaultsync-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import type { ProcessResult } from "../lab/processes/vaultsync-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const ann = "ann@example.com";
 const bob = "bob@example.com";

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, expect, test } from "vitest";
-import { certificate } from "../support/certificates.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { readyLine, VaultServerProcess } from "../support/processes/vault-server-process.ts";
-import { SyslogCollector } from "../support/syslog-collector.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
+import { certificate } from "../lab/certificates.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { readyLine, VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { SyslogCollector } from "../lab/syslog-collector.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const directory = new TestDirectory();

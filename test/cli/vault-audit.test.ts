@@ -3,12 +3,12 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
-import { VaultsyncProcess, type ProcessResult } from "../support/processes/vaultsync-process.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../lab/processes/vaultsync-process.ts";
 
 const ann = "ann@example.com";
 const password = "a-password-of-length";

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import { Canaries } from "../support/assertions/canary.ts";
-import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
-import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
-import { VaultsyncProcess, type ProcessResult } from "../support/processes/vaultsync-process.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { Canaries } from "../lab/assertions/canary.ts";
+import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
+import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../lab/processes/vaultsync-process.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 
 const ann = "ann@example.com";
 const bob = "bob@example.com";

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { certificate } from "../support/certificates.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
-import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
-import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
+import { certificate } from "../lab/certificates.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 let directory: string;

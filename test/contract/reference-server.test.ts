@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { failureOf } from "../support/assertions/failure-of.ts";
-import { listSoon } from "../support/vault/scripted-vault.ts";
+import { failureOf } from "../lab/assertions/failure-of.ts";
+import { listSoon } from "../lab/vault/scripted-vault.ts";
 import {
   observeConnection,
   passwordSource,
@@ -9,13 +9,13 @@ import {
   untilHealthy,
   type ObservedConnection,
   type ObserveOptions,
-} from "../support/vault/vault-connection.ts";
-import { pump } from "../support/clock/pump.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
+} from "../lab/vault/vault-connection.ts";
+import { pump } from "../lab/clock/pump.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";
-import { startVaultServer, type VaultServer } from "../../src/vault-server/vault-server.ts";
+import { startVaultServer, type VaultServer } from "../../src/vault/server/vault-server.ts";
 import type { FileRecord, SecretRecord } from "../../src/operator/vault-client/connection.ts";
 
 const signal = new AbortController().signal;

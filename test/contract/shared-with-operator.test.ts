@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../support/assertions/failure-of.ts";
+import { failureOf } from "../lab/assertions/failure-of.ts";
 import {
   observeConnection,
   passwordSource,
   referencesTo,
   untilHealthy,
   type ObservedConnection,
-} from "../support/vault/vault-connection.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+} from "../lab/vault/vault-connection.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 
 const operator = "operator@example.com";
 const signal = new AbortController().signal;

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { InMemoryKubeApi } from "../support/kube/in-memory-kube-api.ts";
-import { listSoon } from "../support/vault/scripted-vault.ts";
-import { observeConnection, untilHealthy } from "../support/vault/vault-connection.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { InMemoryKubeApi } from "../lab/kube/in-memory-kube-api.ts";
+import { listSoon } from "../lab/vault/scripted-vault.ts";
+import { observeConnection, untilHealthy } from "../lab/vault/vault-connection.ts";
 import { SecretTokenStore } from "../../src/operator/controllers/connection/secret-token-store.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";
-import { startVaultServer } from "../../src/vault-server/vault-server.ts";
+import { startVaultServer } from "../../src/vault/server/vault-server.ts";
 
 const HOUR = 3_600_000;
 const email = "ann@example.com";

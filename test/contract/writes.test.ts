@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { Redacted } from "../../src/lib/redacted.ts";
 import type { EntryWrite } from "../../src/operator/vault-client/connection.ts";
-import { failureOf } from "../support/assertions/failure-of.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { observeConnection, passwordSource, referencesTo, untilHealthy } from "../support/vault/vault-connection.ts";
+import { failureOf } from "../lab/assertions/failure-of.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { observeConnection, passwordSource, referencesTo, untilHealthy } from "../lab/vault/vault-connection.ts";
 
 const operator = "operator@example.com";
 const { signal } = new AbortController();

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
-import { certificate } from "../support/certificates.ts";
-import { ClusterControllers } from "../support/kube/in-memory/cluster-controllers.ts";
-import { ACCOUNT, OperatorScene } from "../support/operator/operator-scene.ts";
-import type { InMemoryVault } from "../support/vault/in-memory/in-memory-vault.ts";
+import { certificate } from "../lab/certificates.ts";
+import { ClusterControllers } from "../lab/kube/in-memory/cluster-controllers.ts";
+import { ACCOUNT, OperatorScene } from "../lab/operator/operator-scene.ts";
+import type { InMemoryVault } from "../lab/vault/in-memory/in-memory-vault.ts";
 
 /** Every cell of the tables in docs/behavior.md: what happens to a target under a policy, on a virtual clock. */
 const MINUTE = 60_000;

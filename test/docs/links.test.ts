@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { anchorsIn, pagesNamedIn, pathsNamedIn, relativeLinksIn } from "../support/docs/markdown.ts";
+import { anchorsIn, pagesNamedIn, pathsNamedIn, relativeLinksIn } from "../lab/docs/markdown.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })

@@ -4,8 +4,8 @@ import { parseAllDocuments } from "yaml";
 import { Budget } from "../../src/operator/template/budget.ts";
 import { createEngine } from "../../src/operator/template/engine.ts";
 import { vaultSecretSpec } from "../../src/operator/api/vault-secret.ts";
-import { chainPem, keyPem, keystores } from "../support/template/keystores.ts";
-import { rendered, renderedBytes } from "../support/template/render.ts";
+import { chainPem, keyPem, keystores } from "../lab/template/keystores.ts";
+import { rendered, renderedBytes } from "../lab/template/render.ts";
 
 const page = readFileSync(new URL("../../docs/resources.md", import.meta.url), "utf8");
 const section = page.slice(page.indexOf("\n## Templates\n"));

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ConnectionProxy } from "../control-plane/connection-proxy.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
-import type { OperatorProcess } from "../support/processes/operator-process.ts";
+import type { ConnectionProxy } from "../lab/control-plane/connection-proxy.ts";
+import { sharedControlPlane } from "../lab/kube/control-plane.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
+import type { OperatorProcess } from "../lab/processes/operator-process.ts";
 import { condition, OPERATOR_USER, vaultSecret, World } from "./support/world.ts";
 
 /** Cost of the operator in requests, counted at the vault and at the API server instead of by the operator itself. */

@@ -5,9 +5,9 @@ import { operatorConfig } from "../../src/operator/config.ts";
 import { runOperator } from "../../src/operator/operator.ts";
 import { MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
 import { type ApiProxy, startApiProxy } from "../faults/support/api-proxy.ts";
-import { recordingLogger } from "../support/assertions/recording-logger.ts";
-import { certificate } from "../support/certificates.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { recordingLogger } from "../lab/assertions/recording-logger.ts";
+import { certificate } from "../lab/certificates.ts";
+import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 
 /** The log and /readyz of an operator that cannot list anything. It runs in this process, against the real API server. */
 const plane = await sharedControlPlane();

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import { ACCOUNT, bytesOf, condition, type ObservedObject, vaultPush } from "./support/world.ts";
 import { useWorld } from "./support/use-world.ts";
 

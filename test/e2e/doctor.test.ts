@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { startApiProxy } from "../faults/support/api-proxy.ts";
 import { FaultProxy } from "../faults/support/fault-proxy.ts";
-import { certificate } from "../support/certificates.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
+import { certificate } from "../lab/certificates.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
 import { ACCOUNT, vaultSecret, World } from "./support/world.ts";
 
 /** `vaultsync doctor` on set-ups that are broken in one way each. No operator runs. */

@@ -2,12 +2,12 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type OwnedControlPlane, startControlPlane } from "../control-plane/start.ts";
-import { commandsIn } from "../support/docs/commands.ts";
-import { Helm, operatorRelease } from "../support/helm/helm.ts";
-import { OperatorProcess } from "../support/processes/operator-process.ts";
-import { ShellProcess } from "../support/processes/shell-process.ts";
-import { goTool } from "../tools/go-tool.ts";
+import { type OwnedControlPlane, startControlPlane } from "../lab/control-plane/start.ts";
+import { commandsIn } from "../lab/docs/commands.ts";
+import { Helm, operatorRelease } from "../lab/helm/helm.ts";
+import { OperatorProcess } from "../lab/processes/operator-process.ts";
+import { ShellProcess } from "../lab/processes/shell-process.ts";
+import { goTool } from "../lab/tools/go-tool.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
 import { bytesOf, OPERATOR_USER, SERVICE_ACCOUNT, vaultFile, vaultSecret, World } from "./support/world.ts";
 

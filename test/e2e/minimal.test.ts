@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import type { AuditEvent } from "../control-plane/audit.ts";
-import { type ControlPlane } from "../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import type { AuditEvent } from "../lab/control-plane/audit.ts";
+import { type ControlPlane } from "../lab/control-plane/control-plane.ts";
+import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
 import { bytesOf, vaultSecret, World } from "./support/world.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FaultProxy } from "../faults/support/fault-proxy.ts";
-import { certificate } from "../support/certificates.ts";
-import { OperatorProcess } from "../support/processes/operator-process.ts";
+import { certificate } from "../lab/certificates.ts";
+import { OperatorProcess } from "../lab/processes/operator-process.ts";
 import { ACCOUNT, collection, condition, observedObject, vaultSecret } from "./support/world.ts";
 import { useWorld } from "./support/use-world.ts";
 

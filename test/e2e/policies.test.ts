@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { responseError } from "../../src/operator/kube/client/response-error.ts";
-import type { ApiAccess } from "../control-plane/api-request.ts";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import type { ApiAccess } from "../lab/control-plane/api-request.ts";
+import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
+import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { type HostileWrite, hostileWrites, ownWrites, type Write } from "./support/hostile-writes.ts";
 import {
   controllers,

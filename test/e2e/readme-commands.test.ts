@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { commandsIn, manifestsIn, type PageCommand } from "../support/docs/commands.ts";
-import { ControlPlane } from "../control-plane/control-plane.ts";
-import { readHandle } from "../control-plane/handle.ts";
+import { commandsIn, manifestsIn, type PageCommand } from "../lab/docs/commands.ts";
+import { ControlPlane } from "../lab/control-plane/control-plane.ts";
+import { readHandle } from "../lab/control-plane/handle.ts";
 import { InstalledPage } from "./support/installed-page.ts";
-import { ShellProcess } from "../support/processes/shell-process.ts";
+import { ShellProcess } from "../lab/processes/shell-process.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const readme = await readFile(join(root, "README.md"), "utf8");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { installRollouts, workload, Workloads } from "./support/workloads.ts";
 import { type ObservedObject, vaultFile, vaultSecret, World } from "./support/world.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
 /** Secrets of another user that are shared with the operator's account, which trusts that user. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runInProcess } from "../support/processes/run-in-process.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
 import { bytesOf, vaultSecret, World } from "./support/world.ts";
 
 /** `vaultsync sync` with an operator that polls its vault once per hour. */

@@ -1,7 +1,7 @@
 import { createSecureContext } from "node:tls";
 import { compareSync } from "bcryptjs";
 import { beforeAll, expect, test } from "vitest";
-import { chainPem, keyPem, keystores } from "../support/template/keystores.ts";
+import { chainPem, keyPem, keystores } from "../lab/template/keystores.ts";
 import { bytesOf, condition, type ObservedObject, vaultFile, vaultSecret } from "./support/world.ts";
 import { useWorld } from "./support/use-world.ts";
 

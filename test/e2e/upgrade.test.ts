@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type OwnedControlPlane, startControlPlane } from "../control-plane/start.ts";
+import { type OwnedControlPlane, startControlPlane } from "../lab/control-plane/start.ts";
 import { FaultProxy } from "../faults/support/fault-proxy.ts";
-import { matches } from "../control-plane/audit.ts";
+import { matches } from "../lab/control-plane/audit.ts";
 import { reset } from "../faults/support/faults.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
 import { backupOf, restore } from "./support/backup.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
 import { ACCOUNT, bytesOf, condition, OPERATOR_USER, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";

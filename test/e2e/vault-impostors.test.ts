@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { isReady, KeptSecrets } from "./support/kept-secrets.ts";
 import { condition } from "./support/world.ts";
 

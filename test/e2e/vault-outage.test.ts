@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runInProcess } from "../support/processes/run-in-process.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
 import { isReady, isStale, KeptSecrets, NAMES } from "./support/kept-secrets.ts";
 import { condition } from "./support/world.ts";
 

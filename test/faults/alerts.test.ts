@@ -1,9 +1,9 @@
 import { buffer } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
-import { waitUntil } from "../support/clock/wait-until.ts";
-import { expectAlerts } from "../support/monitoring/expect-alerts.ts";
-import { scrape, type Scrape } from "../support/monitoring/scrape.ts";
-import { OperatorProcess } from "../support/processes/operator-process.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
+import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
+import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
+import { OperatorProcess } from "../lab/processes/operator-process.ts";
 import { onRequests, status } from "./support/api-faults.ts";
 import { startApiProxy, type ApiProxy } from "./support/api-proxy.ts";
 import { Farm, isReady, type Lane, type LaneOptions } from "./support/farm.ts";

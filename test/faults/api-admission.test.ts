@@ -4,8 +4,8 @@ import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collection, OPERATOR_USER } from "../e2e/support/world.ts";
-import { certificate } from "../support/certificates.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { certificate } from "../lab/certificates.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady, type Lane } from "./support/farm.ts";
 
 /** Admission webhooks of a real API server reject, delay or change the operator's writes. */

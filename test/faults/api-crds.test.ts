@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
-import { startControlPlane, type OwnedControlPlane } from "../control-plane/start.ts";
+import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
+import { startControlPlane, type OwnedControlPlane } from "../lab/control-plane/start.ts";
 import { condition } from "../e2e/support/world.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady } from "./support/farm.ts";
 
 /** The CRDs change while the operator runs. These tests have a control plane of their own. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady, reports } from "./support/farm.ts";
 
 /** A real API server stops accepting the operator's writes: for lack of a permission or of quota. */

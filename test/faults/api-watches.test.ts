@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { lines, lists, onFirst, onRequests, status, watches } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, type Lane } from "./support/farm.ts";

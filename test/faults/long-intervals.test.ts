@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { waitUntil } from "../support/clock/wait-until.ts";
-import { certificate, type Certificate } from "../support/certificates.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
+import { certificate, type Certificate } from "../lab/certificates.ts";
 import { lines, lists, onRequests, watches } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, isReady, type Lane, type LaneOptions } from "./support/farm.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect, test } from "vitest";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { applied, onFirst, writes } from "./support/api-faults.ts";
 import { Farm, isReady } from "./support/farm.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { AuditEvent } from "../control-plane/audit.ts";
+import type { AuditEvent } from "../lab/control-plane/audit.ts";
 import { OPERATOR_USER } from "../e2e/support/world.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm } from "./support/farm.ts";
 
 /** A namespace is deleted while it still has resources whose targets are gone: a user may keep objects in it for a long time. */

@@ -2,11 +2,11 @@ import { mkdir, rename, statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { expectAlerts } from "../support/monitoring/expect-alerts.ts";
-import { scrape, type Scrape } from "../support/monitoring/scrape.ts";
-import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
+import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
+import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
+import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 
 /** Each alert of deploy/monitoring/vault fires for the metrics of a server in a fault, and none for a server before it. */
 const directory = new TestDirectory();

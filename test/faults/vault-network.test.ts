@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { condition } from "../e2e/support/world.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady, type Lane } from "./support/farm.ts";
 import { FaultProxy, type Fault } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";

@@ -5,8 +5,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { beforeAll, expect, test } from "vitest";
-import { certificate, type Certificate } from "../support/certificates.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { certificate, type Certificate } from "../lab/certificates.ts";
+import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { Farm, type Lane } from "./support/farm.ts";
 import { FaultProxy } from "./support/fault-proxy.ts";
 

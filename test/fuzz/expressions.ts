@@ -45,7 +45,7 @@ function fragmentsOf(source: string): string[] {
 
 /** Returns a target for each regular expression in the sources of the vault server and the protocol. */
 export function expressionTargets(): FuzzTarget[] {
-  const files = globSync("src/{vault-server,protocol,lib}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
+  const files = globSync("src/{vault/server,protocol,lib}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
   const literals = new Map<string, { source: string; flags: string }>();
   for (const file of files.sort()) {
     for (const [literal, source = "", flags = ""] of readFileSync(join(ROOT, file), "utf8").matchAll(LITERAL)) {

@@ -3,7 +3,7 @@ import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "../support/seeded-random.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
 import { expressionTargets } from "./expressions.ts";
 import { fuzz, type FuzzTarget, LIMIT_MS, timeOf } from "./search.ts";
 import { ServerTargets } from "./server-targets.ts";

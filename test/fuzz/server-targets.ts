@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import type { FuzzTarget } from "./search.ts";
 
 /** Longest head of a request that Node.js accepts, less the lines that every request here has. */

@@ -7,8 +7,8 @@ import { Redacted } from "../../src/lib/redacted.ts";
 import { Budget, INLINE_UNITS } from "../../src/operator/template/budget.ts";
 import { createEngine } from "../../src/operator/template/engine.ts";
 import { renderTemplate, type Rendering } from "../../src/operator/template/render-template.ts";
-import { Canaries } from "../support/assertions/canary.ts";
-import { chainPem, keyPem, keystores } from "../support/template/keystores.ts";
+import { Canaries } from "../lab/assertions/canary.ts";
+import { chainPem, keyPem, keystores } from "../lab/template/keystores.ts";
 import { TEMPLATE_TEXTS } from "./template-targets.ts";
 
 /** Number of random templates; a variable of the environment can increase it. */

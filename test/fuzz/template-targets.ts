@@ -2,7 +2,7 @@ import { Redacted } from "../../src/lib/redacted.ts";
 import { INLINE_UNITS } from "../../src/operator/template/budget.ts";
 import { renderTemplate } from "../../src/operator/template/render-template.ts";
 import { shapeProblem } from "../../src/operator/sync/secret-shape.ts";
-import { chainPem, keyPem, keystores } from "../support/template/keystores.ts";
+import { chainPem, keyPem, keystores } from "../lab/template/keystores.ts";
 import type { FuzzTarget } from "./search.ts";
 
 const MAX_TEMPLATE_BYTES = 16 * 1024;

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { beforeAll, expect, inject, test } from "vitest";
 import { buildImage, inspectImage } from "../../scripts/image/build.ts";
-import { silentProgress } from "../control-plane/progress.ts";
-import { docker } from "../support/docker/docker.ts";
+import { silentProgress } from "../lab/control-plane/progress.ts";
+import { docker } from "../lab/docker/docker.ts";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 

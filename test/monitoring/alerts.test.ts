@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { anchorsIn } from "../support/docs/markdown.ts";
-import { alertsOf, parts } from "../support/monitoring/rules.ts";
+import { anchorsIn } from "../lab/docs/markdown.ts";
+import { alertsOf, parts } from "../lab/monitoring/rules.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/alerts.md"), "utf8");
 const caseFile = z.object({

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { chartsOf, legendOf, queryOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
 import { formatValue } from "../../scripts/pictures/dashboards/format-value.ts";
-import { namedMetrics } from "../support/monitoring/named-metrics.ts";
-import { parts } from "../support/monitoring/rules.ts";
+import { namedMetrics } from "../lab/monitoring/named-metrics.ts";
+import { parts } from "../lab/monitoring/rules.ts";
 
 describe.each(parts)("the dashboard of the %s", (part) => {
   const dashboard = readDashboard(part);

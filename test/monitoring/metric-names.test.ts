@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chartsOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
-import { isKnownValue, knownMetrics, scrapeLabels } from "../support/monitoring/known-metrics.ts";
-import { namedMetrics } from "../support/monitoring/named-metrics.ts";
-import { alertsOf, parts, type Part } from "../support/monitoring/rules.ts";
+import { isKnownValue, knownMetrics, scrapeLabels } from "../lab/monitoring/known-metrics.ts";
+import { namedMetrics } from "../lab/monitoring/named-metrics.ts";
+import { alertsOf, parts, type Part } from "../lab/monitoring/rules.ts";
 
 const docs = ["docs/alerts.md", "docs/metrics.md", "docs/operator.md", "docs/vault-server.md", "docs/troubleshooting.md"];
 const textOf = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
+import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { type Manifest, Manifest as ManifestSchema, manifestsOf, permissionsOf } from "../e2e/support/granted.ts";
 import { withoutStreamedLists } from "../e2e/support/without-streamed-lists.ts";
 import { installRollouts } from "../e2e/support/workloads.ts";
 import { type ApiProxy, startApiProxy } from "../faults/support/api-proxy.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { PermissionScene } from "./permission-scene.ts";
 
 /** Each permission of deploy/namespaced, removed from a real operator of its own: `npm run rbac`. */

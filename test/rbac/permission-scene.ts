@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
+import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { type Manifest, permissionOf } from "../e2e/support/granted.ts";
 import { rulesWithout } from "../e2e/support/without-permission.ts";
 import { workload, Workloads } from "../e2e/support/workloads.ts";
 import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "../e2e/support/world.ts";
 import { connect } from "../integration/kube/connect.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
-import { startEventRecorder } from "../support/kube/event-recorder.ts";
-import { OperatorProcess } from "../support/processes/operator-process.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
+import { startEventRecorder } from "../lab/kube/event-recorder.ts";
+import { OperatorProcess } from "../lab/processes/operator-process.ts";
 
 export interface SceneOptions {
   readonly plane: ControlPlane;

@@ -1,4 +1,4 @@
-import { defined } from "../../src/lib/defined.ts";
+import { defined } from "../../src/operator/lib/defined.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";

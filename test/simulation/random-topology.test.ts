@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { operatorFlags } from "../../src/operator/config.ts";
-import { seededRandom } from "../support/seeded-random.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
 import { randomFlags, UNSIMULATED_FLAGS } from "./random-flags.ts";
 import { commandsOf, seedOfEpisode } from "./simulate.ts";
 import { pathsOf, schemaPaths } from "./spec-paths.ts";

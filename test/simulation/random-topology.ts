@@ -1,6 +1,6 @@
 import type { Random } from "../../src/lib/random.ts";
 import type { OperatorFlags } from "../../src/operator/config.ts";
-import { seededRandom } from "../support/seeded-random.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
 import type { Command } from "./commands.ts";
 import { OTHER_TYPE, randomFlags } from "./random-flags.ts";
 import { MERGED, moveToOtherShard } from "./shard-moves.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { ProcessClock } from "./replica.ts";
 
 const WITHIN_MS = 90;

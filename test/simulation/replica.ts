@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../src/lib/clock.ts";
-import { sleepByTimer } from "../support/clock/sleep-by-timer.ts";
+import { sleepByTimer } from "../lab/clock/sleep-by-timer.ts";
 
 /** Timers that a process may start within one millisecond. */
 const MAX_TIMERS_PER_MS = 10_000;

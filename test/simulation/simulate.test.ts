@@ -4,7 +4,7 @@ import { TargetRecords } from "../../src/operator/controllers/sync/target-record
 import { SyncController } from "../../src/operator/controllers/sync/sync-controller.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { WorkQueue } from "../../src/operator/runtime/work-queue.ts";
-import { seededRandom } from "../support/seeded-random.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
 import { type Command, perform } from "./commands.ts";
 import { randomCommands } from "./random-commands.ts";
 import { settle } from "./convergence.ts";

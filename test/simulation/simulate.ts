@@ -1,4 +1,4 @@
-import { seededRandom } from "../support/seeded-random.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
 import { type Command, perform } from "./commands.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { randomCommands } from "./random-commands.ts";

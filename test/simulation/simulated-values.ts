@@ -1,4 +1,4 @@
-import { certificate } from "../support/certificates.ts";
+import { certificate } from "../lab/certificates.ts";
 
 /** A part of every value of the simulation, so that one in the wrong place is recognized. */
 export const CANARY = "cnry";

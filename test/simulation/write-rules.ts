@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
-import type { Change } from "../support/kube/in-memory/collection.ts";
+import type { Change } from "../lab/kube/in-memory/collection.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
 import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";

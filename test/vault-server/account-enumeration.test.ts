@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { mannWhitneyZ } from "../support/assertions/mann-whitney.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultResponse } from "../support/vault/vault-client.ts";
+import { mannWhitneyZ } from "../lab/assertions/mann-whitney.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
-import { defaultPasswordCost, type PasswordCost } from "../../src/vault-server/limits.ts";
+import { defaultPasswordCost, type PasswordCost } from "../../src/vault/server/limits.ts";
 
 const known = ["ann@example.com", "bob@example.com", "cid@example.com", "dan@example.com"];
 const unknown = ["eve@example.com", "fay@example.com", "gus@example.com", "hal@example.com"];

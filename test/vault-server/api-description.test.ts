@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { schemaCompiler, type Matcher } from "../support/assertions/json-schema.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
+import { schemaCompiler, type Matcher } from "../lab/assertions/json-schema.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest, type VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { openApiDocument, type OpenApiDocument } from "../../src/protocol/openapi/document.ts";
 import { operations } from "../../src/protocol/operations.ts";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import { devLimits } from "../../src/vault-server/limits.ts";
+import { devLimits } from "../../src/vault/server/limits.ts";
 
 let vault: TestVault;
 let ann: VaultClient;

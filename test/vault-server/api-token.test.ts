@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
-import { WebSession } from "../support/vault/web-session.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 import type { CredentialRecord } from "../../src/protocol/responses.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
-import { everyByte, createVaultData, type VaultData } from "../support/vault/vault-data.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
+import { everyByte, createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { createLogger } from "../../src/telemetry/create-logger.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { startVaultServer } from "../../src/vault-server/vault-server.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { startVaultServer } from "../../src/vault/server/vault-server.ts";
 
 const canary = "canary-value-3f9a1c77";
 const masterKey = generateMasterKey();

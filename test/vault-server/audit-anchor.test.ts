@@ -1,12 +1,12 @@
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, expect, test } from "vitest";
-import { NO_HASH, openLine, sealLine, type ChainHead } from "../../src/vault-server/audit/audit-line.ts";
-import { KeyFile } from "../../src/vault-server/crypto/key-file.ts";
-import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { NO_HASH, openLine, sealLine, type ChainHead } from "../../src/vault/server/audit/audit-line.ts";
+import { KeyFile } from "../../src/vault/server/crypto/key-file.ts";
+import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 
 const directory = new TestDirectory();
 let count = 0;

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
-import { rotatedSegments } from "../../src/vault-server/audit/audit-file.ts";
-import { selectEntries } from "../../src/vault-server/audit/select-entries.ts";
-import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
-import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
-import { auditEntries } from "../support/vault/audit-entries.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultResponse } from "../support/vault/vault-client.ts";
+import { rotatedSegments } from "../../src/vault/server/audit/audit-file.ts";
+import { selectEntries } from "../../src/vault/server/audit/select-entries.ts";
+import { verifyAuditLog } from "../../src/vault/server/audit/verify-audit-log.ts";
+import type { VaultServerOptions } from "../../src/vault/server/vault-server.ts";
+import { auditEntries } from "../lab/vault/audit-entries.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultResponse } from "../lab/vault/vault-client.ts";
 
 const directory = new TestDirectory();
 let file: string;

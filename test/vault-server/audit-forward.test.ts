@@ -1,10 +1,10 @@
 import { readFile, rename } from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
-import type { ForwardTarget } from "../../src/vault-server/audit/forward-target.ts";
-import { certificate } from "../support/certificates.ts";
-import { SyslogCollector, udpCollector } from "../support/syslog-collector.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import type { ForwardTarget } from "../../src/vault/server/audit/forward-target.ts";
+import { certificate } from "../lab/certificates.ts";
+import { SyslogCollector, udpCollector } from "../lab/syslog-collector.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 
 const ann = "ann@example.com";
 const directory = new TestDirectory();

@@ -1,10 +1,10 @@
 import { rename, unlink } from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
-import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest } from "../support/vault/vault-client.ts";
-import { TestDirectory } from "../support/test-directory.ts";
+import { verifyAuditLog } from "../../src/vault/server/audit/verify-audit-log.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest } from "../lab/vault/vault-client.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
 
 const ann = "ann@example.com";
 const directory = new TestDirectory();

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { auditEntries } from "../support/vault/audit-entries.ts";
-import { Canaries } from "../support/assertions/canary.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { TestDirectory } from "../support/test-directory.ts";
+import { auditEntries } from "../lab/vault/audit-entries.ts";
+import { Canaries } from "../lab/assertions/canary.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, sendRequest, type VaultClient } from "../lab/vault/vault-client.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
 import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { operations } from "../../src/protocol/operations.ts";
-import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
+import type { VaultServerOptions } from "../../src/vault/server/vault-server.ts";
 
 const directory = new TestDirectory();
 let file: string;

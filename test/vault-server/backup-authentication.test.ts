@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { closing, CLOSING_BYTES, opening, OPENING_BYTES } from "../../src/vault-server/backup/format.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { BackupFixture, fillForBackup } from "../support/vault/backup-fixture.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { closing, CLOSING_BYTES, opening, OPENING_BYTES } from "../../src/vault/server/backup/format.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { BackupFixture, fillForBackup } from "../lab/vault/backup-fixture.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 
 let fixture: BackupFixture;
 let location: string;

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { onDatabase } from "../support/postgres/postgres-database.ts";
-import { onPostgres } from "../support/vault/vault-data.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
-import { closing, CLOSING_BYTES, opening, OPENING_BYTES } from "../../src/vault-server/backup/format.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { BackupFixture, dump, fillForBackup } from "../support/vault/backup-fixture.ts";
+import { onDatabase } from "../lab/postgres/postgres-database.ts";
+import { onPostgres } from "../lab/vault/vault-data.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { closing, CLOSING_BYTES, opening, OPENING_BYTES } from "../../src/vault/server/backup/format.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { BackupFixture, dump, fillForBackup } from "../lab/vault/backup-fixture.ts";
 
 let fixture: BackupFixture;
 beforeEach(async () => {

@@ -3,13 +3,13 @@ import { readFile, stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { zstdDecompressSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { onPostgres } from "../support/vault/vault-data.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
-import { CLOSING_BYTES, OPENING_BYTES } from "../../src/vault-server/backup/format.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
-import { backedUpTables, omittedTables } from "../../src/vault-server/store/tables/raw-tables.ts";
-import { BackupFixture, canary, dump, fillForBackup } from "../support/vault/backup-fixture.ts";
+import { onPostgres } from "../lab/vault/vault-data.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
+import { CLOSING_BYTES, OPENING_BYTES } from "../../src/vault/server/backup/format.ts";
+import { openStore } from "../../src/vault/server/store/open-store.ts";
+import { backedUpTables, omittedTables } from "../../src/vault/server/store/tables/raw-tables.ts";
+import { BackupFixture, canary, dump, fillForBackup } from "../lab/vault/backup-fixture.ts";
 
 let fixture: BackupFixture;
 beforeEach(async () => {

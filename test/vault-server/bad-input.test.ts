@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest, type VaultResponse } from "../support/vault/vault-client.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest, type VaultResponse } from "../lab/vault/vault-client.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 
 /** Returns status and error code of a raw response. */

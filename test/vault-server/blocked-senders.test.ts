@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";
 
 const clock = new VirtualClock();
 const { vault, ann, bob, cid } = await useVault({ clock, more: ["away@example.com"] });

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { readFile } from "node:fs/promises";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, VaultClient } from "../support/vault/vault-client.ts";
-import { WebSession } from "../support/vault/web-session.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, VaultClient } from "../lab/vault/vault-client.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 import type { CredentialRecord } from "../../src/protocol/responses.ts";
 
 const HOUR = 3_600_000;

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultResponse } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultResponse } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
 
 const [ANN, BOB, CID] = ["ann@example.com", "bob@example.com", "cid@example.com"];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { nameSequence } from "../support/vault/name-sequence.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 
 const freshName = nameSequence("expected");
 const { ann, bob } = await useVault();

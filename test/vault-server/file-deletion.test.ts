@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import type { VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData } from "../support/vault/vault-data.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { nameSequence } from "../support/vault/name-sequence.ts";
-import { download } from "../support/vault/file-requests.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData } from "../lab/vault/vault-data.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { download } from "../lab/vault/file-requests.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 
 const data = await createVaultData();
 afterAll(() => data[Symbol.asyncDispose]());

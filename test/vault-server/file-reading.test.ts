@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, sendRequest } from "../support/vault/vault-client.ts";
-import { nameSequence } from "../support/vault/name-sequence.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { sha256, download, listFilenames } from "../support/vault/file-requests.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, sendRequest } from "../lab/vault/vault-client.ts";
+import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { sha256, download, listFilenames } from "../lab/vault/file-requests.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;

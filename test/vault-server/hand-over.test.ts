@@ -1,15 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { KeyFile } from "../../src/vault-server/crypto/key-file.ts";
-import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { KeyFile } from "../../src/vault/server/crypto/key-file.ts";
+import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 
 const [ANN, BOB, CID] = ["ann@example.com", "bob@example.com", "cid@example.com"];
 const directory = new TestDirectory();

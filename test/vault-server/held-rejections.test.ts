@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { certificate } from "../support/certificates.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
+import { certificate } from "../lab/certificates.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 
 /** Asks the server to keep the connection open, which it does not do for each. */
 const open = { connection: "keep-alive" };

@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { sendRequest } from "../support/vault/vault-client.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest } from "../lab/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const REJECTED = "421 misdirected_request";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { killRounds } from "../support/vault/kill-rounds.ts";
-import { PostgresDatabase } from "../support/postgres/postgres-database.ts";
-import { onPostgres } from "../support/vault/vault-data.ts";
-import { StoreLocation } from "../support/vault/store-location.ts";
+import { killRounds } from "../lab/vault/kill-rounds.ts";
+import { PostgresDatabase } from "../lab/postgres/postgres-database.ts";
+import { onPostgres } from "../lab/vault/vault-data.ts";
+import { StoreLocation } from "../lab/vault/store-location.ts";
 
 /** `npm run kill9` is for many more. */
 const rounds = Number(process.env.VAULTSYNC_TEST_KILLS ?? 2);

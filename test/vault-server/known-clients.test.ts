@@ -1,11 +1,11 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { describe, expect, test } from "vitest";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultResponse } from "../support/vault/vault-client.ts";
-import { WebSession } from "../support/vault/web-session.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, type VaultResponse } from "../lab/vault/vault-client.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { unsharedReads } from "../support/vault/secret-requests.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { unsharedReads } from "../lab/vault/secret-requests.ts";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
 
 let name: string;

@@ -3,10 +3,10 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
-import { insertSecrets } from "../support/vault/insert-secrets.ts";
-import { StoreLocation } from "../support/vault/store-location.ts";
-import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
+import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { insertSecrets } from "../lab/vault/insert-secrets.ts";
+import { StoreLocation } from "../lab/vault/store-location.ts";
+import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 
 /** Heap of the process in a container of 512 MiB, in MiB. */
 const HEAP_MIB = 256;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { PostgresDatabase } from "../support/postgres/postgres-database.ts";
-import { onPostgres } from "../support/vault/vault-data.ts";
-import { runLoad } from "../support/vault/run-load.ts";
-import { StoreLocation } from "../support/vault/store-location.ts";
+import { PostgresDatabase } from "../lab/postgres/postgres-database.ts";
+import { onPostgres } from "../lab/vault/vault-data.ts";
+import { runLoad } from "../lab/vault/run-load.ts";
+import { StoreLocation } from "../lab/vault/store-location.ts";
 
 test("forty concurrent clients read what they wrote and get no errors except rate limits", async () => {
   await using stack = new AsyncDisposableStack();

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { defaultPasswordCost } from "../../src/vault-server/limits.ts";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import { defaultPasswordCost } from "../../src/vault/server/limits.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 
 const MINUTE = 60_000;
 const emails = Array.from({ length: 7 }, (_, index) => `user${index}@example.com`);

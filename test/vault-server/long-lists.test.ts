@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest, type VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 
 const COUNT = 1500;
 const FILE_VERSIONS = 201;

@@ -1,9 +1,9 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultResponse } from "../support/vault/vault-client.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultResponse } from "../lab/vault/vault-client.ts";
 
 const directory = new TestDirectory();
 const [ann, bob] = ["ann@example.com", "bob@example.com"];

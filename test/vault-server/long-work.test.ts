@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { longWork } from "../../src/lib/long-work.ts";
-import { insertSecrets } from "../support/vault/insert-secrets.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { longWork } from "../../src/vault/server/long-work.ts";
+import { insertSecrets } from "../lab/vault/insert-secrets.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 const directory = new TestDirectory();

@@ -3,10 +3,10 @@ import { rm, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createLogger } from "../../src/telemetry/create-logger.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest } from "../support/vault/vault-client.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest } from "../lab/vault/vault-client.ts";
 
 const ann = "ann@example.com";
 const bob = "bob@example.com";

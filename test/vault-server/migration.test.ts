@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData, onPostgres, type VaultData } from "../support/vault/vault-data.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData, onPostgres, type VaultData } from "../lab/vault/vault-data.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
-import { postgresMigrations } from "../../src/vault-server/store/postgres/postgres-migrations.ts";
-import { sqliteMigrations } from "../../src/vault-server/store/sqlite/sqlite-migrations.ts";
-import { backedUpTables, omittedTables } from "../../src/vault-server/store/tables/raw-tables.ts";
+import { openStore } from "../../src/vault/server/store/open-store.ts";
+import { postgresMigrations } from "../../src/vault/server/store/postgres/postgres-migrations.ts";
+import { sqliteMigrations } from "../../src/vault/server/store/sqlite/sqlite-migrations.ts";
+import { backedUpTables, omittedTables } from "../../src/vault/server/store/tables/raw-tables.ts";
 
 /** Schema version of the rows; keep it when a step is added, so that the steps since then are tested with rows. */
 const VERSION = 8;
@@ -18,7 +18,7 @@ const tables = [...backedUpTables.map(({ name }) => name), ...omittedTables];
 let data: VaultData;
 beforeEach(async () => {
   data = await createVaultData({ empty: true });
-  const rows = await readFile(new URL("../support/vault/schema-8-rows.sql", import.meta.url), "utf8");
+  const rows = await readFile(new URL("../lab/vault/schema-8-rows.sql", import.meta.url), "utf8");
   if (onPostgres()) {
     const steps = [...postgresMigrations.slice(0, VERSION), "CREATE TABLE schema_version (version integer NOT NULL)"];
     await data.run([...steps, `INSERT INTO schema_version VALUES (${VERSION})`].join(";\n"));

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { createLogger } from "../../src/telemetry/create-logger.ts";
-import { generateMasterKey, MasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
-import { CURRENT_KEY } from "../../src/vault-server/store/current-key.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
-import { startVaultServer } from "../../src/vault-server/vault-server.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { generateMasterKey, MasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
+import { CURRENT_KEY } from "../../src/vault/server/store/current-key.ts";
+import { openStore } from "../../src/vault/server/store/open-store.ts";
+import { startVaultServer } from "../../src/vault/server/vault-server.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 
 const [lost, kept] = [generateMasterKey(), generateMasterKey()];
 const idOf = (key: typeof lost): string => new MasterKey(key).id;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Limits } from "../../src/vault-server/limits.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, VaultClient } from "../support/vault/vault-client.ts";
+import type { Limits } from "../../src/vault/server/limits.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, VaultClient } from "../lab/vault/vault-client.ts";
 
 const email = "ann@example.com";
 const NARROW = scopeString({ secret_name: ["nothing"] });

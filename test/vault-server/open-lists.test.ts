@@ -3,10 +3,10 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import type { Limits } from "../../src/vault-server/limits.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import type { Limits } from "../../src/vault/server/limits.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";
 
 const [ann, bob] = ["ann@example.com", "bob@example.com"];
 /** More than the socket buffers of a connection take. */

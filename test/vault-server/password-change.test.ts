@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
-import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
-import { RowMacs } from "../../src/vault-server/store/row-macs.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { createVaultData } from "../support/vault/vault-data.ts";
-import { WebSession } from "../support/vault/web-session.ts";
+import { mailTo, receivedMail } from "../lab/mail/mailbox.ts";
+import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
+import { openStore } from "../../src/vault/server/store/open-store.ts";
+import { RowMacs } from "../../src/vault/server/store/row-macs.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { createVaultData } from "../lab/vault/vault-data.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 
 const ANN = "ann@example.com";
 const CHANGED = "Your password was changed";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
-import { WebSession } from "../support/vault/web-session.ts";
+import { mailTo, receivedMail } from "../lab/mail/mailbox.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
-import { defaultPasswordCost } from "../../src/vault-server/limits.ts";
+import { defaultPasswordCost } from "../../src/vault/server/limits.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -22,9 +22,9 @@ import {
   type User,
   type Step,
   type World,
-} from "../support/vault/permission-model.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient, VaultResponse } from "../support/vault/vault-client.ts";
+} from "../lab/vault/permission-model.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient, VaultResponse } from "../lab/vault/vault-client.ts";
 
 // Some are more frequent, so that steps affect each other.
 const anyUser = fc.constantFrom(...users, "ann" as const, "ann" as const, "bob" as const);

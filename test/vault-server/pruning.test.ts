@@ -1,14 +1,14 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { waitUntil } from "../lab/clock/wait-until.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

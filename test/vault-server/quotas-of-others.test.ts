@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
-import { defaultQuotas, type Quotas } from "../../src/vault-server/quota-limits.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import { defaultQuotas, type Quotas } from "../../src/vault/server/quota-limits.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 
 /** Changed by each test: the limits of the server refer to it. */
 const quotas: { -readonly [Name in keyof Quotas]: number } = { ...defaultQuotas };

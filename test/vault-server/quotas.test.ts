@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
-import { defaultQuotas, type Quotas } from "../../src/vault-server/quota-limits.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { defaultQuotas, type Quotas } from "../../src/vault/server/quota-limits.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
 
 /** Changed by each test: the limits of the server refer to it. */
 const quotas: { -readonly [Name in keyof Quotas]: number } = { ...defaultQuotas, uploads: 2 };

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { PostgresDatabase } from "../support/postgres/postgres-database.ts";
-import { runRaces } from "../support/vault/races/run-races.ts";
-import { StoreLocation } from "../support/vault/store-location.ts";
-import { onPostgres } from "../support/vault/vault-data.ts";
+import { PostgresDatabase } from "../lab/postgres/postgres-database.ts";
+import { runRaces } from "../lab/vault/races/run-races.ts";
+import { StoreLocation } from "../lab/vault/store-location.ts";
+import { onPostgres } from "../lab/vault/vault-data.ts";
 
 test("racing changes of permissions, versions, logins and users break no rule", async () => {
   await using owned = new AsyncDisposableStack();

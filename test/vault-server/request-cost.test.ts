@@ -1,8 +1,8 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 
 const limits = { requestsPerSecond: 10, requestBurst: 20 };
 const recipients = (count: number): string[] => Array.from({ length: count }, (_, index) => `user${index}@example.com`);

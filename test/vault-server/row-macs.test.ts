@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { TestDirectory } from "../support/test-directory.ts";
-import { auditEntries } from "../support/vault/audit-entries.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { auditEntries } from "../lab/vault/audit-entries.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { tokenDigest } from "../../src/vault-server/accounts/opaque-token.ts";
+import { tokenDigest } from "../../src/vault/server/accounts/opaque-token.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
-import { generateMasterKey, MasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { rotateMasterKey } from "../../src/vault-server/rotation/rotate-master-key.ts";
-import { openStore } from "../../src/vault-server/store/open-store.ts";
-import { rightNames } from "../../src/vault-server/store/tables/right-table.ts";
+import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
+import { generateMasterKey, MasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { rotateMasterKey } from "../../src/vault/server/rotation/rotate-master-key.ts";
+import { openStore } from "../../src/vault/server/store/open-store.ts";
+import { rightNames } from "../../src/vault/server/store/tables/right-table.ts";
 
 const [ANN, BOB, EVE] = ["ann@example.com", "bob@example.com", "eve@example.com"];
 const directory = new TestDirectory();

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { rightNames } from "../../src/vault-server/store/tables/right-table.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { rightNames } from "../../src/vault/server/store/tables/right-table.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 
 const [ANN, BOB, EVE] = ["ann@example.com", "bob@example.com", "eve@example.com"];
 let data: VaultData;

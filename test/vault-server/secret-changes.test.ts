@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { listNames } from "../support/vault/secret-requests.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { scopeString, sendRequest, type VaultClient } from "../lab/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { listNames } from "../lab/vault/secret-requests.ts";
 
 let freshNumber = 0;
 const clock = new VirtualClock();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue, unsharedReads } from "../support/vault/secret-requests.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString } from "../support/vault/vault-client.ts";
-import { nameSequence } from "../support/vault/name-sequence.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { listNames, protectSecret, readValue, unsharedReads } from "../lab/vault/secret-requests.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString } from "../lab/vault/vault-client.ts";
+import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;

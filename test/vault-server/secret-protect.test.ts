@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { defaultMetadata, listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
-import { sendRequest } from "../support/vault/vault-client.ts";
-import { nameSequence } from "../support/vault/name-sequence.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { defaultMetadata, listNames, protectSecret, readValue } from "../lab/vault/secret-requests.ts";
+import { sendRequest } from "../lab/vault/vault-client.ts";
+import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;

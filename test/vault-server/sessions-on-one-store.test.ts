@@ -2,13 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { createVaultData } from "../support/vault/vault-data.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultResponse } from "../support/vault/vault-client.ts";
-import { cookieOf, WebSession } from "../support/vault/web-session.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { createVaultData } from "../lab/vault/vault-data.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultResponse } from "../lab/vault/vault-client.ts";
+import { cookieOf, WebSession } from "../lab/vault/web-session.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 
 // Two servers behind one balancer: one store, one address of the application.
 const running = new AsyncDisposableStack();

@@ -1,10 +1,10 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest } from "../support/vault/vault-client.ts";
-import { cookieOf, WebSession } from "../support/vault/web-session.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest } from "../lab/vault/vault-client.ts";
+import { cookieOf, WebSession } from "../lab/vault/web-session.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const MINUTE = 60_000;

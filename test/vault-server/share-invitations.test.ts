@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
-import { SharedSecret } from "../support/vault/shared-secret.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData } from "../support/vault/vault-data.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { mailTo, receivedMail } from "../lab/mail/mailbox.ts";
+import { SharedSecret } from "../lab/vault/shared-secret.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData } from "../lab/vault/vault-data.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { scopeString } from "../support/vault/vault-client.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { scopeString } from "../lab/vault/vault-client.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 let name: string;
 let freshNumber = 0;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { SharedSecret } from "../support/vault/shared-secret.ts";
-import { scopeString } from "../support/vault/vault-client.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { SharedSecret } from "../lab/vault/shared-secret.ts";
+import { scopeString } from "../lab/vault/vault-client.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 

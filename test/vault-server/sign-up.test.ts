@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import type { SignUpPolicy } from "../../src/vault-server/context.ts";
+import type { SignUpPolicy } from "../../src/vault/server/context.ts";
 
 const [ANN, BOB] = ["ann@example.com", "bob@example.com"];
 const invitedBy = { permission: "R", key_name: "a", usr_id_from: ANN };

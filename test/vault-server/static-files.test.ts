@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import zlib, { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest } from "../support/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest } from "../lab/vault/vault-client.ts";
 
 const script = `console.log(${JSON.stringify("compressible ".repeat(200))});`;
 const files = {

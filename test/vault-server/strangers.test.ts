@@ -3,10 +3,10 @@ import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest } from "../support/vault/vault-client.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { sendRequest } from "../lab/vault/vault-client.ts";
 
 const directory = new TestDirectory();
 const json = { "content-type": "application/json" };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 let team: string;
 let name: string;

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { isWithinNetworks, parseNetworks } from "../../src/vault-server/accounts/allowed-networks.ts";
+import { isWithinNetworks, parseNetworks } from "../../src/vault/server/accounts/allowed-networks.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { type VaultResponse, sendRequest } from "../support/vault/vault-client.ts";
-import { WebSession } from "../support/vault/web-session.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { type VaultResponse, sendRequest } from "../lab/vault/vault-client.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 
 const HOUR = 3_600_000;
 const ann = "ann@example.com";

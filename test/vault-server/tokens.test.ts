@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, VaultClient } from "../support/vault/vault-client.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { scopeString, VaultClient } from "../lab/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const HOUR = 3_600_000;

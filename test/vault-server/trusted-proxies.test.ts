@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { lineLogger } from "../support/assertions/line-logger.ts";
-import { scopeString, sendRequest } from "../support/vault/vault-client.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { lineLogger } from "../lab/assertions/line-logger.ts";
+import { scopeString, sendRequest } from "../lab/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const limits = { loginFailuresPerNetwork: 3 };

@@ -1,9 +1,9 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 
 const [ann, bob] = ["ann@example.com", "bob@example.com"];
 /** More than the socket buffers of a connection take. */

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { multipartBody, VaultClient } from "../support/vault/vault-client.ts";
-import { nameSequence } from "../support/vault/name-sequence.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { listFilenames, rawPart } from "../support/vault/file-requests.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { multipartBody, VaultClient } from "../lab/vault/vault-client.ts";
+import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { listFilenames, rawPart } from "../lab/vault/file-requests.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { nameSequence } from "../support/vault/name-sequence.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { sha256, download, rawPart } from "../support/vault/file-requests.ts";
+import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { sha256, download, rawPart } from "../lab/vault/file-requests.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;

@@ -1,14 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { runInProcess } from "../support/processes/run-in-process.ts";
-import { TestDirectory } from "../support/test-directory.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient, VaultResponse } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
-import { WebSession } from "../support/vault/web-session.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient, VaultResponse } from "../lab/vault/vault-client.ts";
+import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 
 const [ANN, BOB] = ["ann@example.com", "bob@example.com"];
 const directory = new TestDirectory();

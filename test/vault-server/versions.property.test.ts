@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { useVault } from "../support/vault/use-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { useVault } from "../support/vault/use-vault.ts";
-import { VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { useVault } from "../lab/vault/use-vault.ts";
+import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { mailTo } from "../support/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
 
 type ListOperation = "list_no_dup" | "list_file";
 const lists = ["list_no_dup", "list_file"] as const;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
-import { WebSession } from "../support/vault/web-session.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 import { ann, bob, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 

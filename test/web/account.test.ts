@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser, type Visitor } from "./support/browser.ts";
 

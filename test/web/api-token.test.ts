@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeEach, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();

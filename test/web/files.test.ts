@@ -2,8 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 

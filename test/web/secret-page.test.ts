@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Canaries } from "../support/assertions/canary.ts";
+import { Canaries } from "../lab/assertions/canary.ts";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { addSecondVersion } from "./support/secret-page.ts";

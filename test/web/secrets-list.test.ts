@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { insertSecrets } from "../support/vault/insert-secrets.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { insertSecrets } from "../lab/vault/insert-secrets.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import { AnnAndBob, ann, bob } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 

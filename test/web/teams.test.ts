@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { Canaries } from "../support/assertions/canary.ts";
-import { mailTo } from "../support/mail/mailbox.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
+import { Canaries } from "../lab/assertions/canary.ts";
+import { mailTo } from "../lab/mail/mailbox.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();

@@ -1,6 +1,6 @@
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
 import { accountEmail, ATTACKERS, type AccountName, type AttackCase } from "../attack-case.ts";
-import type { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 import type { Shot } from "../attacks.ts";
 import { admitted, prepared } from "../patient.ts";
 import { shotLoop } from "../shot-loop.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { accountEmail, ATTACKERS, type AccountName, type AttackCase, type Round } from "../attack-case.ts";
 import { prepared } from "../patient.ts";
-import type { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 
 const name = "invitations";
 const LOOPS = 8;

@@ -1,5 +1,5 @@
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
-import { scopeString } from "../../../test/support/vault/vault-client.ts";
+import { scopeString } from "../../../test/lab/vault/vault-client.ts";
 import { accountEmail, type AttackCase } from "../attack-case.ts";
 import type { Shot } from "../attacks.ts";
 import { shotLoop } from "../shot-loop.ts";

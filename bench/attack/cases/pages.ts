@@ -1,4 +1,4 @@
-import { sendRequest } from "../../../test/support/vault/vault-client.ts";
+import { sendRequest } from "../../../test/lab/vault/vault-client.ts";
 import type { AttackCase } from "../attack-case.ts";
 import { shotLoop } from "../shot-loop.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { accountEmail, ATTACKERS, type AccountName, type AttackCase, type Round } from "../attack-case.ts";
 import { largeMetadata, storeLarge } from "../large-metadata.ts";
-import type { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 
 /** Number of secrets of each attacker, so that all of them exceed what an operator reads. */
 const SECRETS = 280;

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
-import type { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 import type { AttackCase, Round } from "../attack-case.ts";
 import { storeLarge } from "../large-metadata.ts";
 import { fire } from "../shot-loop.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
 import { FaultProxy, type Fault } from "../../../test/faults/support/fault-proxy.ts";
-import { waitUntil } from "../../../test/support/clock/wait-until.ts";
+import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 import { workOf } from "../stage.ts";
 import { changeAll, emailOf, type Load, namesOf, type NeighborScenario, openStage } from "./neighbor-scenario.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { waitUntil } from "../../../test/support/clock/wait-until.ts";
-import type { OperatorProcess } from "../../../test/support/processes/operator-process.ts";
-import type { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
+import type { OperatorProcess } from "../../../test/lab/processes/operator-process.ts";
+import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 import { protect, Stage, workOf } from "../stage.ts";
 
 /** The load of a neighbor. Disposing it ends the load. */

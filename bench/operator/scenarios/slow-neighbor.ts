@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
 import { FaultProxy } from "../../../test/faults/support/fault-proxy.ts";
-import { waitUntil } from "../../../test/support/clock/wait-until.ts";
+import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 import { changeAll, emailOf, type Load, namesOf, type NeighborScenario, openStage } from "./neighbor-scenario.ts";
 
 const SLOW_MS = 30_000;

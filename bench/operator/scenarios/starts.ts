@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { waitUntil } from "../../../test/support/clock/wait-until.ts";
+import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 import { beginCosts, EXPOSES, LISTS, requestsTo } from "../costs.ts";
 import { record, ratio, type Scenario, type Scene } from "../scene.ts";
 import type { RunningSubject } from "../subject.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { StubVaultProcess } from "./stub-vault-process.ts";
 import { exposedSecret, secretRecord, tokenResponse } from "../../../src/protocol/responses.ts";
-import { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 
 const listed = z.strictObject({ secrets: z.array(secretRecord.strict()) });
 

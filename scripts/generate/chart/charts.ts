@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { operatorCommand } from "../../../src/cli/operator.ts";
-import { vaultCommand } from "../../../src/cli/vault/vault.ts";
+import { operatorCommand } from "../../../src/operator/cli/operator.ts";
+import { vaultCommand } from "../../../src/vault/cli/vault.ts";
 import type { ManifestSource } from "./copied-manifests.ts";
 
 /** A Helm chart of this repository. */

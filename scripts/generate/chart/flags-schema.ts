@@ -1,5 +1,5 @@
 import type { Command, Option } from "commander";
-import { DURATION_PATTERN } from "../../../src/lib/duration.ts";
+import { DURATION_PATTERN } from "../../../src/operator/lib/duration.ts";
 import { jsonSchema, type JsonSchema } from "./schema.ts";
 
 const number = /^(?:number|bytes|hours|days)$/u;

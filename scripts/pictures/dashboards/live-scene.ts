@@ -1,14 +1,14 @@
 import { mkdir, mkdtemp, rename, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ControlPlane } from "../../../test/control-plane/control-plane.ts";
-import { startControlPlane } from "../../../test/control-plane/start.ts";
+import type { ControlPlane } from "../../../test/lab/control-plane/control-plane.ts";
+import { startControlPlane } from "../../../test/lab/control-plane/start.ts";
 import { collection } from "../../../test/e2e/support/world.ts";
 import { workload } from "../../../test/e2e/support/workloads.ts";
 import { FaultProxy } from "../../../test/faults/support/fault-proxy.ts";
-import { OperatorProcess } from "../../../test/support/processes/operator-process.ts";
-import { VaultServerProcess } from "../../../test/support/processes/vault-server-process.ts";
-import { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import { OperatorProcess } from "../../../test/lab/processes/operator-process.ts";
+import { VaultServerProcess } from "../../../test/lab/processes/vault-server-process.ts";
+import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 import type { Target } from "./prometheus.ts";
 
 const accounts = { shop: "shop@example.com", billing: "billing@example.com" } as const;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { freePort } from "../../../test/control-plane/supervisor/free-port.ts";
-import { waitUntil } from "../../../test/support/clock/wait-until.ts";
+import { freePort } from "../../../test/lab/control-plane/supervisor/free-port.ts";
+import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 
 const matrix = z.object({
   data: z.object({

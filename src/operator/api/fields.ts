@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { LinearRegExp, linearRegExp, RegExpProblem } from "../../lib/linear-regexp.ts";
-import { replacementOf } from "../../lib/replacement.ts";
-import { DURATION_PATTERN, parseDuration } from "../../lib/duration.ts";
+import { LinearRegExp, linearRegExp, RegExpProblem } from "../lib/linear-regexp.ts";
+import { replacementOf } from "../lib/replacement.ts";
+import { DURATION_PATTERN, parseDuration } from "../lib/duration.ts";
 import { withRule } from "./validation.ts";
 
 const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;

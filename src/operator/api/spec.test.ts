@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
+import { schemaOf, specTable } from "../../../test/lab/kube/spec-table.ts";
 import { explainProblems } from "./validation.ts";
 
 test.each(specTable)("the schema of $what", ({ kind, spec, rejected }) => {

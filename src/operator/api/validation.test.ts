@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
+import { schemaOf, specTable } from "../../../test/lab/kube/spec-table.ts";
 import { explainProblems } from "./validation.ts";
 import { vaultSecretSpec } from "./vault-secret.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
-import { InMemoryTransport, type VaultNetwork } from "../../../test/support/vault/in-memory/in-memory-transport.ts";
-import { InMemoryVault } from "../../../test/support/vault/in-memory/in-memory-vault.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
+import { InMemoryTransport, type VaultNetwork } from "../../../test/lab/vault/in-memory/in-memory-transport.ts";
+import { InMemoryVault } from "../../../test/lab/vault/in-memory/in-memory-vault.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { factsOf } from "../controllers/connection/connection-facts.ts";
 import { settingsOf } from "../controllers/connection/connection-settings.ts";

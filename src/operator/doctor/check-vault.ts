@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { Deadline } from "../../lib/deadline.ts";
+import { Deadline } from "../lib/deadline.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { Random } from "../../lib/random.ts";
 import type { ConnectionFacts } from "../controllers/connection/connection-facts.ts";

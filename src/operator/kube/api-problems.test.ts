@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { recordingLogger } from "../../../test/support/assertions/recording-logger.ts";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { recordingLogger } from "../../../test/lab/assertions/recording-logger.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { KubeError, type KubeErrorDetails } from "./kube-error.ts";
 import { ApiProblems } from "./api-problems.ts";
 

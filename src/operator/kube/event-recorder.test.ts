@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, failureStatus } from "../../../test/support/kube/loopback-api-server.ts";
-import { pump } from "../../../test/support/clock/pump.ts";
-import { ApiClient } from "../../../test/support/kube/in-memory/api-client.ts";
-import { InMemoryApiServer } from "../../../test/support/kube/in-memory/in-memory-api-server.ts";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
-import { startEventRecorder } from "../../../test/support/kube/event-recorder.ts";
+import { json, LoopbackApiServer, failureStatus } from "../../../test/lab/kube/loopback-api-server.ts";
+import { pump } from "../../../test/lab/clock/pump.ts";
+import { ApiClient } from "../../../test/lab/kube/in-memory/api-client.ts";
+import { InMemoryApiServer } from "../../../test/lab/kube/in-memory/in-memory-api-server.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
+import { startEventRecorder } from "../../../test/lab/kube/event-recorder.ts";
 import { KubeClient } from "./client/kube-client.ts";
 import { Credentials } from "./credentials/credentials.ts";
 import type { ApiEventRecorder, EventRecord } from "./event-recorder.ts";

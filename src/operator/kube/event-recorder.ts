@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { TokenBucket } from "../../lib/token-bucket.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 import { isKubeError } from "./kube-error.ts";
 import type { KubeApi } from "./client/kube-api.ts";
 import { apiVersionOf, EVENTS, microTime, type KubeObject, type ResourceDescriptor } from "./resource.ts";

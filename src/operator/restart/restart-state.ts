@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../lib/defined.ts";
 
 /** The last restart of a workload. */
 export interface Restart {

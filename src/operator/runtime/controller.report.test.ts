@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger, type Logger } from "../../lib/logger.ts";
 import { KubeError } from "../kube/kube-error.ts";
 import { runController, type ReconcileResult } from "./controller.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { runController, type ControllerOptions, type ReconcileOutcome } from "./controller.ts";
 import { KubeError } from "../kube/kube-error.ts";

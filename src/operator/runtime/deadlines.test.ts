@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { Deadlines } from "./deadlines.ts";
 
 function scene() {

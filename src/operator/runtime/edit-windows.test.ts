@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { EditWindows } from "./edit-windows.ts";
 
 /** Edits one resource at these times and returns the delays of its reconciles. */

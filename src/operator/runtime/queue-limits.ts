@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { TokenBucket } from "../../lib/token-bucket.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 
 /** Retries per second, over all keys. */
 const RETRIES_PER_SECOND = 10;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { resync } from "./resync.ts";
 
 /** Runs a resync of these keys, and records what it requeues when. */

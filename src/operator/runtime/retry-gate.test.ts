@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { QueueLimits } from "./queue-limits.ts";
 import { RetryGate } from "./retry-gate.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { TokenBucket } from "../../lib/token-bucket.ts";
+import type { TokenBucket } from "../lib/token-bucket.ts";
 import { Turns } from "./turns.ts";
 
 interface Place {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { PRIORITIES } from "./ready-keys.ts";
 import { WorkQueue } from "./work-queue.ts";
 

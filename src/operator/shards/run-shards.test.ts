@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
-import { recordingLogger } from "../../../test/support/assertions/recording-logger.ts";
-import { seededRandom } from "../../../test/support/seeded-random.ts";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
-import { ApiClient } from "../../../test/support/kube/in-memory/api-client.ts";
-import { InMemoryApiServer } from "../../../test/support/kube/in-memory/in-memory-api-server.ts";
+import { recordingLogger } from "../../../test/lab/assertions/recording-logger.ts";
+import { seededRandom } from "../../../test/lab/seeded-random.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
+import { ApiClient } from "../../../test/lab/kube/in-memory/api-client.ts";
+import { InMemoryApiServer } from "../../../test/lab/kube/in-memory/in-memory-api-server.ts";
 import type { WriteFence } from "../kube/client/kube-api.ts";
 import { LEASES } from "../kube/resource.ts";
 import { runShards } from "./run-shards.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import { Deadline } from "../../lib/deadline.ts";
+import { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
 import { isKubeError } from "../kube/kube-error.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
 import { decide, type Plan } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 import { sourceId, type TargetState } from "./target.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { derive, type Input } from "./derive.ts";
 
 const SECRET = "hunter2-of-the-value";

@@ -2,7 +2,7 @@ import { isObjectKey } from "../api/fields.ts";
 import type { Content } from "./content.ts";
 import { missingKeys, requiresKeys } from "./decide.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
-import { rewriteKey } from "../../lib/rewrite-key.ts";
+import { rewriteKey } from "./rewrite-key.ts";
 import { isDerived, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { extract, transform } from "./transform.ts";
 

@@ -1,7 +1,7 @@
 import { isObjectKey } from "../api/fields.ts";
-import { LinearRegExp, linearRegExp } from "../../lib/linear-regexp.ts";
+import { LinearRegExp, linearRegExp } from "../lib/linear-regexp.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
-import { rewriteKey } from "../../lib/rewrite-key.ts";
+import { rewriteKey } from "./rewrite-key.ts";
 import type { Resolution } from "./resolve.ts";
 import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 import type { SyncedKey } from "./target.ts";

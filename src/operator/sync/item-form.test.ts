@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { syncItem } from "../../../test/support/kube/sync-resource.ts";
+import { syncItem } from "../../../test/lab/kube/sync-resource.ts";
 import { withForms } from "./item-form.ts";
 import type { SyncItem, TargetTemplate } from "./sync-resource.ts";
 

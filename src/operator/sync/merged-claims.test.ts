@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { CONTENT_ANNOTATION, SOURCES_ANNOTATION, VERSIONS_ANNOTATION } from "../api/names.ts";
 import { formatClaims, mergeAnnotation, mergeManager, parseClaims } from "./merged-claims.ts";
 

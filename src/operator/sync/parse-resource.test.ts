@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { specTable } from "../../../test/support/kube/spec-table.ts";
+import { specTable } from "../../../test/lab/kube/spec-table.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { parseFile } from "./parse-file.ts";
 import { parseSecret } from "./parse-secret.ts";

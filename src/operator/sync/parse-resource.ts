@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../api/names.ts";
-import { parseDuration } from "../../lib/duration.ts";
+import { parseDuration } from "../lib/duration.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
 import type { SyncResource, TargetPolicy } from "./sync-resource.ts";

@@ -1,5 +1,5 @@
-import type { Rewrite } from "../../lib/rewrite-key.ts";
-import { defined } from "../../lib/defined.ts";
+import type { Rewrite } from "./rewrite-key.ts";
+import { defined } from "../lib/defined.ts";
 import { defaultSecretTypes, vaultSecretSpec, type VaultSecretSpec } from "../api/vault-secret.ts";
 import { findDigest, withForms } from "./item-form.ts";
 import { type DesiredState, type ParsedResource, parseResource, policiesOf, type WrittenResource } from "./parse-resource.ts";

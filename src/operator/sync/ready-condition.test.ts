@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { candidate, syncItem } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, syncItem } from "../../../test/lab/kube/sync-resource.ts";
 import type { Resolution } from "./resolve.ts";
 import { readyConditionOf } from "./ready-condition.ts";
 

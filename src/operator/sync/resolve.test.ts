@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { candidate, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, syncItem, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
 import { type Candidate, type Remembered, resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import { sourceId } from "./target.ts";

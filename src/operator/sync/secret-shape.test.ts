@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { certificate } from "../../../test/support/certificates.ts";
-import { chainPem, keyPem } from "../../../test/support/template/keystores.ts";
+import { certificate } from "../../../test/lab/certificates.ts";
+import { chainPem, keyPem } from "../../../test/lab/template/keystores.ts";
 import { shapeProblem } from "./secret-shape.ts";
 
 type Values = Readonly<Record<string, string | Buffer>>;

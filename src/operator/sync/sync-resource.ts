@@ -1,4 +1,4 @@
-import type { Rewrite } from "../../lib/rewrite-key.ts";
+import type { Rewrite } from "./rewrite-key.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
 
 /** A rule that selects sources among the entries that the vault lists. */

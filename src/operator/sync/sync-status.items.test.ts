@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { reportOf } from "./report.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncResource } from "./sync-resource.ts";

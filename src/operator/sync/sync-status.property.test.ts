@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { candidate, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { type Reason, reasons } from "../api/reasons.ts";
 import { conditionTypes, secretStatus } from "../api/status.ts";
 import type { Resolution } from "./resolve.ts";

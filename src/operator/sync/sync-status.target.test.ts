@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { notReady } from "./ready-condition.ts";
 import { reportOf } from "./report.ts";
 import { isVerifiedBy, nextStatus, readStatus, type StatusInput, type SyncStatus } from "./sync-status.ts";

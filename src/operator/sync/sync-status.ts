@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { type ConditionNow, findCondition } from "../api/conditions.ts";
 import { type FileItemStatus, fileStatus, MAX_STATUS_ITEMS, type SecretItemStatus, secretStatus } from "../api/status.ts";
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../lib/defined.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import { attemptStatus } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";

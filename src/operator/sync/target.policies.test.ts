@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { ADOPT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, OWNER_ANNOTATION } from "../api/names.ts";
 import { formatClaims, mergeAnnotation } from "./merged-claims.ts";
 import type { SyncResource, TargetPolicy } from "./sync-resource.ts";

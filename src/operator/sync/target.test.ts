@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { connectionId, isOwnedBy, sourceId, type TargetMetadata, targetState, vaultId, withoutClaims } from "./target.ts";
 
 const resource = syncResource([syncItem("a")]);

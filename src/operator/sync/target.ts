@@ -14,7 +14,7 @@ import {
 import { hasManagedMetadata } from "./managed-metadata.ts";
 import { mergeAnnotation, mergedKeysOf, parseClaims } from "./merged-claims.ts";
 import { isMerged, type SyncResource } from "./sync-resource.ts";
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../lib/defined.ts";
 import { isObject } from "../../lib/is-object.ts";
 
 /** The metadata of an existing object that has the name of the target, as far as it concerns ownership and content. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { syncItem } from "../../../test/support/kube/sync-resource.ts";
+import { syncItem } from "../../../test/lab/kube/sync-resource.ts";
 import { extract, transform } from "./transform.ts";
 import type { SyncItem } from "./sync-resource.ts";
 

@@ -1,4 +1,4 @@
-import { contentOfJson, isObjectText, partsOfJson, selectJson } from "../../lib/json-text.ts";
+import { contentOfJson, isObjectText, partsOfJson, selectJson } from "./json-text.ts";
 import { InvalidJsonError, parseStrictJson } from "../../lib/strict-json.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import type { SyncItem } from "./sync-resource.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compareSync } from "bcryptjs";
 import { Redacted } from "../../lib/redacted.ts";
-import { variablesOf } from "../../../test/support/template/render.ts";
+import { variablesOf } from "../../../test/lab/template/render.ts";
 import { renderAside } from "./render-aside.ts";
 import { renderTemplate } from "./render-template.ts";
 

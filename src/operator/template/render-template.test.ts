@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Redacted } from "../../lib/redacted.ts";
-import { rendered, renderedBytes, variablesOf } from "../../../test/support/template/render.ts";
+import { rendered, renderedBytes, variablesOf } from "../../../test/lab/template/render.ts";
 import { renderTemplate } from "./render-template.ts";
 
 const BINARY = Buffer.from([0xff, 0xfe, 0x00]);

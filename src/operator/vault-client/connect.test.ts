@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { failureOf } from "../../../test/support/assertions/failure-of.ts";
-import { errorResponse, json, raw, reset, silence, type Script } from "../../../test/support/vault/scripted-server.ts";
+import { failureOf } from "../../../test/lab/assertions/failure-of.ts";
+import { errorResponse, json, raw, reset, silence, type Script } from "../../../test/lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -13,8 +13,8 @@ import {
   textOf,
   tokenResponse,
   valueResponse,
-} from "../../../test/support/vault/scripted-vault.ts";
-import { passwordSource, referencesTo } from "../../../test/support/vault/vault-connection.ts";
+} from "../../../test/lab/vault/scripted-vault.ts";
+import { passwordSource, referencesTo } from "../../../test/lab/vault/vault-connection.ts";
 import { ValueCache } from "./values/value-cache.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 

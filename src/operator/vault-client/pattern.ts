@@ -1,4 +1,4 @@
-import { LinearRegExp, linearRegExp } from "../../lib/linear-regexp.ts";
+import { LinearRegExp, linearRegExp } from "../lib/linear-regexp.ts";
 
 /** No name contains a line break. */
 const MARK = "\n";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { schemaCompiler } from "../../../test/support/assertions/json-schema.ts";
+import { schemaCompiler } from "../../../test/lab/assertions/json-schema.ts";
 import type { OperationDefinition } from "../define-operation.ts";
 import { errorCodes } from "../error-codes.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";

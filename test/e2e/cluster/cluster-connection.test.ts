@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { FaultProxy } from "../../faults/support/fault-proxy.ts";
 import { startApiProxy } from "../../faults/support/api-proxy.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
-import type { VaultClient } from "../../support/vault/vault-client.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
+import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "../support/granted.ts";
 import { denialOf, repeatWithout } from "../support/without-permission.ts";
 import { withoutStreamedLists } from "../support/without-streamed-lists.ts";

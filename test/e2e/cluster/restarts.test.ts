@@ -3,9 +3,9 @@ import { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import { loadCredentials } from "../../../src/operator/kube/credentials/load-credentials.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import type { ConnectionProxy } from "../../control-plane/connection-proxy.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
+import type { ConnectionProxy } from "../../lab/control-plane/connection-proxy.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { bytesOf, condition, vaultSecret, World } from "../support/world.ts";
 
 /** The operator recovers without intervention when it is killed, the API server restarts, or connections drop. */

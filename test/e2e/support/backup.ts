@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { collection, type World } from "./world.ts";
 
 const stored = z.looseObject({

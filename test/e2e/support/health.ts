@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { goTool } from "../../tools/go-tool.ts";
+import { goTool } from "../../lab/tools/go-tool.ts";
 
 const script = join(import.meta.dirname, "../../../deploy/gitops/argocd/health.lua");
 const verdict = z.object({ status: z.string(), message: z.string() });

@@ -1,6 +1,6 @@
 import type { TestProject } from "vitest/node";
-import { ControlPlane } from "../../control-plane/control-plane.ts";
-import { readHandle } from "../../control-plane/handle.ts";
+import { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { readHandle } from "../../lab/control-plane/handle.ts";
 
 /**
  * Global setup of vitest, after the control plane: installs the CRDs, the policies, and the RBAC rules of deploy/base, once for all tests.

@@ -1,10 +1,10 @@
 import { cp, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { z } from "zod";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import type { PageCommand } from "../../support/docs/commands.ts";
-import { ShellProcess } from "../../support/processes/shell-process.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import type { PageCommand } from "../../lab/docs/commands.ts";
+import { ShellProcess } from "../../lab/processes/shell-process.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ImageRecorder } from "./image-recorder.ts";
 import { Kubelet } from "./kubelet.ts";
 

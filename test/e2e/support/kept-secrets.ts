@@ -1,4 +1,4 @@
-import { waitUntil } from "../../support/clock/wait-until.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { PersistentVault } from "./persistent-vault.ts";
 import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "./world.ts";
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
-import { OperatorProcess } from "../../support/processes/operator-process.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
+import { OperatorProcess } from "../../lab/processes/operator-process.ts";
 
 const Variable = z.strictObject({ name: z.string(), value: z.string() });
 const Volume = z.looseObject({ name: z.string(), configMap: z.looseObject({ name: z.string() }).optional() });

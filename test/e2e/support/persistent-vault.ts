@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redacted } from "../../../src/lib/redacted.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ACCOUNT } from "./world.ts";
 
 /** A vault that can be stopped and restarted with its data at the same address, and replaced by another server meanwhile. */

@@ -1,7 +1,7 @@
-import { apiRequest } from "../../control-plane/api-request.ts";
-import type { AuditEvent } from "../../control-plane/audit.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
+import { apiRequest } from "../../lab/control-plane/api-request.ts";
+import type { AuditEvent } from "../../lab/control-plane/audit.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { permissionOf, permissionsIn, type Rule } from "./granted.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

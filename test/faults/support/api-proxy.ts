@@ -1,5 +1,5 @@
-import { certificate } from "../../support/certificates.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { certificate } from "../../lab/certificates.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 
 /** A proxy in front of the real API server, and how an operator reaches it. */

@@ -1,13 +1,13 @@
 import type { TlsOptions } from "node:tls";
 import { afterAll, beforeAll } from "vitest";
 import { z } from "zod";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { collection, condition, SERVICE_ACCOUNT, type ObservedObject } from "../../e2e/support/world.ts";
-import { Canaries } from "../../support/assertions/canary.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { OperatorProcess, type OperatorOptions } from "../../support/processes/operator-process.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
-import type { VaultClient } from "../../support/vault/vault-client.ts";
+import { Canaries } from "../../lab/assertions/canary.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { OperatorProcess, type OperatorOptions } from "../../lab/processes/operator-process.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
+import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { FaultProxy, type Fault } from "./fault-proxy.ts";
 import { NamespaceHistory } from "./namespace-history.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
 
 const overlay = join(import.meta.dirname, "../../../deploy/overlays/cluster-wide");
 

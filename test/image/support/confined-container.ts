@@ -1,6 +1,6 @@
 import { GenericContainer, PullPolicy, Wait, type StartedTestContainer } from "testcontainers";
 import { z } from "zod";
-import { containerLog, docker } from "../../support/docker/docker.ts";
+import { containerLog, docker } from "../../lab/docker/docker.ts";
 
 type BindMount = Parameters<GenericContainer["withBindMounts"]>[0][number];
 

@@ -1,5 +1,5 @@
 import { timeToReady, type StartTime } from "../../../scripts/image/start-time.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { AdmittedPod } from "./admitted-pod.ts";
 import { ConfinedContainer } from "./confined-container.ts";
 import { writeServiceAccountVolume } from "./service-account-volume.ts";

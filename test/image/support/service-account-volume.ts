@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { AdmittedPod } from "./admitted-pod.ts";
 
 const TokenResponse = z.object({ status: z.object({ token: z.string() }) });

@@ -6,9 +6,9 @@ import { setDefaultCACertificates, getCACertificates } from "node:tls";
 import { account } from "../../../demo/vault-account.ts";
 import { timeToReady, type StartTime } from "../../../scripts/image/start-time.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
-import { certificate } from "../../support/certificates.ts";
-import { docker } from "../../support/docker/docker.ts";
-import { freePort } from "../../control-plane/supervisor/free-port.ts";
+import { certificate } from "../../lab/certificates.ts";
+import { docker } from "../../lab/docker/docker.ts";
+import { freePort } from "../../lab/control-plane/supervisor/free-port.ts";
 import { ConfinedContainer } from "./confined-container.ts";
 
 /** Returns an address of this machine that is not its loopback one, which the operator would reject. */

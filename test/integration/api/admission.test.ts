@@ -4,10 +4,10 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { customResourceDefinitions } from "../../../src/operator/api/crd.ts";
 import { API_GROUP, API_VERSION, type Kind } from "../../../src/operator/api/kinds.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { specTable } from "../../support/kube/spec-table.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { specTable } from "../../lab/kube/spec-table.ts";
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const Definition = z.object({ metadata: z.object({ name: z.string() }) });

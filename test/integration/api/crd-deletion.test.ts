@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { customResourceDefinitions } from "../../../src/operator/api/crd.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { installCrds } from "../../support/kube/install-crds.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { installCrds } from "../../lab/kube/install-crds.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
 const names = Array.from(customResourceDefinitions().keys(), (file) => {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { chartObjects, kustomizedObjects } from "../../support/helm/comparison.ts";
-import { Helm, operatorRelease, vaultRelease } from "../../support/helm/helm.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { chartObjects, kustomizedObjects } from "../../lab/helm/comparison.ts";
+import { Helm, operatorRelease, vaultRelease } from "../../lab/helm/helm.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { Helm, operatorRelease, type Release, vaultRelease } from "../../support/helm/helm.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { kubeconform, kubeScore } from "../../tools/manifests/check-manifests.ts";
-import { writeSchemas } from "../../tools/manifests/write-schemas.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { Helm, operatorRelease, type Release, vaultRelease } from "../../lab/helm/helm.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { kubeconform, kubeScore } from "../../lab/tools/manifests/check-manifests.ts";
+import { writeSchemas } from "../../lab/tools/manifests/write-schemas.ts";
 
 let plane: ControlPlane;
 let helm: Helm;

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { chartValues } from "../../../scripts/generate/chart/values.ts";
-import { operatorCommand } from "../../../src/cli/operator.ts";
-import { vaultCommand } from "../../../src/cli/vault/vault.ts";
+import { operatorCommand } from "../../../src/operator/cli/operator.ts";
+import { vaultCommand } from "../../../src/vault/cli/vault.ts";
 import { operatorConfig } from "../../../src/operator/config.ts";
-import { Helm, operatorRelease, type Release, vaultRelease } from "../../support/helm/helm.ts";
+import { Helm, operatorRelease, type Release, vaultRelease } from "../../lab/helm/helm.ts";
 import { type Effect, operatorEffects, vaultEffects } from "./effects.ts";
 
 const workload = z.object({

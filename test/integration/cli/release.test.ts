@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import { CONFIG_MAPS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { runInProcess } from "../../support/processes/run-in-process.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { runInProcess } from "../../lab/processes/run-in-process.ts";
 import { connect } from "../kube/connect.ts";
 
 const forever = new AbortController().signal;

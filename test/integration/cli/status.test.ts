@@ -11,11 +11,11 @@ import {
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { installCrds } from "../../support/kube/install-crds.ts";
-import { runInProcess } from "../../support/processes/run-in-process.ts";
-import { VaultsyncProcess } from "../../support/processes/vaultsync-process.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { installCrds } from "../../lab/kube/install-crds.ts";
+import { runInProcess } from "../../lab/processes/run-in-process.ts";
+import { VaultsyncProcess } from "../../lab/processes/vaultsync-process.ts";
 import { connect } from "../kube/connect.ts";
 
 const forever = new AbortController().signal;

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { z } from "zod";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { installCrds } from "../../support/kube/install-crds.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { installCrds } from "../../lab/kube/install-crds.ts";
 
 const root = new URL("../../../", import.meta.url);
 const Manifest = z.looseObject({

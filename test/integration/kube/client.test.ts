@@ -12,8 +12,8 @@ import {
   type ResourceDescriptor,
 } from "../../../src/operator/kube/resource.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const CANARY = `canary-${randomBytes(12).toString("hex")}`;

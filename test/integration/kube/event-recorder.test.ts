@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ALL_NAMESPACES, EVENTS, NAMESPACES, SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
-import { startEventRecorder } from "../../support/kube/event-recorder.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { VirtualClock } from "../../support/clock/virtual-clock.ts";
+import { startEventRecorder } from "../../lab/kube/event-recorder.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

@@ -7,8 +7,8 @@ import { LEASES } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { systemRandom } from "../../../src/lib/random.ts";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

@@ -4,7 +4,7 @@ import { Reflector } from "../../../src/operator/kube/cache/reflector.ts";
 import { CONFIG_MAPS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
-import { startControlPlane } from "../../control-plane/start.ts";
+import { startControlPlane } from "../../lab/control-plane/start.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

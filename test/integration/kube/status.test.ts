@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import { isKubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
-import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
+import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

@@ -2,10 +2,10 @@ import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { keyOf, type ObjectRef, type ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
 import type { VaultRequest } from "../../../src/operator/vault-client/http/vault-transport.ts";
 import { RefusedError, TransientError } from "../../../src/operator/vault-client/vault-error.ts";
-import type { Network } from "../../support/kube/in-memory/api-client.ts";
-import { StatusError } from "../../support/kube/in-memory/status-error.ts";
-import { InMemoryTransport } from "../../support/vault/in-memory/in-memory-transport.ts";
-import type { InMemoryResponse, InMemoryVault } from "../../support/vault/in-memory/in-memory-vault.ts";
+import type { Network } from "../../lab/kube/in-memory/api-client.ts";
+import { StatusError } from "../../lab/kube/in-memory/status-error.ts";
+import { InMemoryTransport } from "../../lab/vault/in-memory/in-memory-transport.ts";
+import type { InMemoryResponse, InMemoryVault } from "../../lab/vault/in-memory/in-memory-vault.ts";
 import type { EffectTap } from "./effect-tap.ts";
 import type { MortalClock } from "./mortal-clock.ts";
 

@@ -7,7 +7,7 @@ import {
   VERSIONS_ANNOTATION,
 } from "../../../src/operator/api/names.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
-import type { Change } from "../../support/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/kube/in-memory/collection.ts";
 import type { Scenario } from "./scenario.ts";
 import { CANARY, containsSecret, TEAM, type World } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import { lineLogger } from "../../support/assertions/line-logger.ts";
+import { lineLogger } from "../../lab/assertions/line-logger.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../../src/lib/logger.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
@@ -20,12 +20,12 @@ import {
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
-import { promiseJobs, VirtualClock } from "../../support/clock/virtual-clock.ts";
-import { ApiClient } from "../../support/kube/in-memory/api-client.ts";
-import { ClusterControllers } from "../../support/kube/in-memory/cluster-controllers.ts";
-import { InMemoryApiServer } from "../../support/kube/in-memory/in-memory-api-server.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
-import { InMemoryVault } from "../../support/vault/in-memory/in-memory-vault.ts";
+import { promiseJobs, VirtualClock } from "../../lab/clock/virtual-clock.ts";
+import { ApiClient } from "../../lab/kube/in-memory/api-client.ts";
+import { ClusterControllers } from "../../lab/kube/in-memory/cluster-controllers.ts";
+import { InMemoryApiServer } from "../../lab/kube/in-memory/in-memory-api-server.ts";
+import { seededRandom } from "../../lab/seeded-random.ts";
+import { InMemoryVault } from "../../lab/vault/in-memory/in-memory-vault.ts";
 import type { EffectTap } from "./effect-tap.ts";
 import { MortalClock } from "./mortal-clock.ts";
 import { apiNetwork, type Process, TappedTransport } from "./networks.ts";

@@ -3,7 +3,7 @@ import { API_GROUP } from "../../../src/operator/api/kinds.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
-import type { Change } from "../../support/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/kube/in-memory/collection.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
 import type { Spec } from "./spec-items.ts";

@@ -4,7 +4,7 @@ import { vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import { parseRestartState, type RestartState } from "../../../src/operator/restart/restart-state.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
-import type { Change } from "../../support/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/kube/in-memory/collection.ts";
 import { Violation, type World } from "../world.ts";
 import { asksForRestart, AUTO_WORKLOAD, WORKLOAD } from "../workloads.ts";
 

@@ -1,4 +1,4 @@
-import { parseDuration } from "../../../src/lib/duration.ts";
+import { parseDuration } from "../../../src/operator/lib/duration.ts";
 import { findCondition } from "../../../src/operator/api/conditions.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { Violation, type World } from "../world.ts";

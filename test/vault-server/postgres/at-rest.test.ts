@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
-import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
-import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
-import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
-import { addSecret, secretOf, ANN, NOW } from "../../support/vault/store-conformance/fixture.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
-import { everyByte } from "../../support/vault/vault-data.ts";
+import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
+import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
+import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
+import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
+import { addSecret, secretOf, ANN, NOW } from "../../lab/vault/store-conformance/fixture.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
+import { everyByte } from "../../lab/vault/vault-data.ts";
 
 // What was altered or swapped in the database is refused: test/vault-server/at-rest.test.ts, which runs on this store too.
 

@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
-import { VaultClient } from "../../support/vault/vault-client.ts";
-import { StoreLocation } from "../../support/vault/store-location.ts";
-import { VaultServerProcess } from "../../support/processes/vault-server-process.ts";
-import { VaultsyncProcess } from "../../support/processes/vaultsync-process.ts";
+import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
+import { VaultClient } from "../../lab/vault/vault-client.ts";
+import { StoreLocation } from "../../lab/vault/store-location.ts";
+import { VaultServerProcess } from "../../lab/processes/vault-server-process.ts";
+import { VaultsyncProcess } from "../../lab/processes/vaultsync-process.ts";
 
 test("user add creates the tables of an empty database; the account can log in at a server", async () => {
   await using database = await PostgresDatabase.create({ empty: true });

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
-import { onDatabase } from "../../support/postgres/postgres-database.ts";
-import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
+import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
+import { onDatabase } from "../../lab/postgres/postgres-database.ts";
+import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
 
 /** The stable address of a database that fails over: forwards connections to the socket of the current server. */
 class Address implements AsyncDisposable {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
-import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
-import { secretOf } from "../../support/vault/store-conformance/fixture.ts";
-import { storeConformance } from "../../support/vault/store-conformance/store-conformance.ts";
+import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
+import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
+import { secretOf } from "../../lab/vault/store-conformance/fixture.ts";
+import { storeConformance } from "../../lab/vault/store-conformance/store-conformance.ts";
 
 let database: PostgresDatabase;
 beforeAll(async () => {

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
-import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
-import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
-import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
-import { Replicas } from "../../support/vault/replicas.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
-import type { VaultResponse } from "../../support/vault/vault-client.ts";
-import { VirtualClock } from "../../support/clock/virtual-clock.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
+import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
+import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
+import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
+import { Replicas } from "../../lab/vault/replicas.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
+import type { VaultResponse } from "../../lab/vault/vault-client.ts";
+import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
 
 const outcomes = (responses: readonly VaultResponse[]): string[] => responses.map((response) => response.outcome());
 const fail = (vault: TestVault): Promise<VaultResponse> => vault.logIn("ann@example.com", { password: "wrong" });

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
-import { startVaultServer, type VaultServerOptions } from "../../../src/vault-server/vault-server.ts";
-import { type LogLine, recordingLogger } from "../../support/assertions/recording-logger.ts";
-import { waitUntil } from "../../support/clock/wait-until.ts";
-import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
-import { sendRequest } from "../../support/vault/vault-client.ts";
+import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
+import { startVaultServer, type VaultServerOptions } from "../../../src/vault/server/vault-server.ts";
+import { type LogLine, recordingLogger } from "../../lab/assertions/recording-logger.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
+import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
+import { sendRequest } from "../../lab/vault/vault-client.ts";
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -3,13 +3,13 @@ import { writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
-import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
-import { failureOf } from "../../support/assertions/failure-of.ts";
-import { certificate } from "../../support/certificates.ts";
-import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
-import { onDatabase } from "../../support/postgres/postgres-database.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
+import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
+import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
+import { failureOf } from "../../lab/assertions/failure-of.ts";
+import { certificate } from "../../lab/certificates.ts";
+import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
+import { onDatabase } from "../../lab/postgres/postgres-database.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

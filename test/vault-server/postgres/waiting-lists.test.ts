@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { sessionOperationPath } from "../../../src/protocol/operation-paths.ts";
-import { mailTo } from "../../support/mail/mailbox.ts";
-import { onDatabase } from "../../support/postgres/postgres-database.ts";
-import { Replicas } from "../../support/vault/replicas.ts";
-import type { TestVault } from "../../support/vault/test-vault.ts";
-import type { VaultClient, VaultResponse } from "../../support/vault/vault-client.ts";
+import { mailTo } from "../../lab/mail/mailbox.ts";
+import { onDatabase } from "../../lab/postgres/postgres-database.ts";
+import { Replicas } from "../../lab/vault/replicas.ts";
+import type { TestVault } from "../../lab/vault/test-vault.ts";
+import type { VaultClient, VaultResponse } from "../../lab/vault/vault-client.ts";
 
 const waitingIn = (server: TestVault): Promise<number> => server.metric("vaultsync_vault_waiting_lists");
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
-import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
-import type { Store } from "../../../src/vault-server/store/store.ts";
-import { VirtualClock } from "../../support/clock/virtual-clock.ts";
-import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
-import { addSecret, ANN, BOB, envelope, EVE, NOW, versionOf } from "../../support/vault/store-conformance/fixture.ts";
-import { TestVault } from "../../support/vault/test-vault.ts";
+import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
+import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
+import type { Store } from "../../../src/vault/server/store/store.ts";
+import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
+import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
+import { addSecret, ANN, BOB, envelope, EVE, NOW, versionOf } from "../../lab/vault/store-conformance/fixture.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
 
 const IN_FLIGHT = 40;
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);

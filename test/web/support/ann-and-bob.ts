@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { TestVault } from "../../support/vault/test-vault.ts";
-import type { VaultClient } from "../../support/vault/vault-client.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
+import type { VaultClient } from "../../lab/vault/vault-client.ts";
 
 export const ann = "ann@example.com";
 export const bob = "bob@example.com";

@@ -1,7 +1,7 @@
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import type { TestVault } from "../../support/vault/test-vault.ts";
+import type { TestVault } from "../../lab/vault/test-vault.ts";
 
 export interface Visit extends BrowserContextOptions {
   /** Email address of a user of the vault, logged in from the start. */

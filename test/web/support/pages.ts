@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
-import { TestVault } from "../../support/vault/test-vault.ts";
+import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ann, bob, secretRoute } from "./ann-and-bob.ts";
 
 /** Starts the vault of a test file, filled so that no page of Ann is empty, and stops it after the file's tests. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { ObjectStore, type StoreChange } from "../../kube/cache/object-store.ts";
 import type { KubeObject, ObjectMeta } from "../../kube/resource.ts";

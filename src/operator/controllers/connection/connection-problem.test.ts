@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { testFacts } from "../../../../test/support/vault/open-connection.ts";
+import { testFacts } from "../../../../test/lab/vault/open-connection.ts";
 import {
   AuthError,
   ListTooLongError,

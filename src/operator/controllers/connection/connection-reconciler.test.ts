@@ -1,10 +1,10 @@
 import { silentLogger } from "../../../lib/logger.ts";
 import { expect, test } from "vitest";
-import { certificate } from "../../../../test/support/certificates.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
-import { testRemovalFacts } from "../../../../test/support/vault/open-connection.ts";
-import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
+import { certificate } from "../../../../test/lab/certificates.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
+import { testRemovalFacts } from "../../../../test/lab/vault/open-connection.ts";
+import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
 import { vaultConnectionKind } from "../../api/kinds.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import type { KubeObject } from "../../kube/resource.ts";

@@ -1,6 +1,6 @@
-import { testFacts } from "../../../../test/support/vault/open-connection.ts";
+import { testFacts } from "../../../../test/lab/vault/open-connection.ts";
 import { describe, expect, test } from "vitest";
-import { INTERVAL, KEY, registryScene } from "../../../../test/support/vault/registry-scene.ts";
+import { INTERVAL, KEY, registryScene } from "../../../../test/lab/vault/registry-scene.ts";
 
 describe("ConnectionRegistry.get", () => {
   test('returns "absent" for an unknown key, and "opening" for one not yet opened', () => {

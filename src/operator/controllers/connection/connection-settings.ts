@@ -1,5 +1,5 @@
 import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
-import { parseDuration } from "../../../lib/duration.ts";
+import { parseDuration } from "../../lib/duration.ts";
 import type { Scope } from "../../../protocol/scope.ts";
 
 /** The spec of a VaultConnection with its defaults, in the units of the client. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
-import { ignoredCallbacks, noRemovals, testFacts } from "../../../../test/support/vault/open-connection.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
+import { ignoredCallbacks, noRemovals, testFacts } from "../../../../test/lab/vault/open-connection.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { Reason } from "../../api/reasons.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import {

@@ -5,7 +5,7 @@ import type { Condition } from "../../api/status.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
 import type { Connection, Health, LoginPause } from "../../vault-client/connection.ts";
 import { AuthError } from "../../vault-client/vault-error.ts";
-import { defined } from "../../../lib/defined.ts";
+import { defined } from "../../lib/defined.ts";
 import { readyConditions } from "../../sync/attempt-status.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import { staleCondition } from "../../sync/staleness.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
 import type { ConnectionSpec } from "../../api/vault-connection.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 import { credentialsName, credentialSource } from "./credential-source.ts";

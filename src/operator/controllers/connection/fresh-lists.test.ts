@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
-import { ignoredCallbacks } from "../../../../test/support/vault/open-connection.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
+import { ignoredCallbacks } from "../../../../test/lab/vault/open-connection.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import { TransientError } from "../../vault-client/vault-error.ts";
 import { FRESH_LIST_MS, FreshLists, type FreshListState } from "./fresh-lists.ts";

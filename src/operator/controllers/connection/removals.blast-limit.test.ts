@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { alone, INTERVAL, methodsOf, names, RemovalsVault } from "../../../../test/support/operator/removals-scene.ts";
+import { alone, INTERVAL, methodsOf, names, RemovalsVault } from "../../../../test/lab/operator/removals-scene.ts";
 
 const own = (count: number, of: string): string[] => names(count).map((name) => `${of}-${name}`);
 

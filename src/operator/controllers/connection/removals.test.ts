@@ -7,7 +7,7 @@ import {
   type RemovalsConnection,
   RemovalsVault,
   VAULT_URL,
-} from "../../../../test/support/operator/removals-scene.ts";
+} from "../../../../test/lab/operator/removals-scene.ts";
 
 /** Returns two connections to one vault: the first lost the name `a` and has proved that, the other one has not listed since. */
 function oneIsProven(): [RemovalsConnection, RemovalsConnection] {

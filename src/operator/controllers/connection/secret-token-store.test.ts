@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { KubeError, type KubeErrorKind } from "../../kube/kube-error.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";

@@ -1,4 +1,4 @@
-import { Groups } from "../../../lib/groups.ts";
+import { Groups } from "../../lib/groups.ts";
 
 /** Finds keys by the names that each of them has, in both directions. */
 export class NamedKeys {

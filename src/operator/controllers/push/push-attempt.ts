@@ -1,5 +1,5 @@
 import type { PushItemStatus } from "../../api/vault-push.ts";
-import { defined } from "../../../lib/defined.ts";
+import { defined } from "../../lib/defined.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { utf8Text } from "../../sync/content.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";

@@ -1,4 +1,4 @@
-import { parseDuration } from "../../../lib/duration.ts";
+import { parseDuration } from "../../lib/duration.ts";
 import type { ConnectionRef } from "../../api/connection-key.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import { explainProblems } from "../../api/validation.ts";

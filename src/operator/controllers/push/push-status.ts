@@ -1,5 +1,5 @@
 import { type PushItemStatus, type PushStatus, pushStatus } from "../../api/vault-push.ts";
-import { defined } from "../../../lib/defined.ts";
+import { defined } from "../../lib/defined.ts";
 import { type Attempt, attemptStatus } from "../../sync/attempt-status.ts";
 
 /** Findings and effects of one reconcile of a VaultPush. */

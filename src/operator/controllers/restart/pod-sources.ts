@@ -1,4 +1,4 @@
-import { Groups } from "../../../lib/groups.ts";
+import { Groups } from "../../lib/groups.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { podReferences } from "../../restart/pod-references.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CONTENT_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { KubeError } from "../../kube/kube-error.ts";
 import { formatRestartState, parseRestartState } from "../../restart/restart-state.ts";
-import { at, RestartScene } from "../../../../test/support/kube/restart-scene.ts";
+import { at, RestartScene } from "../../../../test/lab/kube/restart-scene.ts";
 
 const WEB = { kind: "Deployment", name: "web" } as const;
 const names = Array.from({ length: 20 }, (_, n) => `s${n}`);

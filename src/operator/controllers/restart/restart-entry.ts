@@ -1,5 +1,5 @@
 import type { RestartStatus } from "../../api/status.ts";
-import { defined } from "../../../lib/defined.ts";
+import { defined } from "../../lib/defined.ts";
 import type { Restart } from "../../restart/restart-state.ts";
 import type { RestartMemory } from "./restart-memory.ts";
 import { MAX_ROLLING } from "./restart-pace.ts";

@@ -1,4 +1,4 @@
-import { Groups } from "../../../lib/groups.ts";
+import { Groups } from "../../lib/groups.ts";
 import { type RestartReference, rolloutRestart, type WorkloadKind } from "../../api/rollout-restart.ts";
 import type { RestartStatus } from "../../api/status.ts";
 import { isObject } from "../../../lib/is-object.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { RestartScene } from "../../../../test/support/kube/restart-scene.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { RestartScene } from "../../../../test/lab/kube/restart-scene.ts";
 import { RESTART_ANNOTATION } from "../../api/names.ts";
 import { RestartPace } from "./restart-pace.ts";
 

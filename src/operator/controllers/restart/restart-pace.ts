@@ -1,4 +1,4 @@
-import { Groups } from "../../../lib/groups.ts";
+import { Groups } from "../../lib/groups.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { parseWorkloadKey } from "./workload.ts";
 

@@ -1,5 +1,5 @@
 import { CONTENT_ANNOTATION, FIELD_MANAGER, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
-import { defined } from "../../../lib/defined.ts";
+import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { apiVersionOf, type KubeObject } from "../../kube/resource.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { isAheadOfWatch, OwnWrites, WATCH_LAG_MS } from "./own-writes.ts";
 
 interface State {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { recordingLogger } from "../../../../test/support/assertions/recording-logger.ts";
-import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { recordingLogger } from "../../../../test/lab/assertions/recording-logger.ts";
+import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
 import { vaultConnectionKind } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { prunedFields, WRITE_AGAIN_MS } from "./pruned-statuses.ts";

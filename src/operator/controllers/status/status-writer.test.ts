@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
 import { vaultConnectionKind } from "../../api/kinds.ts";
 import { KubeError, type KubeErrorKind } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";

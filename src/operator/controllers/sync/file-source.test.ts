@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { syncItem } from "../../../../test/support/kube/sync-resource.ts";
-import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
-import { ignoredCallbacks, openConnection } from "../../../../test/support/vault/open-connection.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { syncItem } from "../../../../test/lab/kube/sync-resource.ts";
+import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
+import { ignoredCallbacks, openConnection } from "../../../../test/lab/vault/open-connection.ts";
 import type { FileRecord } from "../../vault-client/connection.ts";
 import type { Candidate } from "../../sync/resolve.ts";
 import { vaultId } from "../../sync/target.ts";

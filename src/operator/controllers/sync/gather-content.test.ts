@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
+import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
 
 /** Starts an operator that has synced this version of `db`. */
 async function synced(version: number): Promise<OperatorScene> {

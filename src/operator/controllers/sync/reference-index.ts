@@ -1,4 +1,4 @@
-import { Groups } from "../../../lib/groups.ts";
+import { Groups } from "../../lib/groups.ts";
 import type { Find } from "../../sync/sync-resource.ts";
 import { isPattern, matchesPattern } from "../../vault-client/pattern.ts";
 import type { SyncKind } from "./sync-key.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
+import { syncItem, syncResource } from "../../../../test/lab/kube/sync-resource.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import type { ObjectMeta } from "../../kube/resource.ts";
 import { readContent } from "../../sync/content.ts";

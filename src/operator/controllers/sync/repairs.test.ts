@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
-import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
+import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { syncItem, syncResource } from "../../../../test/lab/kube/sync-resource.ts";
 import { repairDelay } from "../status/repair-count.ts";
 import { afterRepair, calmDelay, type Repairs } from "./repairs.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
-import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
-import { noRemovals } from "../../../../test/support/vault/open-connection.ts";
+import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
+import { noRemovals } from "../../../../test/lab/vault/open-connection.ts";
 import { MAX_STATUS_ITEMS } from "../../api/status.ts";
 
 const MINUTE = 60_000;

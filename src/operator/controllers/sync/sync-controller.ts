@@ -1,6 +1,6 @@
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { shared } from "../../../lib/shared-strings.ts";
+import { shared } from "../../lib/shared-strings.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import { desiredStateChanged } from "../../kube/desired-state-changed.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
-import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
 import { FRESH_LIST_MS } from "../connection/fresh-lists.ts";
 
 /** Requests a forced sync of the resource. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
+import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { TransientError } from "../../vault-client/vault-error.ts";
 

@@ -1,6 +1,6 @@
 import { findCondition } from "../../api/conditions.ts";
 import { describe, expect, test } from "vitest";
-import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
 
 describe("SyncReconciler after an edit of the target's annotations", () => {
   test("rewrites a target that claims the current version and has the bytes of an earlier one", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
 import { KubeError, type KubeErrorKind } from "../../kube/kube-error.ts";
 import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { TransientError } from "../../vault-client/vault-error.ts";

@@ -6,7 +6,7 @@ import {
   MERGE_DOMAIN,
   MERGED_LABEL,
 } from "../../api/names.ts";
-import { shared } from "../../../lib/shared-strings.ts";
+import { shared } from "../../lib/shared-strings.ts";
 import { CONFIG_MAPS, groupOf, type KubeObject, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
 import { managedNames } from "../../sync/managed-metadata.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { syncItem, syncResource } from "../../../../test/lab/kube/sync-resource.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { KubeObject, ObjectRef } from "../../kube/resource.ts";
 import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
-import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
 import { OWNER_ANNOTATION } from "../../api/names.ts";
 import { SECRETS } from "../../kube/resource.ts";
 

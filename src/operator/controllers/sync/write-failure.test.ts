@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
+import { syncItem, syncResource } from "../../../../test/lab/kube/sync-resource.ts";
 import { KubeError, type KubeErrorDetails } from "../../kube/kube-error.ts";
 import { writeFailure } from "./write-failure.ts";
 

@@ -1,4 +1,4 @@
-import { Groups } from "../../../lib/groups.ts";
+import { Groups } from "../../lib/groups.ts";
 
 /** The objects of a collection by key (`keyOf`). Only the reflector writes it. */
 export interface ReadonlyStore<T> {

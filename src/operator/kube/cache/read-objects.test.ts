@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
 import { SECRETS, type KubeObject } from "../resource.ts";
 import { ReadObjects } from "./read-objects.ts";
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
-import { pump } from "../../../../test/support/clock/pump.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { connectClient, type ConnectedClient } from "../../../../test/support/kube/connected-client.ts";
-import { failureStatus, json } from "../../../../test/support/kube/loopback-api-server.ts";
+import { pump } from "../../../../test/lab/clock/pump.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { connectClient, type ConnectedClient } from "../../../../test/lab/kube/connected-client.ts";
+import { failureStatus, json } from "../../../../test/lab/kube/loopback-api-server.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { ALL_NAMESPACES, SECRETS } from "../resource.ts";
 import { type CollectionPart, ReflectorGroup } from "./reflector-group.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failureStatus, json } from "../../../../test/support/kube/loopback-api-server.ts";
-import { ReflectorScene } from "../../../../test/support/kube/reflector-scene.ts";
+import { failureStatus, json } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { ReflectorScene } from "../../../../test/lab/kube/reflector-scene.ts";
 
 function object(name: string, resourceVersion: string): object {
   return { metadata: { namespace: "a", name, uid: `uid-${name}`, resourceVersion } };

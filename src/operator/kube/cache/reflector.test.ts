@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { failureStatus, json } from "../../../../test/support/kube/loopback-api-server.ts";
-import { ReflectorScene, versionOf, type OpenWatch } from "../../../../test/support/kube/reflector-scene.ts";
-import { pump } from "../../../../test/support/clock/pump.ts";
+import { failureStatus, json } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { ReflectorScene, versionOf, type OpenWatch } from "../../../../test/lab/kube/reflector-scene.ts";
+import { pump } from "../../../../test/lab/clock/pump.ts";
 
 const CANARY = "canary-77e2a90cd13f5b48";
 

@@ -2,7 +2,7 @@ import { KubeError } from "../kube-error.ts";
 import type { ListPage, WatchEvent } from "./kube-api.ts";
 import { apiVersionOf, type KubeObject, type ObjectMeta, type ResourceDescriptor } from "../resource.ts";
 import { isObject } from "../../../lib/is-object.ts";
-import { shared, shareStrings } from "../../../lib/shared-strings.ts";
+import { shared, shareStrings } from "../../lib/shared-strings.ts";
 
 export interface DecodedList {
   readonly page: ListPage;

@@ -1,15 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { connectClient, kubeErrorOf } from "../../../../test/support/kube/connected-client.ts";
-import {
-  failureStatus,
-  json,
-  LoopbackApiServer,
-  type RequestHandler,
-} from "../../../../test/support/kube/loopback-api-server.ts";
-import { pump } from "../../../../test/support/clock/pump.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { connectClient, kubeErrorOf } from "../../../../test/lab/kube/connected-client.ts";
+import { failureStatus, json, LoopbackApiServer, type RequestHandler } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { pump } from "../../../../test/lab/clock/pump.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { KubeClient } from "./kube-client.ts";
 import { Credentials } from "../credentials/credentials.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { connectClient, kubeErrorOf } from "../../../../test/support/kube/connected-client.ts";
-import { failureStatus, json, type RequestHandler } from "../../../../test/support/kube/loopback-api-server.ts";
-import { pump } from "../../../../test/support/clock/pump.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { connectClient, kubeErrorOf } from "../../../../test/lab/kube/connected-client.ts";
+import { failureStatus, json, type RequestHandler } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { pump } from "../../../../test/lab/clock/pump.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
 import type { WatchEvent } from "./kube-api.ts";
 import { ALL_NAMESPACES, SECRETS, type KubeObject } from "../resource.ts";

@@ -21,9 +21,9 @@ import type {
 } from "./kube-api.ts";
 import { type ApiRequest, JSON_TYPE, RequestSender, type RequestSenderOptions } from "./request-sender.ts";
 import { readStreamedList, STREAMED_LIST } from "./streamed-list.ts";
-import { defined } from "../../../lib/defined.ts";
+import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../../lib/is-object.ts";
-import { Deadline } from "../../../lib/deadline.ts";
+import { Deadline } from "../../lib/deadline.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
 import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
-import { Deadline } from "../../../lib/deadline.ts";
+import { Deadline } from "../../lib/deadline.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { KubeError } from "../kube-error.ts";
 import { parseJson, readJsonLines } from "./json-lines.ts";
@@ -8,7 +8,7 @@ import type { WriteFence } from "./kube-api.ts";
 import { KubeTransport, transportError, type KubeRequest } from "./kube-transport.ts";
 import { statusOfErrorEvent } from "./decode-object.ts";
 import { responseError, statusCodeOf } from "./response-error.ts";
-import { InFlightLimiter } from "../../../lib/in-flight-limiter.ts";
+import { InFlightLimiter } from "../../lib/in-flight-limiter.ts";
 
 export type ApiRequest = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> & {
   readonly accept?: string;

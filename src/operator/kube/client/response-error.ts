@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KubeError, OWNER_DENIED, OWNER_UNKNOWN, type KubeErrorCause, type KubeErrorKind } from "../kube-error.ts";
-import { retryAfterMs } from "../../../lib/retry-after.ts";
+import { retryAfterMs } from "../../lib/retry-after.ts";
 
 const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch(""), message: z.string().catch("") });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { loadCredentials, SERVICE_ACCOUNT_DIRECTORY } from "./load-credentials.ts";
 import type { Credentials } from "./credentials.ts";
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, failureStatus, type SeenRequest } from "../../../../test/support/kube/loopback-api-server.ts";
-import { pump } from "../../../../test/support/clock/pump.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { json, LoopbackApiServer, failureStatus, type SeenRequest } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { pump } from "../../../../test/lab/clock/pump.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { KubeClient } from "../client/kube-client.ts";
 import { Credentials } from "../credentials/credentials.ts";

@@ -1,4 +1,4 @@
-import { Deadline } from "../../../lib/deadline.ts";
+import { Deadline } from "../../lib/deadline.ts";
 import { jitter } from "../../../lib/random.ts";
 import { LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";
 import { LeaseObserver } from "./lease-observer.ts";

@@ -1,5 +1,5 @@
 import type { Timer } from "../../../lib/clock.ts";
-import { Deadline } from "../../../lib/deadline.ts";
+import { Deadline } from "../../lib/deadline.ts";
 import { isKubeError } from "../kube-error.ts";
 import type { WriteFence } from "../client/kube-api.ts";
 import { releasedLease, heldLease, readLease, type LeaseRecord } from "./lease-record.ts";

@@ -1,4 +1,4 @@
-import { Deadline } from "../../../lib/deadline.ts";
+import { Deadline } from "../../lib/deadline.ts";
 import { isKubeError } from "../kube-error.ts";
 import { LEASES } from "../resource.ts";
 import { instantOf, LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";

@@ -1,6 +1,6 @@
 import { compareSync } from "bcryptjs";
 import { describe, expect, test } from "vitest";
-import { rendered, renderedBytes } from "../../../../test/support/template/render.ts";
+import { rendered, renderedBytes } from "../../../../test/lab/template/render.ts";
 
 const htpasswd = '{{ password | htpasswd: "ann" }}';
 

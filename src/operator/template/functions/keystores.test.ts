@@ -1,8 +1,8 @@
 import { createPrivateKey, hash, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { rendered, renderedBytes } from "../../../../test/support/template/render.ts";
-import { chainPem, keyPem, keystores } from "../../../../test/support/template/keystores.ts";
+import { rendered, renderedBytes } from "../../../../test/lab/template/render.ts";
+import { chainPem, keyPem, keystores } from "../../../../test/lab/template/keystores.ts";
 import { certificatesIn } from "../keystores/pem.ts";
 
 const variables = { crt: chainPem, key: keyPem, pw: "changeit", ...keystores };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rendered, renderedBytes } from "../../../../test/support/template/render.ts";
+import { rendered, renderedBytes } from "../../../../test/lab/template/render.ts";
 
 describe("functions of text", () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { chainPem } from "../../../../test/support/template/keystores.ts";
-import { rendered, renderedBytes } from "../../../../test/support/template/render.ts";
+import { chainPem } from "../../../../test/lab/template/keystores.ts";
+import { rendered, renderedBytes } from "../../../../test/lab/template/render.ts";
 import { Budget, MAX_UNITS } from "../budget.ts";
 import { der, integer, NULL, octets, oid, sequence, tagged } from "./der.ts";
 import { OID } from "./oids.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { AuthError } from "../vault-error.ts";
 import { LoginGate } from "./login-gate.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { formatScope } from "../../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import { RequestedScope } from "./requested-scope.ts";

@@ -1,15 +1,8 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import {
-  json,
-  raw,
-  errorResponse,
-  reset,
-  type Script,
-  type ScriptedServer,
-} from "../../../../test/support/vault/scripted-server.ts";
-import { scriptedTransport } from "../../../../test/support/vault/scripted-transport.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { json, raw, errorResponse, reset, type Script, type ScriptedServer } from "../../../../test/lab/vault/scripted-server.ts";
+import { scriptedTransport } from "../../../../test/lab/vault/scripted-transport.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";

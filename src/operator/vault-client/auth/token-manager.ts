@@ -1,7 +1,7 @@
 import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
-import { SingleFlight } from "../../../lib/single-flight.ts";
+import { SingleFlight } from "../single-flight.ts";
 import { AuthError, type VaultError, isVaultError } from "../vault-error.ts";
 import type { LoginPause } from "../connection.ts";
 import type { RequestedScope } from "./requested-scope.ts";

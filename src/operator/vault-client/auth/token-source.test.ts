@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { type Logger, silentLogger } from "../../../lib/logger.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 import { AuthError, PermanentError, RefusedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { ListGate } from "./list-gate.ts";
 
 test("passes the requests of one connection immediately, and of many at most 40 in any second", async () => {

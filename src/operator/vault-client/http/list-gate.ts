@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
-import { TokenBucket } from "../../../lib/token-bucket.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 
 /** Requests per second of all connections together, unless their intervals require more. */
 const MIN_PER_SECOND = 40;

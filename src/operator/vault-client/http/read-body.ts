@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
-import { joinChunks } from "../../../lib/join-chunks.ts";
+import { joinChunks } from "./join-chunks.ts";
 import type { BodyMemory } from "./vault-transport.ts";
 
 /** Time in ms within which a body that takes memory arrives: others may wait for this memory. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { RateLimitedError } from "../vault-error.ts";
 import { RequestPace } from "./request-pace.ts";
 

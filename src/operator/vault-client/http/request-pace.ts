@@ -1,5 +1,5 @@
 import type { Clock } from "../../../lib/clock.ts";
-import { InFlightLimiter } from "../../../lib/in-flight-limiter.ts";
+import { InFlightLimiter } from "../../lib/in-flight-limiter.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 import { RateLimitedError } from "../vault-error.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../vault-error.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { parseJson } from "./parse-json.ts";
-import { MIN_RETRY_AFTER_MS, retryAfterMs } from "../../../lib/retry-after.ts";
+import { MIN_RETRY_AFTER_MS, retryAfterMs } from "../../lib/retry-after.ts";
 import type { VaultResponse } from "./vault-transport.ts";
 
 const permanentCodes: Partial<Record<ErrorCode, PermanentCode>> = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { type ResponseBodyMemory, ResponseMemory } from "./response-memory.ts";
 
 const signal = new AbortController().signal;

@@ -1,10 +1,10 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
-import { certificate } from "../../../../test/support/certificates.ts";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { json, raw, reset, ScriptedServer, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { certificate } from "../../../../test/lab/certificates.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { json, raw, reset, ScriptedServer, silence, type Script } from "../../../../test/lab/vault/scripted-server.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { UndiciTransport, type UndiciTransportOptions } from "./undici-transport.ts";

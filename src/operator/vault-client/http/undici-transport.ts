@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { errors, Pool, type Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
-import { Deadline } from "../../../lib/deadline.ts";
+import { Deadline } from "../../lib/deadline.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import { isVaultError, RefusedError, tooLong, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { Random } from "../../../lib/random.ts";
 import { AuthError, RateLimitedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
 import { ListFollower, type ListResult } from "./list-follower.ts";

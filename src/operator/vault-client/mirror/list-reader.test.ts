@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { patternReference } from "../pattern.ts";
 import { readListAside } from "./list-reader.ts";
 import { readList } from "./read-list.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { operationPath } from "../../../protocol/operation-paths.ts";
-import { referencesTo } from "../../../../test/support/vault/vault-connection.ts";
-import { json, raw } from "../../../../test/support/vault/scripted-server.ts";
+import { referencesTo } from "../../../../test/lab/vault/vault-connection.ts";
+import { json, raw } from "../../../../test/lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -9,7 +9,7 @@ import {
   recordOf,
   requestsEnded,
   ScriptedVault,
-} from "../../../../test/support/vault/scripted-vault.ts";
+} from "../../../../test/lab/vault/scripted-vault.ts";
 
 test("the removal of a secret at its delete time is listed immediately", async () => {
   const vault = await ScriptedVault.start();

@@ -1,4 +1,4 @@
-import { nearNames } from "../../../lib/near-names.ts";
+import { nearNames } from "../../lib/near-names.ts";
 import type { FileRecord, SecretRecord } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { readFiles } from "../readers/read-files.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { readFiles } from "./read-files.ts";
 
 const digest = "0123456789abcdef".repeat(4);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { readSecrets } from "./read-secrets.ts";
 
 const now = Date.UTC(2026, 10, 21);

@@ -1,8 +1,8 @@
 import type { SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import type { JsonObject } from "../../../lib/is-object.ts";
-import { reuseEqual } from "../../../lib/reuse-equal.ts";
-import { shared } from "../../../lib/shared-strings.ts";
+import { reuseEqual } from "../../lib/reuse-equal.ts";
+import { shared } from "../../lib/shared-strings.ts";
 import { readCount, readTimestamp, readText } from "./field.ts";
 import { readMetadata } from "./read-metadata.ts";
 import { readRecords } from "./read-records.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { secretRecord } from "../../../../test/support/vault/secret-record.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { secretRecord } from "../../../../test/lab/vault/secret-record.ts";
 import { readValue } from "./read-value.ts";
 
 const record = secretRecord({ name: "a", owner: "Ann@example.com", version: 7 });

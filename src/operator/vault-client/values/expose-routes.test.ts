@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { json, errorResponse, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
-import { observeConnection, untilHealthy, type ObservedConnection } from "../../../../test/support/vault/vault-connection.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { json, errorResponse, ScriptedServer, type Script } from "../../../../test/lab/vault/scripted-server.ts";
+import { observeConnection, untilHealthy, type ObservedConnection } from "../../../../test/lab/vault/vault-connection.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import { ValueCache } from "./value-cache.ts";
 

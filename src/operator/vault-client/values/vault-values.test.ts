@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { errorResponse, json, raw, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
+import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
+import { errorResponse, json, raw, silence, type Script } from "../../../../test/lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -10,8 +10,8 @@ import {
   ScriptedVault,
   textOf,
   valueResponse,
-} from "../../../../test/support/vault/scripted-vault.ts";
-import { referencesTo, type ObservedConnection } from "../../../../test/support/vault/vault-connection.ts";
+} from "../../../../test/lab/vault/scripted-vault.ts";
+import { referencesTo, type ObservedConnection } from "../../../../test/lab/vault/vault-connection.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
-import { SingleFlight } from "../../../lib/single-flight.ts";
+import { SingleFlight } from "../single-flight.ts";
 import type { EntryBytes, EntryReader, FileRecord, SecretRecord, Snapshot, SnapshotChange } from "../connection.ts";
 import type { VaultObserver } from "../observer.ts";
 import type { VaultApi } from "../vault-api.ts";

@@ -1,0 +1,132 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { systemClock } from "../../lib/clock.ts";
+import { parseDuration } from "../lib/duration.ts";
+import { systemRandom } from "../../lib/random.ts";
+import { operatorConfig, type OperatorFlags } from "../config.ts";
+import { runOperator } from "../operator.ts";
+import { createLogger, type LogLevel } from "../../telemetry/create-logger.ts";
+import { MetricsRegistry } from "../../telemetry/metrics-registry.ts";
+import { parseListenAddress } from "../../command-line/listen-address.ts";
+import { stopSignal } from "../../command-line/stop-signal.ts";
+import { parseWholeNumber } from "./whole-number.ts";
+
+function parseInterval(text: string): number {
+  try {
+    return text === "0" ? 0 : parseDuration(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const parseList = (text: string): string[] => text.split(",").map((part) => part.trim());
+
+/** An option that is also read from the environment: `--log-level` from `VAULTSYNC_LOG_LEVEL`. */
+function option(flags: string, description: string): Option {
+  const name = /--([a-z-]+)/.exec(flags)?.[1] ?? "";
+  return new Option(flags, description).env(`VAULTSYNC_${name.replaceAll("-", "_").toUpperCase()}`);
+}
+
+function memoryOptions(): Option[] {
+  return [
+    option(
+      "--value-cache-bytes <bytes>",
+      "size in bytes of the in-memory cache of values that restores changed targets; 0 disables it",
+    )
+      .argParser(parseWholeNumber)
+      .default(16 * 1024 * 1024),
+    option(
+      "--max-list-bytes <bytes>",
+      "length in bytes of the longest list of a vault that is read, at most 256 MiB; it needs about ten times as much memory while it is parsed",
+    )
+      .argParser(parseWholeNumber)
+      .default(16 * 1024 * 1024),
+  ];
+}
+
+function restartOptions(): Option[] {
+  return [
+    option(
+      "--restart-window <duration>",
+      "quiet window: a workload is restarted once, this long after the first change of a Secret or ConfigMap that it uses",
+    )
+      .argParser(parseInterval)
+      .default(30_000, "30s"),
+    option(
+      "--auto-restart <mode>",
+      "off: the annotation vaultsync.dev/restart of workloads is ignored, and they are not watched for it",
+    )
+      .choices(["on", "off"])
+      .default("on"),
+  ];
+}
+
+function operatorOptions(): Option[] {
+  return [
+    option("--kubeconfig <path>", "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)"),
+    option(
+      "--namespace <name>",
+      "namespace of the operator's lease and content key (default: that of the pod or kubeconfig, then vaultsync-system)",
+    ),
+    option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(parseList),
+    option(
+      "--namespaces-file <path>",
+      "file with the names of the namespaces to watch, separated by commas or spaces; read again every 10 s",
+    ),
+    option(
+      "--target-watch <mode>",
+      "off: Secrets are neither listed nor watched; a changed target is repaired at the next change or --resync",
+    )
+      .choices(["on", "off"])
+      .default("on"),
+    option("--no-leader-elect", "no leader election; safe only where no second operator can run"),
+    option(
+      "--shards <number>",
+      "number of parts that all connections are divided into; the replicas share them evenly, so that several work simultaneously",
+    )
+      .argParser(parseWholeNumber)
+      .default(1),
+    option("--listen <host:port>", "address that serves /healthz, /readyz and /metrics")
+      .argParser(parseListenAddress)
+      .default({ host: "0.0.0.0", port: 8080 }, "0.0.0.0:8080"),
+    option("--allow-http", "permission for vault URLs with http or a loopback address; for development"),
+    option(
+      "--vault-hosts <hosts>",
+      "comma-separated hosts that vault URLs may name, wildcards such as *.example.com included (default: any host)",
+    ).argParser(parseList),
+    option(
+      "--allowed-secret-types <types>",
+      "comma-separated types of Secrets that a VaultSecret may request in addition to the default ones",
+    ).argParser(parseList),
+    ...memoryOptions(),
+    option(
+      "--concurrency <number>",
+      "maximum number of resources that are reconciled in parallel, without those that wait for a vault, and of writes in flight",
+    )
+      .argParser(parseWholeNumber)
+      .default(32),
+    ...restartOptions(),
+    option(
+      "--resync <duration>",
+      "interval in which every resource is listed again and reconciled once, changed or not; 0 turns it off",
+    )
+      .argParser(parseInterval)
+      .default(30 * 60_000, "30m"),
+    option("--log-level <level>", "minimum log level").choices(["debug", "info", "warn", "error"]).default("info"),
+  ];
+}
+
+/**
+ * Returns the definition of `vaultsync operator`, which has no side effects until its action runs. The action runs the operator
+ * until it is stopped, and throws when the lease was lost.
+ */
+export function operatorCommand(): Command {
+  const command = new Command("operator").description("Run the operator, in a cluster or with a kubeconfig.");
+  for (const each of operatorOptions()) command.addOption(each);
+  return command.action(async ({ logLevel, ...flags }: OperatorFlags & { logLevel: LogLevel }) => {
+    const logger = createLogger({ name: "operator", level: logLevel });
+    const metrics = new MetricsRegistry();
+    metrics.addProcessMetrics();
+    const deps = { clock: systemClock, random: systemRandom, logger, metrics };
+    await runOperator(operatorConfig(flags), deps, stopSignal());
+  });
+}

@@ -1,0 +1,89 @@
+import type { Labels } from "../../api/namespace-selector.ts";
+import { decide, targetName } from "../../sync/decide.ts";
+import { accessOf, accessRules, checkAccess, everything, type NamespaceAccess } from "../../sync/namespace-access.ts";
+import { itemProblems } from "../../sync/ready-condition.ts";
+import type { Candidate, Resolution } from "../../sync/resolve.ts";
+import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
+import type { TargetState } from "../../sync/target.ts";
+import { checkTemplate } from "../../template/check-template.ts";
+import { type Problem, problemAt } from "../manifests.ts";
+import { type PlannedConnection, type PlannedResource, pathOf } from "./planned-resource.ts";
+import { type ResolvedResource, unread } from "./resolve-references.ts";
+
+/** Label that every namespace has, with its name. */
+const NAME_LABEL = "kubernetes.io/metadata.name";
+
+/** The namespaces whose objects are in the files, with their labels. */
+export type KnownNamespaces = ReadonlyMap<string, Labels>;
+
+/**
+ * Returns what a namespace may read through a connection: `unknown` if that depends on labels of a namespace that is not in the
+ * files.
+ */
+export function accessThrough({ kind, spec }: PlannedConnection, namespace: string, known: KnownNamespaces): NamespaceAccess {
+  if (kind === "VaultConnection") return everything;
+  const rules = accessRules(spec.access ?? []);
+  const labels = known.get(namespace);
+  const isNamed = ({ selector: { matchLabels = {}, matchExpressions = [] } }: (typeof rules)[number]): boolean =>
+    [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)].every((key) => key === NAME_LABEL);
+  if (labels === undefined && !rules.every(isNamed)) return "unknown";
+  return accessOf(rules, { ...labels, [NAME_LABEL]: namespace });
+}
+
+/** The object that a resource merges keys into exists; the plan does not ask the cluster. */
+const mergedInto: TargetState = {
+  state: "owned",
+  uid: "",
+  resourceVersion: "",
+  content: undefined,
+  synced: new Map(),
+  annotationsCorrupted: false,
+  hasMetadata: false,
+};
+
+const listed: Candidate = { ...unread, owner: undefined, own: true, latest: 1, sizes: undefined };
+
+/** Supposes that every source exists, because no list was read. */
+const supposed = ({ items }: SyncResource): readonly Resolution[] =>
+  items.map((item) => ({ state: "found", item, candidate: listed, version: 1 }));
+
+/**
+ * Returns what the operator would report of a resource before it has read a value: the result of its own rules for a resource
+ * without a target. `resolved` is `undefined` if its references were not compared with the vault.
+ */
+export function checkResource(
+  planned: PlannedResource,
+  access: NamespaceAccess,
+  resolved: ResolvedResource | undefined,
+): readonly Problem[] {
+  const { manifest } = planned;
+  const resource = resolved?.resource ?? planned.resource;
+  const verdict = checkAccess(resource, resource.kind === "VaultSecret" ? "secret" : "file", access);
+  if (typeof verdict === "object") return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
+  const target: TargetState = isMerged(resource) ? mergedInto : { state: "absent" };
+  const absent = isMerged(resource) ? undefined : targetName(resource);
+  const resolutions = resolved?.resolutions ?? supposed(resource);
+  const ofItems = itemProblems(resolutions, absent).map(({ item, message }) =>
+    problemAt(manifest, pathOf(planned, item), message),
+  );
+  const { readyCondition } = decide(resource, resolutions, target);
+  // Without a list it is not known which keys rules make up.
+  const isKnown = resolved !== undefined || resource.finds.length === 0 || readyCondition.reason === "InvalidSpec";
+  const isOfTarget = !readyCondition.ready && isKnown && (ofItems.length === 0 || readyCondition.reason === "InvalidSpec");
+  return [
+    ...ofItems,
+    ...(isOfTarget ? [problemAt(manifest, ["spec", "target"], readyCondition.message)] : []),
+    ...checkTemplates(planned, resource, resolved !== undefined),
+  ];
+}
+
+/** Returns the problems of the templates of a resource: syntax, and names that none of its sources has. */
+function checkTemplates({ manifest }: PlannedResource, resource: SyncResource, isResolved: boolean): readonly Problem[] {
+  const { template, items, finds } = resource;
+  if (template === undefined) return [];
+  const hasKnownNames = items.every(({ isExtracted }) => isExtracted !== true) && (isResolved || finds.length === 0);
+  const names = hasKnownNames ? new Set(items.map(({ id }) => id)) : undefined;
+  return checkTemplate(template, names).map(({ key, message }) =>
+    problemAt(manifest, ["spec", "target", "template", "data", key], message),
+  );
+}

@@ -1,0 +1,138 @@
+import type { z } from "zod";
+import { isObject } from "../../../lib/is-object.ts";
+import { clusterConnectionSpec, type ClusterConnectionSpec } from "../../api/cluster-vault-connection.ts";
+import { connectionKey, type ConnectionRef } from "../../api/connection-key.ts";
+import { API_GROUP, type ConnectionKind } from "../../api/kinds.ts";
+import { connectionSpec } from "../../api/vault-connection.ts";
+import { vaultFileSpec } from "../../api/vault-file.ts";
+import { vaultPushSpec } from "../../api/vault-push.ts";
+import { vaultSecretSpec } from "../../api/vault-secret.ts";
+import { parseFile } from "../../sync/parse-file.ts";
+import { parseSecret } from "../../sync/parse-secret.ts";
+import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import { formatPath, type Manifest, type Problem, problemAt } from "../manifests.ts";
+
+/** A VaultSecret or VaultFile whose spec is valid, and its desired state as the operator reads it. */
+export interface PlannedResource {
+  readonly manifest: Manifest;
+  readonly resource: SyncResource;
+}
+
+/** One key of a Secret that is pushed. */
+interface PushedItem {
+  readonly key: string;
+  /** `secret/<name>` or `file/<name>`. */
+  readonly entry: string;
+  readonly path: readonly PropertyKey[];
+}
+
+/** A VaultPush whose spec is valid. */
+export interface PlannedPush {
+  readonly manifest: Manifest;
+  readonly connection: ConnectionRef;
+  readonly secret: string;
+  readonly items: readonly PushedItem[];
+}
+
+export interface PlannedConnection {
+  readonly manifest: Manifest;
+  readonly kind: ConnectionKind;
+  readonly spec: ClusterConnectionSpec;
+}
+
+export interface Plan {
+  readonly connections: readonly PlannedConnection[];
+  readonly resources: readonly PlannedResource[];
+  readonly pushes: readonly PlannedPush[];
+}
+
+/** Returns the key of a connection, which resources refer to. */
+export const keyOfConnection = ({ manifest, kind }: PlannedConnection): string =>
+  connectionKey({ kind, name: manifest.name }, manifest.namespace);
+
+/** Returns the connection that a resource or push refers to. */
+export const connectionOf = (one: PlannedResource | PlannedPush): ConnectionRef =>
+  "resource" in one ? one.resource.connection : one.connection;
+
+/** Returns the key of the connection that a resource or push refers to. */
+export const keyOfReference = (one: PlannedResource | PlannedPush): string =>
+  connectionKey(connectionOf(one), one.manifest.namespace);
+
+/** Returns the path of an item in its manifest: its reference, or the rule that found it. */
+export function pathOf({ resource: { kind, items } }: PlannedResource, { id, foundBy }: SyncItem): readonly PropertyKey[] {
+  const [, field, index] = /^(\w+)\[(\d+)\]$/u.exec(foundBy?.id ?? id) ?? [];
+  if (field !== undefined) return ["spec", field, Number(index)];
+  const place = items.findIndex((item) => item.id === id);
+  return kind === "VaultSecret" ? ["spec", "data", place, "remoteRef"] : ["spec", "files", place];
+}
+
+/** Returns the paths of fields that the schema does not know, and that the API server would drop or reject. */
+function unknownFields(given: unknown, parsed: unknown, path: readonly PropertyKey[] = []): PropertyKey[][] {
+  if (Array.isArray(given) && Array.isArray(parsed)) {
+    return given.flatMap((one, index) => unknownFields(one, parsed[index], [...path, index]));
+  }
+  if (!isObject(given) || !isObject(parsed)) return [];
+  return Object.keys(given).flatMap((name) =>
+    Object.hasOwn(parsed, name) ? unknownFields(given[name], parsed[name], [...path, name]) : [[...path, name]],
+  );
+}
+
+function parseSpec<T>(schema: z.ZodType<T>, manifest: Manifest, problems: Problem[]): T | undefined {
+  const result = schema.safeParse(manifest.spec);
+  if (!result.success) {
+    for (const { path, message } of result.error.issues) {
+      problems.push(problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: ${message}`));
+    }
+    return undefined;
+  }
+  for (const path of unknownFields(manifest.spec, result.data)) {
+    problems.push(problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: unknown field`));
+  }
+  return result.data;
+}
+
+function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush | undefined {
+  const spec = parseSpec(vaultPushSpec, manifest, problems);
+  if (spec === undefined) return undefined;
+  return {
+    manifest,
+    connection: { kind: "VaultConnection", name: spec.connectionRef.name },
+    secret: spec.secret.name,
+    items: (spec.data ?? []).map(({ secretKey, remoteRef, file }, index) => ({
+      key: secretKey,
+      entry: remoteRef === undefined ? `file/${file?.filename}` : `secret/${remoteRef.key}`,
+      path: ["spec", "data", index],
+    })),
+  };
+}
+
+/**
+ * Parses the specs. What is not valid becomes a problem and is not part of the plan.
+ * @param moreTypes types of Secrets that the operator allows in addition to the default ones
+ */
+export function planOf(manifests: readonly Manifest[], moreTypes: readonly string[], problems: Problem[]): Plan {
+  const connections: PlannedConnection[] = [];
+  const resources: PlannedResource[] = [];
+  const pushes: PlannedPush[] = [];
+  for (const manifest of manifests) {
+    const { kind, name, namespace, spec } = manifest;
+    const written = { metadata: { name, namespace }, spec };
+    if (kind === "VaultConnection" || kind === "ClusterVaultConnection") {
+      const schema = kind === "VaultConnection" ? connectionSpec : clusterConnectionSpec;
+      const parsed = parseSpec<ClusterConnectionSpec>(schema, manifest, problems);
+      if (parsed !== undefined) connections.push({ manifest, kind, spec: parsed });
+    } else if (kind === "VaultSecret" || kind === "VaultFile") {
+      const schema: z.ZodType = kind === "VaultSecret" ? vaultSecretSpec : vaultFileSpec;
+      if (parseSpec(schema, manifest, problems) === undefined) continue;
+      const parsed = kind === "VaultSecret" ? parseSecret(written, moreTypes) : parseFile(written);
+      if (parsed.ok) resources.push({ manifest, resource: parsed.resource });
+      else problems.push(problemAt(manifest, ["spec", "target", "type"], parsed.readyCondition.message));
+    } else if (kind === "VaultPush") {
+      const push = plannedPush(manifest, problems);
+      if (push !== undefined) pushes.push(push);
+    } else {
+      problems.push(problemAt(manifest, ["kind"], `kind: ${kind} is not a kind of ${API_GROUP}`));
+    }
+  }
+  return { connections, resources, pushes };
+}

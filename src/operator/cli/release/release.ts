@@ -1,0 +1,137 @@
+import { Command } from "commander";
+import { systemClock } from "../../../lib/clock.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import { ALL_NAMESPACES } from "../../kube/resource.ts";
+import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import { type Cell, formatTable } from "../../../command-line/table.ts";
+import { stopSignal } from "../../../command-line/stop-signal.ts";
+import { findReleases, type Releasable } from "./find-releases.ts";
+import { runningOperator } from "./running-operator.ts";
+
+interface ReleaseFlags extends ClusterFlags {
+  readonly operatorNamespace?: string;
+  readonly confirm?: boolean;
+}
+
+/** Number of objects that are written simultaneously. */
+const PARALLEL = 16;
+/** Attempts to release an object that is changed concurrently. */
+const ATTEMPTS = 5;
+
+const STOP = "stop it first, for example with kubectl delete -k deploy/base (docs/uninstall.md)";
+
+/** Releases one object. @throws KubeError */
+async function releaseOne(api: KubeApi, { kind, metadata, releaseOf }: Releasable, signal: AbortSignal): Promise<void> {
+  const { namespace, name, uid } = metadata;
+  let current = metadata;
+  for (let attempt = 1; ; attempt += 1) {
+    const release = releaseOf(current);
+    if (release === undefined) return;
+    const { resourceVersion } = current;
+    try {
+      await api.patch(kind, { namespace, name, uid, resourceVersion }, release.patch, signal);
+      return;
+    } catch (error) {
+      if (!isKubeError(error, "Conflict") || attempt === ATTEMPTS) throw error;
+    }
+    current = (await api.getMetadata(kind, { namespace, name }, signal)).metadata;
+  }
+}
+
+/** Releases an object, and returns what a table shows about it. */
+async function outcomeOf(api: KubeApi, one: Releasable, signal: AbortSignal): Promise<Cell> {
+  const released: Cell = { text: "released", color: "green" };
+  try {
+    await releaseOne(api, one, signal);
+    return released;
+  } catch (error) {
+    signal.throwIfAborted();
+    // It was deleted meanwhile.
+    if (isKubeError(error, "NotFound")) return released;
+    return { text: `failed: ${error instanceof Error ? error.message : String(error)}`, color: "red" };
+  }
+}
+
+/** Adds to a denied request what else could be tried. */
+function withRemedy(remedy: string): (error: unknown) => never {
+  return (error) => {
+    throw isKubeError(error, "Forbidden") ? new Error(`${error.message}: ${remedy}`) : error;
+  };
+}
+
+const isFailed = (outcome: Cell): boolean => typeof outcome !== "string" && outcome.color === "red";
+
+function tableOf(found: readonly Releasable[], outcomes: readonly Cell[]): string {
+  const rows = found.map(({ kind, metadata, release }, index) => {
+    const owners = release.owners.length === 0 ? "-" : release.owners.join(", ");
+    return [metadata.namespace ?? "", `${kind.kind}/${metadata.name}`, owners, outcomes[index] ?? ""];
+  });
+  return formatTable(["NAMESPACE", "OBJECT", "RESOURCE", "RESULT"], rows);
+}
+
+/** Says why nothing may be released while an operator runs: it would create further targets, and add finalizers again. */
+async function operatorProblem({ api }: Cluster, flags: ReleaseFlags, signal: AbortSignal): Promise<string | undefined> {
+  const place = { namespace: flags.operatorNamespace ?? ALL_NAMESPACES, clock: systemClock };
+  const remedy = "name the operator's namespace with --operator-namespace, or request the permission to list Leases there";
+  const running = await runningOperator(api, place, signal).catch(withRemedy(remedy));
+  return running && `an operator is running: ${running.holder} renews the Lease ${running.lease}: ${STOP}`;
+}
+
+async function releaseAll(cluster: Cluster, flags: ReleaseFlags, signal: AbortSignal): Promise<void> {
+  const problem = await operatorProblem(cluster, flags, signal);
+  if (problem !== undefined && flags.confirm === true) throw new Error(`nothing was released: ${problem}`);
+  const remedy = "request the permission to list and patch Secrets, ConfigMaps and VaultPushes, or use --namespace";
+  const found = await findReleases(cluster, signal).catch(withRemedy(remedy));
+  const where = cluster.namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${cluster.namespace}`;
+  if (found.length === 0) process.stderr.write(`nothing to release in ${where}\n`);
+  else if (flags.confirm !== true) {
+    process.stdout.write(
+      tableOf(
+        found,
+        found.map(() => "would be released"),
+      ),
+    );
+    process.stderr.write(`nothing was changed: run the command again with --confirm to release ${found.length} objects\n`);
+  } else {
+    const outcomes: Cell[] = [];
+    for (let next = 0; next < found.length; next += PARALLEL) {
+      const batch = found.slice(next, next + PARALLEL);
+      outcomes.push(...(await Promise.all(batch.map((one) => outcomeOf(cluster.api, one, signal)))));
+    }
+    process.stdout.write(tableOf(found, outcomes));
+    const failures = outcomes.filter(isFailed).length;
+    process.stderr.write(`released ${found.length - failures} of ${found.length} objects\n`);
+    if (failures > 0) throw new Error(`${failures} objects were not released: run the command again before you delete anything`);
+  }
+  if (problem !== undefined) process.stderr.write(`${problem}\n`);
+}
+
+const HELP = `
+A released Secret or ConfigMap keeps its content, and the labels and annotations
+that its resource requested. It loses its owner and all marks of the operator,
+so that neither garbage collection deletes it nor an operator changes it. A
+released VaultPush loses its finalizer: its entries stay in the vault. The
+command can be repeated, also after an interruption. It reads no values.
+
+Examples:
+  vaultsync release --all-namespaces
+  vaultsync release --all-namespaces --confirm`;
+
+/** Returns the definition of `vaultsync release`, which changes nothing without `--confirm`. */
+export function releaseCommand(): Command {
+  return addAllNamespacesOption(addClusterOptions(new Command("release")))
+    .description(
+      "Detach all targets from their resources before the CRDs are deleted, so that they stay. Without --confirm, print what would be released. No operator may run.",
+    )
+    .option("--operator-namespace <name>", "namespace in which no operator may run (default: all namespaces)")
+    .option("--confirm", "release the objects")
+    .addHelpText("after", HELP)
+    .action(async (flags: ReleaseFlags) => {
+      const signal = stopSignal();
+      await withCluster(flags, (cluster) => releaseAll(cluster, flags, signal)).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+        throw new Error("interrupted: run the command again before you delete anything");
+      });
+    });
+}

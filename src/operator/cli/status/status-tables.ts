@@ -1,0 +1,111 @@
+import { type Cell, formatTable } from "../../../command-line/table.ts";
+import { formatAge } from "../../../command-line/format-age.ts";
+import type { ConnectionState, ItemState, ResourceState } from "./resource-state.ts";
+
+type Readable = ConnectionState | ResourceState;
+
+/** The choices of what a table shows. */
+export interface TableOptions {
+  /** Time in milliseconds since the epoch that ages refer to. */
+  readonly now: number;
+  readonly allNamespaces: boolean;
+  /** One row per key of a target. */
+  readonly items: boolean;
+}
+
+/** Exit code if an object is not ready; 1 and 2 are a failure and wrong usage. */
+export const NOT_READY = 3;
+
+const NONE = "-";
+const colors = { True: "green", False: "red", Unknown: "yellow" } as const;
+
+const nameOf = ({ kind, name }: Readable): string => `${kind}/${name}`;
+
+/** Reports whether an object is in the state that its spec requests. */
+export const isReady = ({ ready, current, stale }: Readable): boolean => ready === "True" && current && !stale;
+
+function readyCells(state: Readable): Cell[] {
+  const { ready, reason, current, stale } = state;
+  const color = ready === "True" && !isReady(state) ? "yellow" : colors[ready];
+  const notes = [...(stale ? ["stale"] : []), ...(current || reason === "Pending" ? [] : ["outdated"])];
+  return [{ text: ready, color }, notes.length === 0 ? reason : `${reason} (${notes.join(", ")})`];
+}
+
+const since = (timestamp: string | undefined, now: number): string =>
+  timestamp === undefined ? NONE : formatAge(now - Date.parse(timestamp));
+const until = (timestamp: string | undefined, now: number): string => {
+  if (timestamp === undefined) return NONE;
+  const ms = Date.parse(timestamp) - now;
+  return ms < 0 ? `${formatAge(-ms)} ago` : formatAge(ms);
+};
+
+const earliest = (items: readonly ItemState[], field: "expiresAt" | "deleteAt"): string | undefined =>
+  items
+    .flatMap((item) => item[field] ?? [])
+    .sort((a, b) => Date.parse(a) - Date.parse(b))
+    .at(0);
+
+/** Returns the version that the target has, and the latest one if it differs. */
+function versionText({ version, latest }: ItemState): string {
+  const served = version === undefined ? NONE : String(version);
+  return latest === undefined || latest === version ? served : `${served} (latest ${latest})`;
+}
+
+/** Returns the version of a single key, or how many of several are at the latest version. */
+function versionsText({ items, itemsOmitted }: ResourceState): string {
+  const [first, second] = items;
+  if (first === undefined) return NONE;
+  if (second === undefined && itemsOmitted === 0) return versionText(first);
+  const current = items.filter(({ version, latest }) => version !== undefined && version === latest).length;
+  const more = itemsOmitted === 0 ? "" : `, ${itemsOmitted} not listed`;
+  return `${current} of ${items.length} latest${more}`;
+}
+
+const namespaceCells = ({ namespace }: Readable, { allNamespaces }: TableOptions): Cell[] =>
+  allNamespaces ? [namespace || NONE] : [];
+const namespaceHeader = ({ allNamespaces }: TableOptions): string[] => (allNamespaces ? ["NAMESPACE"] : []);
+
+/** Formats the connections, one row each. */
+export function connectionTable(connections: readonly ConnectionState[], options: TableOptions): string {
+  const header = [...namespaceHeader(options), "CONNECTION", "READY", "REASON", "SECRETS", "FILES", "USERS", "TOKEN", "URL"];
+  const rows = connections.map((state): Cell[] => [
+    ...namespaceCells(state, options),
+    nameOf(state),
+    ...readyCells(state),
+    String(state.secrets ?? NONE),
+    String(state.files ?? NONE),
+    String(state.users),
+    until(state.tokenExpiresAt, options.now),
+    state.url,
+  ]);
+  return formatTable(header, rows);
+}
+
+/** Formats the resources, one row each, or one per key. */
+export function resourceTable(resources: readonly ResourceState[], options: TableOptions): string {
+  const { now, items: byItem } = options;
+  const last = byItem ? ["KEY", "SOURCE", "VERSION"] : ["TARGET", "VERSION"];
+  const header = [...namespaceHeader(options), "RESOURCE", "READY", "REASON", ...last, "SYNCED", "EXPIRES", "REMOVAL"];
+  const rows = resources.flatMap((state): Cell[][] => {
+    const start = [...namespaceCells(state, options), nameOf(state), ...readyCells(state)];
+    const rowOf = (middle: readonly string[], items: readonly ItemState[]): Cell[] => [
+      ...start,
+      ...middle,
+      since(state.syncedAt, now),
+      until(earliest(items, "expiresAt"), now),
+      until(earliest(items, "deleteAt"), now),
+    ];
+    if (!byItem) return [rowOf([state.target ?? NONE, versionsText(state)], state.items)];
+    if (state.items.length === 0) return [rowOf([NONE, NONE, NONE], [])];
+    return state.items.map((item) => rowOf([item.key, item.source, versionText(item)], [item]));
+  });
+  return formatTable(header, rows);
+}
+
+/** Returns a line for each object that is not ready: what is wrong, in the words of its condition. */
+export function problemLines(states: readonly Readable[], { allNamespaces }: TableOptions): string {
+  return states
+    .filter(({ ready }) => ready !== "True")
+    .map((state) => `${allNamespaces && state.namespace !== "" ? `${state.namespace}/` : ""}${nameOf(state)}: ${state.message}\n`)
+    .join("");
+}

@@ -1,0 +1,197 @@
+import { Agent, type Dispatcher, FormData, request } from "undici";
+import type { z } from "zod";
+import { codeOf } from "../../lib/error-code.ts";
+import { jsonOrUndefined } from "./json-or-undefined.ts";
+import { Redacted } from "../../lib/redacted.ts";
+import { operationPath, type Operation } from "../operation-paths.ts";
+import { protectFile } from "../operations/protect-file.ts";
+import { errorResponse, tokenResponse } from "../responses.ts";
+import { printable } from "../../lib/printable.ts";
+import type { Account, AccountFile } from "./account-file.ts";
+
+const TIMEOUT_MS = 30_000;
+/** A file of 64 MiB on a slow line. */
+const FILE_TIMEOUT_MS = 600_000;
+
+/** A vault and the authorities that its certificate may be of. */
+export type VaultAddress = Pick<Account, "url" | "ca">;
+
+/** An error response of the vault. */
+class VaultResponseError extends Error {
+  override readonly name = "VaultResponseError";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(printable(message));
+    this.code = code;
+  }
+}
+
+interface Body {
+  readonly body: string | FormData;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const json = (body: object): Body => ({ body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+
+type Response = Dispatcher.ResponseData;
+
+/** A vault and the connections to it, which its requests share. */
+interface Vault {
+  readonly url: string;
+  readonly dispatcher: Dispatcher;
+}
+
+const connectTo = ({ url, ca }: VaultAddress): Vault => ({
+  url,
+  dispatcher: new Agent({ connect: ca === undefined ? {} : { ca }, allowH2: false }),
+});
+
+/** @throws VaultResponseError for an error response, Error that says what to check without a response */
+async function send(
+  { url, dispatcher }: Vault,
+  operation: Operation,
+  { body, headers }: Body,
+  timeoutMs: number,
+): Promise<Response> {
+  const address = url.replace(/\/+$/u, "") + operationPath[operation];
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await request(address, { method: "POST", body, headers, signal, dispatcher }).catch((error: unknown) => {
+    throw new Error(`no response from ${new URL(url).host}: ${causeOf(error)}; check --url and the network`);
+  });
+  if (response.statusCode === 200) return response;
+  throw failureOf(response.statusCode, await response.body.text().catch(() => ""));
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "failed";
+  return error.name === "TimeoutError" ? "timeout" : (codeOf(error) ?? error.message);
+}
+
+function failureOf(status: number, text: string): VaultResponseError {
+  const parsed = errorResponse.safeParse(jsonOrUndefined(text));
+  if (!parsed.success) return new VaultResponseError("unreadable", `the server responded with status ${status}: check --url`);
+  const { code, message, details = [] } = parsed.data.error;
+  const fields = details.map(({ path, reason }) => `${path}: ${reason}`).join("; ");
+  return new VaultResponseError(code, fields === "" ? `${message} (${code})` : `${message} (${code}): ${fields}`);
+}
+
+/** @throws Error when the body has another shape */
+async function parsedBody<T>(operation: Operation, response: Response, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(jsonOrUndefined(await response.body.text()));
+  if (parsed.success) return parsed.data;
+  throw new Error(`${operation}: the response is not that of a vault: check --url, or update vaultsync`);
+}
+
+/** A request for tokens: a login. */
+export interface Login {
+  readonly email: string;
+  readonly password: Redacted<string>;
+  readonly scope: string;
+  /** Lifetime of each access token. */
+  readonly hours: number;
+}
+
+/** Logs in. @throws Error */
+export async function logIn(vault: VaultAddress, { email, password, scope, hours }: Login): Promise<Account> {
+  const body = { email, password: password.reveal(), scope, expiration_hours: hours };
+  const response = await send(connectTo(vault), "generate_access_token", json(body), TIMEOUT_MS);
+  const tokens = await parsedBody("generate_access_token", response, tokenResponse);
+  return {
+    url: vault.url,
+    ...(vault.ca !== undefined && { ca: vault.ca }),
+    email,
+    accessToken: new Redacted(tokens.access_token),
+    refreshToken: new Redacted(tokens.refresh_token),
+  };
+}
+
+/** The definition of an operation with a JSON response. */
+interface JsonOperation<T> {
+  readonly name: Operation;
+  readonly response: z.ZodType<T>;
+}
+
+/** Runs operations of the vault with the tokens of a login, which it refreshes. Every method throws an Error that says what to do. */
+export class AccountClient {
+  readonly #file: AccountFile;
+  #vault: Vault;
+  #account: Account;
+
+  private constructor(file: AccountFile, account: Account) {
+    this.#file = file;
+    this.#vault = connectTo(account);
+    this.#account = account;
+  }
+
+  static async open(file: AccountFile): Promise<AccountClient> {
+    return new AccountClient(file, await file.read());
+  }
+
+  get email(): string {
+    return this.#account.email;
+  }
+
+  get url(): string {
+    return this.#account.url;
+  }
+
+  /** Runs an operation with a JSON body, to which the email of the account is added. */
+  async call<T>({ name, response }: JsonOperation<T>, body: object): Promise<T> {
+    const received = await this.#authorized(name, () => json({ email: this.email, ...body }), TIMEOUT_MS);
+    return parsedBody(name, received, response);
+  }
+
+  /** Returns the bytes that the vault responds with, and the digest that it names. */
+  async download(filename: string, version: number | undefined): Promise<{ bytes: Buffer; etag: unknown }> {
+    const body = { email: this.email, filename, ...(version !== undefined && { version }) };
+    const response = await this.#authorized("download_file", () => json(body), FILE_TIMEOUT_MS);
+    return { bytes: Buffer.from(await response.body.arrayBuffer()), etag: response.headers["etag"] };
+  }
+
+  /** Uploads each file as the next version of its name, all of them or none. */
+  async upload(files: ReadonlyMap<string, Blob>): Promise<z.infer<typeof protectFile.response>> {
+    const headers = { email: this.email, CountOfFiles: String(files.size) };
+    const body = (): Body => {
+      const form = new FormData();
+      for (const [filename, blob] of files) form.append("file", blob, filename);
+      return { headers, body: form };
+    };
+    return parsedBody("protect_file", await this.#authorized("protect_file", body, FILE_TIMEOUT_MS), protectFile.response);
+  }
+
+  async #authorized(operation: Operation, body: () => Body, timeoutMs: number): Promise<Response> {
+    const attempt = (): Promise<Response> => {
+      const { headers, ...more } = body();
+      const authorization = this.#account.accessToken.reveal();
+      return send(this.#vault, operation, { ...more, headers: { ...headers, authorization } }, timeoutMs);
+    };
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof VaultResponseError) || error.code !== "invalid_token") throw error;
+    }
+    await this.#refresh();
+    return attempt();
+  }
+
+  /** Gets the next access token, unless another command has stored one meanwhile. */
+  async #refresh(): Promise<void> {
+    const used = this.#account.accessToken.reveal();
+    this.#account = await this.#file.read();
+    // Another login may be to another vault, which alone may see its tokens.
+    this.#vault = connectTo(this.#account);
+    if (this.#account.accessToken.reveal() !== used) return;
+    const body = { refresh_token: this.#account.refreshToken.reveal(), used_access_token: used };
+    try {
+      const response = await send(this.#vault, "refresh_token", json(body), TIMEOUT_MS);
+      const tokens = await parsedBody("refresh_token", response, tokenResponse);
+      const accessToken = new Redacted(tokens.access_token);
+      this.#account = { ...this.#account, accessToken, refreshToken: new Redacted(tokens.refresh_token) };
+    } catch (error) {
+      const isEnded = error instanceof VaultResponseError && error.code === "invalid_refresh_token";
+      throw isEnded ? new Error("the login has ended: run vaultsync login") : error;
+    }
+    await this.#file.write(this.#account);
+  }
+}

@@ -1,0 +1,40 @@
+import { canonicalEmail } from "../email-address.ts";
+import { listNoDup } from "../operations/list-no-dup.ts";
+import type { SecretRecord } from "../responses.ts";
+import type { AccountClient } from "./account-client.ts";
+
+/** A name, and the creator if several secrets have it. */
+export interface SecretName {
+  readonly name: string;
+  readonly owner?: string | undefined;
+}
+
+/** Returns the secrets that the account may read, by name, then owner. */
+export async function listSecrets(client: AccountClient): Promise<readonly SecretRecord[]> {
+  return (await client.call(listNoDup, {})).secrets;
+}
+
+/**
+ * Returns the listed secret of this name; the account's own one before received ones, unless an owner is named.
+ * @throws Error when several received secrets have the name
+ */
+export async function findSecret(client: AccountClient, { name, owner }: SecretName): Promise<SecretRecord | undefined> {
+  const named = (await listSecrets(client)).filter((record) => record.key_name === name);
+  const ofUser = (email: string): SecretRecord | undefined => named.find((record) => record.owner === canonicalEmail(email));
+  if (owner !== undefined) return ofUser(owner);
+  const own = ofUser(client.email);
+  const [first, second] = named;
+  if (own !== undefined || second === undefined) return own ?? first;
+  const owners = named.map((record) => record.owner).join(", ");
+  throw new Error(`several users shared a secret of this name: select one with --owner (${owners})`);
+}
+
+/** Returns the listed secret. @throws Error when the account has none of this name that it may read */
+export async function existingSecret(client: AccountClient, secret: SecretName): Promise<SecretRecord> {
+  const record = await findSecret(client, secret);
+  if (record !== undefined) return record;
+  const from = secret.owner === undefined ? "" : ` of ${secret.owner}`;
+  throw new Error(
+    `no secret ${JSON.stringify(secret.name)}${from}: vaultsync secret list shows those that ${client.email} may read`,
+  );
+}

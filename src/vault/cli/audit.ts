@@ -1,0 +1,142 @@
+import { existsSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { type Command, InvalidArgumentError } from "commander";
+import { systemClock } from "../../lib/clock.ts";
+import { isAuthentic, knownLogs, readAnchor, type Anchor } from "../server/audit/anchor.ts";
+import type { AuditLine } from "../server/audit/audit-line.ts";
+import { lineState } from "../server/audit/line-macs.ts";
+import { rotatedSegments } from "../server/audit/audit-file.ts";
+import { describeEntry, selectEntries, type EntryFilter } from "../server/audit/select-entries.ts";
+import { verifyAuditLog, type AuditReport, type VerifyOptions } from "../server/audit/verify-audit-log.ts";
+import { openStore } from "../server/store/open-store.ts";
+import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
+import type { KeyRing } from "../server/crypto/key-ring.ts";
+import type { Store } from "../server/store/store.ts";
+import { progressLine } from "./progress-line.ts";
+import { dataOption, rejectPassword } from "./data-option.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
+import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
+import { codeOf } from "../../lib/error-code.ts";
+
+/** Returns the named files and their rotated segments, each once. */
+async function withParts(files: readonly string[], command: Command): Promise<string[]> {
+  const all = new Set<string>();
+  for (const file of files) {
+    const parts = await rotatedSegments(file).catch(() => []);
+    if (!existsSync(file) && parts.length === 0) command.error(`error: file not found: ${file}`);
+    for (const part of parts) all.add(part);
+    if (existsSync(file)) all.add(file);
+  }
+  return [...all];
+}
+
+function summary({ log, entries, first, last, parts, damage, plain, unrecorded }: AuditReport): string {
+  return [
+    damage ? `DAMAGED (${damage.kind}): ${damage.file}, line ${damage.line}: ${damage.message}` : "intact",
+    `log      ${log ?? "-"}`,
+    `entries  ${entries}${damage ? " valid before that" : ""}, ${first?.seq ?? "-"} to ${last?.seq ?? "-"}`,
+    `time     ${first?.time ?? "-"} to ${last?.time ?? "-"}`,
+    `files    ${parts.join(" ")}`,
+    `head     ${last?.seq ?? 0} ${last?.hash ?? "-"}`,
+    ...(plain ? [`note     entries up to ${plain.seq}, of ${plain.time}, have no MAC: an earlier release wrote them`] : []),
+    ...unrecorded.map((seq) => `note     entry ${seq}: the database did not know the log when the server started`),
+    "",
+  ].join("\n");
+}
+
+/** Reads the anchors before the log, because a log in use grows. */
+async function verifyWithAnchors(
+  files: readonly string[],
+  options: VerifyOptions,
+  store: Store | undefined,
+  keys: KeyRing | undefined,
+): Promise<AuditReport> {
+  if (!store) return verifyAuditLog(files, options);
+  const forged = new Set<string>();
+  const anchors = await store.read(async (transaction) => {
+    const read = new Map<string, Anchor | undefined>();
+    for (const log of await knownLogs(transaction)) {
+      const anchor = await readAnchor(transaction, log);
+      read.set(log, anchor);
+      if (keys && anchor && !(await isAuthentic(keys, transaction, anchor))) forged.add(log);
+    }
+    return read;
+  });
+  const report = await verifyAuditLog(files, { ...options, anchorOf: async (log) => anchors.get(log) });
+  const others = [...anchors.keys()].filter((log) => log !== report.log);
+  if (others.length > 0) process.stderr.write(`the database also knows other logs: ${others.join(" ")}\n`);
+  if (report.damage || report.log === undefined || !forged.has(report.log)) return report;
+  const message = "the end that the database recorded is not authentic: it was not written by a server with this master key";
+  return { ...report, damage: { kind: "rewritten", file: report.parts.at(-1) ?? "", line: 0, message } };
+}
+
+interface VerifyFlags extends MasterKeyFlags {
+  readonly data?: string;
+  readonly partial?: boolean;
+}
+
+async function verify(files: readonly string[], flags: VerifyFlags, command: Command): Promise<void> {
+  const { data, partial } = flags;
+  rejectPassword(command);
+  const parts = await withParts(files, command);
+  if (data !== undefined && !isPostgresUrl(data) && !existsSync(data)) command.error(`error: data file not found: ${data}`);
+  await using store = data === undefined ? undefined : await openStore(data);
+  // On a terminal only: the output of scheduled runs is mailed or logged.
+  const line = process.stderr.isTTY ? progressLine(systemClock) : undefined;
+  const progress = (entries: number): void => line?.(`${entries} entries read`);
+  const keys = masterKeys(flags);
+  const options = { progress, partial: partial === true, ...(keys && { stateOf: (read: AuditLine) => lineState(keys, read) }) };
+  const report = await verifyWithAnchors(parts, options, store, keys);
+  process.stdout.write(summary(report));
+  if (report.damage) process.exitCode = 1;
+}
+
+function parseTimestamp(text: string): number {
+  const at = Date.parse(text);
+  if (Number.isNaN(at)) throw new InvalidArgumentError("expected a timestamp, for example 2026-11-21 or 2026-11-21T06:00:00Z");
+  return at;
+}
+
+type ShowFlags = EntryFilter & { readonly json?: boolean };
+
+async function show(files: readonly string[], { json, ...filter }: ShowFlags, command: Command): Promise<void> {
+  const parts = await withParts(files, command);
+  async function* lines(): AsyncGenerator<string> {
+    for await (const { fields, line } of selectEntries(parts, filter)) {
+      yield `${json === true ? line : describeEntry(fields)}\n`;
+    }
+  }
+  try {
+    await pipeline(lines, process.stdout, { end: false });
+  } catch (error) {
+    // The reader, for example head, has closed the pipe.
+    if (codeOf(error) !== "EPIPE") throw error;
+  }
+}
+
+/** Adds `vaultsync vault audit`. */
+export function auditCommand(parent: Command): void {
+  const audit = parent.command("audit").description("Verify and show the audit log of a vault server.");
+  audit
+    .command("verify")
+    .description(
+      "Verify that no line was altered, removed, inserted or moved. With --data, also verify that the log was not truncated or rewritten " +
+        "since the database last recorded its end. With the master key, also verify that servers with that key wrote all lines and recorded that end. Exit codes: 0 intact, 1 damaged or unreadable, 2 usage error.",
+    )
+    .argument("<file...>", "audit log; its rotated segments are included")
+    .addOption(dataOption())
+    .addOption(masterKeysOption("file with the master key of the data, which authenticates lines and the recorded end"))
+    .addOption(masterKeyCommandOption())
+    .option("--partial", "accept a log whose oldest segments were removed")
+    .action(verify);
+  audit
+    .command("show")
+    .description("Print entries, one per line, without verifying them.")
+    .argument("<file...>", "audit log; its rotated segments are included")
+    .option("--who <email>", "entries of this user, or of requests that claimed to be this user")
+    .option("--operation <name>", "entries of this operation, for example expose")
+    .option("--name <name>", "entries about this secret, file or team")
+    .option("--since <time>", "entries at or after this time", parseTimestamp)
+    .option("--json", "print the JSON lines of the log")
+    .action(show);
+}

@@ -1,0 +1,26 @@
+import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { Redacted } from "../../lib/redacted.ts";
+
+async function readLine(prompt: string): Promise<string> {
+  const terminal = process.stdin.isTTY;
+  if (terminal) process.stderr.write(prompt);
+  // Readline echoes the typed characters into this stream, not to the terminal.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal });
+  try {
+    for await (const line of lines) return line;
+    return "";
+  } finally {
+    lines.close();
+    if (terminal) process.stderr.write("\n");
+  }
+}
+
+/** Reads a password from the first line of a file, or of standard input; a terminal is prompted, without echo. */
+export async function readPassword(file: string | undefined, prompt = "Password: "): Promise<Redacted<string>> {
+  if (file === undefined) return new Redacted(await readLine(prompt));
+  const text = await readFile(file, "utf8");
+  return new Redacted(text.split(/\r?\n/u, 1).join(""));
+}

@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import { systemClock } from "../../lib/clock.ts";
+import { KeyFile } from "../server/crypto/key-file.ts";
+import { rotateMasterKey, type Rotation, type RotationResult } from "../server/rotation/rotate-master-key.ts";
+import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
+import { masterKeyCommandOption } from "./master-key-command.ts";
+import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
+import { progressLine } from "./progress-line.ts";
+
+interface RotateKeyFlags extends MasterKeyFlags {
+  readonly data: string;
+  readonly to?: string;
+}
+
+const HELP = `
+Servers can keep running. With --master-key-file alone, the command generates a
+new key and appends it to the file, which the servers must read too (the same
+file or a shared one), rewraps the key of every secret and file, and moves the
+old key to FILE.<id>.retired, which only earlier backups still need. If servers
+get their keys from elsewhere, first give each of them the new key in addition
+to the old one. Run the same command again after an interruption. Exit code 1: a
+record could not be read, or a share was not written by a server; all others
+were rewrapped.
+
+Examples:
+  vaultsync vault rotate-key --data vault.db --master-key-file master.key
+  vaultsync vault rotate-key --data postgres://vault@db.example.com/vault \\
+    --master-key-file keys --to 5f0c7a3b9d1e2846`;
+
+function rotationOf(flags: RotateKeyFlags, command: Command): Pick<Rotation, "keys" | "to"> {
+  const keys = masterKeys(flags);
+  if (!keys)
+    return command.error(
+      "error: specify the master keys with --master-key-file FILE, or with --master-key-command or VAULTSYNC_VAULT_MASTER_KEY and --to",
+    );
+  if (flags.to !== undefined) return { keys, to: { kind: "known", id: flags.to } };
+  if (flags.masterKeyFile === undefined) {
+    return command.error("error: specify the file for the new key with --master-key-file FILE, or an existing key with --to ID");
+  }
+  return { keys, to: { kind: "new", file: new KeyFile(flags.masterKeyFile) } };
+}
+
+function report({ id, rewrapped, unreadable, damagedRights, retired }: RotationResult): void {
+  for (const { kind, owner, name, version, key } of unreadable) {
+    const record = `version ${version} of the ${kind} ${JSON.stringify(name)} of ${owner}`;
+    process.stderr.write(`skipped ${record}: the master key ${key.keyId} does not open it\n`);
+  }
+  process.stderr.write(`the master key is ${id}; rewrapped ${rewrapped} keys, skipped ${unreadable.length}\n`);
+  if (damagedRights > 0) {
+    process.stderr.write(
+      `skipped ${damagedRights} accounts, tokens, teams or shares that no server with the master key has written\n`,
+    );
+  }
+  if (unreadable.length === 0) {
+    process.stderr.write("no record needs a former key: remove it from the servers, and keep it elsewhere for earlier backups\n");
+  }
+  for (const path of retired) process.stderr.write(`earlier backups need the old key, which is now in ${path}\n`);
+}
+
+async function rotateKey(flags: RotateKeyFlags, command: Command): Promise<void> {
+  rejectPassword(command);
+  process.umask(0o077);
+  const rotation = rotationOf(flags, command);
+  await using store = await openExistingStore(flags.data);
+  const line = progressLine(systemClock);
+  const progress = (done: number, total: number): void => line(`rewrapped ${done} of ${total} keys`);
+  const result = await rotateMasterKey({ ...rotation, store, clock: systemClock, progress });
+  report(result);
+  if (result.unreadable.length > 0 || result.damagedRights > 0) process.exitCode = 1;
+}
+
+/** Adds `vaultsync vault rotate-key`. */
+export function rotateKeyCommand(parent: Command): void {
+  parent
+    .command("rotate-key")
+    .description("Rotate the master key, while servers run.")
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(masterKeysOption("file with the current master key; the new one is appended"))
+    .addOption(masterKeyCommandOption())
+    .option("--to <id>", "id of a key that every server already has, instead of a new one (see `vaultsync vault key list`)")
+    .addHelpText("after", HELP)
+    .action((flags: RotateKeyFlags, command: Command) => rotateKey(flags, command));
+}

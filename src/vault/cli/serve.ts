@@ -1,0 +1,136 @@
+import { readFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { once } from "node:events";
+import { systemClock } from "../../lib/clock.ts";
+import { createLogger, type LogLevel } from "../../telemetry/create-logger.ts";
+import { startVaultServer, type VaultServer, type VaultServerOptions } from "../server/vault-server.ts";
+import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
+import { isLoopback } from "../../lib/loopback.ts";
+import type { ListenAddress } from "../../command-line/listen-address.ts";
+import { masterKeys, type MasterKeyFlags } from "./master-keys-option.ts";
+import { lowSpaceOptions, type LowSpaceFlags } from "./low-space-option.ts";
+import { mailOptions, type MailFlags } from "./mail-options.ts";
+import type { Quotas } from "../server/quota-limits.ts";
+import { stopSignal } from "../../command-line/stop-signal.ts";
+import { signUpPolicy, webAppError, type WebAppFlags } from "./web-app-options.ts";
+
+/** Flags of `vaultsync vault serve` as commander collects them. */
+export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, MasterKeyFlags, WebAppFlags {
+  readonly listen: ListenAddress;
+  readonly metricsListen: ListenAddress | "none";
+  readonly data?: string;
+  readonly dev?: boolean;
+  readonly devUsers?: readonly string[];
+  readonly expired: "serve" | "deny";
+  readonly scopeAttributesBy: "writer" | "creator";
+  readonly maxTokenHours?: number;
+  readonly keepVersions?: number;
+  readonly quotas?: Quotas;
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  readonly allowHttpListen?: boolean;
+  readonly allowMissingKeys?: boolean;
+  readonly sealRights?: string;
+  readonly logLevel: LogLevel;
+}
+
+/** Returns the error of contradictory flags, or `undefined`. */
+function flagError(flags: VaultServeFlags): string | undefined {
+  const tls = flags.tlsCertFile !== undefined;
+  if (tls !== (flags.tlsKeyFile !== undefined)) return "--tls-cert-file and --tls-key-file require each other";
+  if (!tls && !isLoopback(flags.listen.host) && flags.allowHttpListen !== true) {
+    return (
+      "refusing to serve plain http on a non-loopback address: listen on 127.0.0.1, add --tls-cert-file and --tls-key-file, " +
+      "or add --allow-http-listen behind a proxy that terminates TLS"
+    );
+  }
+  // With a given key, benchmarks use the limits of --dev on stored data.
+  if (flags.dev === true && flags.data !== undefined && flags.masterKeyFile === undefined && flags.masterKeyCommand === undefined)
+    return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
+  if (flags.proxyProtocol === true && !flags.trustProxy)
+    return "--proxy-protocol requires --trust-proxy with the addresses of the load balancers that send a PROXY header";
+  if (flags.signUp === "closed" && flags.signUpDomains)
+    return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
+  if (flags.auditForward && !auditOptions(flags, flags.data).auditLog)
+    return "--audit-forward copies the audit log, which is disabled: specify its file with --audit-log FILE";
+  const error = webAppError(flags);
+  if (error !== undefined || flags.dev === true) return error;
+  if (flags.devUsers) return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";
+  if (flags.data === undefined) return "specify the data file with --data FILE, or start an in-memory server with --dev";
+  return auditError(flags, flags.data);
+}
+
+/** Returns the listener for metrics. By default that of an ephemeral server has a free port, so that several can run. */
+function metricsOptions({ metricsListen, dev }: VaultServeFlags, command: Command): Pick<VaultServerOptions, "metricsListen"> {
+  if (metricsListen === "none") return {};
+  const ephemeral = dev === true && command.getOptionValueSource("metricsListen") === "default";
+  return { metricsListen: ephemeral ? { ...metricsListen, port: 0 } : metricsListen };
+}
+
+async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {
+  const error = flagError(flags);
+  if (error !== undefined) return command.error(`error: ${error}`);
+  const masterKey = masterKeys(flags);
+  if (!masterKey && flags.dev !== true) {
+    return command.error(
+      "error: refusing to start without a master key: generate one with `vaultsync vault key generate FILE` and pass --master-key-file FILE, or print it with --master-key-command",
+    );
+  }
+  const { tlsCertFile, tlsKeyFile } = flags;
+  return {
+    listen: flags.listen,
+    ...metricsOptions(flags, command),
+    processMetrics: true,
+    data: flags.data ?? ":memory:",
+    expired: flags.expired,
+    scopeAttributesBy: flags.scopeAttributesBy,
+    ...(flags.maxTokenHours !== undefined && { maxTokenHours: flags.maxTokenHours }),
+    ...(flags.keepVersions !== undefined && { keepVersions: flags.keepVersions }),
+    ...(flags.quotas && { limits: { quotas: flags.quotas } }),
+    ...lowSpaceOptions(flags),
+    mail: await mailOptions(flags),
+    ...auditOptions(flags, flags.data),
+    signUp: signUpPolicy(flags),
+    ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
+    ...(flags.allowedHosts && { allowedHosts: flags.allowedHosts }),
+    ...(flags.trustProxy && { trustedProxies: flags.trustProxy, proxyProtocol: flags.proxyProtocol === true }),
+    logger: createLogger({ name: "vault", level: flags.logLevel }),
+    ...(masterKey && { masterKey }),
+    allowMissingKeys: flags.allowMissingKeys === true,
+    ...(flags.sealRights !== undefined && { sealRights: flags.sealRights }),
+    ...(flags.dev === true && { dev: { users: flags.devUsers ?? [] } }),
+    ...(tlsCertFile !== undefined &&
+      tlsKeyFile !== undefined && {
+        tls: { cert: await readFile(tlsCertFile, "utf8"), key: await readFile(tlsKeyFile, "utf8") },
+      }),
+  };
+}
+
+/** Returns the line that reports readiness. Generated passwords are printed here only. */
+function readyLine(server: VaultServer, dev: boolean): string {
+  const { mailDirectory, metricsUrl } = server;
+  const users = server.users.map(({ email, password }) => ({ email, password: password.reveal() }));
+  return `${JSON.stringify({ url: server.url, ...(metricsUrl !== undefined && { metrics_url: metricsUrl }), ...(dev && { users }), ...(mailDirectory !== undefined && { mail_dir: mailDirectory }) })}\n`;
+}
+
+/** Grace period for requests in flight after a stop signal, in milliseconds. */
+const GRACE_MS = 15_000;
+
+/** Runs `vaultsync vault serve` until a stop signal, then completes the requests in flight. */
+export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
+  const options = await serverOptions(flags, command);
+  if (flags.appUrl === undefined && !isLoopback(flags.listen.host)) {
+    options.logger?.warn({}, "missing --app-url: web application logins and links in emails do not work");
+  }
+  const stop = stopSignal();
+  // The data file contains users' secrets, if encrypted.
+  process.umask(0o077);
+  const server = await startVaultServer(options, stop).catch((error: unknown) => {
+    if (!stop.aborted) throw error;
+  });
+  if (server === undefined) return;
+  process.stdout.write(readyLine(server, flags.dev === true));
+  if (!stop.aborted) await once(stop, "abort");
+  using _grace = systemClock.timer(GRACE_MS, () => process.exit(1));
+  await server[Symbol.asyncDispose]();
+}

@@ -1,0 +1,109 @@
+import type { FastifyRequest } from "fastify";
+import type { SessionInfo } from "../../../protocol/schemas/session.ts";
+import { newToken, tokenDigest } from "./opaque-token.ts";
+import { countRequest } from "./token-buckets.ts";
+import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
+import type { Session } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
+import { csrfToken, requireOwnOrigin, requireCsrfToken } from "./csrf.ts";
+import { sentSessionToken } from "./session-cookie.ts";
+
+/** A session ends one hour after its last use (docs/design/security.md#web-session). */
+const IDLE_MS = 3_600_000;
+/** A session ends 12 hours after its login, used or not. */
+const MAX_AGE_MS = 12 * IDLE_MS;
+/** Interval of writes to the store, in ms; a session may end this much earlier than an hour after its last use. */
+const WRITE_INTERVAL_MS = 60_000;
+
+/** A session with the token of its cookie. */
+export interface LiveSession {
+  /** Canonical email. */
+  readonly email: string;
+  readonly token: string;
+  readonly digest: string;
+  /** Wall-clock time; extended by use. */
+  readonly expiresAt: number;
+}
+
+/** Parts of a request that authenticate a session. */
+export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies" | "ip">;
+
+/** A user who has just authenticated, with the name of the browser. */
+interface Authenticated {
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Starts a session. */
+export async function openSession({ sessions }: Transaction, user: Authenticated, now: number): Promise<LiveSession> {
+  const token = newToken();
+  const session = { ...user, digest: tokenDigest(token), createdAt: now, expiresAt: now + IDLE_MS, usedAt: now };
+  await sessions.insert(session);
+  return { ...session, token };
+}
+
+/** Returns what the web application learns about a session. */
+export function describeSession({ email, token }: LiveSession): SessionInfo {
+  return { email, csrf_token: csrfToken(token) };
+}
+
+async function find(context: VaultContext, token: string | undefined): Promise<Session | undefined> {
+  if (token === undefined || token === "") return undefined;
+  const session = await context.store.readOne(({ sessions }) => sessions.find(tokenDigest(token)));
+  return session && session.expiresAt > context.clock.now() ? session : undefined;
+}
+
+async function extend({ store, clock }: VaultContext, session: Session): Promise<void> {
+  const now = clock.now();
+  if (now - session.usedAt < WRITE_INTERVAL_MS) return;
+  const expiresAt = Math.min(now + IDLE_MS, session.createdAt + MAX_AGE_MS);
+  await store.write(({ sessions }) => sessions.update({ ...session, expiresAt, usedAt: now }));
+}
+
+/**
+ * Returns the session of a request that opens the page, or `undefined`. It needs no CSRF token, because its response contains the
+ * token.
+ * @throws ServiceError `csrf_failed` for another origin, `rate_limited`
+ */
+export async function currentSession(context: VaultContext, request: SessionRequest): Promise<LiveSession | undefined> {
+  requireOwnOrigin(request.headers, context.appUrl());
+  const token = sentSessionToken(request, context.appUrl());
+  const session = await find(context, token);
+  if (token === undefined || !session) return undefined;
+  countRequest(context, { ...session, login: session.digest });
+  await extend(context, session);
+  return { ...session, token };
+}
+
+/**
+ * Returns the session of a request.
+ * @throws ServiceError `invalid_token` when it is missing or expired, `csrf_failed`, `rate_limited`, in this order
+ */
+export async function requireSession(context: VaultContext, request: SessionRequest): Promise<LiveSession> {
+  const token = sentSessionToken(request, context.appUrl());
+  const session = await find(context, token);
+  if (token === undefined || !session) throw errors.sessionExpired();
+  requireCsrfToken(request.headers, context.appUrl(), token);
+  countRequest(context, { ...session, login: session.digest });
+  await extend(context, session);
+  return { ...session, token };
+}
+
+/**
+ * Returns the session that a request ends, or `undefined` when it had already ended.
+ * @throws ServiceError `csrf_failed`
+ */
+export async function endingSession(context: VaultContext, request: SessionRequest): Promise<LiveSession | undefined> {
+  requireOwnOrigin(request.headers, context.appUrl());
+  const token = sentSessionToken(request, context.appUrl());
+  const session = await find(context, token);
+  if (token === undefined || !session) return undefined;
+  requireCsrfToken(request.headers, context.appUrl(), token);
+  return { ...session, token };
+}
+
+/** Ends a session immediately and on every replica. */
+export async function endSession({ store }: VaultContext, { digest }: LiveSession): Promise<void> {
+  await store.write(({ sessions }) => sessions.remove(digest));
+}

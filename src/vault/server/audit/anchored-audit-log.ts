@@ -1,0 +1,92 @@
+import { systemClock, type Clock } from "../../../lib/clock.ts";
+import { silentLogger, type Logger } from "../../../lib/logger.ts";
+import type { KeyRing } from "../crypto/key-ring.ts";
+import type { Store } from "../store/store.ts";
+import { boundedByVolume, volumeBytesOf, type AuditRetention } from "./audit-retention.ts";
+import { isAuthentic, isRecorded, readAnchor, recordAnchor } from "./anchor.ts";
+import { NO_HASH, type SignLine } from "./audit-line.ts";
+import { lineSigner, lineState } from "./line-macs.ts";
+import { currentKey } from "../store/current-key.ts";
+import type { ForwardTarget } from "./forward-target.ts";
+import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
+
+/** Records the current end of the log in the database, and signs later lines under the current master key. */
+export async function storeAnchor(store: Store, keys: KeyRing, log: AuditLog): Promise<void> {
+  const { head } = log;
+  log.signWith(await currentSigner(store, keys));
+  if (await store.read((transaction) => isRecorded(keys, transaction, head))) return;
+  await store.write((transaction) => recordAnchor(keys, transaction, head));
+}
+
+async function currentSigner(store: Store, keys: KeyRing): Promise<SignLine> {
+  return lineSigner(await store.read((transaction) => currentKey(keys, transaction)));
+}
+
+/**
+ * Compares the end of the log with the recorded one. If lines were lost, or the recorded end or the last line was forged, logs an error and appends a permanent record of
+ * it. If no server with this master key has recorded an end, appends a record that `verify` shows.
+ */
+async function compareAnchor(store: Store, keys: KeyRing, log: AuditLog, logger: Logger): Promise<void> {
+  const { found } = log;
+  if (!found) return;
+  const { anchor, authentic } = await store.read(async (transaction) => {
+    const recorded = await readAnchor(transaction, found.log);
+    return { anchor: recorded, authentic: recorded !== undefined && (await isAuthentic(keys, transaction, recorded)) };
+  });
+  const isEnd = anchor?.seq === found.seq && anchor.hash === found.hash;
+  // At a recorded end, the line may have been signed under a former key.
+  const isForged = ["forged", "unknown"].includes(lineState(keys, found)) && !(authentic && isEnd);
+  if (!isForged && (!anchor || anchor.mac === "")) {
+    logger.warn({ event: "audit_unrecorded", found: found.seq }, "the database does not know the audit log");
+    return log.append({ event: "unrecorded", found: found.seq });
+  }
+  const isSame = isEnd || (anchor !== undefined && anchor.seq < found.seq);
+  if (authentic && isSame && !isForged) return;
+  const ends = { known: anchor?.seq ?? 0, known_hash: anchor?.hash ?? NO_HASH, found: found.seq };
+  logger.error(
+    { event: "audit_lost", seq: ends.known, found: found.seq, authentic: authentic && !isForged },
+    "audit log lost lines",
+  );
+  await log.append({ event: "lost", ...ends, authentic: authentic && !isForged });
+}
+
+export interface AuditLogFile {
+  readonly file: string;
+  readonly maxBytes?: number;
+  /** Half of the volume by default. */
+  readonly retention?: AuditRetention;
+  /** Target of a copy of each line; none by default. */
+  readonly forward?: ForwardTarget;
+  readonly makeRoom?: () => Promise<boolean>;
+  readonly onChange?: (writable: boolean) => void;
+  readonly onWritten?: (lines: Buffer) => void;
+}
+
+/** Opens the log, compares its end with the recorded one, and records it again. */
+export async function openAuditLog(
+  { clock = systemClock, logger = silentLogger }: { readonly clock?: Clock; readonly logger?: Logger },
+  options: AuditLogFile,
+  { store, keys }: { readonly store: Store; readonly keys: KeyRing },
+): Promise<AuditLog> {
+  const { maxBytes = DEFAULT_AUDIT_FILE_BYTES } = options;
+  const bounded = boundedByVolume({ ...options, maxBytes }, await volumeBytesOf(options.file));
+  const sign = await currentSigner(store, keys);
+  const log = await AuditLog.open({ ...options, ...bounded, sign, clock, logger });
+  try {
+    await compareAnchor(store, keys, log, logger);
+    await storeAnchor(store, keys, log);
+    return log;
+  } catch (error) {
+    await log[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Closes the log and records its end in the database. */
+export async function closeAuditLog(
+  log: AuditLog,
+  { store, keys }: { readonly store: Store; readonly keys: KeyRing },
+): Promise<void> {
+  await log[Symbol.asyncDispose]();
+  await storeAnchor(store, keys, log);
+}

@@ -1,0 +1,121 @@
+import type { FastifyReply } from "fastify";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { SignUpMode } from "../../protocol/schemas/session.ts";
+import type { Scope } from "../../protocol/scope.ts";
+import type { AuditBudget } from "./audit/audit-budget.ts";
+import type { AuditLog } from "./audit/audit-log.ts";
+import type { KeyRing } from "./crypto/key-ring.ts";
+import type { Limits } from "./limits.ts";
+import type { DiskSpace } from "./space/disk-space.ts";
+import type { AccessToken } from "./store/records.ts";
+import type { Store } from "./store/store.ts";
+import type { HeldRejections } from "./strangers/held-rejections.ts";
+import type { Strangers } from "./strangers/strangers.ts";
+import type { WaitingLists } from "./waiting/waiting-lists.ts";
+import type { VaultMetrics } from "./metrics.ts";
+
+/** Policy for a value whose `expiration_time` has passed: serve it, or deny it with `secret_expired`. */
+export type ExpiredPolicy = "serve" | "deny";
+
+/** Users who may change the metadata that scopes match, and `expiration_time`: those with W permission, or the creator only. */
+export type ScopeAttributesPolicy = "writer" | "creator";
+
+/** Addresses that may sign up by themselves; the operator of the server can add any user. */
+export interface SignUpPolicy {
+  /** Anyone, users whom a secret or a team is shared with, or none. */
+  readonly mode: SignUpMode;
+  /** Domains of these addresses, in lower case; all without any. Subdomains count as other domains. */
+  readonly domains?: readonly string[];
+}
+
+/** Result of verifying a password. */
+export interface Verified {
+  readonly matches: boolean;
+  /** Hash of the password with the current cost, when the stored one is outdated. */
+  readonly renewed: string | undefined;
+}
+
+interface RateLimit {
+  /** Returns 0, or the seconds until the next request is allowed; so many tokens are kept for others. */
+  take(key: string, kept?: number): number;
+  /** Reports whether `take` would admit nothing now. */
+  isEmpty(key: string): boolean;
+  /** Takes more tokens for a request that was allowed, but none of those kept for others. */
+  charge(key: string, tokens: number, kept?: number): void;
+  prune(): void;
+}
+
+/** The parts that routes, sweeper and mailer share. Each uses a few; tests start whole servers, so none is replaced alone. */
+export interface VaultContext {
+  readonly store: Store;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: VaultMetrics;
+  readonly limits: Limits;
+  readonly expired: ExpiredPolicy;
+  readonly scopeAttributesBy: ScopeAttributesPolicy;
+  /** Maximum lifetime of an access token in hours; `undefined` without one. */
+  readonly maxTokenHours: number | undefined;
+  /** Number of versions of a secret that are kept; `undefined` for all. */
+  readonly keepVersions: number | undefined;
+  readonly signUp: SignUpPolicy;
+  /** Limits concurrent password hashing, which costs memory and a thread. */
+  readonly hashing: {
+    run<T>(
+      party: { readonly account: string; readonly network: string; readonly known?: boolean },
+      job: () => Promise<T>,
+    ): Promise<T>;
+  };
+  /** Hashes and verifies passwords; verifying takes as long without a stored hash. */
+  readonly passwords: {
+    hash(password: string): Promise<string>;
+    verify(stored: string | undefined, password: string): Promise<Verified>;
+  };
+  /** Rate limits per access token or session, by its digest, per login, by its digest, and per account, by its email. */
+  readonly requestRate: { readonly perToken: RateLimit; readonly perLogin: RateLimit; readonly perAccount: RateLimit };
+  /** Uses of access tokens that the sweeper records. */
+  readonly tokenUses: {
+    note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;
+    record(store: Store): Promise<void>;
+  };
+  /** Failed requests without valid credentials. */
+  readonly strangers: Strangers;
+  /** Responses to those who keep sending rejected requests. */
+  readonly rejections: HeldRejections;
+  /** Parsed scopes of tokens. @throws InvalidScopeError */
+  readonly scopes: { parse(text: string): Scope };
+  /** Audit log of all operations; `undefined` when the server keeps none. */
+  readonly audit: AuditLog | undefined;
+  /** The part of the audit log that each account may fill. */
+  readonly auditBudget: AuditBudget;
+  /** Free disk space; `undefined` when it is not watched. */
+  readonly space: DiskSpace | undefined;
+  /** Origin of the web application as users reach it, without a trailing slash; set once the server listens. */
+  readonly appUrl: () => string;
+  /** Lists that wait for a change. */
+  readonly waiting: WaitingLists;
+  /** Lists that clients read. */
+  readonly openLists: {
+    /** Resolves with a place, which counts bytes. @throws ServiceError `rate_limited` */
+    enter(email: string, bytes: number): Promise<Disposable & { resize(bytes: number): boolean }>;
+    /** Resolves with the place of a streamed list, until its response has been read. @throws ServiceError `rate_limited` */
+    enterStream(email: string, reply: FastifyReply, bytes?: number): Promise<void>;
+  };
+  /** Responses that send a list in memory. */
+  readonly listResponses: {
+    /** Resolves when a response may be sent, which counts until it has been read. @throws ServiceError `rate_limited` */
+    enter(email: string, reply: FastifyReply): Promise<void>;
+  };
+  /** Uploads in progress. @throws ServiceError `quota_exceeded` */
+  readonly uploads: { enter(email: string): Disposable };
+  /** Downloads in progress. @throws ServiceError `rate_limited` */
+  readonly downloads: { enter(email: string): Disposable };
+  /** Wake it after committing an email to the outbox. */
+  readonly mailer: {
+    wake(): void;
+    /** Removes files of emails whose links have expired. */
+    removeOld(now: number): Promise<void>;
+  };
+}

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { FastifyReply } from "fastify";
+import type { FileRecord, FileVersionRecord } from "../../../protocol/responses.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { isKnown } from "../http/etag.ts";
+import { nestedJsonList, type NestedItem } from "../http/json-list.ts";
+import { sendJson } from "../http/json-stream.ts";
+import { timestamp } from "../http/timestamp.ts";
+import { subjects } from "../store/subjects.ts";
+import type { Transaction } from "../store/store.ts";
+import type { ListedVersion } from "../store/tables/file-table.ts";
+import type { ListState } from "../waiting/waiting-lists.ts";
+import { openDigest } from "./blob.ts";
+
+/** Versions read in one transaction: the digest of each is decrypted. */
+const PAGE_SIZE = 200;
+
+/** Returns the entity tag of a list with a revision. Until it has one, the list does not change. */
+function tagOf(email: string, revision: string | undefined): string {
+  const digest = createHash("sha256").update(JSON.stringify([email, revision ?? ""]));
+  return `W/"${digest.digest("base64url")}"`;
+}
+
+function itemOf(context: VaultContext, { file, version }: ListedVersion): NestedItem {
+  const item: FileVersionRecord = {
+    version: version.version,
+    size: version.size,
+    sha256: openDigest(context, file, version).sha256,
+    created_at: timestamp(version.createdAt),
+  };
+  const fields: Omit<FileRecord, "versions"> = { filename: file.name, ...item };
+  return { key: file.id, item, fields };
+}
+
+/** Yields all versions of a user's files, by name in code point order, then by number. */
+async function* filePages(context: VaultContext, email: string): AsyncGenerator<NestedItem[], void> {
+  let after: ListedVersion | undefined;
+  do {
+    const from = after;
+    const page = await context.store.read(({ files }) => files.list(email, from, PAGE_SIZE));
+    yield page.map((listed) => itemOf(context, listed));
+    after = page.length < PAGE_SIZE ? undefined : page.at(-1);
+  } while (after);
+}
+
+/**
+ * Responds to `list_file`. An unchanged list is recognized by its revision, without reading files. A client that prefers to wait
+ * gets the response when its list changes.
+ * @throws ServiceError `invalid_token` when the token or session ends while the list waits; `rate_limited`
+ */
+export async function respondWithFiles(context: VaultContext, caller: Caller, reply: FastifyReply): Promise<FastifyReply> {
+  const { email } = caller;
+  const { request } = reply;
+  reply.header("cache-control", "private, no-cache");
+  const read = async ({ listRevisions }: Transaction): Promise<ListState & { readonly tag: string }> => {
+    const tag = tagOf(email, await listRevisions.ofFiles(email));
+    return { tag, sameTag: isKnown(request, tag) ? tag : undefined, subjects: [subjects.files(email)], until: Infinity };
+  };
+  // A change after this gives the list another tag, so that the client requests it again.
+  const { tag, sameTag } = await context.waiting.settle({ caller, reply, subject: subjects.files(email), read });
+  reply.header("etag", tag);
+  if (sameTag !== undefined) return reply.status(304).send();
+  await context.openLists.enterStream(caller.email, reply);
+  return sendJson(
+    context,
+    reply,
+    chargedByLength(context, caller, nestedJsonList("files", "versions", filePages(context, email))),
+  );
+}

@@ -1,0 +1,74 @@
+import type { BlockList, Server, Socket } from "node:net";
+import { clientNetwork } from "./client-network.ts";
+import { networkList } from "./ip-networks.ts";
+
+interface ConnectionLimits {
+  readonly connections: number;
+  readonly connectionsPerNetwork: number;
+  /** Maximum number of connections without valid credentials of a network that keeps sending rejected requests. */
+  readonly strangerConnections: number;
+}
+
+/** Event of a connection that has sent valid credentials. */
+export const IDENTIFIED = "identified";
+
+/** Open connections of one network. */
+interface Network {
+  open: number;
+  /** Those that have not sent valid credentials, the oldest first. */
+  readonly strangers: Set<Socket>;
+}
+
+/** Reports whether the peer of a connection is in a list. */
+export function isProxy(proxies: BlockList, { remoteAddress = "", remoteFamily }: Socket): boolean {
+  return proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4");
+}
+
+/** Returns the address and port of the peer: a TLS connection has another socket than its TCP connection, with the same peer. */
+export function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/**
+ * Limits the connections of a server, in total and per network; trusted proxies, which carry many clients, in total only. While a network keeps
+ * sending rejected requests, the oldest of too many connections without valid credentials is closed for a new one, which may belong to another
+ * client behind the same address.
+ */
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  { trustedProxies, isSlowed }: { readonly trustedProxies: readonly string[]; readonly isSlowed: (network: string) => boolean },
+): void {
+  server.maxConnections = limits.connections;
+  const proxies = networkList(trustedProxies);
+  const networks = new Map<string, Network>();
+  /** Connections by their peer. */
+  const connections = new Map<string, Socket>();
+  server.on("connection", (socket) => {
+    const { remoteAddress = "" } = socket;
+    if (remoteAddress === "" || isProxy(proxies, socket)) return;
+    const address = clientNetwork(remoteAddress);
+    const network = networks.get(address) ?? { open: 0, strangers: new Set<Socket>() };
+    if (network.open >= limits.connectionsPerNetwork) return void socket.destroy();
+    if (network.strangers.size >= limits.strangerConnections && isSlowed(address)) {
+      const [oldest] = network.strangers;
+      oldest?.destroy();
+    }
+    networks.set(address, network);
+    network.open += 1;
+    network.strangers.add(socket);
+    socket.once(IDENTIFIED, () => network.strangers.delete(socket));
+    const peer = peerOf(socket);
+    connections.set(peer, socket);
+    socket.once("close", () => {
+      connections.delete(peer);
+      network.open -= 1;
+      network.strangers.delete(socket);
+      if (network.open === 0) networks.delete(address);
+    });
+  });
+  server.on("secureConnection", (secure: Socket) => {
+    const socket = connections.get(peerOf(secure));
+    secure.once(IDENTIFIED, () => socket?.emit(IDENTIFIED));
+  });
+}

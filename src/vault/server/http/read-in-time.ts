@@ -1,0 +1,41 @@
+import type { FastifyReply } from "fastify";
+import type { Clock } from "../../../lib/clock.ts";
+import { longWork } from "../long-work.ts";
+import { progressDeadline } from "./deadlines.ts";
+import { whenClosed } from "./when-closed.ts";
+
+/** Length of the pieces of a long text. */
+export const PIECE_LENGTH = 64 * 1024;
+
+/** Parts of the server that a deadline for reading needs. */
+export interface ReadingDeadline {
+  readonly clock: Clock;
+  readonly limits: { readonly progressTimeoutMs: number };
+}
+
+/** Yields the parts of text or bytes, at most `PIECE_LENGTH` long each; those of bytes share their memory. */
+function* partsOf(piece: string | Buffer): Generator<string | Buffer, void> {
+  for (let from = 0; from < piece.length; from += PIECE_LENGTH) {
+    yield typeof piece === "string" ? piece.slice(from, from + PIECE_LENGTH) : piece.subarray(from, from + PIECE_LENGTH);
+  }
+}
+
+/** Passes a body in pieces. Closes the connection of a client that does not take the next one in time, or the last ones. */
+export async function* readInTime(
+  { clock, limits }: ReadingDeadline,
+  reply: FastifyReply,
+  pieces: AsyncIterable<string | Buffer> | Iterable<string | Buffer>,
+): AsyncGenerator<string | Buffer, void> {
+  const { socket } = reply.request.raw;
+  const deadline = () => progressDeadline(clock, limits, PIECE_LENGTH, () => socket.destroy());
+  for await (const piece of pieces) {
+    for (const part of partsOf(piece)) {
+      // A socket whose buffers are not full accepts a part in the same turn of the event loop.
+      await longWork.shortTurn();
+      using _timer = deadline();
+      yield part;
+    }
+  }
+  const last = deadline();
+  whenClosed(reply, () => last[Symbol.dispose]());
+}

@@ -1,0 +1,181 @@
+import { MAX_FILE_BYTES } from "../../protocol/file-size.ts";
+import { defaultQuotas, type Quotas } from "./quota-limits.ts";
+
+/** Limits of a server (docs/design/vault-contract.md#limits). */
+export interface Limits {
+  readonly jsonBodyBytes: number;
+  /** Maximum nesting of a JSON body, including the body itself. */
+  readonly jsonDepth: number;
+  /** Maximum number of members, elements, arrays and objects in a JSON body. */
+  readonly jsonValues: number;
+  /** Maximum size of a secret value in UTF-8. */
+  readonly secretValueBytes: number;
+  /** Maximum size of a version's metadata as JSON in UTF-8, and maximum number of its names, the standard ones included. */
+  readonly metadataBytes: number;
+  readonly metadataNames: number;
+  readonly fileBytes: number;
+  readonly filesPerRequest: number;
+  /** Maximum length of the name of a secret, file or team, in code points. */
+  readonly nameCharacters: number;
+  /** Maximum number of entries of a list in a request. */
+  readonly entriesPerRequest: number;
+  /** Maximum number of shares that one request creates: names times recipients. */
+  readonly sharesPerRequest: number;
+  /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
+  readonly requestsPerSecond: number;
+  readonly requestBurst: number;
+  /** Maximum number of bytes that the requests of one account may add to the audit log in an hour. */
+  readonly auditBytesPerHour: number;
+  /** Sustained rate of requests per account while the disk space is low, deletions excepted; `lowSpaceBurst` may arrive simultaneously. */
+  readonly lowSpaceRequestsPerSecond: number;
+  readonly lowSpaceBurst: number;
+  /** Failed logins within `loginWindowMs` after which further logins are throttled: to an account, and from a network. */
+  readonly loginFailuresPerAccount: number;
+  readonly loginFailuresPerNetwork: number;
+  readonly loginWindowMs: number;
+  /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
+  readonly emailsPerAddress: number;
+  /** Maximum number of invitations that one sender causes in an hour; further shares send no email. */
+  readonly invitationsPerHour: number;
+  /** Maximum number of strangers of whom one account may ask in an hour, with `invite: false`, whether they would be invited. */
+  readonly strangersAskedPerHour: number;
+  /** Minimum interval between password emails to one recipient, in milliseconds. */
+  readonly emailIntervalMs: number;
+  /** Maximum size of a JSON body without valid credentials. */
+  readonly strangerBodyBytes: number;
+  /** Sustained rate of failed requests without valid credentials per network; `strangerBurst` may arrive simultaneously. */
+  readonly strangerFailuresPerSecond: number;
+  readonly strangerBurst: number;
+  /** Sustained rate of lines in the audit log about requests without valid credentials, of all networks; burst of it. */
+  readonly strangerLinesPerSecond: number;
+  readonly strangerLinesBurst: number;
+  /** Sustained rate of rejections that are sent immediately, per network or account; `rejectionBurst` may be sent simultaneously. */
+  readonly rejectionsPerSecond: number;
+  readonly rejectionBurst: number;
+  /** Time that further rejections are held, in milliseconds, and maximum number of them, of one network or account and in total. */
+  readonly rejectionHoldMs: number;
+  readonly heldRejectionsPerParty: number;
+  readonly heldRejections: number;
+  /** Maximum number of open connections, in total and of one network. */
+  readonly connections: number;
+  readonly connectionsPerNetwork: number;
+  /** Maximum number of connections without valid credentials of a network whose rejections are held. */
+  readonly strangerConnections: number;
+  /** Timeout for a JSON body, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+  /** Timeout for reading a response, in addition to one second per 32 KiB, and for reading a streamed one, in milliseconds. */
+  readonly responseTimeoutMs: number;
+  readonly streamTimeoutMs: number;
+  /** Timeout for reading each 32 KiB of a file or a list, in milliseconds. */
+  readonly progressTimeoutMs: number;
+  /** Maximum number of downloads in progress of one account. */
+  readonly downloadsPerAccount: number;
+  /** Timeout for a whole request, for example a slow upload, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** Maximum number of lists that wait for a change, in total, of one account, and of one login; further ones do not wait. */
+  readonly waitingLists: number;
+  readonly waitingListsPerAccount: number;
+  readonly waitingListsPerLogin: number;
+  /** Maximum size of the lists that are in memory while clients read them, and maximum number of those of one account. */
+  readonly listBytes: number;
+  readonly listsPerAccount: number;
+  /** Maximum number of responses of one account that send a list in memory of more than 64 KiB. */
+  readonly listResponsesPerAccount: number;
+  /** Size of a list from which it is streamed instead of being kept in memory for all clients that read it. */
+  readonly sharedListBytes: number;
+  /** Maximum number of lists that wait for a place, in total and of one account, and the time that they wait, in milliseconds. */
+  readonly queuedLists: number;
+  readonly queuedListsPerAccount: number;
+  readonly listTimeoutMs: number;
+  /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
+  readonly loginQueue: number;
+  /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
+  readonly loginQueueUnknown: number;
+  /** The part of `loginQueue` that one network, and one account in a network, may take. */
+  readonly loginQueuePerNetwork: number;
+  readonly loginQueuePerAccount: number;
+  readonly quotas: Quotas;
+}
+
+export const defaultLimits: Limits = {
+  jsonBodyBytes: 2 * 1024 * 1024,
+  jsonDepth: 64,
+  jsonValues: 40_000,
+  secretValueBytes: 1024 * 1024,
+  metadataBytes: 64 * 1024,
+  metadataNames: 100,
+  fileBytes: MAX_FILE_BYTES,
+  filesPerRequest: 100,
+  nameCharacters: 256,
+  entriesPerRequest: 10_000,
+  sharesPerRequest: 200,
+  requestsPerSecond: 50,
+  requestBurst: 200,
+  // What one token adds that reads at its rate.
+  auditBytesPerHour: 128 * 1024 * 1024,
+  lowSpaceRequestsPerSecond: 1,
+  lowSpaceBurst: 20,
+  loginFailuresPerAccount: 5,
+  loginFailuresPerNetwork: 20,
+  loginWindowMs: 15 * 60_000,
+  emailsPerAddress: 20,
+  invitationsPerHour: 50,
+  strangersAskedPerHour: 20,
+  emailIntervalMs: 60_000,
+  strangerBodyBytes: 16 * 1024,
+  strangerFailuresPerSecond: 5,
+  strangerBurst: 100,
+  strangerLinesPerSecond: 10,
+  strangerLinesBurst: 1_000,
+  rejectionsPerSecond: 2,
+  rejectionBurst: 20,
+  rejectionHoldMs: 1_000,
+  heldRejectionsPerParty: 50,
+  heldRejections: 5_000,
+  connections: 30_000,
+  connectionsPerNetwork: 5_000,
+  strangerConnections: 100,
+  bodyTimeoutMs: 30_000,
+  responseTimeoutMs: 30_000,
+  streamTimeoutMs: 30 * 60_000,
+  progressTimeoutMs: 10_000,
+  downloadsPerAccount: 20,
+  requestTimeoutMs: 300_000,
+  waitingLists: 20_000,
+  waitingListsPerAccount: 200,
+  waitingListsPerLogin: 50,
+  listBytes: 64 * 1024 * 1024,
+  listsPerAccount: 4,
+  listResponsesPerAccount: 20,
+  sharedListBytes: 8 * 1024 * 1024,
+  queuedLists: 5_000,
+  queuedListsPerAccount: 200,
+  listTimeoutMs: 10_000,
+  loginQueue: 500,
+  loginQueueUnknown: 400,
+  loginQueuePerNetwork: 100,
+  loginQueuePerAccount: 4,
+  quotas: defaultQuotas,
+};
+
+/** Limits of an ephemeral server: ten times the request rate, the same login throttling. */
+export const devLimits: Limits = {
+  ...defaultLimits,
+  requestsPerSecond: 500,
+  requestBurst: 2000,
+  auditBytesPerHour: 10 * defaultLimits.auditBytesPerHour,
+  strangerFailuresPerSecond: 50,
+  strangerBurst: 1000,
+  rejectionsPerSecond: 50,
+  rejectionBurst: 1000,
+};
+
+/** Cost of one argon2id hash. */
+export interface PasswordCost {
+  readonly memoryKib: number;
+  readonly passes: number;
+  readonly lanes: number;
+}
+
+/** The minimum that OWASP recommends for argon2id. */
+export const defaultPasswordCost: PasswordCost = { memoryKib: 19_456, passes: 2, lanes: 1 };

@@ -1,0 +1,123 @@
+import { performance } from "node:perf_hooks";
+import { setTimeout as delay } from "node:timers/promises";
+import { yieldToEventLoop } from "../../lib/clock.ts";
+
+/** Duration after which long work lets others use the event loop, in milliseconds. */
+const SLICE_MS = 8;
+/** Duration of a turn of the event loop after which further short work waits for the next one, in milliseconds. */
+const TURN_MS = 4;
+/** Time since the last use by others after which there are no rests, in milliseconds. */
+const UNUSED_MS = 50;
+/** Minimum rest before that, and the share of it used by others below which a longer one is pointless. */
+const MIN_REST_MS = 2;
+const SMALL_SHARE = 0.2;
+
+/** Access to the event loop, in milliseconds. */
+export interface Loop {
+  now(): number;
+  /** Resolves after the work that runs now, if it takes a millisecond, before I/O that has become ready meanwhile. */
+  ended(): Promise<void>;
+  /** Lets others use the event loop for a time. Returns the share of it that they have used. */
+  rest(ms: number): Promise<number>;
+  /** Resolves after the work that is ready. */
+  next(): Promise<void>;
+}
+
+const nodeLoop: Loop = {
+  now: () => performance.now(),
+  // Timers that are due run before I/O.
+  ended: () => delay(1),
+  async rest(ms) {
+    const before = performance.eventLoopUtilization();
+    await delay(ms);
+    return performance.eventLoopUtilization(before).utilization;
+  },
+  next: yieldToEventLoop,
+};
+
+/** One piece of long work, which calls `pause` between its steps. */
+export interface Slices {
+  /** Resolves immediately, or in the next turn of the work when it has run for a slice. */
+  pause(): Promise<void> | undefined;
+}
+
+/**
+ * Turns of all long work on one event loop: only one runs at a time, for a slice, and rests as long as it ran before the next one while others use the event loop.
+ * A short request, which takes several turns of the event loop, therefore waits for about one slice, however many long ones there are.
+ */
+export class LongWork {
+  readonly #loop: Loop;
+  readonly #waiting: (() => void)[] = [];
+  #serving = false;
+  /** Time of the last use of the event loop by others. */
+  #usedAt = -Infinity;
+  /** Start of the current turn of the event loop, if short work has asked for it. */
+  #turnStart: number | undefined;
+
+  constructor(loop: Loop = nodeLoop) {
+    this.#loop = loop;
+  }
+
+  /**
+   * Notes that others use the event loop: a request has arrived, or short work of it has ended. The time that others use cannot be measured instead,
+   * because it contains the input and output of the long work itself.
+   */
+  noteUse(): void {
+    this.#usedAt = this.#loop.now();
+  }
+
+  /** Resolves when it is the turn of the caller, which runs until it awaits I/O or another turn. */
+  turn(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    if (!this.#serving) void this.#serve();
+    return promise;
+  }
+
+  /** Starts a piece of work. */
+  start(): Slices {
+    let from = this.#loop.now();
+    const nextTurn = async (): Promise<void> => {
+      await this.turn();
+      from = this.#loop.now();
+    };
+    return { pause: () => (this.#loop.now() - from < SLICE_MS ? undefined : nextTurn()) };
+  }
+
+  /**
+   * Resolves immediately, or in the next turn of the event loop when the current one is long. Short work calls it before it starts, so that many pieces
+   * are not one long turn.
+   */
+  shortTurn(): Promise<void> | undefined {
+    const now = this.#loop.now();
+    if (this.#turnStart !== undefined) {
+      return now - this.#turnStart < TURN_MS ? undefined : this.#loop.next().then(() => this.shortTurn());
+    }
+    this.#turnStart = now;
+    void this.#loop.next().then(() => (this.#turnStart = undefined));
+    return undefined;
+  }
+
+  async #serve(): Promise<void> {
+    this.#serving = true;
+    // The first turn comes immediately, unless the caller has used a slice already: then others run first.
+    await this.#loop.next();
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      const from = this.#loop.now();
+      next();
+      await this.#loop.ended();
+      await this.#rest(this.#loop.now() - from);
+    }
+    this.#serving = false;
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await this.#loop.next();
+    if (this.#loop.now() - this.#usedAt > UNUSED_MS) return;
+    const used = await this.#loop.rest(Math.min(ms, MIN_REST_MS));
+    if (ms > MIN_REST_MS && used > SMALL_SHARE) await this.#loop.rest(ms - MIN_REST_MS);
+  }
+}
+
+/** The turns on the event loop of this process. */
+export const longWork = new LongWork();

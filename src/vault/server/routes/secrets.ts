@@ -1,0 +1,76 @@
+import type { FastifyInstance } from "fastify";
+import { givenMetadata } from "../../../protocol/metadata.ts";
+import { operations } from "../../../protocol/operations.ts";
+import type { VaultContext } from "../context.ts";
+import { authenticatedOperation } from "./operation.ts";
+import { respondWithList } from "../secrets/list-response.ts";
+import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
+import type { SecretAddress } from "../secrets/find-secret.ts";
+import { checkValueSize, protect } from "../secrets/protect.ts";
+import { respondWithVersions } from "../secrets/list-versions.ts";
+import { exposeInTurn } from "../secrets/read-secrets.ts";
+import { ListRenderings } from "../secrets/list-renderings.ts";
+import { ListValidityCache } from "../secrets/list-validity-cache.ts";
+import { updateMetadata } from "../secrets/update-metadata.ts";
+
+function unshared(body: { readonly key_name: string }): SecretAddress {
+  return { family: "unshared", name: body.key_name };
+}
+
+/** Adds the operations on the caller's own secrets (docs/design/vault-contract.md#secrets). */
+export function secretRoutes(app: FastifyInstance, context: VaultContext): void {
+  authenticatedOperation(
+    app,
+    context,
+    operations.protect,
+    async ({ body, caller }) => {
+      const { key_name: name, key_value: value, delete_time: deleteMinutes, expected_version: expectedVersion } = body;
+      const metadata = givenMetadata(body);
+      return { secret: await protect(context, caller, { name, value, metadata, deleteMinutes, expectedVersion }) };
+    },
+    { check: checkValueSize(context.limits) },
+  );
+
+  const validity = new ListValidityCache();
+  const renderings = new ListRenderings(context, validity);
+  authenticatedOperation(
+    app,
+    context,
+    operations.list_no_dup,
+    ({ caller, request, reply }) => respondWithList(context, validity, renderings, { caller, request, reply }),
+    { compresses: true },
+  );
+
+  authenticatedOperation(app, context, operations.expose, ({ body, ...to }) => exposeInTurn(context, to, unshared(body)));
+
+  authenticatedOperation(app, context, operations.version_list, ({ body, caller, reply }) =>
+    respondWithVersions(context, caller, unshared(body), reply),
+  );
+
+  authenticatedOperation(app, context, operations.version_expose, ({ body, ...to }) =>
+    exposeInTurn(context, to, unshared(body), body.key_version),
+  );
+
+  changingRoutes(app, context);
+}
+
+/** Adds the operations that work on shared and unshared secrets alike. */
+function changingRoutes(app: FastifyInstance, context: VaultContext): void {
+  authenticatedOperation(app, context, operations.update_key_metadata, async ({ body, caller }) => {
+    const { key_name: name, key_version: version, owner, delete_time: deleteMinutes, expected_version: expectedVersion } = body;
+    const { remove_metadata: removed = [] } = body;
+    const changes = givenMetadata(body);
+    const update = { name, owner, version, changes, removed, deleteMinutes, expectedVersion };
+    return { secret: await updateMetadata(context, caller, update) };
+  });
+
+  authenticatedOperation(app, context, operations.version_delete, async ({ body, caller }) => {
+    const { key_name, key_version } = body;
+    await deleteVersion(context, caller, key_name, key_version);
+    return { deleted: { key_name, key_version } };
+  });
+
+  authenticatedOperation(app, context, operations.delete, async ({ body, caller }) => ({
+    deleted: await deleteSecrets(context, caller, body.key_name),
+  }));
+}

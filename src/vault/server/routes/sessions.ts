@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { sessionOperations, type LoginResponse } from "../../../protocol/session-operations.ts";
+import { formatScope } from "../../../protocol/format-scope.ts";
+import { unlimitedScope } from "../../../protocol/scope.ts";
+import { parseNetworks } from "../accounts/allowed-networks.ts";
+import { logIn, requireSamePassword } from "../accounts/login.ts";
+import { sentDeviceCookie, setDeviceCookie } from "../accounts/device-cookie.ts";
+import type { LoginClient } from "../accounts/known-client.ts";
+import { tokenDigest } from "../accounts/opaque-token.ts";
+import { requireTokenRules } from "../accounts/token-rules.ts";
+import { issueTokens } from "../accounts/tokens.ts";
+import type { VaultContext } from "../context.ts";
+import { clientName } from "../http/client-name.ts";
+import { identify } from "../http/identify.ts";
+import { openOperation } from "./operation.ts";
+import { requireOwnOrigin } from "../accounts/csrf.ts";
+import { changePassword } from "../accounts/change-password.ts";
+import { requestPassword } from "../accounts/request-password.ts";
+import { clearSessionCookie, sentSessionToken, setSessionCookie } from "../accounts/session-cookie.ts";
+import {
+  currentSession,
+  describeSession,
+  endingSession,
+  endSession,
+  openSession,
+  requireSession,
+  type LiveSession,
+} from "../accounts/sessions.ts";
+import { provenEmail, setPassword } from "../accounts/set-password.ts";
+
+/** Lifetime of an access token that a user copies from the web application, unless the user chooses another one. */
+const API_TOKEN_HOURS = 24;
+
+/** Number of users that the page for a new password names at most. */
+const MAX_INVITERS = 5;
+
+/** Returns the name of the browser. */
+function browserOf({ headers }: FastifyRequest): string {
+  return clientName(headers["user-agent"]);
+}
+
+/** Returns the client of a login to the web application. */
+function clientOf({ appUrl }: VaultContext, request: FastifyRequest): LoginClient {
+  return { address: request.ip, device: sentDeviceCookie(request, appUrl()) };
+}
+
+/** Starts a session after a password check and ends the session that the browser had, so that no session survives a login. */
+async function startSession(context: VaultContext, request: FastifyRequest, email: string, password: string) {
+  const user = await logIn(context, email, password, clientOf(context, request));
+  identify(request, user.email);
+  await request.trail?.begin();
+  const former = sentSessionToken(request, context.appUrl());
+  return context.store.write(async (transaction) => {
+    await requireSamePassword(transaction, user);
+    if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
+    return openSession(transaction, { email: user.email, name: browserOf(request) }, context.clock.now());
+  });
+}
+
+async function respondWithSession(context: VaultContext, reply: FastifyReply, session: LiveSession): Promise<LoginResponse> {
+  setSessionCookie(reply, context.appUrl(), session.token);
+  await setDeviceCookie(context, reply, session.email);
+  return { session: describeSession(session) };
+}
+
+/** Adds the operations of the web application (docs/design/vault-contract.md#web-application). */
+export function sessionRoutes(app: FastifyInstance, context: VaultContext): void {
+  openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
+    const session = await currentSession(context, request);
+    if (session) identify(request, session.email);
+    return { session: session ? describeSession(session) : null, sign_up: context.signUp.mode };
+  });
+
+  openOperation(app, context, sessionOperations.app_log_in, async ({ body, request, reply }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    return respondWithSession(context, reply, await startSession(context, request, body.email, body.password));
+  });
+
+  openOperation(app, context, sessionOperations.app_log_out, async ({ request, reply }) => {
+    const session = await endingSession(context, request);
+    if (session) {
+      identify(request, session.email);
+      await request.trail?.begin();
+      await endSession(context, session);
+    }
+    clearSessionCookie(reply, context.appUrl());
+    return {};
+  });
+
+  openOperation(app, context, sessionOperations.app_request_password, async ({ body, request }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    await requestPassword(context, body.email, request.ip, async () => request.trail?.begin());
+    return {};
+  });
+
+  openOperation(app, context, sessionOperations.app_confirmation, async ({ body, request }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    const email = await provenEmail(context, body.token);
+    const invitedBy = await context.store.read(({ grants }) => grants.inviters(email, MAX_INVITERS));
+    return { email, invited_by: invitedBy };
+  });
+
+  openOperation(app, context, sessionOperations.app_set_password, async ({ body, request, reply }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    const email = await provenEmail(context, body.token);
+    identify(request, email);
+    await request.trail?.begin();
+    const name = browserOf(request);
+    return respondWithSession(context, reply, await setPassword(context, { ...body, client: request.ip, name }));
+  });
+
+  openOperation(app, context, sessionOperations.app_change_password, async ({ body, request, reply }) => {
+    const { email } = await requireSession(context, request);
+    identify(request, email);
+    const { password, new_password: newPassword } = body;
+    const change = { email, password, newPassword, client: clientOf(context, request), name: browserOf(request) };
+    return respondWithSession(context, reply, await changePassword(context, change, async () => request.trail?.begin()));
+  });
+
+  openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {
+    const { email } = await requireSession(context, request);
+    identify(request, email);
+    const { name = browserOf(request), scope = formatScope(unlimitedScope), expiration_hours: hours = API_TOKEN_HOURS } = body;
+    if (body.scope !== undefined || body.expiration_hours !== undefined) requireTokenRules(context, scope, hours);
+    const limits = { allowedNetworks: parseNetworks(body.allowed_networks), lifetimeHours: body.lifetime_hours };
+    const user = await logIn(context, email, body.password, clientOf(context, request));
+    await request.trail?.begin();
+    return issueTokens(context, user, { scope, hours, name, ...limits });
+  });
+}

@@ -1,0 +1,57 @@
+import type { FastifyInstance } from "fastify";
+import { canonicalEmail } from "../../../protocol/email-address.ts";
+import { operations } from "../../../protocol/operations.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { sendJson } from "../http/json-stream.ts";
+import { authenticatedOperation } from "./operation.ts";
+import { errors } from "../errors.ts";
+import { blockSenders, listBlocked, unblockSenders } from "../sharing/blocked-senders.ts";
+import { sharesAsJson } from "../sharing/list-shares.ts";
+import { dismissShare } from "../sharing/dismiss-share.ts";
+import { AskedAddresses } from "../sharing/asked-addresses.ts";
+import { share } from "../sharing/share.ts";
+import { unshare } from "../sharing/unshare.ts";
+
+/** @throws ServiceError `email_mismatch` */
+function requireSharer(caller: Caller, from: string | undefined): void {
+  if (from === undefined || canonicalEmail(from) === caller.email) return;
+  throw errors.emailMismatch("usr_id_from", caller.email);
+}
+
+/** Adds the operations on shares (docs/design/vault-contract.md#sharing). */
+export function sharingRoutes(app: FastifyInstance, context: VaultContext): void {
+  const asked = new AskedAddresses(context.clock, context.limits.strangersAskedPerHour);
+  authenticatedOperation(app, context, operations.share, async ({ body, caller }) => {
+    requireSharer(caller, body.usr_id_from);
+    const { key_name: names, permission, to, invite = true } = body;
+    return { shared: await share(context, caller, { names, permission, to, invite }, asked) };
+  });
+
+  authenticatedOperation(app, context, operations.unshare, async ({ body, caller }) => {
+    requireSharer(caller, body.usr_id_from);
+    return { unshared: await unshare(context, caller, body.key_name, body.to) };
+  });
+
+  authenticatedOperation(app, context, operations.share_list, async ({ body, caller, reply }) => {
+    await context.openLists.enterStream(caller.email, reply);
+    return sendJson(context, reply, chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name)));
+  });
+
+  authenticatedOperation(app, context, operations.delete_shared_key_link, async ({ body, caller }) => ({
+    removed: { key_name: body.key_name, owner: await dismissShare(context, caller, body.key_name, body.owner) },
+  }));
+
+  authenticatedOperation(app, context, operations.block_sender, async ({ body, caller }) => ({
+    blocked: await blockSenders(context, caller, body.usr_id_from),
+  }));
+
+  authenticatedOperation(app, context, operations.unblock_sender, async ({ body, caller }) => ({
+    blocked: await unblockSenders(context, caller, body.usr_id_from),
+  }));
+
+  authenticatedOperation(app, context, operations.blocked_senders, async ({ caller }) => ({
+    blocked: await listBlocked(context, caller),
+  }));
+}

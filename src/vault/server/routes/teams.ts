@@ -1,0 +1,38 @@
+import type { FastifyInstance } from "fastify";
+import { operations } from "../../../protocol/operations.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
+import type { VaultContext } from "../context.ts";
+import { sendList } from "../http/etag.ts";
+import { authenticatedOperation } from "./operation.ts";
+import { teamsAsJson } from "../teams/list-teams.ts";
+import { addMembers, createTeam, deleteTeam, leaveTeam, removeMembers } from "../teams/teams.ts";
+
+/** Adds the operations on teams (docs/design/vault-contract.md#teams). */
+export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
+  authenticatedOperation(app, context, operations.team_create, async ({ body, caller }) => ({
+    team: await createTeam(context, caller, body.group_id, body.members),
+  }));
+
+  authenticatedOperation(app, context, operations.team_add_members, async ({ body, caller }) => ({
+    team: await addMembers(context, caller, body.group_id, body.members),
+  }));
+
+  authenticatedOperation(app, context, operations.team_remove_members, async ({ body, caller }) => ({
+    team: await removeMembers(context, caller, body.group_id, body.members),
+  }));
+
+  authenticatedOperation(app, context, operations.team_list, async ({ caller, reply }) => {
+    await context.openLists.enterStream(caller.email, reply);
+    return sendList(context, reply, () => chargedByLength(context, caller, teamsAsJson(context, caller)));
+  });
+
+  authenticatedOperation(app, context, operations.team_leave, async ({ body, caller }) => {
+    await leaveTeam(context, caller, body.group_id);
+    return { left: { group_id: body.group_id } };
+  });
+
+  authenticatedOperation(app, context, operations.team_delete, async ({ body, caller }) => {
+    await deleteTeam(context, caller, body.group_id);
+    return { deleted: { group_id: body.group_id } };
+  });
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from "fastify";
+import { operations } from "../../../protocol/operations.ts";
+import { listCredentials, revokeCredentials } from "../accounts/credentials.ts";
+import { logIn } from "../accounts/login.ts";
+import { requireTokenRules } from "../accounts/token-rules.ts";
+import { issueTokens, refreshingUser, refreshTokens } from "../accounts/tokens.ts";
+import type { VaultContext } from "../context.ts";
+import { clientName } from "../http/client-name.ts";
+import { identify } from "../http/identify.ts";
+import { authenticatedOperation, openOperation } from "./operation.ts";
+
+/** Adds the operations that issue, list and end tokens (docs/design/vault-contract.md#tokens). */
+export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
+  openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
+    requireTokenRules(context, body.scope, body.expiration_hours);
+    const client = { address: request.ip, userAgent: request.headers["user-agent"] };
+    const user = await logIn(context, body.email, body.password, client);
+    identify(request, user.email);
+    await request.trail?.begin();
+    const name = clientName(request.headers["user-agent"]);
+    return issueTokens(context, user, { scope: body.scope, hours: body.expiration_hours, name });
+  });
+
+  openOperation(app, context, operations.refresh_token, async ({ body, request }) => {
+    const { refresh_token: refreshToken, used_access_token: usedAccessToken } = body;
+    const refresh = { refreshToken, usedAccessToken, client: request.ip };
+    const email = await refreshingUser(context, refresh);
+    identify(request, email);
+    await request.trail?.begin();
+    return refreshTokens(context, email, refresh);
+  });
+
+  authenticatedOperation(app, context, operations.token_list, async ({ caller, reply }) => {
+    reply.header("cache-control", "no-store");
+    return { tokens: await listCredentials(context, caller) };
+  });
+
+  authenticatedOperation(app, context, operations.token_revoke, async ({ body, caller }) => ({
+    revoked: await revokeCredentials(context, caller, body.id),
+  }));
+}

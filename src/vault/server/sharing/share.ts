@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import type { Permission, ShareRecord } from "../../../protocol/responses.ts";
+import type { Recipients } from "../../../protocol/schemas/recipients.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../accounts/token-buckets.ts";
+import { writeAs } from "../accounts/write-as.ts";
+import type { VaultContext } from "../context.ts";
+import { requireCreator } from "../access/permission.ts";
+import { errors } from "../errors.ts";
+import { candidates } from "../secrets/find-secret.ts";
+import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
+import type { Recipient as GrantRecipient, SecretIdentity } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
+import { memberTeam } from "../teams/teams.ts";
+import { withinQuota } from "../quotas/within-quota.ts";
+import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
+import type { AskedAddresses } from "./asked-addresses.ts";
+import { requireActive, type InvitedRecipient } from "./require-active.ts";
+import { absentOf, stateOf } from "./share-state.ts";
+
+export interface ShareRequest {
+  readonly names: readonly string[];
+  readonly to: Recipients;
+  readonly permission: Permission;
+  /** False rejects the request when a recipient would be invited. */
+  readonly invite: boolean;
+}
+
+interface Recipient extends InvitedRecipient {
+  readonly grantee: GrantRecipient;
+}
+
+/** @throws ServiceError `team_not_found` */
+async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
+  if (to.kind === "team") {
+    const { groupId, id, members } = await memberTeam(transaction, caller, to.groupId);
+    const absent = await absentOf(transaction, caller, members, now);
+    return [
+      {
+        grantee: { kind: "team", groupId, teamId: id },
+        name: groupId,
+        users: members.filter((email) => email !== caller.email),
+        absent,
+      },
+    ];
+  }
+  const emails = [...new Set(to.emails)];
+  const absent = new Set(await absentOf(transaction, caller, emails, now));
+  return emails.map((email) => ({
+    grantee: { kind: "person", email },
+    name: email,
+    users: [email],
+    absent: absent.has(email) ? [email] : [],
+  }));
+}
+
+/** Interval between invitations of one sender to one recipient, in milliseconds. */
+const PAIR_INTERVAL_MS = 7 * 86_400_000;
+/** Period in which a sender invites a limited number of recipients, in milliseconds. */
+const SENDER_PERIOD_MS = 3_600_000;
+
+/**
+ * Queues one email per user, no matter how many secrets are shared with them. Omits the email to a user whom this sender has invited within a
+ * week, and emails beyond the number that a sender may cause in an hour. The share itself is unaffected.
+ */
+async function invite(
+  { outbox, loginFailures }: Transaction,
+  from: string,
+  emails: readonly string[],
+  { now, perHour }: { readonly now: number; readonly perHour: number },
+): Promise<void> {
+  const sender = `invitations-by:${from}`;
+  let left = perHour - (await loginFailures.since(sender, now)).count;
+  for (const to of emails) {
+    const pair = `invitation:${from} ${to}`;
+    if (left <= 0 || (await loginFailures.since(pair, now)).count > 0) continue;
+    left -= 1;
+    await loginFailures.add(pair, now + PAIR_INTERVAL_MS);
+    await loginFailures.add(sender, now + SENDER_PERIOD_MS);
+    await outbox.insert({ id: randomUUID(), kind: "invitation", to, from, attempts: 0, dueAt: now });
+  }
+}
+
+/** @throws ServiceError `quota_exceeded` */
+async function grantSecret(
+  { limits: { quotas } }: VaultContext,
+  { grants }: Transaction,
+  secret: SecretIdentity,
+  grantees: readonly GrantRecipient[],
+  permission: Permission,
+): Promise<void> {
+  const before = await grants.countOf(secret.id);
+  await grants.grant(secret, grantees, permission);
+  const after = await grants.countOf(secret.id);
+  if (after > quotas.secret_grants && after > before) throw errors.quotaExceeded("secret_grants", quotas.secret_grants);
+}
+
+async function grantAll(
+  context: VaultContext,
+  transaction: Transaction,
+  caller: Caller,
+  request: ShareRequest,
+  asked: AskedAddresses,
+): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
+  const now = context.clock.now();
+  const secrets = await forEachUniqueName(request.names, async (name) => {
+    const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+    // The owner and the name of the request, which the grant is sealed with, and not those that the database returned.
+    return { id: secret.id, owner: caller.email, name };
+  });
+  const recipients = await recipientsOf(transaction, caller, request.to, now);
+  const emails = recipients.flatMap(({ users }) => users);
+  // Those of a team are not in the request.
+  if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
+  if (!request.invite) await requireActive(transaction, caller, request.to, recipients, asked);
+  const { permission } = request;
+  const shared: ShareRecord[] = [];
+  const grantees = recipients.map(({ grantee }) => grantee);
+  await withinQuota(context, transaction, { owner: caller.email }, () =>
+    withinUnaccepted(context, transaction, emails, async () => {
+      for (const secret of secrets) {
+        await grantSecret(context, transaction, secret, grantees, permission);
+        for (const { name, absent } of recipients)
+          shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
+      }
+    }),
+  );
+  const invited = recipients.flatMap(({ absent }) => absent);
+  await invite(transaction, caller.email, invited, { now, perHour: context.limits.invitationsPerHour });
+  return { shared, invited };
+}
+
+/**
+ * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission.
+ * Users without an account or a valid session are sent an email asynchronously.
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`, `quota_exceeded`
+ */
+export async function share(
+  context: VaultContext,
+  caller: Caller,
+  request: ShareRequest,
+  asked: AskedAddresses,
+): Promise<ShareRecord[]> {
+  const { shared, invited } = await writeAs(context, caller, (transaction) =>
+    grantAll(context, transaction, caller, request, asked),
+  );
+  if (invited.length > 0) context.mailer.wake();
+  return shared;
+}

@@ -1,0 +1,55 @@
+import type { UnshareRecord } from "../../../protocol/responses.ts";
+import type { Recipients } from "../../../protocol/schemas/recipients.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
+import type { VaultContext } from "../context.ts";
+import { requireCreator } from "../access/permission.ts";
+import { candidates } from "../secrets/find-secret.ts";
+import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
+import type { Grantee } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
+
+function nameOf(grantee: Grantee): string {
+  return grantee.kind === "person" ? grantee.email : grantee.groupId;
+}
+
+function granteesOf(from: Recipients): Grantee[] {
+  if (from.kind === "team") return [{ kind: "team", groupId: from.groupId }];
+  return from.emails.map((email) => ({ kind: "person", email }));
+}
+
+/** Grantees that one statement reads. */
+const PAGE_SIZE = 1_000;
+
+async function allGrantees({ grants }: Transaction, secretId: string): Promise<Grantee[]> {
+  const all: Grantee[] = [];
+  for (let size = PAGE_SIZE; size === PAGE_SIZE;) {
+    const page = await grants.grantees(secretId, all.at(-1), PAGE_SIZE);
+    all.push(...page);
+    size = page.length;
+  }
+  return all;
+}
+
+/**
+ * Revokes grants of the caller's secrets from these users or this team, or all grants when none is named: all names, or none.
+ * Returns the revoked grants, which may be empty. A secret without grants is unshared.
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
+ */
+export async function unshare(
+  context: VaultContext,
+  caller: Caller,
+  names: readonly string[],
+  from: Recipients | undefined,
+): Promise<UnshareRecord[]> {
+  const now = context.clock.now();
+  return writeAs(context, caller, async (transaction) => {
+    const unshared = await forEachUniqueName(names, async (name) => {
+      const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+      const named = from ? granteesOf(from) : await allGrantees(transaction, secret.id);
+      const revoked = await transaction.grants.revoke(secret.id, named);
+      return revoked.map((grantee) => ({ key_name: name, from: nameOf(grantee) }));
+    });
+    return unshared.flat();
+  });
+}

@@ -1,0 +1,230 @@
+import { Client, Pool, type ClientConfig, type PoolClient } from "pg";
+import { Backoff } from "../../../../lib/backoff.ts";
+import { systemClock, type Clock } from "../../../../lib/clock.ts";
+import { systemRandom, type Random } from "../../../../lib/random.ts";
+import { columnTypes, forgetPrepared, PostgresConnection } from "./postgres-connection.ts";
+import { afterLastAttempt, connectFailure, isConflict, isOutdatedPlan, postgresFailure } from "./postgres-failure.ts";
+import { migratePostgres } from "./postgres-migrate.ts";
+import { sqlTransaction } from "../sql/sql-transaction.ts";
+import { StoreUnavailableError } from "../store.ts";
+import { PostgresChanges } from "./postgres-changes.ts";
+import { accountLock, WriteTurns } from "./write-turns.ts";
+import type { RowMacs } from "../row-macs.ts";
+import type { Store, Transaction, Writer } from "../store.ts";
+
+/** Maximum connections of one process; the server's `max_connections` (default 100) is shared by all replicas. */
+const CONNECTIONS = 10;
+/** Maximum wait for a new or a free connection, in milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** Limits in milliseconds for statements, lock waits and idle transactions, so that one transaction cannot block the others. */
+const timeouts: ClientConfig = {
+  statement_timeout: 30_000,
+  lock_timeout: 15_000,
+  idle_in_transaction_session_timeout: 30_000,
+  // Enforced by the client, for a server that disappeared without closing the connection.
+  query_timeout: 35_000,
+};
+
+const READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+// The lock precedes the snapshot, so that an exclusive write sees all other writes.
+const WRITE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN ROW EXCLUSIVE MODE";
+const WRITE_EXCLUSIVE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
+
+/**
+ * Number of conflicts after which a write runs exclusively and cannot conflict. On two cores with 8 to 40 writers this was faster
+ * than five attempts, and a write of many rows (a sweep) still completes.
+ */
+const SHARED_ATTEMPTS = 2;
+const ATTEMPTS = 4;
+
+/** Tables with sealed bytes. */
+const SEALED_TABLES = "secret_versions, file_versions, file_chunks";
+
+function connectionConfig(location: string): ClientConfig {
+  return {
+    connectionString: location,
+    fallback_application_name: "vaultsync",
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: columnTypes,
+  };
+}
+
+/** Opens a connection outside of the pool, without time limits. */
+async function openMaintenance(location: string): Promise<AsyncDisposable & { readonly client: Client }> {
+  const client = new Client(connectionConfig(location));
+  client.on("error", () => undefined);
+  const end = (): Promise<void> => client.end();
+  try {
+    await client.connect();
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  return { client, [Symbol.asyncDispose]: end };
+}
+
+export interface PostgresStoreOptions {
+  /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Seals and checks rows (`openStore`). */
+  readonly macs?: RowMacs | undefined;
+}
+
+/** A store in a PostgreSQL database, which several servers may share. */
+class PostgresStore implements Store {
+  readonly #location: string;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #pool: Pool;
+  readonly #macs: RowMacs | undefined;
+  readonly #turns: WriteTurns;
+  readonly changes: PostgresChanges;
+  #wiped = false;
+
+  constructor(location: string, { macs, clock = systemClock, random = systemRandom }: PostgresStoreOptions) {
+    this.#macs = macs;
+    this.#location = location;
+    this.#clock = clock;
+    this.#random = random;
+    this.#turns = new WriteTurns(clock);
+    this.#pool = new Pool({ ...connectionConfig(location), ...timeouts, max: CONNECTIONS, pipeline: true });
+    // A lost connection is replaced when the next one is requested; its current user gets an error from the query.
+    this.#pool.on("error", () => undefined);
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.changes = new PostgresChanges(connectionConfig(location), this.#pool, { clock, random });
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T> {
+    const write = (owner?: string): Promise<T> =>
+      this.#attempt((conflicts) => {
+        if (conflicts < SHARED_ATTEMPTS) return this.#transact(WRITE, work, owner);
+        return this.#turns.alone(writer?.account ?? "", () => this.#transact(WRITE_EXCLUSIVE, work, owner));
+      });
+    return writer ? this.#turns.run(writer, write) : write();
+  }
+
+  read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#attempt(() => this.#transact(READ, work));
+  }
+
+  readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#attempt(() => this.#transact(undefined, work));
+  }
+
+  async #attempt<T>(transact: (conflicts: number) => Promise<T>): Promise<T> {
+    const backoff = new Backoff({ baseMs: 5, maxMs: 200 }, this.#random);
+    for (;;) {
+      try {
+        return await transact(backoff.failures);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        if (backoff.failures + 1 >= ATTEMPTS) throw afterLastAttempt(error);
+        if (isOutdatedPlan(error)) forgetPrepared();
+        await this.#clock.sleep(backoff.next());
+      }
+    }
+  }
+
+  /**
+   * @param begin `undefined` for one statement without a transaction
+   * @param owner whose data no other server writes meanwhile
+   */
+  async #transact<T>(begin: string | undefined, work: (transaction: Transaction) => Promise<T>, owner?: string): Promise<T> {
+    const client = await this.#connect();
+    const connection = new PostgresConnection(client, () => (this.#wiped = true));
+    const changed = new Set<string>();
+    const lock = owner === undefined ? undefined : accountLock(owner);
+    // Sent together with the first statement of the work, which fails too when this fails. The lock precedes the snapshot.
+    const first = [lock?.take, begin].filter((sql) => sql !== undefined).map((sql) => connection.exec(sql));
+    const begun = first.length === 0 ? undefined : Promise.all(first);
+    begun?.catch(() => undefined);
+    try {
+      const result = await work(sqlTransaction(connection, (subject) => changed.add(subject), new Set(), this.#macs));
+      await begun;
+      if (begin === undefined || begin === READ) {
+        if (begun) endRead(client, connection);
+        else client.release();
+        return result;
+      }
+      if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failed statement was ignored within a transaction");
+      // Nothing waits for it. It fails with the connection only, which ends the lock too.
+      if (lock) connection.exec(lock.release).catch(() => undefined);
+      client.release();
+      this.changes.announce(changed);
+      return result;
+    } catch (error) {
+      const failure = connection.failure ?? error;
+      await abandon(client, failure);
+      throw failure;
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw postgresFailure(error);
+    }
+  }
+
+  listen(): Promise<void> {
+    return this.changes.listen();
+  }
+
+  async reusableBytes(): Promise<number> {
+    return 0;
+  }
+
+  async scrub(): Promise<void> {
+    if (!this.#wiped) return;
+    this.#wiped = false;
+    try {
+      await using maintenance = await openMaintenance(this.#location);
+      await maintenance.client.query(`VACUUM ${SEALED_TABLES}`);
+    } catch (error) {
+      this.#wiped = true;
+      throw postgresFailure(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.changes[Symbol.asyncDispose]();
+    await this.#pool.end();
+  }
+}
+
+/** Returns a connection to the pool; its next transaction follows the end of this one, which nothing waits for. */
+function endRead(client: PoolClient, connection: PostgresConnection): void {
+  // Fails with the connection only, which the pool then replaces.
+  connection.exec("COMMIT").catch(() => undefined);
+  client.release();
+}
+
+/** Returns a connection to the pool after a failure, or closes it when it is unusable. */
+async function abandon(client: PoolClient, failure: unknown): Promise<void> {
+  if (failure instanceof StoreUnavailableError) return client.release(true);
+  try {
+    await client.query("ROLLBACK; SELECT pg_advisory_unlock_all()");
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}
+
+/**
+ * Opens the store, creating or migrating its tables as needed.
+ * @param location `postgres://…` or `postgresql://…`, as the `pg` package parses it; omitted parts come from PGHOST, PGPASSWORD,
+ * …
+ * @throws Error when the database is unreachable or was written by a newer release
+ */
+export async function openPostgresStore(location: string, options: PostgresStoreOptions = {}): Promise<Store> {
+  await using maintenance = await openMaintenance(location).catch((error: unknown) => {
+    throw connectFailure(location, error);
+  });
+  await migratePostgres(maintenance.client);
+  return new PostgresStore(location, options);
+}

@@ -1,0 +1,105 @@
+import { systemClock, type Clock } from "../../../../lib/clock.ts";
+import { systemRandom, type Random } from "../../../../lib/random.ts";
+import { ExternalChanges } from "./external-changes.ts";
+import { SqliteConnection } from "./sqlite-connection.ts";
+import { TransactionTurns } from "./transaction-turns.ts";
+import { WriteQueue } from "./write-queue.ts";
+import { ChangeFeed, subjectKey } from "../change-feed.ts";
+import type { RowMacs } from "../row-macs.ts";
+import type { Store, Transaction } from "../store.ts";
+
+export interface SqliteStoreOptions {
+  /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** A second connection to the same file, for reads. */
+  readonly reading?: SqliteConnection;
+  /** Seals and checks rows (`openStore`). */
+  readonly macs?: RowMacs | undefined;
+}
+
+/**
+ * A store in one SQLite file or in memory. Transactions of a connection take turns; those that write wait for other processes first, in a queue of
+ * their own. Reads of a file have a second connection, so that they do not wait for a long write.
+ */
+export class SqliteStore implements Store {
+  readonly #writer: TransactionTurns;
+  readonly #reader: TransactionTurns;
+  readonly changes = new ChangeFeed();
+  readonly #writes: WriteQueue;
+  readonly #external: ExternalChanges;
+
+  constructor(
+    connection: SqliteConnection,
+    { reading, macs, clock = systemClock, random = systemRandom }: SqliteStoreOptions = {},
+  ) {
+    this.#writer = new TransactionTurns(connection, macs);
+    this.#reader = reading ? new TransactionTurns(reading, macs) : this.#writer;
+    this.#writes = new WriteQueue({ clock, random });
+    this.#external = new ExternalChanges({
+      clock,
+      // That of the writing connection, because the other one sees the writes of this process too.
+      version: () => this.#writer.run((writing) => writing.dataVersion()),
+      // Commands such as `vault user disable`: which lists they changed is not known.
+      changed: () => this.changes.publishAll(),
+    });
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const publish = (changed: ReadonlySet<string>): void => this.changes.publish([...changed].map(subjectKey));
+    // An attempt that finds the file busy has been rolled back.
+    return this.#writes.run(() => this.#writer.transact("BEGIN IMMEDIATE", work, publish));
+  }
+
+  read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#reader.transact("BEGIN DEFERRED", work);
+  }
+
+  readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#reader.single(work);
+  }
+
+  /** Runs a job on the writing connection while no transaction reads. */
+  #alone(job: (connection: SqliteConnection) => void): Promise<void> {
+    if (this.#reader === this.#writer) return this.#writer.run(job);
+    return this.#writer.run((connection) => this.#reader.run(() => job(connection)));
+  }
+
+  listen(): Promise<void> {
+    return this.#external.start();
+  }
+
+  scrub(): Promise<void> {
+    // secure_delete has overwritten the pages; the write-ahead log still contains their previous content. While another process
+    // reads or writes, nothing happens: the sweeper tries again.
+    return this.#alone((connection) => connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+
+  reusableBytes(): Promise<number> {
+    return this.#writer.run((connection) => connection.reusableBytes());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#external[Symbol.dispose]();
+    await this.#writes.drained();
+    if (this.#reader !== this.#writer) await this.#reader.run((connection) => connection.close());
+    await this.#writer.run((connection) => connection.close());
+  }
+}
+
+/**
+ * Opens the store, creating or migrating the file as needed.
+ * @param location a file path or `":memory:"`
+ * @param macs of `openStore`
+ * @throws Error when the file cannot be opened or was written by a newer release
+ */
+export function openSqliteStore(location: string, macs?: RowMacs): Store {
+  const writing = new SqliteConnection(location);
+  if (location === ":memory:") return new SqliteStore(writing, { macs });
+  try {
+    return new SqliteStore(writing, { reading: new SqliteConnection(location), macs });
+  } catch (error) {
+    writing.close();
+    throw error;
+  }
+}

@@ -1,0 +1,69 @@
+import { Backoff } from "../../../../lib/backoff.ts";
+import type { Clock } from "../../../../lib/clock.ts";
+import type { Random } from "../../../../lib/random.ts";
+import { BusyFileError } from "./sqlite-failure.ts";
+
+/** Maximum time that a write waits for writes of other processes, in milliseconds. */
+const MAX_WAIT_MS = 10_000;
+
+/**
+ * Runs writes one after another, in the order of their arrival. While another process writes the file, the first one is attempted
+ * repeatedly, without blocking the event loop or reads.
+ */
+export class WriteQueue {
+  readonly #clock: Clock;
+  readonly #backoff: Backoff;
+  #lastTurn: Promise<unknown> = Promise.resolve();
+  /** Time of the first of the attempts that have failed since the last success. */
+  #busySince = Infinity;
+
+  constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
+    this.#clock = clock;
+    this.#backoff = new Backoff({ baseMs: 20, maxMs: 250 }, random);
+  }
+
+  /**
+   * @param attempt rejects with `BusyFileError` while another process writes, and is then called again
+   * @throws BusyFileError when the file has been busy for ten seconds since the write arrived
+   */
+  run<T>(attempt: () => Promise<T>): Promise<T> {
+    const arrivedAt = this.#clock.monotonic();
+    const turn = this.#lastTurn.then(() => this.#attempt(arrivedAt, attempt));
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Milliseconds that a write can still wait; all of them while the file is not busy. */
+  #leftMs(arrivedAt: number): number {
+    const since = Math.max(arrivedAt, this.#busySince);
+    return Math.max(0, MAX_WAIT_MS - Math.max(0, this.#clock.monotonic() - since));
+  }
+
+  async #attempt<T>(arrivedAt: number, attempt: () => Promise<T>): Promise<T> {
+    // The write before it found the file busy: without this check, each of the others would block the event loop once more.
+    if (this.#leftMs(arrivedAt) === 0) throw new BusyFileError();
+    for (;;) {
+      try {
+        const result = await attempt();
+        this.#free();
+        return result;
+      } catch (error) {
+        if (!(error instanceof BusyFileError)) this.#free();
+        const leftMs = this.#leftMs(arrivedAt);
+        if (!(error instanceof BusyFileError) || leftMs === 0) throw error;
+        this.#busySince = Math.min(this.#busySince, this.#clock.monotonic());
+        await this.#clock.sleep(Math.min(leftMs, this.#backoff.next()));
+      }
+    }
+  }
+
+  #free(): void {
+    this.#busySince = Infinity;
+    this.#backoff.reset();
+  }
+
+  /** Resolves when all writes that have arrived are done. */
+  async drained(): Promise<void> {
+    await this.#lastTurn;
+  }
+}

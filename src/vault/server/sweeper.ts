@@ -1,0 +1,134 @@
+import { yieldToEventLoop, type Timer } from "../../lib/clock.ts";
+import { storeAnchor } from "./audit/anchored-audit-log.ts";
+import { logAdminActions } from "./audit/log-admin-actions.ts";
+import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
+import type { VaultContext } from "./context.ts";
+import type { Transaction } from "./store/store.ts";
+import type { ExpiredToken } from "./store/tables/account-tables.ts";
+
+const INTERVAL_MS = 10_000;
+/** Age in ms of unfinished uploads to delete; longer than any upload may take. */
+const STAGED_MAX_AGE_MS = 3_600_000;
+
+/** Rows removed in one transaction, so that it neither blocks the event loop nor delays writers. */
+const BATCH_SIZE = 200;
+/** Values, of up to 1 MiB, and chunks of files, of 256 KiB, that one transaction overwrites. */
+const VALUES_PER_BATCH = 4;
+const CHUNKS_PER_BATCH = 8;
+const HOUR_MS = 3_600_000;
+
+/** State between two sweeps. */
+interface Progress {
+  token: ExpiredToken | undefined;
+  hourly: number;
+  /** Number of closed segments of the audit log when old ones were removed. */
+  rotations: number;
+}
+
+/** Runs a step, which returns whether there is more to do, in transactions with turns of the event loop in between. */
+async function repeat({ store }: VaultContext, step: (transaction: Transaction) => Promise<boolean>): Promise<void> {
+  while (await store.write(step)) await yieldToEventLoop();
+}
+
+/** Removes some of the retired secrets and those past their deadline; returns the number of the latter, and whether there are more. */
+async function removeDue({ secrets }: Transaction, now: number): Promise<{ removed: number; more: boolean }> {
+  const due = await secrets.due(now, BATCH_SIZE);
+  let removed = 0;
+  let values = 0;
+  let grants = 0;
+  for (const { id, retired } of due) {
+    values += await secrets.removeVersions(id, VALUES_PER_BATCH - values);
+    if (values >= VALUES_PER_BATCH) return { removed, more: true };
+    grants += await secrets.removeGrants(id, BATCH_SIZE - grants);
+    if (grants >= BATCH_SIZE) return { removed, more: true };
+    await secrets.remove(id);
+    if (!retired) removed += 1;
+  }
+  return { removed, more: due.length === BATCH_SIZE };
+}
+
+async function sweepSecretsAndFiles(context: VaultContext, now: number): Promise<void> {
+  const staleBefore = now - STAGED_MAX_AGE_MS;
+  for (let more = true; more;) {
+    const result = await context.store.write((transaction) => removeDue(transaction, now));
+    context.metrics.removed.inc(result.removed);
+    ({ more } = result);
+    if (more) await yieldToEventLoop();
+  }
+  await repeat(context, ({ files }) => files.discardStale(staleBefore, CHUNKS_PER_BATCH));
+}
+
+async function sweepAccounts(context: VaultContext, progress: Progress, now: number): Promise<void> {
+  const usedBefore = now - REFRESH_IDLE_MS;
+  const failedBefore = now - context.limits.loginWindowMs;
+  await repeat(context, async ({ tokens }) => (await tokens.removeUnused(usedBefore, BATCH_SIZE)) >= BATCH_SIZE);
+  await repeat(context, async ({ sessions }) => (await sessions.removeExpired(now, BATCH_SIZE)) >= BATCH_SIZE);
+  await repeat(context, async ({ emailProofs }) => (await emailProofs.removeExpired(now, BATCH_SIZE)) >= BATCH_SIZE);
+  await repeat(context, async ({ loginFailures }) => (await loginFailures.removeBefore(failedBefore, BATCH_SIZE)) >= BATCH_SIZE);
+  progress.token = await context.store.write(({ tokens }) => tokens.removeOrphans(now, progress.token, BATCH_SIZE));
+}
+
+/** Removes old files: emails whose links have expired, and segments of the audit log beyond its retention. */
+async function sweepFiles({ mailer, audit }: VaultContext, progress: Progress, now: number): Promise<void> {
+  const isHourly = now - progress.hourly >= HOUR_MS;
+  const { rotations = 0 } = audit ?? {};
+  if (isHourly || rotations !== progress.rotations) await audit?.removeOld();
+  progress.rotations = rotations;
+  if (!isHourly) return;
+  progress.hourly = now;
+  await mailer.removeOld(now);
+}
+
+/**
+ * Deletes what is no longer served: secrets past their delete_time, expired tokens and sessions, old failed logins, bytes of
+ * unfinished uploads and deleted files (docs/design/vault-contract.md#removal-and-expiry).
+ */
+async function sweep(context: VaultContext, progress: Progress): Promise<void> {
+  const { store, clock, metrics, requestRate, strangers, rejections, audit } = context;
+  const now = clock.now();
+  await context.tokenUses.record(store);
+  await sweepSecretsAndFiles(context, now);
+  await sweepAccounts(context, progress, now);
+  requestRate.perToken.prune();
+  requestRate.perLogin.prune();
+  requestRate.perAccount.prune();
+  strangers.prune();
+  rejections.prune();
+  await context.auditBudget.summarize();
+  await logAdminActions(store, audit);
+  await sweepFiles(context, progress, now);
+  if (audit) await storeAnchor(store, context.keys, audit);
+  const { secrets, versions, bytes } = await store.read(({ usage }) => usage.total());
+  metrics.secrets.set(secrets);
+  metrics.versions.set(versions);
+  metrics.storedBytes.set(bytes);
+  await store.scrub();
+}
+
+/** Sweeps immediately and then every ten seconds, until disposed; a failed sweep is logged and retried. */
+export function startSweeper(context: VaultContext): AsyncDisposable {
+  let stopped = false;
+  let timer: Timer | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const progress: Progress = { token: undefined, hourly: -Infinity, rotations: 0 };
+  const run = async (): Promise<void> => {
+    try {
+      await sweep(context, progress);
+    } catch (error) {
+      context.logger.error({ error }, "sweep failed");
+      await context.space?.release();
+    }
+    if (!stopped) timer = context.clock.timer(INTERVAL_MS, next);
+  };
+  const next = (): void => {
+    running = run();
+  };
+  next();
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      timer?.[Symbol.dispose]();
+      await running;
+    },
+  };
+}

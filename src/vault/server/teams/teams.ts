@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import type { TeamRecord } from "../../../protocol/responses.ts";
+import { requireUnlimited } from "../access/permission.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
+import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
+import type { Team } from "../store/records.ts";
+import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
+import type { Transaction } from "../store/store.ts";
+
+function teamRecord({ groupId, creator, members }: Team): TeamRecord {
+  return { group_id: groupId, creator, members };
+}
+
+/**
+ * Returns a team the caller is a member of. Other teams are as unknown to the caller as missing ones, and so are those of a blocked creator.
+ * @throws ServiceError `team_not_found`
+ */
+export async function memberTeam({ teams, blockedSenders }: Transaction, caller: Caller, groupId: string): Promise<Team> {
+  const team = await teams.find(groupId);
+  if (team?.members.includes(caller.email) !== true) throw errors.teamNotFound();
+  if (await blockedSenders.has(caller.email, team.creator)) throw errors.teamNotFound();
+  return team;
+}
+
+/** Returns a team that the caller may change. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
+async function changeableTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
+  const team = await memberTeam(transaction, caller, groupId);
+  requireUnlimited(caller.scope);
+  if (team.creator !== caller.email) throw errors.teamCreatorOnly();
+  return team;
+}
+
+/** Returns a team after members were added. @throws ServiceError `quota_exceeded` */
+async function enlargedTeam(
+  { limits: { quotas } }: VaultContext,
+  transaction: Transaction,
+  caller: Caller,
+  groupId: string,
+): Promise<TeamRecord> {
+  const team = await memberTeam(transaction, caller, groupId);
+  if (team.members.length > quotas.members) throw errors.quotaExceeded("members", quotas.members);
+  return teamRecord(team);
+}
+
+/** Creates a team with the caller as its creator and a member. @throws ServiceError `out_of_scope`, `team_exists`, `quota_exceeded` */
+export async function createTeam(
+  context: VaultContext,
+  caller: Caller,
+  groupId: string,
+  members: readonly string[],
+): Promise<TeamRecord> {
+  requireUnlimited(caller.scope);
+  const { teams: most } = context.limits.quotas;
+  return writeAs(context, caller, async (transaction) => {
+    const team = { groupId, id: randomUUID(), creator: caller.email, members: [caller.email, ...members] };
+    const created = await transaction.teams.insert(team);
+    if (!created) throw errors.teamExists();
+    if ((await transaction.teams.countOf(caller.email)) > most) throw errors.quotaExceeded("teams", most);
+    return enlargedTeam(context, transaction, caller, groupId);
+  });
+}
+
+/** Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden`, `quota_exceeded` */
+export async function addMembers(
+  context: VaultContext,
+  caller: Caller,
+  groupId: string,
+  emails: readonly string[],
+): Promise<TeamRecord> {
+  return writeAs(context, caller, async (transaction) => {
+    const team = await changeableTeam(transaction, caller, groupId);
+    const { members } = team;
+    const added = [...new Set(emails)].filter((email) => !members.includes(email));
+    await withinUnaccepted(context, transaction, added, () => transaction.teams.addMembers(team, emails));
+    if (emails.every((email) => members.includes(email))) return teamRecord(await memberTeam(transaction, caller, groupId));
+    return enlargedTeam(context, transaction, caller, groupId);
+  });
+}
+
+/**
+ * Removes members; addresses that are not members are ignored.
+ * @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden`; `invalid_request` for the creator
+ */
+export async function removeMembers(
+  context: VaultContext,
+  caller: Caller,
+  groupId: string,
+  emails: readonly string[],
+): Promise<TeamRecord> {
+  return writeAs(context, caller, async (transaction) => {
+    const { creator } = await changeableTeam(transaction, caller, groupId);
+    if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
+    await transaction.teams.removeMembers(groupId, emails);
+    return teamRecord(await memberTeam(transaction, caller, groupId));
+  });
+}
+
+/** Removes the caller from a team. @throws ServiceError `team_not_found`, `out_of_scope`; `invalid_request` for the creator */
+export async function leaveTeam(context: VaultContext, caller: Caller, groupId: string): Promise<void> {
+  await writeAs(context, caller, async (transaction) => {
+    const { creator } = await memberTeam(transaction, caller, groupId);
+    requireUnlimited(caller.scope);
+    if (creator === caller.email) throw errors.teamCreatorStays();
+    await transaction.teams.removeMembers(groupId, [caller.email]);
+  });
+}
+
+/** Deletes a team with its grants. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
+export async function deleteTeam(context: VaultContext, caller: Caller, groupId: string): Promise<void> {
+  await writeAs(context, caller, async (transaction) => {
+    await changeableTeam(transaction, caller, groupId);
+    await transaction.teams.remove(groupId);
+  });
+}

@@ -1,0 +1,42 @@
+import { readdir, readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { VaultContext } from "../context.ts";
+import { pageOf, servePage } from "./page.ts";
+import { pageHeaders } from "./page-headers.ts";
+import { codeOf } from "../../../lib/error-code.ts";
+
+/** Output directory of `npm run build:web`, relative to the sources and to the build alike. */
+const builtDirectory = new URL("../../../dist/web/", import.meta.url);
+const NOT_BUILT = "The web application is not built: run `npm run build:web`, then restart the server.\n";
+
+async function readIndex(directory: URL): Promise<Buffer | undefined> {
+  try {
+    return await readFile(new URL("index.html", directory));
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Serves the built web application to GET and HEAD: `/`, and each file of `assets`. Without a build, `/` responds with instructions.
+ */
+export async function staticFileRoutes(app: FastifyInstance, context: VaultContext, directory = builtDirectory): Promise<void> {
+  const index = await readIndex(directory);
+  if (!index) {
+    app.get("/", async (_request, reply) =>
+      reply.status(503).headers(pageHeaders(context.appUrl())).type("text/plain; charset=utf-8").send(NOT_BUILT),
+    );
+    return;
+  }
+  // From memory and compressed once: compressing for each request of any stranger would take the threads of passwords and the audit log.
+  const page = pageOf(".html", index);
+  servePage(app, context, "/", () => page);
+  const assets = new URL("assets/", directory);
+  for (const name of await readdir(assets)) {
+    const asset = pageOf(extname(name), await readFile(new URL(encodeURIComponent(name), assets)));
+    // Names change with the content.
+    servePage(app, context, `/assets/${name}`, () => asset, "public, max-age=31536000, immutable");
+  }
+}

@@ -1,0 +1,119 @@
+import type { VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { FileRecord } from "../../../../protocol/responses.ts";
+import { Empty } from "../../parts/empty.tsx";
+import { Pager } from "../../parts/pager.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
+import { SelectField } from "../../parts/select-field.tsx";
+import { useListScroll } from "../../parts/use-list-scroll.ts";
+import { writeQuery } from "../../routing/use-route.ts";
+import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
+import { FileRow } from "./file-row.tsx";
+import { fileOrders, fileViewQuery, selectFiles, type FileOrder, type FileView } from "./file-view.ts";
+
+const PAGE_SIZE = 50;
+
+const orderLabels: Readonly<Record<FileOrder, string>> = {
+  name: "Sort by name",
+  uploaded: "Sort by last upload",
+  size: "Sort by size",
+};
+
+/** Writes a view into the address, from where the page reads it. */
+function show(view: FileView, push = false): void {
+  writeQuery({ page: "files", query: fileViewQuery(view) }, push);
+}
+
+function FileToolbar({ view }: { readonly view: FileView }): VNode {
+  return (
+    <search class="toolbar">
+      <SearchField
+        label="Search files"
+        placeholder="Search names"
+        value={view.search}
+        onSearch={(search) => show({ ...view, search, page: 0 })}
+      />
+      <SelectField
+        label="Sort by"
+        value={view.order}
+        choices={fileOrders}
+        labelOf={(order) => orderLabels[order]}
+        onChoice={(order) => show({ ...view, order, page: 0 })}
+      />
+    </search>
+  );
+}
+
+interface FileTableProps {
+  readonly files: readonly FileRecord[];
+  readonly onDelete: (deletion: Deletion) => void;
+}
+
+function FileTable({ files, onDelete }: FileTableProps): VNode {
+  return (
+    <table class="table files-table">
+      <caption class="visually-hidden">Your files</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="name-cell">
+            Name
+          </th>
+          <th scope="col" class="version-cell">
+            Versions
+          </th>
+          <th scope="col" class="size-cell">
+            Size
+          </th>
+          <th scope="col" class="updated-cell">
+            Uploaded
+          </th>
+          <th scope="col" class="actions-cell">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {files.map((file) => (
+          <FileRow key={file.filename} file={file} onDelete={onDelete} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface FileListProps {
+  readonly files: readonly FileRecord[];
+  readonly view: FileView;
+  readonly onChange: () => Promise<void>;
+}
+
+/** The stored files, with search and order. Opening a file shows its versions. */
+export function FileList({ files, view, onChange }: FileListProps): VNode {
+  const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
+  const matching = useMemo(() => selectFiles(files, view), [files, view]);
+  const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
+  const listRef = useListScroll(page);
+  if (files.length === 0) {
+    return (
+      <Empty icon="file" title="No files yet">
+        <p>Upload certificates, configuration files or archives. All versions are stored encrypted.</p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <FileToolbar view={view} />
+      {matching.length > 0 ? (
+        <section ref={listRef} class="list" tabIndex={-1} aria-label="List of files">
+          <FileTable files={matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE)} onDelete={setDeletion} />
+        </section>
+      ) : (
+        <Empty icon="search" title="No matches">
+          <p>No file has a name that contains these words.</p>
+        </Empty>
+      )}
+      <Pager page={page} pageSize={PAGE_SIZE} total={matching.length} onPage={(next) => show({ ...view, page: next }, true)} />
+      {deletion && <DeleteFileDialog deletion={deletion} onChange={onChange} onClose={() => setDeletion(undefined)} />}
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { filtersOf, firstView, selectSecrets, type ListView } from "./list-view.ts";
+
+const me = "ann@example.com";
+
+function secret(key_name: string, more: Partial<SecretRecord> = {}): SecretRecord {
+  return {
+    key_name,
+    key_version: 1,
+    owner: me,
+    shared: false,
+    permission: "RW",
+    metadata: { environment_type: "dev", description: "n/a" },
+    delete_time: 525_600_000,
+    created_at: "2026-11-20T10:00:00.000Z",
+    updated_at: "2026-11-20T10:00:00.000Z",
+    expires_at: "2026-11-30T10:00:00.000Z",
+    expired: false,
+    delete_at: "3025-11-20T10:00:00.000Z",
+    ...more,
+  };
+}
+
+const list = [
+  secret("shop-db", { metadata: { environment_type: "prod", team: { colour: "Blue" } } }),
+  secret("api-key", { shared: true, updated_at: "2026-11-21T10:00:00.000Z" }),
+  secret("mail", { owner: "bob@example.com", shared: true, permission: "R", expires_at: 9e15 }),
+];
+
+function names(view: Partial<ListView>): string[] {
+  return selectSecrets(list, { ...firstView, ...view }, me).map(({ key_name }) => key_name);
+}
+
+describe("the list of secrets", () => {
+  test("is sorted by name at first", () => {
+    expect(names({})).toEqual(["api-key", "mail", "shop-db"]);
+  });
+
+  test.each<[ListView["kind"], string[]]>([
+    ["own", ["api-key", "shop-db"]],
+    ["received", ["mail"]],
+    ["given", ["api-key"]],
+  ])("can be narrowed to %s", (kind, expected) => {
+    expect(names({ kind })).toEqual(expected);
+  });
+
+  test.each([
+    ["DB", ["shop-db"]],
+    ["bob@", ["mail"]],
+    ["environment_type:dev", ["api-key", "mail"]],
+    ["blue prod", ["shop-db"]],
+    ["blue dev", []],
+    ["  ", ["api-key", "mail", "shop-db"]],
+  ])("searched for %j shows what has each of the words", (search, expected) => {
+    expect(names({ search })).toEqual(expected);
+  });
+
+  test.each<[ListView["order"], string[]]>([
+    ["updated", ["api-key", "shop-db", "mail"]],
+    ["expires", ["shop-db", "api-key", "mail"]],
+    ["owner", ["shop-db", "api-key", "mail"]],
+  ])("sorts by %s", (order, expected) => {
+    expect(names({ order })).toEqual(expected);
+  });
+
+  test("can be narrowed to an environment, and to a folder with the folders in it", () => {
+    const inFolders = ["prod/checkout/db", "prod/checkout/eu/db", "prod/db", "product"].map((name) => secret(name));
+    const within = (folder: string) => selectSecrets(inFolders, { ...firstView, folder }, me).map(({ key_name }) => key_name);
+    expect(names({ environment: "prod" })).toEqual(["shop-db"]);
+    expect(within("prod")).toEqual(["prod/checkout/db", "prod/checkout/eu/db", "prod/db"]);
+    expect(within("prod/checkout")).toEqual(["prod/checkout/db", "prod/checkout/eu/db"]);
+    expect(filtersOf([...list, ...inFolders])).toEqual({
+      environments: ["dev", "prod"],
+      folders: ["prod", "prod/checkout"],
+    });
+  });
+
+  test("offers at most 200 folders, those with the most secrets", () => {
+    const received = Array.from({ length: 1_000 }, (_, index) => secret(`${index}/a/a/a/x`));
+    const { folders } = filtersOf([...received, secret("own/one"), secret("own/two")]);
+    expect([folders.length, folders.includes("own")]).toEqual([200, true]);
+  });
+});

@@ -1,0 +1,65 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { NameText } from "../../parts/name-text.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { replaceRoute } from "../../routing/use-route.ts";
+import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
+import { useClient } from "../../session/client-context.ts";
+import { BlockSender } from "./block-sender.tsx";
+import { RemovalSchedule } from "./removal-schedule.tsx";
+import { useSecrets } from "./secrets-context.ts";
+
+/** Deletes an own secret, now or later, or removes a received one from the list. */
+export function RemovalSection({
+  secret,
+  onChange,
+}: {
+  readonly secret: SecretRecord;
+  readonly onChange: () => Promise<void>;
+}): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const { list } = useSecrets();
+  const [confirming, setConfirming] = useState(false);
+  const { key_name: name } = secret;
+  const own = secret.owner === client.email;
+  const label = own ? "Delete secret" : "Remove from my list";
+  const remove = async (): Promise<void> => {
+    if (own) await deleteSecret(client, name);
+    else await leaveSecret(client, secret);
+    toast(own ? `Deleted ${name}.` : `Removed ${name} from your list.`);
+    replaceRoute({ page: "secrets" });
+    await list.reload();
+  };
+  return (
+    <section class="card" aria-labelledby="removal-title">
+      <h2 id="removal-title">{own ? "Delete" : "Remove"}</h2>
+      <p class="quiet">
+        {own
+          ? "Deletes all versions, for everyone the secret is shared with."
+          : "Removes the secret from your list only, until it is shared with you again."}
+      </p>
+      {own && <RemovalSchedule secret={secret} onChange={onChange} />}
+      <div class="buttons">
+        <button class="button danger" type="button" onClick={() => setConfirming(true)}>
+          <Icon name="trash" />
+          {label}
+        </button>
+        {!own && <BlockSender sender={secret.owner} onChange={list.reload} />}
+      </div>
+      {confirming && (
+        <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setConfirming(false)}>
+          <p>
+            <strong>
+              <NameText name={name} />
+            </strong>{" "}
+            {own ? "and all its versions cannot be restored." : `by ${secret.owner} is removed from your list.`}
+          </p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

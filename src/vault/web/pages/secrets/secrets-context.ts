@@ -1,0 +1,22 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { SecretRecord } from "../../../../protocol/responses.ts";
+import type { Loading } from "../../parts/use-loaded.ts";
+
+/** State that the secrets pages share across navigation. */
+export interface SecretsState {
+  readonly list: Loading<readonly SecretRecord[]>;
+  /** Query in the address of the list when it was shown last, for links back to it. */
+  readonly listQuery: { current: string };
+}
+
+const Context = createContext<SecretsState | undefined>(undefined);
+
+export const SecretsProvider = Context.Provider;
+
+/** Returns the shared state. @throws Error outside the pages that require a login */
+export function useSecrets(): SecretsState {
+  const state = useContext(Context);
+  if (!state) throw new Error("there is no list of secrets here");
+  return state;
+}

@@ -1,0 +1,104 @@
+import type { VNode } from "preact";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
+import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { Empty } from "../../parts/empty.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { LoadedView } from "../../parts/loaded-view.tsx";
+import { PageHeading } from "../../parts/page-heading.tsx";
+import { Pager } from "../../parts/pager.tsx";
+import { useListScroll } from "../../parts/use-list-scroll.ts";
+import { useReturn } from "../../parts/use-return.ts";
+import { hrefOf } from "../../routing/route.ts";
+import { writeQuery } from "../../routing/use-route.ts";
+import { useClient } from "../../session/client-context.ts";
+import { parseView, viewQuery } from "./list-query.ts";
+import { ListToolbar, OrderField } from "./list-toolbar.tsx";
+import { filtersOf, selectSecrets, type ListView } from "./list-view.ts";
+import { useSecrets } from "./secrets-context.ts";
+import { SecretsTable } from "./secrets-table.tsx";
+import { SelectionBar } from "./selection-bar.tsx";
+import { useSelection } from "./use-selection.ts";
+
+/** Maximum number of table rows, so that a list of ten thousand renders as fast as one of fifty. */
+const PAGE_SIZE = 50;
+
+function NewSecretLink(): VNode {
+  return (
+    <a class="button primary" href={hrefOf({ page: "new-secret" })}>
+      <Icon name="plus" />
+      New secret
+    </a>
+  );
+}
+
+function NoSecrets(): VNode {
+  return (
+    <Empty icon="key" title="No secrets yet">
+      <p>
+        Store passwords, keys and connection strings. Only you can access your secrets until you share them. Secrets that others
+        share with you appear here too.
+      </p>
+      <NewSecretLink />
+    </Empty>
+  );
+}
+
+/** Writes a view into the address, from where the page reads it. */
+function show(view: ListView, push = false): void {
+  writeQuery({ page: "secrets", query: viewQuery(view) }, push);
+}
+
+interface SecretListProps {
+  readonly secrets: readonly SecretRecord[];
+  readonly view: ListView;
+}
+
+function SecretList({ secrets, view }: SecretListProps): VNode {
+  const { email } = useClient();
+  const { list } = useSecrets();
+  const filters = useMemo(() => filtersOf(secrets), [secrets]);
+  const matching = useMemo(() => selectSecrets(secrets, view, email), [secrets, view, email]);
+  const selection = useSelection(secrets);
+  const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
+  const listRef = useListScroll(page);
+  const shown = matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
+  return (
+    <>
+      <ListToolbar view={view} {...filters} onView={show} />
+      {matching.length > 0 ? (
+        <section ref={listRef} class="list" tabIndex={-1} aria-label="List of secrets">
+          <SelectionBar page={shown} total={matching.length} selection={selection} onChange={list.reload}>
+            <OrderField view={view} onView={show} />
+          </SelectionBar>
+          <SecretsTable secrets={shown} selection={selection} />
+        </section>
+      ) : (
+        <Empty icon="search" title="No matches">
+          <p>No secret matches this search and these filters. The search covers names, owners and metadata.</p>
+          <a href={hrefOf({ page: "secrets" })}>Show all secrets</a>
+        </Empty>
+      )}
+      <Pager page={page} pageSize={PAGE_SIZE} total={matching.length} onPage={(next) => show({ ...view, page: next }, true)} />
+    </>
+  );
+}
+
+/** List of the user's own and received secrets, reloaded on each visit and on return to the tab. `query` is its state in the address. */
+export function SecretsPage({ query }: { readonly query: string }): VNode {
+  const { list, listQuery } = useSecrets();
+  const { reload } = list;
+  const view = useMemo(() => parseView(query), [query]);
+  useEffect(() => void reload(), [reload]);
+  useReturn(useCallback(() => void reload(), [reload]));
+  useEffect(() => void (listQuery.current = query), [listQuery, query]);
+  return (
+    <>
+      <PageHeading title="Secrets">
+        <NewSecretLink />
+      </PageHeading>
+      <LoadedView of={list} what="your secrets">
+        {(secrets) => (secrets.length === 0 ? <NoSecrets /> : <SecretList secrets={secrets} view={view} />)}
+      </LoadedView>
+    </>
+  );
+}

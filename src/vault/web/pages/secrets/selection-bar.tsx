@@ -1,0 +1,64 @@
+import type { ComponentChildren, VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { useClient } from "../../session/client-context.ts";
+import type { BatchProps } from "./batch-dialog.tsx";
+import { DeleteSelectedDialog } from "./delete-selected-dialog.tsx";
+import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
+import type { Selection } from "./use-selection.ts";
+
+interface SelectionBarProps {
+  /** Secrets of the current page. */
+  readonly page: readonly SecretRecord[];
+  readonly total: number;
+  readonly selection: Selection;
+  readonly onChange: () => Promise<void>;
+  /** Shown while nothing is selected. */
+  readonly children: ComponentChildren;
+}
+
+/** Selects the secrets of a page, and acts on all selected ones. It has the same height with and without a selection. */
+export function SelectionBar({ page, total, selection, onChange, children }: SelectionBarProps): VNode {
+  const { email } = useClient();
+  // With the secrets that were selected when it was opened: deleted ones leave the selection.
+  const [open, setOpen] = useState<(Pick<BatchProps, "secrets"> & { readonly Dialog: typeof DeleteSelectedDialog }) | undefined>(
+    undefined,
+  );
+  const { secrets, has, set, clear } = selection;
+  const chosen = page.filter(has).length;
+  return (
+    <div class="selection-bar">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={chosen > 0 && chosen === page.length}
+          indeterminate={chosen > 0 && chosen < page.length}
+          onChange={(event) => set(page, event.currentTarget.checked)}
+        />
+        <span class="visually-hidden">Select all on this page</span>
+      </label>
+      <p role="status">{secrets.length > 0 ? `${secrets.length} selected` : `${total} ${total === 1 ? "secret" : "secrets"}`}</p>
+      {secrets.length === 0 ? (
+        children
+      ) : (
+        <div class="buttons">
+          {secrets.some(({ owner }) => owner === email) && (
+            <button class="button" type="button" onClick={() => setOpen({ Dialog: ShareSelectedDialog, secrets })}>
+              <Icon name="share" />
+              <span class="button-text">Share</span>
+            </button>
+          )}
+          <button class="button" type="button" onClick={() => setOpen({ Dialog: DeleteSelectedDialog, secrets })}>
+            <Icon name="trash" />
+            <span class="button-text">Delete</span>
+          </button>
+          <button class="button" type="button" onClick={clear}>
+            Clear
+          </button>
+        </div>
+      )}
+      {open && <open.Dialog secrets={open.secrets} onChange={onChange} onClose={() => setOpen(undefined)} />}
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+import type { VNode } from "preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import type { ListedShare, SecretRecord, TeamRecord } from "../../../../protocol/responses.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { LoadedView } from "../../parts/loaded-view.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { listShares, unshareSecret } from "../../service/secrets.ts";
+import { listTeams } from "../../service/teams.ts";
+import { useClient } from "../../session/client-context.ts";
+import { GrantList } from "./grant-list.tsx";
+import { linkOf } from "./link-of.ts";
+import { useSecrets } from "./secrets-context.ts";
+import { ShareForm } from "./share-form.tsx";
+
+interface SharingSectionProps {
+  readonly secret: SecretRecord;
+  readonly onChange: () => Promise<void>;
+}
+
+function StopSharing({ secret, onChange }: SharingSectionProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const [confirming, setConfirming] = useState(false);
+  const stop = async (): Promise<void> => {
+    const { length } = await unshareSecret(client, secret.key_name);
+    toast(`Stopped sharing with ${length} ${length === 1 ? "recipient" : "recipients"}.`);
+    await onChange();
+  };
+  return (
+    <div class="unshare">
+      <button class="button" type="button" onClick={() => setConfirming(true)}>
+        <Icon name="eye-off" />
+        Stop sharing with everyone
+      </button>
+      {confirming && (
+        <ConfirmDialog title="Stop sharing?" confirm="Stop sharing" work={stop} onClose={() => setConfirming(false)}>
+          <p>All users and teams lose access immediately. They may have read the value: consider replacing it.</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}
+
+/** Link for recipients who may only write, because the secret is in none of their lists. */
+function WriteOnlyLink({ secret: { owner, key_name: name } }: Pick<SharingSectionProps, "secret">): VNode {
+  return (
+    <div class="note write-only-link">
+      <Icon name="warning" />
+      <div class="stack">
+        <p>Recipients with write access only do not see the secret in their list. Send them the link to this page.</p>
+        <CopyButton what="link for recipients" text={linkOf(owner, name)} />
+      </div>
+    </div>
+  );
+}
+
+/** Returns the users whom the user has met in this vault: recipients, members of teams, and owners of received secrets. */
+function useKnownUsers(shares: readonly ListedShare[], teams: readonly TeamRecord[]): ReadonlySet<string> {
+  const { loaded } = useSecrets().list;
+  return useMemo(() => {
+    const recipients = shares.filter(({ kind }) => kind !== "team").map(({ to }) => to);
+    const owners = loaded.kind === "ready" ? loaded.value.map(({ owner }) => owner) : [];
+    return new Set([...recipients, ...teams.flatMap(({ members }) => members), ...owners]);
+  }, [shares, teams, loaded]);
+}
+
+/** Shares an own secret with users and teams. */
+export function SharingSection({ secret, onChange }: SharingSectionProps): VNode {
+  const client = useClient();
+  // Reloads with every new record of the secret: each change of the shares reloads the secrets.
+  const shares = useLoaded(useCallback(() => listShares(client, secret.key_name), [client, secret]));
+  const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
+  const teams = loaded.kind === "ready" ? loaded.value : [];
+  const known = useKnownUsers(shares.loaded.kind === "ready" ? shares.loaded.value : [], teams);
+  return (
+    <section class="card" aria-labelledby="sharing-title">
+      <h2 id="sharing-title">Sharing</h2>
+      <ShareForm name={secret.key_name} teams={teams} known={known} onShared={onChange} />
+      <LoadedView of={shares} what="shares">
+        {(list) =>
+          list.length === 0 ? (
+            <p class="quiet">Only you have access.</p>
+          ) : (
+            <>
+              {list.some(({ permission }) => permission === "W") && <WriteOnlyLink secret={secret} />}
+              <h3>Shared with</h3>
+              <GrantList name={secret.key_name} shares={list} onChange={onChange} />
+            </>
+          )
+        }
+      </LoadedView>
+      <datalist id="team-names">
+        {teams.map(({ group_id: team }) => (
+          <option key={team} value={team} />
+        ))}
+      </datalist>
+      {secret.shared && <StopSharing secret={secret} onChange={onChange} />}
+    </section>
+  );
+}

@@ -1,0 +1,125 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { TeamRecord } from "../../../../protocol/responses.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { deleteTeam, leaveTeam, removeMember } from "../../service/teams.ts";
+import type { VaultClient } from "../../service/vault-client.ts";
+import { useClient } from "../../session/client-context.ts";
+import { AddMembersForm } from "./add-members-form.tsx";
+import { MemberList } from "./member-list.tsx";
+
+interface TeamCardProps {
+  readonly team: TeamRecord;
+  readonly onChange: () => Promise<void>;
+}
+
+/** The deletion that awaits confirmation. */
+type Deletion = { readonly kind: "team" } | { readonly kind: "own" } | { readonly kind: "member"; readonly email: string };
+
+interface Removal {
+  readonly title: string;
+  readonly confirm: string;
+  readonly subject: string;
+  readonly effect: string;
+  readonly done: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** Returns the words and the request of a deletion. */
+function removal(client: VaultClient, name: string, deletion: Deletion): Removal {
+  switch (deletion.kind) {
+    case "team":
+      return {
+        title: "Delete team?",
+        confirm: "Delete team",
+        subject: name,
+        effect: "is deleted. Its members lose access to everything shared with it.",
+        done: `Deleted team ${name}.`,
+        remove: () => deleteTeam(client, name),
+      };
+    case "own":
+      return {
+        title: "Leave team?",
+        confirm: "Leave team",
+        subject: "You",
+        effect: `lose access to everything shared with ${name}.`,
+        done: `Left team ${name}.`,
+        remove: () => leaveTeam(client, name),
+      };
+    case "member":
+      return {
+        title: "Remove member?",
+        confirm: "Remove",
+        subject: deletion.email,
+        effect: `loses access to everything shared with ${name}.`,
+        done: `Removed ${deletion.email}.`,
+        remove: () => removeMember(client, name, deletion.email),
+      };
+  }
+}
+
+function RemovalDialog({
+  team,
+  onChange,
+  deletion,
+  onClose,
+}: TeamCardProps & { readonly deletion: Deletion; readonly onClose: () => void }): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const { title, confirm, subject, effect, done, remove } = removal(client, team.group_id, deletion);
+  const work = async (): Promise<void> => {
+    await remove();
+    toast(done);
+    await onChange();
+  };
+  return (
+    <ConfirmDialog title={title} confirm={confirm} work={work} onClose={onClose}>
+      <p>
+        <strong class="break">{subject}</strong> {effect}
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+/** One team, which its creator can change. */
+export function TeamCard({ team, onChange }: TeamCardProps): VNode {
+  const client = useClient();
+  const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
+  const { creator, members, group_id: name } = team;
+  const own = creator === client.email;
+  return (
+    <li class="card">
+      <div class="card-head">
+        <h2 class="break">
+          <bdi>{name}</bdi>
+        </h2>
+        {own && (
+          <button
+            class="button icon-button"
+            type="button"
+            aria-label={`Delete team ${name}`}
+            title={`Delete team ${name}`}
+            onClick={() => setDeletion({ kind: "team" })}
+          >
+            <Icon name="trash" />
+          </button>
+        )}
+        {!own && (
+          <button class="button" type="button" aria-label={`Leave team ${name}`} onClick={() => setDeletion({ kind: "own" })}>
+            <Icon name="out" />
+            Leave
+          </button>
+        )}
+      </div>
+      <p class="quiet break">
+        {members.length === 1 ? "1 member" : `${members.length} members`}.{" "}
+        {own ? "You created this team and decide who is in it." : `${creator} added you.`}
+      </p>
+      {own && <AddMembersForm team={name} onChange={onChange} />}
+      <MemberList team={team} onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined} />
+      {deletion && <RemovalDialog team={team} onChange={onChange} deletion={deletion} onClose={() => setDeletion(undefined)} />}
+    </li>
+  );
+}

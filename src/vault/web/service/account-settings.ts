@@ -1,0 +1,41 @@
+import type { CredentialRecord } from "../../../protocol/responses.ts";
+import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
+import { readJson } from "./post.ts";
+import { isCredentialRecord, isSession, type Session } from "./responses.ts";
+import { isObject, isString, listOf, shape } from "./shape.ts";
+import type { VaultClient } from "./vault-client.ts";
+
+/** A session, or a login of a program. */
+export type Credential = CredentialRecord;
+
+const credentialList = shape<{ tokens: readonly Credential[] }>({ tokens: listOf(isCredentialRecord) });
+const blockedList = shape<{ blocked: readonly string[] }>({ blocked: listOf(isString) });
+const newSession = shape<{ session: Session }>({ session: isSession });
+
+/** Returns the user's sessions and tokens, the newest first. */
+export async function listCredentials(client: VaultClient): Promise<readonly Credential[]> {
+  return (await client.call("token_list", {}, credentialList)).tokens;
+}
+
+/** Ends sessions and tokens. @throws RequestError `token_not_found` */
+export async function revokeCredentials(client: VaultClient, ids: readonly string[]): Promise<void> {
+  await client.call("token_revoke", { id: ids }, isObject);
+}
+
+/** Returns the new session; all others have ended. @throws RequestError `invalid_credentials`, `invalid_request` */
+export async function changePassword(client: VaultClient, password: string, newPassword: string): Promise<Session> {
+  const body = { password, new_password: newPassword };
+  return (await readJson(await client.open(sessionOperationPath.app_change_password, body), newSession)).session;
+}
+
+export async function listBlockedSenders(client: VaultClient): Promise<readonly string[]> {
+  return (await client.call("blocked_senders", {}, blockedList)).blocked;
+}
+
+export async function blockSender(client: VaultClient, sender: string): Promise<void> {
+  await client.call("block_sender", { usr_id_from: sender }, isObject);
+}
+
+export async function unblockSender(client: VaultClient, sender: string): Promise<void> {
+  await client.call("unblock_sender", { usr_id_from: sender }, isObject);
+}

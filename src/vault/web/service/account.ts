@@ -1,0 +1,44 @@
+import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
+import type { SignUpMode } from "../../../protocol/schemas/session.ts";
+import { isSession, isSignUpMode, type Session } from "./responses.ts";
+import { post, readJson } from "./post.ts";
+import { isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
+
+const isNull: Guard<null> = (value) => value === null;
+const maybeSession = shape<{ session: Session | null; sign_up: SignUpMode }>({
+  session: oneOf<Session | null>(isSession, isNull),
+  sign_up: isSignUpMode,
+});
+/** Whose password a link sets, and who invited them. */
+export interface Confirmation {
+  readonly email: string;
+  readonly invited_by: readonly string[];
+}
+
+const confirmation = shape<Confirmation>({ email: isString, invited_by: listOf(isString) });
+const newSession = shape<{ session: Session }>({ session: isSession });
+
+/** Returns the session of the browser's cookie, or null, and who may sign up. */
+export async function currentSession(): Promise<{ readonly session: Session | null; readonly sign_up: SignUpMode }> {
+  return readJson(await post(sessionOperationPath.app_session, {}), maybeSession);
+}
+
+/** @throws RequestError `invalid_credentials`, `rate_limited` */
+export async function logIn(email: string, password: string): Promise<Session> {
+  return (await readJson(await post(sessionOperationPath.app_log_in, { email, password }), newSession)).session;
+}
+
+/** Requests an email with a link to set a password. The response does not reveal whether the account exists. */
+export async function requestPassword(email: string): Promise<void> {
+  await post(sessionOperationPath.app_request_password, { email });
+}
+
+/** Returns whose password a link sets. @throws RequestError `invalid_confirmation` */
+export async function readConfirmation(token: string): Promise<Confirmation> {
+  return readJson(await post(sessionOperationPath.app_confirmation, { token }), confirmation);
+}
+
+/** Creates the account, or replaces its password. @throws RequestError `invalid_confirmation`, `invalid_request` */
+export async function setPassword(token: string, password: string): Promise<Session> {
+  return (await readJson(await post(sessionOperationPath.app_set_password, { token, password }), newSession)).session;
+}

@@ -1,0 +1,32 @@
+import type { TeamRecord } from "../../../protocol/responses.ts";
+import { isTeamRecord } from "./responses.ts";
+import { isObject, listOf, shape } from "./shape.ts";
+import type { VaultClient } from "./vault-client.ts";
+
+const teamList = shape<{ teams: readonly TeamRecord[] }>({ teams: listOf(isTeamRecord) });
+
+/** Returns the teams of the user. */
+export async function listTeams(client: VaultClient): Promise<readonly TeamRecord[]> {
+  return (await client.call("team_list", {}, teamList)).teams;
+}
+
+export async function createTeam(client: VaultClient, name: string, members: readonly string[]): Promise<void> {
+  await client.call("team_create", { group_id: name, members }, isObject);
+}
+
+export async function addMembers(client: VaultClient, name: string, members: readonly string[]): Promise<void> {
+  await client.call("team_add_members", { group_id: name, members }, isObject);
+}
+
+export async function removeMember(client: VaultClient, name: string, member: string): Promise<void> {
+  await client.call("team_remove_members", { group_id: name, members: [member] }, isObject);
+}
+
+/** Removes the user from a team. */
+export async function leaveTeam(client: VaultClient, name: string): Promise<void> {
+  await client.call("team_leave", { group_id: name }, isObject);
+}
+
+export async function deleteTeam(client: VaultClient, name: string): Promise<void> {
+  await client.call("team_delete", { group_id: name }, isObject);
+}

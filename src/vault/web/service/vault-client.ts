@@ -1,0 +1,95 @@
+import { operationPath, sessionOperationPath, type Operation } from "../../../protocol/operation-paths.ts";
+import { currentSession } from "./account.ts";
+import type { Session } from "./responses.ts";
+import { toRequestError, RequestError } from "./request-error.ts";
+import { post, readJson } from "./post.ts";
+import type { Guard } from "./shape.ts";
+
+/**
+ * Client of the vault for the logged-in user. When the session ends, its requests wait for a new login of the same user and are sent
+ * again; it also adopts a new session from another tab.
+ */
+export class VaultClient {
+  readonly email: string;
+  #csrfToken: string;
+  readonly #logInAgain: () => Promise<boolean>;
+
+  /** @param logInAgain resolves to whether the same user has logged in */
+  constructor(session: Session, logInAgain: () => Promise<boolean>) {
+    this.email = session.email;
+    this.#csrfToken = session.csrf_token;
+    this.#logInAgain = logInAgain;
+  }
+
+  /** Adopts a new session of the same user. */
+  adopt({ csrf_token: csrfToken }: Session): void {
+    this.#csrfToken = csrfToken;
+  }
+
+  get csrfToken(): string {
+    return this.#csrfToken;
+  }
+
+  /** Runs an operation as the logged-in user. @throws RequestError */
+  async call<T>(operation: Operation, body: object, guard: Guard<T>): Promise<T> {
+    return readJson(await this.open(operationPath[operation], { email: this.email, ...body }), guard);
+  }
+
+  /** Posts within the session and returns the raw response. @throws RequestError */
+  async open(path: string, body: object): Promise<Response> {
+    return this.guarded(() => post(path, body, this.#csrfToken));
+  }
+
+  /**
+   * Runs a function that sends `csrfToken`, and again when the token was outdated or the session had ended: the vault rejects such a
+   * request before it has an effect.
+   * @throws RequestError
+   */
+  async guarded<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      if (error.code === "csrf_failed" && (await this.#renew())) return this.#afterLogin(send);
+      if (isSessionEnded(error) && (await this.#logInAgain())) return send();
+      throw wrongPassword(error);
+    }
+  }
+
+  /** Ends the session; that of another user, who logged in later in another tab, continues. @throws RequestError */
+  async logOut(): Promise<void> {
+    const send = (): Promise<Response> => post(sessionOperationPath.app_log_out, {}, this.#csrfToken);
+    try {
+      await send();
+    } catch (error) {
+      if (toRequestError(error).code !== "csrf_failed") throw error;
+      if (await this.#renew()) await send();
+    }
+  }
+
+  async #afterLogin<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      if (error instanceof RequestError && isSessionEnded(error) && (await this.#logInAgain())) return send();
+      throw error;
+    }
+  }
+
+  async #renew(): Promise<boolean> {
+    const { session } = await currentSession();
+    if (session?.email !== this.email) return false;
+    this.#csrfToken = session.csrf_token;
+    return true;
+  }
+}
+
+function isSessionEnded({ status, code }: RequestError): boolean {
+  return code === "csrf_failed" || (status === 401 && code !== "invalid_credentials");
+}
+
+/** Within a session only the password can be wrong. */
+function wrongPassword(error: RequestError): RequestError {
+  if (error.code !== "invalid_credentials") return error;
+  return new RequestError(error.code, "Wrong password.", error.status, [{ path: "password", reason: "Wrong password." }]);
+}

@@ -1,0 +1,63 @@
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import type { SignUpMode } from "../../../protocol/schemas/session.ts";
+import { currentSession } from "../service/account.ts";
+import type { Session } from "../service/responses.ts";
+import { toRequestError } from "../service/request-error.ts";
+import { announce, followOtherTabs } from "./session-channel.ts";
+import { SessionKeeper, type SessionState } from "./session-keeper.ts";
+
+export interface SessionControl {
+  readonly state: SessionState;
+  /** Addresses that may sign up. */
+  readonly signUp: SignUpMode;
+  readonly check: () => void;
+  /** Starts a session after a login in this tab. */
+  readonly start: (session: Session) => void;
+  /** Closes the pages. `notice` is shown on the login page. */
+  readonly end: (notice?: string) => void;
+}
+
+/** Manages the session, which is fetched when the page loads and kept only in memory and in the browser's cookie. */
+export function useSession(): SessionControl {
+  const [state, setState] = useState<SessionState>({ kind: "checking" });
+  const [signUp, setSignUp] = useState<SignUpMode>("open");
+  const [keeper] = useState(() => new SessionKeeper(setState));
+  const end = useCallback((notice?: string) => keeper.close({ kind: "none", ...(notice !== undefined && { notice }) }), [keeper]);
+  const start = useCallback(
+    (session: Session) => {
+      keeper.adopt(session);
+      announce("logged-in");
+    },
+    [keeper],
+  );
+  const check = useCallback(() => {
+    keeper.close({ kind: "checking" });
+    currentSession().then(
+      ({ session, sign_up: mode }) => {
+        setSignUp(mode);
+        if (session) keeper.adopt(session);
+        else end();
+      },
+      (error: unknown) => keeper.close({ kind: "unknown", failure: toRequestError(error) }),
+    );
+  }, [keeper, end]);
+  useEffect(check, [check]);
+  useEffect(
+    () =>
+      followOtherTabs((news) => {
+        if (news === "logged-out") {
+          end("You logged out in another tab.");
+          return;
+        }
+        currentSession().then(
+          ({ session }) => {
+            if (session && keeper.accepts(session)) keeper.adopt(session);
+          },
+          // The next request of the user fails as well, and says why.
+          () => undefined,
+        );
+      }),
+    [keeper, end],
+  );
+  return useMemo(() => ({ state, signUp, check, start, end }), [state, signUp, check, start, end]);
+}

@@ -1,0 +1,35 @@
+import type { Timestamp } from "../../../protocol/responses.ts";
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
+
+const DAY = 86_400_000;
+
+/** Units and their lengths in milliseconds. */
+const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ["year", 365.25 * DAY],
+  ["month", 30.44 * DAY],
+  ["day", DAY],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+/** Converts a timestamp to milliseconds since the epoch. */
+export function millisecondsOf(timestamp: Timestamp): number {
+  return typeof timestamp === "number" ? timestamp : Date.parse(timestamp);
+}
+
+/** Returns `in 3 days`, `2 hours ago` or `just now`. Uses months from two months on, because days are more precise until then. */
+export function relativeTime(timestamp: Timestamp, now: number): string {
+  const distance = millisecondsOf(timestamp) - now;
+  const step = steps.find(([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length));
+  if (!step) return distance > 0 ? "in less than a minute" : "just now";
+  const [unit, length] = step;
+  return relative.format(Math.round(distance / length), unit);
+}
+
+/** Returns date, time and time zone in words, or the milliseconds of a timestamp beyond the calendar. */
+export function exactTime(timestamp: Timestamp): string {
+  const date = new Date(millisecondsOf(timestamp));
+  return Number.isNaN(date.getTime()) ? `${timestamp} ms after 1970` : exact.format(date);
+}

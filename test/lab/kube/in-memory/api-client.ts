@@ -1,0 +1,203 @@
+import type {
+  ApplyOptions,
+  FencedKubeApi,
+  KubeApi,
+  ListOptions,
+  ListPage,
+  MergePatch,
+  StateRef,
+  WatchEvent,
+  WatchOptions,
+  WriteFence,
+} from "../../../../src/operator/kube/client/kube-api.ts";
+import { Deadline } from "../../../../src/operator/lib/deadline.ts";
+import { responseError } from "../../../../src/operator/kube/client/response-error.ts";
+import { KubeError } from "../../../../src/operator/kube/kube-error.ts";
+import { type KubeObject, keyOf, type ObjectRef, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
+import type { Caller, Verb } from "./access.ts";
+import { managersIn } from "./field-ownership.ts";
+import { resourceKey } from "./resource-rules.ts";
+import type { InMemoryApiServer } from "./in-memory-api-server.ts";
+import { StatusError } from "./status-error.ts";
+
+/** One request of a client, for tests that delay or fail it. */
+interface ApiRequest {
+  readonly user: string;
+  readonly verb: Verb;
+  readonly resource: ResourceDescriptor;
+  readonly ref: Partial<ObjectRef>;
+}
+
+/**
+ * The network between a client and the server. Both functions may wait and may throw: `send` before the server sees
+ * the request, `respond` after it was carried out. A `StatusError` is a response; a `KubeError` is passed on.
+ */
+export interface Network {
+  /** Resolves once the process of the client runs: a suspended one sends nothing and receives nothing. `undefined` if it runs. */
+  running?(): Promise<void> | undefined;
+  send?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
+  respond?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
+  /** Returns the time between a change and its event on a new watch, in milliseconds. */
+  watchLagMs?(request: ApiRequest): number;
+}
+
+export interface ApiClientOptions extends Partial<Caller> {
+  readonly network?: Network;
+  /** Checked directly before each write is sent. */
+  readonly fence?: WriteFence;
+}
+
+const PAGE_SIZE = 500;
+/** Time for one request in milliseconds. */
+const TIMEOUT_MS = 30_000;
+
+/** The in-memory implementation of `KubeApi`: a client of an `InMemoryApiServer`. */
+export class ApiClient implements FencedKubeApi {
+  readonly #server: InMemoryApiServer;
+  readonly #caller: Caller;
+  readonly #network: Network;
+  readonly #fence: WriteFence | undefined;
+
+  constructor(server: InMemoryApiServer, options: ApiClientOptions = {}) {
+    this.#server = server;
+    const { user = "operator", fieldManager = "vaultsync", network = {}, fence } = options;
+    this.#caller = { user, fieldManager };
+    this.#network = network;
+    this.#fence = fence;
+  }
+
+  fenced(fence: WriteFence): KubeApi {
+    return new ApiClient(this.#server, { ...this.#caller, network: this.#network, fence });
+  }
+
+  get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
+    return this.#request("get", "get", resource, ref, signal, () => this.#server.get(resource, ref, this.#caller));
+  }
+
+  async getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
+    const { metadata, ...object } = await this.get(resource, ref, signal);
+    return metadataOf({ ...object, metadata: { ...metadata, managedFields: this.#managersOf(resource, ref) } });
+  }
+
+  async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
+    const { items, resourceVersion } = await this.#request("list", "list", resource, options, signal, () =>
+      this.#server.list(resource, options, this.#caller),
+    );
+    const sent = options.metadataOnly ? items.map(metadataOf) : items;
+    for (let start = 0; start === 0 || start < sent.length; start += PAGE_SIZE) {
+      yield { items: sent.slice(start, start + PAGE_SIZE), resourceVersion };
+    }
+  }
+
+  async *watch(resource: ResourceDescriptor, options: WatchOptions, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+    const request = { user: this.#caller.user, verb: "watch", resource, ref: options } as const;
+    const lagMs = this.#network.watchLagMs?.(request) ?? 0;
+    const watch = await this.#request("watch", "watch", resource, options, signal, () => {
+      const { clock, version } = this.#server;
+      return this.#server
+        .watched(resource, options.namespace, this.#caller)
+        .watch(options, clock, version, lagMs, this.#caller.user);
+    });
+    options.onOpen?.();
+    try {
+      for await (const event of watch.events(signal)) {
+        await this.#network.running?.();
+        yield event;
+      }
+    } catch (error) {
+      throw this.#failure(error, `watch ${resource.plural}`);
+    }
+  }
+
+  create(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+    const { metadata } = object;
+    return this.#write("create", "create", resource, metadata, signal, () => this.#server.create(resource, object, this.#caller));
+  }
+
+  replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+    const { metadata } = object;
+    if (!metadata.resourceVersion) throw new RangeError("metadata.resourceVersion is required");
+    return this.#write("replace", "update", resource, metadata, signal, () =>
+      this.#server.replace(resource, object, this.#caller),
+    );
+  }
+
+  patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject> {
+    if (!ref.resourceVersion) throw new RangeError("resourceVersion is required");
+    return this.#write("patch", "patch", resource, ref, signal, () => this.#server.patch(resource, ref, patch, this.#caller));
+  }
+
+  apply(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    { fieldManager = this.#caller.fieldManager, force = false }: ApplyOptions,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const { metadata } = object;
+    return this.#write("apply", "patch", resource, metadata, signal, () =>
+      this.#server.apply(resource, object, { force }, { ...this.#caller, fieldManager }),
+    );
+  }
+
+  replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject> {
+    return this.#write("update status of", "update", resource, ref, signal, () =>
+      this.#server.replaceStatus(resource, ref, status, this.#caller),
+    );
+  }
+
+  delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void> {
+    return this.#write("delete", "delete", resource, ref, signal, () => this.#server.delete(resource, ref, {}, this.#caller));
+  }
+
+  #write<T>(
+    name: string,
+    verb: Verb,
+    resource: ResourceDescriptor,
+    ref: ObjectRef,
+    signal: AbortSignal,
+    act: () => T,
+  ): Promise<T> {
+    return this.#request(name, verb, resource, ref, signal, act, this.#fence);
+  }
+
+  async #request<T>(
+    name: string,
+    verb: Verb,
+    resource: ResourceDescriptor,
+    ref: Partial<ObjectRef>,
+    signal: AbortSignal,
+    act: () => T,
+    fence?: WriteFence,
+  ): Promise<T> {
+    const request: ApiRequest = { user: this.#caller.user, verb, resource, ref };
+    const operation = `${name} ${resource.plural}${ref.name ? ` ${keyOf({ ...ref, name: ref.name })}` : ""}`;
+    // The fence is checked by a process that runs, directly before it sends.
+    await this.#network.running?.();
+    signal.throwIfAborted();
+    if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
+    using deadline = new Deadline(this.#server.clock, Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS), signal);
+    try {
+      await this.#network.send?.(request, deadline.signal);
+      const result = act();
+      await this.#network.respond?.(request, deadline.signal);
+      return result;
+    } catch (error) {
+      if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
+      throw this.#failure(error, operation);
+    }
+  }
+
+  #managersOf(resource: ResourceDescriptor, ref: ObjectRef): object[] {
+    const collection = this.#server.collections.find((one) => resourceKey(one.resource) === resourceKey(resource));
+    return managersIn(collection?.objects.get(keyOf(ref))?.owners ?? new Map());
+  }
+
+  #failure(error: unknown, operation: string): unknown {
+    if (!(error instanceof StatusError)) return error;
+    return responseError({ operation, status: error.code, body: error.body, auditId: "audit-id", now: this.#server.clock.now() });
+  }
+}
+
+function metadataOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  return { apiVersion, kind, metadata };
+}

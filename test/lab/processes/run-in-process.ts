@@ -1,0 +1,29 @@
+import { CommanderError } from "commander";
+import { vi } from "vitest";
+import { program } from "../../../src/program.ts";
+import type { ProcessResult } from "./vaultsync-process.ts";
+
+/** Runs a command that starts no server without a child process, which is faster; collects what it prints. */
+export async function runInProcess(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ProcessResult> {
+  const output = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((stream) =>
+    vi.spyOn(process[stream], "write").mockImplementation((chunk) => Boolean((output[stream] += chunk.toString()))),
+  );
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  try {
+    await program().parseAsync(args, { from: "user" });
+    return { code: Number(process.exitCode ?? 0), ...output };
+  } catch (error) {
+    // The same exit codes as src/main.ts.
+    if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, ...output };
+    return {
+      code: 1,
+      stdout: output.stdout,
+      stderr: `${output.stderr}vaultsync: ${error instanceof Error ? error.message : "failed"}\n`,
+    };
+  } finally {
+    process.exitCode = undefined;
+    for (const spy of spies) spy.mockRestore();
+    vi.unstubAllEnvs();
+  }
+}

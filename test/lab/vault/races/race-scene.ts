@@ -1,0 +1,81 @@
+import { Redacted } from "../../../../src/lib/redacted.ts";
+import { UserManager } from "../../../../src/vault/server/accounts/manage-users.ts";
+import { addUser } from "../../../../src/vault/server/accounts/users.ts";
+import type { Store } from "../../../../src/vault/server/store/store.ts";
+import { VaultServerProcess } from "../../processes/vault-server-process.ts";
+import { auditEntries } from "../audit-entries.ts";
+import type { StoreLocation } from "../store-location.ts";
+import { VaultClient } from "../vault-client.ts";
+import { RaceLedger } from "./race-ledger.ts";
+
+/** Servers on one store, as many accounts as races need, and what the races see. */
+export class RaceScene implements AsyncDisposable {
+  readonly ledger = new RaceLedger();
+  readonly store: Store;
+  readonly manager: UserManager;
+  readonly urls: readonly string[];
+  readonly #audits: readonly string[];
+  readonly #owned: AsyncDisposableStack;
+  readonly #stop: AbortSignal;
+
+  private constructor(
+    store: Store,
+    servers: readonly VaultServerProcess[],
+    audits: readonly string[],
+    owned: AsyncDisposableStack,
+    stop: AbortSignal,
+  ) {
+    this.store = store;
+    this.manager = new UserManager(store, { now: Date.now });
+    this.urls = servers.map(({ url }) => url);
+    this.#audits = audits;
+    this.#owned = owned;
+    this.#stop = stop;
+  }
+
+  /** @param audits files of the audit logs, one for each server */
+  static async start(place: StoreLocation, audits: readonly string[], stop: AbortSignal): Promise<RaceScene> {
+    await using owned = new AsyncDisposableStack();
+    const store = owned.use(await place.open());
+    const servers: VaultServerProcess[] = [];
+    for (const audit of audits) servers.push(owned.use(await VaultServerProcess.start([...place.args, "--audit-log", audit])));
+    return new RaceScene(store, servers, audits, owned.move(), stop);
+  }
+
+  get stopped(): boolean {
+    return this.#stop.aborted;
+  }
+
+  /** Creates an account whose password is its email. */
+  async add(email: string): Promise<void> {
+    await addUser(this.store, email, new Redacted(email), Date.now(), { memoryKib: 8, passes: 1, lanes: 1 });
+  }
+
+  /** Returns a client with a new login for each server. */
+  async clients(email: string): Promise<VaultClient[]> {
+    const first = new VaultClient(this.urls[0] ?? "", email, { keepAlive: true });
+    const { status } = await first.logIn(email);
+    if (status !== 200) throw new Error(`login of ${email}: expected 200, got ${status}`);
+    return this.urls.map((url) => first.at(url));
+  }
+
+  /** Repeats `step` until the end of the run. */
+  async repeat(step: (round: number) => Promise<unknown>): Promise<void> {
+    for (let round = 0; !this.stopped; round += 1) await step(round);
+  }
+
+  /** Reports each value that was read without a line in the audit log. */
+  async compareAudit(): Promise<void> {
+    const lines = (await Promise.all(this.#audits.map((file) => auditEntries(file)))).flat();
+    for (const [key, count] of this.ledger.reads) {
+      const logged = lines.filter(
+        (line) => line.phase === "end" && `${line.operation} ${line.who}` === key && line.status === 200,
+      ).length;
+      if (logged < count) this.ledger.violated(`${key}: ${count} values were read, ${logged} are in the audit log`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+}

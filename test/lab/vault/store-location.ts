@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { KeyFile } from "../../../src/vault/server/crypto/key-file.ts";
+import { KeyRing } from "../../../src/vault/server/crypto/key-ring.ts";
+import { checkData } from "../../../src/vault/server/store/check-data.ts";
+import { openStore } from "../../../src/vault/server/store/open-store.ts";
+import { RowMacs } from "../../../src/vault/server/store/row-macs.ts";
+import type { Store } from "../../../src/vault/server/store/store.ts";
+import { PostgresCluster, type PostgresClusterOptions } from "../postgres/postgres-cluster.ts";
+
+export const storeKinds = ["sqlite", "postgres"] as const;
+export type StoreKind = (typeof storeKinds)[number];
+
+/** Storage for a vault server in a child process: a SQLite file or a PostgreSQL server. Disposing it removes it. */
+export class StoreLocation implements AsyncDisposable {
+  readonly data: string;
+  /** Arguments of `vaultsync vault serve`. */
+  readonly args: readonly string[];
+  /** The PostgreSQL server that was started for it. */
+  readonly cluster: PostgresCluster | undefined;
+  readonly masterKeyFile: string;
+  readonly #owned: AsyncDisposableStack;
+
+  private constructor(
+    data: string,
+    masterKeyFile: string,
+    args: readonly string[],
+    cluster: PostgresCluster | undefined,
+    owned: AsyncDisposableStack,
+  ) {
+    this.data = data;
+    this.masterKeyFile = masterKeyFile;
+    this.args = args;
+    this.cluster = cluster;
+    this.#owned = owned;
+  }
+
+  /**
+   * @param data an existing location instead of a new one
+   * @param options of a PostgreSQL server that is started
+   */
+  static async create(kind: StoreKind, data?: string, options: PostgresClusterOptions = {}): Promise<StoreLocation> {
+    await using owned = new AsyncDisposableStack();
+    const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+    owned.defer(() => rm(directory, { recursive: true }));
+    const masterKey = join(directory, "master.key");
+    await writeFile(masterKey, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
+    const isNewCluster = kind === "postgres" && data === undefined;
+    const cluster = isNewCluster ? owned.use(await PostgresCluster.start(options)) : undefined;
+    const location = data ?? cluster?.url() ?? join(directory, "vault.db");
+    const args = ["--data", location, "--master-key-file", masterKey];
+    const outputs = [
+      "--mail-dir",
+      join(directory, "mail"),
+      "--audit-log",
+      join(directory, "audit.jsonl"),
+      "--log-level",
+      "error",
+    ];
+    return new StoreLocation(location, masterKey, [...args, ...outputs], cluster, owned.move());
+  }
+
+  /** Opens the store with the master key, to add accounts. */
+  async open(): Promise<Store> {
+    const keys = new KeyRing(new KeyFile(this.masterKeyFile));
+    const store = await openStore(this.data, new RowMacs(keys));
+    await checkData(store, keys, { logger: silentLogger });
+    return store;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#owned.disposeAsync();
+  }
+}

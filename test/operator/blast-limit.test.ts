@@ -1,0 +1,233 @@
+import { describe, expect, test } from "vitest";
+import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+import { CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
+
+const MINUTE = 60_000;
+/** Long enough for three lists over two intervals, and a little more. */
+const PROOF = 4 * MINUTE;
+const DELETE = { whenMissing: "Delete" };
+
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
+const namesOf = (namespace: string): string[] => range(4).map((n) => `${namespace}-${n}`);
+/** Namespaces that use the vault of the first one. */
+const teams = range(10).map((n) => `team-${n}`);
+const allNames = teams.flatMap(namesOf);
+
+const left = (scene: OperatorScene, namespaces: readonly string[] = teams): number =>
+  namespaces.flatMap((one) => namesOf(one).filter((name) => scene.value(one, name) !== undefined)).length;
+const heldIn = (scene: OperatorScene): string[] =>
+  teams.filter((one) => scene.condition("RemovalsHeld", one)?.message?.includes("confirm-removals=4") === true);
+
+function confirm(scene: OperatorScene, namespace: string, number: string): void {
+  const metadata = { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: number } };
+  scene.server.patch(vaultConnectionKind, { namespace, name: "vault" }, { metadata });
+}
+
+/** Starts an operator of ten namespaces with a connection to the same vault and four names each. */
+async function shared(scene: OperatorScene, intervalOf: (team: string) => string = () => "60s"): Promise<void> {
+  for (const team of teams) {
+    scene.addVault(team, namesOf(team), DELETE, { of: "team-0", refreshInterval: intervalOf(team) });
+  }
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  expect(left(scene)).toBe(40);
+}
+
+describe("names that disappear from one vault, of which each connection has four", () => {
+  test("are held in each connection, which confirms its own", async () => {
+    await using scene = new OperatorScene();
+    await shared(scene);
+    scene.vault("team-0").remove(...allNames);
+    await scene.clock.advance(10 * MINUTE);
+    expect([left(scene), heldIn(scene)]).toEqual([40, teams]);
+    confirm(scene, "team-3", "40");
+    confirm(scene, "team-4", "4");
+    await scene.clock.advance(MINUTE);
+    expect([left(scene, ["team-3"]), left(scene, ["team-4"]), left(scene)]).toEqual([4, 0, 36]);
+  });
+
+  test("are removed if they are 20 % of the vault's, and held if they are more", async () => {
+    await using scene = new OperatorScene();
+    await shared(scene);
+    scene.vault("team-0").remove(...allNames.slice(0, 8));
+    await scene.clock.advance(PROOF);
+    expect(left(scene)).toBe(32);
+    scene.vault("team-0").remove(...allNames.slice(8, 17));
+    await scene.clock.advance(PROOF);
+    expect(left(scene)).toBe(32);
+  });
+
+  test("are held before the fastest connection removes any, however long another interval is", async () => {
+    await using scene = new OperatorScene();
+    await shared(scene, (team) => (team === "team-0" ? "5s" : "2h"));
+    scene.vault("team-0").remove(...allNames);
+    await scene.clock.advance(10 * MINUTE);
+    expect(left(scene)).toBe(40);
+    expect(heldIn(scene)).toContain("team-0");
+    await scene.clock.advance(5 * 60 * MINUTE);
+    expect([left(scene), heldIn(scene)]).toEqual([40, teams]);
+  });
+
+  test("stay held after a restart and an edit, although most of them are confirmed", async () => {
+    await using scene = new OperatorScene();
+    await shared(scene);
+    scene.vault("team-0").remove(...allNames);
+    await scene.clock.advance(PROOF);
+    for (const team of teams.slice(1)) confirm(scene, team, "4");
+    await scene.clock.advance(MINUTE);
+    expect(left(scene)).toBe(4);
+    await scene.restart();
+    await scene.clock.advance(PROOF);
+    expect([left(scene), heldIn(scene)]).toEqual([4, ["team-0"]]);
+    scene.server.patch(vaultConnectionKind, { namespace: "team-0", name: "vault" }, { spec: { timeout: "11s" } });
+    await scene.clock.advance(PROOF);
+    expect([left(scene), heldIn(scene)]).toEqual([4, ["team-0"]]);
+  });
+
+  test("stay held while the connection cannot be opened, and after that", async () => {
+    await using scene = new OperatorScene();
+    await shared(scene);
+    scene.vault("team-0").remove(...allNames);
+    await scene.clock.advance(PROOF);
+    for (const team of teams.slice(1)) confirm(scene, team, "4");
+    await scene.clock.advance(MINUTE);
+    const setUrl = (url: string): unknown =>
+      scene.server.patch(vaultConnectionKind, { namespace: "team-0", name: "vault" }, { spec: { url } });
+    setUrl("https://team-0.example.com/v1");
+    await scene.clock.advance(MINUTE);
+    expect([scene.condition("Ready", "team-0")?.reason, heldIn(scene)]).toEqual(["InvalidSpec", ["team-0"]]);
+    setUrl("https://team-0.example.com");
+    await scene.clock.advance(PROOF);
+    expect([left(scene), heldIn(scene)]).toEqual([4, ["team-0"]]);
+    confirm(scene, "team-0", "4");
+    await scene.clock.advance(MINUTE);
+    expect([left(scene), heldIn(scene)]).toEqual([0, []]);
+  });
+
+  test("are held if they disappear while no operator runs", async () => {
+    await using scene = new OperatorScene();
+    await shared(scene);
+    await scene.restart(() => scene.vault("team-0").remove(...allNames));
+    await scene.clock.advance(PROOF);
+    expect([left(scene), heldIn(scene)]).toEqual([40, teams]);
+  });
+
+  test.each([
+    ["is stale", "60s", 1, 4],
+    ["has a long interval", "2h", 10, 15],
+  ])(
+    "are removed if they are few, although another connection fails and %s",
+    async (_, refreshInterval, keptFor, removedAfter) => {
+      await using scene = new OperatorScene();
+      await shared(scene);
+      scene.addVault("broken", [], {}, { of: "team-0", refreshInterval });
+      scene.server.delete(SECRETS, { namespace: "broken", name: "login" });
+      await scene.clock.advance(5 * MINUTE);
+      expect(scene.condition("Ready", "broken")).toMatchObject({ status: "False" });
+      scene.vault("team-0").remove("team-0-0");
+      await scene.clock.advance(keptFor * MINUTE);
+      expect(left(scene)).toBe(40);
+      await scene.clock.advance((removedAfter - keptFor) * MINUTE);
+      expect(left(scene)).toBe(39);
+    },
+  );
+});
+
+test("a hold follows resources whose policy becomes Delete or Retain while it lasts", async () => {
+  await using scene = new OperatorScene();
+  const names = range(6).map((n) => `name-${n}`);
+  const vault = scene.addVault("shop", names.slice(1), DELETE);
+  vault.write("name-0");
+  scene.addSecret("shop", "name-0", {}, "name-0");
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove(...names);
+  await scene.clock.advance(MINUTE);
+  const edit = async (chosen: readonly string[], whenMissing: string): Promise<string | undefined> => {
+    for (const name of chosen)
+      scene.server.patch(vaultSecretKind, { namespace: "shop", name }, { spec: { target: { whenMissing } } });
+    await scene.clock.advance(PROOF);
+    expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
+    return /confirm-removals=(?<held>\d)/u.exec(scene.condition("RemovalsHeld", "shop")?.message ?? "")?.groups?.["held"];
+  };
+  expect(await edit([], "Delete")).toBe("5");
+  expect(await edit(["name-0"], "Delete")).toBe("6");
+  expect(await edit(names, "Retain")).toBeUndefined();
+  expect(await edit(["name-3"], "Delete")).toBe("1");
+});
+
+test("a single name that feeds many targets is held with all of them", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["other", "ca"], DELETE);
+  const names = range(20).map((n) => `app-${n}`);
+  for (const name of names) scene.addSecret("shop", name, DELETE, "ca");
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove("ca");
+  await scene.clock.advance(10 * MINUTE);
+  expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual(names);
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=1");
+  confirm(scene, "shop", "1");
+  await scene.clock.advance(MINUTE);
+  expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual([]);
+});
+
+test("a confirmation of another number confirms no later loss of as many names", async () => {
+  await using scene = new OperatorScene();
+  const names = range(6).map((n) => `name-${n}`);
+  const vault = scene.addVault("shop", names, DELETE);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  confirm(scene, "shop", "6");
+  await scene.clock.advance(MINUTE);
+  vault.remove(...names);
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=6");
+  confirm(scene, "shop", "5");
+  await scene.clock.advance(MINUTE);
+  vault.write("name-0");
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=5");
+  expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
+  confirm(scene, "shop", "5");
+  await scene.clock.advance(MINUTE);
+  expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual(["name-0"]);
+});
+
+test("names whose targets stay need no confirmation, but count for those whose targets would not", async () => {
+  await using scene = new OperatorScene();
+  const kept = range(8).map((n) => `kept-${n}`);
+  const vault = scene.addVault("shop", [...kept, "other"], {});
+  vault.write("db");
+  scene.addSecret("shop", "db", DELETE, "db");
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove(...kept);
+  await scene.clock.advance(MINUTE);
+  expect(scene.condition("RemovalsHeld", "shop")).toBeUndefined();
+  vault.remove("db");
+  await scene.clock.advance(10 * MINUTE);
+  expect([scene.value("shop", "db"), scene.value("shop", "kept-0")]).toEqual(["db@1", "kept-0@1"]);
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=1");
+});
+
+test("a name that feeds few of many targets loses them without a confirmation", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault(
+    "shop",
+    range(21).map((n) => `db-${n}`),
+    DELETE,
+  );
+  for (const n of range(4)) scene.addSecret("shop", `app-${n}`, DELETE, "db-0");
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove("db-0");
+  await scene.clock.advance(PROOF);
+  expect([scene.value("shop", "db-0"), scene.value("shop", "app-3"), scene.value("shop", "db-1")]).toEqual([
+    undefined,
+    undefined,
+    "db-1@1",
+  ]);
+});

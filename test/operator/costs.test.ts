@@ -1,0 +1,88 @@
+import { expect, onTestFinished, test } from "vitest";
+import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import type { SimulatedVault } from "../lab/vault/simulated-vault.ts";
+
+const COUNT = 200;
+const NAMES = Array.from({ length: COUNT }, (_, n) => `secret-${n}`);
+const MINUTE = 60_000;
+
+/** Starts an operator with {@link COUNT} resources that were never synced. */
+function start(requestsPerSecond = Infinity): { scene: OperatorScene; vault: SimulatedVault } {
+  const scene = new OperatorScene();
+  onTestFinished(() => scene[Symbol.asyncDispose]());
+  const vault = scene.addVault("shop", NAMES);
+  vault.requestsPerSecond = requestsPerSecond;
+  scene.start();
+  return { scene, vault };
+}
+
+/** Returns the requests about VaultSecrets, targets and events since the last reset, and those for values, and resets them. */
+function takeRequests(scene: OperatorScene, vault: SimulatedVault): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const request of scene.requests) {
+    const [verb, plural, name = ""] = request.split(" ");
+    const kind = `${verb} ${plural}`;
+    if (name.startsWith("secret-")) counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  const exposed = vault.requests.get("version_expose");
+  scene.resetMeasurements();
+  vault.requests.clear();
+  return exposed === undefined ? counts : { ...counts, exposed };
+}
+
+const firstSync = { exposed: COUNT, "create secrets": COUNT, "update vaultsecrets": COUNT };
+
+test("a sync costs a fetch and two writes, an interval without a change and a restart nothing", async () => {
+  const { scene, vault } = start();
+  await scene.clock.advance(MINUTE);
+  const { "create events": created, ...first } = takeRequests(scene, vault);
+  expect(first).toEqual(firstSync);
+  expect(created, "events of the first sync").toBeLessThan(30);
+
+  await scene.clock.advance(10 * MINUTE);
+  // Intervals between two lists vary by a tenth.
+  expect(vault.listedAt.length).toBeGreaterThanOrEqual(9);
+  expect(vault.listedAt.length).toBeLessThanOrEqual(12);
+  expect(takeRequests(scene, vault), "ten intervals without a change").toEqual({});
+
+  vault.write(...NAMES.slice(0, 20));
+  await scene.clock.advance(2 * MINUTE);
+  const cost = { exposed: 20, "patch secrets": 20, "update vaultsecrets": 20, "create events": 20 };
+  expect(takeRequests(scene, vault)).toEqual(cost);
+
+  await scene.restart();
+  await scene.clock.advance(2 * MINUTE);
+  expect(takeRequests(scene, vault), "a restart").toEqual({});
+});
+
+test("a resource that is edited each second costs a status in 2 to 4 s, and shows the last", async () => {
+  const { scene, vault } = start();
+  await scene.clock.advance(MINUTE);
+  takeRequests(scene, vault);
+  const edited = NAMES.slice(0, 20);
+  for (let second = 0; second < 60; second += 1) {
+    const patch = { spec: { target: { whenRemoved: second % 2 === 0 ? "Retain" : "Delete" } } };
+    for (const name of edited) scene.server.patch(vaultSecretKind, { namespace: "shop", name }, patch);
+    // No edit conflicts with the status of an earlier one.
+    await scene.clock.advance(1_010);
+  }
+  await scene.clock.advance(4_000);
+  // Four while the time between them grows, and one every 2 to 4 s.
+  const { "update vaultsecrets": statuses = 0, ...others } = takeRequests(scene, vault);
+  expect(others).toEqual({});
+  expect(statuses).toBeGreaterThanOrEqual(20 * (4 + 60 / 4));
+  expect(statuses).toBeLessThanOrEqual(20 * (5 + 60 / 2));
+  for (const name of edited) {
+    const { metadata, ...resource } = scene.server.get(vaultSecretKind, { namespace: "shop", name });
+    expect(resource["status"]).toMatchObject({ observedGeneration: metadata.generation });
+  }
+});
+
+test("a throttled first sync costs the same and takes as long as the limit of the vault requires", async () => {
+  const { scene, vault } = start(20);
+  await scene.clock.advance((COUNT / 20) * 1_000 + 2_000);
+  expect(NAMES.filter((name) => scene.condition("Ready", "shop", name)?.status !== "True")).toEqual([]);
+  const { "create events": _, ...cost } = takeRequests(scene, vault);
+  expect(cost).toEqual(firstSync);
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { EVENTS, type KubeObject } from "../../src/operator/kube/resource.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const timeOf = (event: KubeObject): string => String(event["eventTime"]);
+
+/** Returns the events about an object in the order of their creation, each as `<type> <reason>`. */
+function eventsOf(scene: OperatorScene, kind: string, name?: string): string[] {
+  const all = scene.server.all(EVENTS).filter((event) => {
+    const regarding = event["regarding"] as { readonly kind: string; readonly name: string };
+    return regarding.kind === kind && (name === undefined || regarding.name === name);
+  });
+  return all.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).map((event) => [event["type"], event["reason"]].join(" "));
+}
+
+test("an outage of the vault is an event of the connection, and none of its resources", async () => {
+  await using scene = new OperatorScene();
+  const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
+  const vault = scene.addVault("shop", names);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  expect(eventsOf(scene, "VaultConnection")).toEqual(["Normal Connected"]);
+  const created = eventsOf(scene, "VaultSecret");
+  expect(created.slice(0, 25)).toEqual(Array.from({ length: 25 }, () => "Normal TargetCreated"));
+  vault.latencyMs = 3_600_000;
+  await scene.clock.advance(20 * MINUTE);
+  vault.latencyMs = 10;
+  await scene.clock.advance(10 * MINUTE);
+  expect(eventsOf(scene, "VaultConnection")).toEqual([
+    "Normal Connected",
+    "Warning VaultUnreachable",
+    "Warning CircuitBreakerOpened",
+    "Normal CircuitBreakerClosed",
+    "Normal Connected",
+  ]);
+  expect(eventsOf(scene, "VaultSecret")).toHaveLength(created.length);
+});
+
+test("resources that wait for a connection from their start have no event until they are written", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b"]);
+  vault.latencyMs = 3_600_000;
+  scene.start();
+  await scene.clock.advance(5 * MINUTE);
+  expect(scene.condition("Ready", "shop", "a")?.reason).toBe("ConnectionNotReady");
+  expect([eventsOf(scene, "VaultSecret"), eventsOf(scene, "VaultConnection")[0]]).toEqual([[], "Warning VaultUnreachable"]);
+  vault.latencyMs = 10;
+  await scene.clock.advance(10 * MINUTE);
+  expect(eventsOf(scene, "VaultSecret")).toEqual(["Normal TargetCreated", "Normal TargetCreated"]);
+});
+
+test("a resource has events of its failure, its recovery and another name of its target", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove("a");
+  await scene.clock.advance(3 * MINUTE);
+  vault.write("a");
+  await scene.clock.advance(3 * MINUTE);
+  expect(eventsOf(scene, "VaultSecret", "a")).toEqual(["Normal TargetCreated", "Warning SourceMissing", "Normal Recovered"]);
+  const { metadata, spec } = scene.server.get(vaultSecretKind, { namespace: "shop", name: "a" });
+  scene.server.replace(vaultSecretKind, {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata,
+    spec: { ...(spec as object), target: { name: "other" } },
+  });
+  await scene.clock.advance(MINUTE);
+  expect(eventsOf(scene, "VaultSecret", "a").slice(3)).toEqual(["Normal TargetMoved"]);
+});
+
+test("a restart changes no condition of a connection that works, and records no event", async () => {
+  await using scene = new OperatorScene();
+  scene.addVault("shop", ["a"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  const [before, lines] = [scene.condition("Ready", "shop"), scene.log.length];
+  await scene.restart(() => scene.resetMeasurements());
+  await scene.clock.advance(MINUTE);
+  expect(scene.condition("Ready", "shop")).toEqual(before);
+  expect(scene.log.slice(lines).filter(({ message }) => message.startsWith("resource"))).toEqual([]);
+  // The metadata of the new token.
+  expect(scene.requests.filter((request) => request.includes("vaultconnections"))).toEqual([
+    `update ${vaultConnectionKind.plural} vault`,
+  ]);
+  expect(eventsOf(scene, "VaultConnection")).toEqual(["Normal Connected"]);
+});

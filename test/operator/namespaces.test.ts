@@ -1,0 +1,273 @@
+import { expect, test } from "vitest";
+import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import type { OperatorFlags } from "../../src/operator/config.ts";
+import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
+import { NAMESPACES as NAMESPACE_KIND, SECRETS } from "../../src/operator/kube/resource.ts";
+
+const MINUTE = 60_000;
+const DEPLOYMENTS = workloadDescriptor.Deployment;
+/** Longest time until a namespace whose permissions are back is served, and one that is added to the file. */
+const BACK_MS = 45_000;
+const BOTH = { leaderElect: false, namespaces: ["shop", "billing"] };
+const FROM_FILE = { leaderElect: false, namespacesFile: "/etc/vaultsync/namespaces" };
+
+/** Two namespaces with a vault each, for an operator with Roles, and the permissions that are withdrawn. */
+class NamespacesScene extends OperatorScene {
+  /** Namespaces in which everything is denied, and `<namespace>/<plural>`. */
+  readonly #denied = new Set<string>();
+
+  constructor() {
+    super();
+    for (const namespace of ["shop", "billing"]) this.addVault(namespace, ["db"]);
+    this.namespacesFile = "shop,billing";
+    this.server.authorize = ({ user, namespace = "", resource }) =>
+      user !== "operator" || (!this.#denied.has(namespace) && !this.#denied.has(`${namespace}/${resource.plural}`));
+  }
+
+  /** Withdraws permissions, and drops all watches, as the network does. */
+  deny(...what: readonly string[]): void {
+    for (const one of what) this.#denied.add(one);
+    for (const watch of this.server.watches()) watch.drop();
+  }
+
+  allow(): void {
+    this.#denied.clear();
+  }
+
+  get values(): unknown {
+    return { shop: this.value("shop", "db"), billing: this.value("billing", "db") };
+  }
+
+  /** Returns the values of the metric by namespace. */
+  async unavailable(): Promise<Record<string, string>> {
+    const samples = (await this.metrics.text()).matchAll(/^vaultsync_namespace_unavailable\{served_namespace="(\w+)"\} (\d)$/gmu);
+    return Object.fromEntries([...samples].map(([, namespace, value]) => [namespace, value]));
+  }
+
+  get logged(): string[] {
+    return this.log.filter(({ level }) => level === "error" || level === "warn").map(({ message }) => message);
+  }
+}
+
+async function started(flags: OperatorFlags = BOTH): Promise<NamespacesScene> {
+  const scene = new NamespacesScene();
+  scene.start(flags);
+  await scene.clock.advance(MINUTE);
+  expect(scene.values).toEqual({ shop: "db@1", billing: "db@1" });
+  return scene;
+}
+
+test.each([
+  ["one operator", BOTH],
+  ["the replica of two shards", { ...BOTH, leaderElect: true, shards: 2 }],
+])("a namespace is served by %s although another one cannot be listed", async (_, flags) => {
+  await using scene = new NamespacesScene();
+  scene.deny("billing");
+  scene.start(flags);
+  await scene.clock.advance(2 * MINUTE);
+  expect([scene.isReady, scene.values]).toEqual([true, { shop: "db@1", billing: undefined }]);
+  scene.vault("shop").write("db");
+  await scene.clock.advance(2 * MINUTE);
+  expect(scene.values).toEqual({ shop: "db@2", billing: undefined });
+  expect(scene.problems.text).toMatch(
+    /denies access to the namespace billing: .*kubectl apply -n billing -k deploy\/namespaced\/tenant/u,
+  );
+  expect(scene.problems.text).not.toContain("deploy/base");
+  expect(await scene.unavailable()).toEqual({ shop: "0", billing: "1" });
+  expect(scene.logged).toEqual(["namespaces cannot be served, retrying"]);
+
+  scene.allow();
+  await scene.clock.advance(BACK_MS);
+  expect([scene.values, scene.problems.text]).toEqual([{ shop: "db@2", billing: "db@1" }, undefined]);
+  expect(await scene.unavailable()).toEqual({ shop: "0", billing: "0" });
+});
+
+test("an operator that may list no namespace is not ready until it may list one", async () => {
+  await using scene = new NamespacesScene();
+  scene.deny("shop", "billing");
+  scene.start(BOTH);
+  await scene.clock.advance(30 * MINUTE);
+  expect(scene.isReady).toBe(false);
+  expect(scene.problems.text).toContain("denies access to the namespaces billing, shop");
+  expect(scene.logged).toEqual(Array(3).fill("namespaces cannot be served, retrying"));
+  scene.allow();
+  await scene.clock.advance(BACK_MS);
+  expect([scene.isReady, scene.values]).toEqual([true, { shop: "db@1", billing: "db@1" }]);
+});
+
+test("a namespace of which one collection cannot be listed is not touched", async () => {
+  await using scene = await started();
+  await scene.restart(() => {
+    scene.vault("billing").write("db");
+    scene.deny("billing/secrets");
+  }, BOTH);
+  const written: string[] = [];
+  using _ = scene.server.onCommit(({ resource, before, after }) => {
+    if ((after ?? before)?.metadata.namespace === "billing") written.push(resource.plural);
+  });
+  await scene.clock.advance(2 * MINUTE);
+  expect([scene.values, await scene.unavailable()]).toEqual([
+    { shop: "db@1", billing: "db@1" },
+    { shop: "0", billing: "1" },
+  ]);
+  expect([written, scene.vault("billing").listedAt.filter((at) => at > scene.clock.monotonic() - MINUTE)]).toEqual([[], []]);
+  scene.allow();
+  await scene.clock.advance(BACK_MS);
+  expect(scene.values).toEqual({ shop: "db@1", billing: "db@2" });
+});
+
+test("a namespace whose permissions go keeps its targets, and is synced when they are back", async () => {
+  await using scene = await started();
+  scene.deny("billing");
+  scene.vault("billing").write("db");
+  scene.vault("shop").write("db");
+  await scene.clock.advance(10 * MINUTE);
+  expect([scene.values, await scene.unavailable()]).toEqual([
+    { shop: "db@2", billing: "db@1" },
+    { shop: "0", billing: "1" },
+  ]);
+  scene.allow();
+  await scene.clock.advance(5 * MINUTE);
+  expect([scene.values, await scene.unavailable()]).toEqual([
+    { shop: "db@2", billing: "db@2" },
+    { shop: "0", billing: "0" },
+  ]);
+  expect(scene.condition("Ready", "billing", "db")?.status).toBe("True");
+});
+
+test("a namespace that is deleted is gone, and the others are served by the next operator", async () => {
+  await using scene = await started();
+  const ref = { namespace: "billing", name: "db" };
+  scene.server.delete(vaultSecretKind, ref);
+  scene.server.delete(SECRETS, ref);
+  scene.server.erase(NAMESPACE_KIND, { name: "billing" });
+  scene.deny("billing");
+  await scene.clock.advance(MINUTE);
+  await scene.restart(() => scene.vault("shop").write("db"), BOTH);
+  await scene.clock.advance(2 * MINUTE);
+  expect([scene.isReady, scene.values]).toEqual([true, { shop: "db@2", billing: undefined }]);
+});
+
+test("a namespace is served after it was added to the file", async () => {
+  const scene = new NamespacesScene();
+  await using _ = scene;
+  scene.namespacesFile = "shop\n";
+  scene.start(FROM_FILE);
+  await scene.clock.advance(MINUTE);
+  expect([scene.values, await scene.unavailable()]).toEqual([{ shop: "db@1", billing: undefined }, { shop: "0" }]);
+  scene.namespacesFile = "shop\nbilling\n";
+  await scene.clock.advance(MINUTE);
+  expect(scene.values).toEqual({ shop: "db@1", billing: "db@1" });
+});
+
+test("a namespace that is removed from the file keeps its targets and ends its sessions", async () => {
+  await using scene = await started(FROM_FILE);
+  const watches = scene.server.watches().length;
+  scene.namespacesFile = "shop";
+  await scene.clock.advance(MINUTE);
+  scene.resetMeasurements();
+  for (const namespace of ["shop", "billing"]) scene.vault(namespace).write("db");
+  await scene.clock.advance(10 * MINUTE);
+  expect([scene.values, await scene.unavailable()]).toEqual([{ shop: "db@2", billing: "db@1" }, { shop: "0" }]);
+  expect(scene.vault("billing").listedAt).toEqual([]);
+  expect(scene.server.watches()).toHaveLength(watches / 2);
+
+  scene.namespacesFile = "billing,shop";
+  await scene.clock.advance(MINUTE);
+  expect(scene.values).toEqual({ shop: "db@2", billing: "db@2" });
+});
+
+test("a namespace that is removed and added again is not written if nothing changed", async () => {
+  await using scene = await started(FROM_FILE);
+  const ref = { namespace: "billing", name: "db" };
+  const versions = (): unknown =>
+    [SECRETS, vaultSecretKind].map((resource) => scene.server.get(resource, ref).metadata.resourceVersion);
+  const before = versions();
+  scene.namespacesFile = "shop";
+  await scene.clock.advance(MINUTE);
+  scene.namespacesFile = "shop, billing";
+  await scene.clock.advance(MINUTE);
+  expect(versions()).toEqual(before);
+});
+
+test("a namespace that is denied and removed from the file is no problem any more", async () => {
+  await using scene = await started(FROM_FILE);
+  scene.deny("billing");
+  await scene.clock.advance(MINUTE);
+  expect(scene.problems.text).toContain("billing");
+  scene.namespacesFile = "shop";
+  await scene.clock.advance(MINUTE);
+  expect([scene.problems.text, await scene.unavailable()]).toEqual([undefined, { shop: "0" }]);
+});
+
+test.each(["", "shop,Billing!"])("the file %j changes nothing while the operator runs", async (text) => {
+  await using scene = await started(FROM_FILE);
+  scene.namespacesFile = text;
+  scene.vault("billing").write("db");
+  await scene.clock.advance(2 * MINUTE);
+  expect(scene.values).toEqual({ shop: "db@1", billing: "db@2" });
+  expect(scene.logged).toEqual(["list of namespaces cannot be used, keeping the last one"]);
+});
+
+test("workloads of a namespace are restarted although those of another one cannot be listed", async () => {
+  await using scene = new NamespacesScene();
+  for (const namespace of ["shop", "billing"]) {
+    const template = { metadata: {}, spec: { containers: [] } };
+    scene.server.create(DEPLOYMENTS, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { namespace, name: "app" },
+      spec: { template },
+    });
+    const rolloutRestart = [{ kind: "Deployment", name: "app" }];
+    const ref = { namespace, name: "db" };
+    scene.server.patch(
+      vaultSecretKind,
+      { ...ref, ...scene.server.get(vaultSecretKind, ref).metadata },
+      { spec: { rolloutRestart } },
+    );
+  }
+  scene.deny("billing/deployments");
+  scene.start(BOTH);
+  await scene.clock.advance(MINUTE);
+  for (const namespace of ["shop", "billing"]) scene.vault(namespace).write("db");
+  await scene.clock.advance(3 * MINUTE);
+  expect(scene.values).toEqual({ shop: "db@2", billing: "db@2" });
+  const restarts = ["shop", "billing"].map((namespace) => scene.server.get(vaultSecretKind, { namespace, name: "db" })["status"]);
+  expect(restarts).toMatchObject([
+    { restarts: [{ name: "app" }] },
+    { restarts: [{ name: "app", result: "Failed", message: expect.stringContaining("deploy/namespaced/tenant") }] },
+  ]);
+  expect(JSON.stringify(scene.server.get(DEPLOYMENTS, { namespace: "shop", name: "app" })["spec"])).toContain(
+    "vaultsync.dev/content",
+  );
+  scene.allow();
+  await scene.clock.advance(6 * MINUTE);
+  expect(JSON.stringify(scene.server.get(vaultSecretKind, { namespace: "billing", name: "db" })["status"])).not.toContain(
+    "may not list",
+  );
+});
+
+test("workloads of a namespace that is removed and added again are restarted", async () => {
+  await using scene = new NamespacesScene();
+  const ref = { namespace: "billing", name: "db" };
+  const template = { metadata: {}, spec: { containers: [] } };
+  const metadata = { namespace: "billing", name: "app" };
+  scene.server.create(DEPLOYMENTS, { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: { template } });
+  const rolloutRestart = [{ kind: "Deployment", name: "app" }];
+  scene.server.patch(
+    vaultSecretKind,
+    { ...ref, ...scene.server.get(vaultSecretKind, ref).metadata },
+    { spec: { rolloutRestart } },
+  );
+  scene.start(FROM_FILE);
+  await scene.clock.advance(MINUTE);
+  for (const file of ["shop", "shop,billing"]) {
+    scene.namespacesFile = file;
+    await scene.clock.advance(MINUTE);
+  }
+  scene.vault("billing").write("db");
+  await scene.clock.advance(3 * MINUTE);
+  expect(JSON.stringify(scene.server.get(DEPLOYMENTS, metadata)["spec"])).toContain("vaultsync.dev/content");
+});

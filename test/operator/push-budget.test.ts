@@ -1,0 +1,112 @@
+import { expect, test } from "vitest";
+import { ACCOUNT, NAMESPACE, PushScene } from "../lab/operator/push-scene.ts";
+import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Versions that pushes may write to one entry in an hour. */
+const BUDGET = 30;
+
+/** Returns the number of versions of a secret in the vault, and the value of the latest one. */
+function entry(scene: PushScene, name = "db"): { count: number; latest: string } {
+  let count = 0;
+  while (scene.vault.bytesOf("secret", ACCOUNT, name, count + 1) !== undefined) count += 1;
+  return { count, latest: Buffer.from(scene.vault.bytesOf("secret", ACCOUNT, name, count) ?? []).toString() };
+}
+
+const isWrite = (operation: string): boolean => operation === "protect";
+
+/** Starts an operator with a VaultPush of the Secret `source`. */
+async function started(): Promise<PushScene> {
+  const scene = await PushScene.start();
+  scene.source({ password: "value 0" });
+  scene.push();
+  await scene.settle(1_000);
+  return scene;
+}
+
+/** Gives the Secret the values of these numbers, each for longer than the operator takes to push it. */
+async function rotate(scene: PushScene, first: number, last: number): Promise<void> {
+  for (let value = first; value <= last; value += 1) {
+    scene.source({ password: `value ${value}` });
+    await scene.settle(15_000);
+  }
+}
+
+test("pushes that a template leads back to their Secret write 30 versions an hour, and say so", async () => {
+  await using scene = await PushScene.start();
+  const read = (name: string, key: string, value: string): void => {
+    const target = { name, template: { data: { password: value } } };
+    const data = [{ secretKey: "v", remoteRef: { key } }];
+    scene.put(vaultSecretKind, `to-${name}`, { connectionRef: { name: "vault" }, data, target }, NAMESPACE);
+  };
+  const push = (secret: string, key: string): void =>
+    scene.push({ secret: { name: secret }, data: [{ secretKey: "password", remoteRef: { key } }] }, `from-${secret}`);
+  scene.source({ password: "one" });
+  push("source", "x");
+  read("other", "x", "{{ v }}!");
+  push("other", "y");
+  await scene.settle();
+  scene.server.delete(SECRETS, { namespace: NAMESPACE, name: "source" });
+  read("source", "y", "{{ v }}");
+  await scene.settle(50 * MINUTE);
+  expect(Math.max(entry(scene, "x").count, entry(scene, "y").count)).toBe(BUDGET);
+  expect(["from-source", "from-other"].map((name) => scene.reason(name))).toContain("TargetContested");
+  await scene.settle(5 * HOUR);
+  expect(entry(scene, "x").count).toBeGreaterThan(5 * BUDGET);
+  expect(entry(scene, "x").count).toBeLessThanOrEqual(6 * BUDGET);
+});
+
+test("a value that changes more than 30 times in an hour is pushed at the time in the message", async () => {
+  await using scene = await started();
+  const begin = scene.clock.now();
+  await rotate(scene, 1, BUDGET - 1);
+  expect([entry(scene).count, scene.reason()]).toEqual([BUDGET, "Synced"]);
+  await rotate(scene, BUDGET, BUDGET + 2);
+  const message = scene.condition("Stalled")?.message ?? "";
+  expect([entry(scene).count, scene.reason()]).toEqual([BUDGET, "TargetContested"]);
+  expect(message).toMatch(/^secret db: 30 versions were pushed within an hour; the next one follows at \S+Z\. .* Secret source/);
+  const next = Date.parse(/at (\S+Z)/.exec(message)?.[1] ?? "");
+  expect(next - begin).toBeLessThanOrEqual(HOUR);
+  await scene.settle(next - scene.clock.now() - 100);
+  expect(scene.condition("Stalled")?.message).toBe(message);
+  expect(entry(scene).count).toBe(BUDGET);
+  await scene.settle(200);
+  expect(entry(scene)).toEqual({ count: BUDGET + 1, latest: `value ${BUDGET + 2}` });
+  expect(scene.reason()).toBe("Synced");
+});
+
+test("the versions of an entry count for all VaultPushes and connections, and for no other entry", async () => {
+  await using scene = await started();
+  await rotate(scene, 1, BUDGET - 1);
+  scene.delete();
+  scene.connection("second", { email: ACCOUNT.toUpperCase(), url: "https://vault.example.com/" });
+  scene.push({ connectionRef: { name: "second" } }, "other");
+  await rotate(scene, BUDGET, BUDGET + 1);
+  expect([entry(scene).count, scene.reason("other")]).toEqual([BUDGET, "TargetContested"]);
+  scene.push({ connectionRef: { name: "second" }, data: [{ secretKey: "password", remoteRef: { key: "new" } }] }, "other");
+  await scene.settle();
+  expect([entry(scene, "new").count, scene.reason("other")]).toEqual([1, "Synced"]);
+});
+
+test("a version whose response was lost counts, and an attempt that stored nothing does not", async () => {
+  await using scene = await started();
+  let loses: "request" | "response" = "request";
+  const lost = { status: 503, headers: {}, body: new Uint8Array() };
+  scene.vaultNetwork = {
+    send: ({ operation }) => Promise.resolve(isWrite(operation) && loses === "request" ? lost : undefined),
+    respond: ({ operation }, response) => Promise.resolve(isWrite(operation) ? lost : response),
+  };
+  await rotate(scene, 1, 2);
+  await scene.settle(55 * MINUTE);
+  expect(entry(scene).count).toBe(1);
+  await scene.settle(HOUR);
+  loses = "response";
+  await scene.settle(2 * MINUTE);
+  for (let value = 3; value <= BUDGET + 4; value += 1) {
+    scene.source({ password: `value ${value}` });
+    await scene.settle(75_000);
+  }
+  expect([entry(scene).count, scene.reason()]).toEqual([1 + BUDGET, "TargetContested"]);
+});

@@ -1,0 +1,222 @@
+import { expect, test } from "vitest";
+import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
+import { ACCOUNT, OTHER, PushScene } from "../lab/operator/push-scene.ts";
+
+const writes = (requests: readonly string[]): string[] => requests.filter((one) => /^(protect|delete)/.test(one));
+
+/** Starts an operator that has pushed the value `one`. */
+async function pushed(changes: object = {}): Promise<PushScene> {
+  const scene = await PushScene.start();
+  scene.source({ password: "one" });
+  scene.push(changes);
+  await scene.settle();
+  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  scene.takeVaultRequests();
+  return scene;
+}
+
+test("an operator that dies between the push and its status does not push again", async () => {
+  await using scene = await PushScene.start();
+  scene.source({ password: "one" });
+  scene.network = {
+    send: ({ verb, resource }, signal) =>
+      verb === "update" && resource.plural === "vaultpushes" ? scene.clock.sleep(600_000, signal) : undefined,
+  };
+  scene.push();
+  await scene.settle();
+  expect([scene.versions(), scene.status().items]).toEqual([["one"], undefined]);
+  await scene.restart();
+  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  expect(scene.status().items).toMatchObject([{ version: 1 }]);
+});
+
+test("a restart reads the Secret once and pushes nothing", async () => {
+  await using scene = await pushed();
+  await scene.restart();
+  expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([["one"], []]);
+});
+
+test.each(["timeout", "error"])("a push whose response is lost (%s) is not repeated if the vault has stored it", async (how) => {
+  await using scene = await PushScene.start();
+  let lost = 0;
+  scene.vaultNetwork = {
+    respond: async ({ operation }, response, signal) => {
+      if (operation !== "protect" || lost > 0) return response;
+      lost += 1;
+      if (how === "timeout") await scene.clock.sleep(60_000, signal);
+      return { ...response, status: 500, body: new Uint8Array() };
+    },
+  };
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle(60_000);
+  expect([lost, scene.versions(), scene.reason()]).toEqual([1, ["one"], "Synced"]);
+  expect(scene.status().items).toMatchObject([{ version: 1, created: true }]);
+});
+
+test("an old list after a push causes no second version, and nothing but reads", async () => {
+  await using scene = await pushed();
+  const lists: InMemoryResponse[] = [];
+  scene.vaultNetwork = {
+    respond: ({ operation }, response) => {
+      if (operation === "list_no_dup" && response.status === 200) lists.push(response);
+      return Promise.resolve(operation === "list_no_dup" ? (lists[0] ?? response) : response);
+    },
+  };
+  await scene.settle();
+  scene.source({ password: "two" });
+  await scene.settle(120_000);
+  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
+  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
+});
+
+test("a Secret that returns to its former value before the next list is pushed again", async () => {
+  await using scene = await pushed();
+  scene.connection("vault", { refreshInterval: "5m" });
+  await scene.settle();
+  scene.source({ password: "two" });
+  while (scene.versions().length < 2) await scene.settle(1_000);
+  scene.source({ password: "one" });
+  await scene.settle(15_000);
+  expect([scene.versions(), scene.reason()]).toEqual([["one", "two", "one"], "Synced"]);
+  await scene.settle(600_000);
+  expect(scene.events.filter((event) => event.startsWith("EntryRestored"))).toEqual([]);
+});
+
+test("after a push that the list does not show, one more read and one more list follow", async () => {
+  await using scene = await pushed();
+  scene.connection("vault", { refreshInterval: "1h" });
+  await scene.settle();
+  scene.source({ password: "two" });
+  scene.takeVaultRequests();
+  await scene.settle(600_000);
+  expect(scene.takeVaultRequests().sort()).toEqual(["expose", "expose", "list_no_dup", "protect"]);
+  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
+});
+
+test("a push that the vault did not store is repeated", async () => {
+  await using scene = await PushScene.start();
+  let failing = true;
+  scene.vaultNetwork = {
+    send: ({ operation }) => {
+      if (operation !== "protect" || !failing) return Promise.resolve(undefined);
+      return Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() });
+    },
+  };
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle(5_000);
+  expect([scene.versions(), scene.reason()]).toEqual([[], "VaultUnreachable"]);
+  expect(scene.condition("Reconciling")?.status).toBe("True");
+  failing = false;
+  await scene.settle(60_000);
+  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+});
+
+test("a change of the entry in the vault is overwritten, with increasing delays", async () => {
+  await using scene = await pushed();
+  for (let round = 0; round < 10; round += 1) {
+    scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: `edit ${round}` });
+    await scene.settle(15_000);
+  }
+  expect(scene.reason()).toBe("TargetContested");
+  expect(scene.condition("Stalled")?.status).toBe("True");
+  const ours = scene.versions().filter((value) => value === "one").length;
+  // Without a limit there would be one for each edit, and the first one.
+  expect(ours).toBeLessThan(8);
+  expect(ours).toBeGreaterThan(2);
+  await scene.settle(600_000);
+  expect([scene.versions().at(-1), scene.reason()]).toEqual(["one", "Synced"]);
+  expect(scene.events.some((event) => event.startsWith("EntryRestored: "))).toBe(true);
+});
+
+test("an entry that was deleted in the vault is pushed again", async () => {
+  await using scene = await pushed();
+  scene.vault.act(ACCOUNT, "delete", { key_name: "db" });
+  await scene.settle();
+  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
+});
+
+test("a secret outside the scope is ScopeDenied and not sent again every minute", async () => {
+  await using scene = await PushScene.start();
+  scene.connection("vault", { scope: { environmentType: ["prod"] } });
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle(120_000);
+  expect([scene.versions(), scene.reason()]).toEqual([[], "ScopeDenied"]);
+  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
+  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db" }, metadata: { environment_type: "prod" } }] });
+  await scene.settle();
+  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+});
+
+test("with onlyReferenced, the token admits the names that are pushed", async () => {
+  await using scene = await PushScene.start();
+  scene.connection("vault", { scope: { onlyReferenced: true } });
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle();
+  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+});
+
+test("a received secret is written only if the spec names its creator", async () => {
+  await using scene = await PushScene.start();
+  scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault.act(OTHER, "share", { key_name: "db", permission: "RW", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle();
+  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([["theirs"], "AmbiguousName"]);
+  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
+  await scene.settle();
+  expect([scene.versions("db", "secret", OTHER), scene.versions(), scene.reason()]).toEqual([["theirs", "one"], [], "Synced"]);
+  expect(scene.status().items).toMatchObject([{ owner: OTHER, version: 2 }]);
+  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: ACCOUNT } }] });
+  await scene.settle();
+  expect([scene.versions("db", "secret", OTHER), scene.versions(), scene.reason()]).toEqual([
+    ["theirs", "one"],
+    ["one"],
+    "Synced",
+  ]);
+});
+
+test("a secret of a trusted owner is not replaced by an own one when its share ends", async () => {
+  await using scene = await PushScene.start();
+  scene.connection("vault", { trustedOwners: [OTHER] });
+  scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault.act(OTHER, "share", { key_name: "db", permission: "RW", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle();
+  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([["theirs", "one"], "Synced"]);
+  scene.vault.act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
+  scene.source({ password: "two" });
+  await scene.settle();
+  expect([scene.versions(), scene.reason()]).toEqual([[], "SourceMissing"]);
+});
+
+test("a secret that is shared without permission to write is ScopeDenied, with the remedy", async () => {
+  await using scene = await PushScene.start();
+  scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault.act(OTHER, "share", { key_name: "db", permission: "R", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  scene.source({ password: "one" });
+  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
+  await scene.settle();
+  expect(scene.condition()).toMatchObject({
+    reason: "ScopeDenied",
+    message: expect.stringContaining(`ask ${OTHER} to share it`),
+  });
+  scene.vault.act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
+  await scene.settle();
+  expect([scene.reason(), scene.versions()]).toEqual(["SourceMissing", []]);
+});
+
+test("an own secret that is shared keeps its metadata, which the message says", async () => {
+  await using scene = await pushed({ data: [{ secretKey: "password", remoteRef: { key: "db" }, deleteTime: "30d" }] });
+  scene.vault.act(ACCOUNT, "share", { key_name: "db", permission: "R", usr_id_from: ACCOUNT, usr_id_to: OTHER });
+  scene.source({ password: "two" });
+  await scene.settle();
+  expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([["one", "two"], ["protect_link"]]);
+  expect(scene.condition()).toMatchObject({ reason: "Synced", message: expect.stringContaining("are not stored") });
+});

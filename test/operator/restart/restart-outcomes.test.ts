@@ -1,0 +1,298 @@
+import { describe, expect, test } from "vitest";
+import { at, RestartScene } from "../../lab/kube/restart-scene.ts";
+import { simulateWorkloads } from "../../lab/kube/in-memory/simulate-workloads.ts";
+import { forbidden } from "../../lab/kube/in-memory/status-error.ts";
+import type { WorkloadKind } from "../../../src/operator/api/rollout-restart.ts";
+import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { CONTENT_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
+
+const WEB = { kind: "Deployment", name: "web" } as const;
+
+/** Starts an operator that has restarted this workload for a change of the secret `db`. */
+async function restarted(kind: WorkloadKind = "Deployment", spec: object = {}): Promise<RestartScene> {
+  const scene = await RestartScene.start("db");
+  scene.workload(kind, "web", { spec });
+  scene.follow("db", { kind, name: "web" });
+  await scene.settle();
+  scene.lists({ db: 2 });
+  await scene.settle(35_000);
+  expect(scene.count(kind, "web")).toBe(1);
+  return scene;
+}
+
+const resultOf = (scene: RestartScene): unknown => scene.shown("db")[0]?.result;
+const messageOf = (scene: RestartScene): string | undefined => scene.shown("db")[0]?.message;
+
+describe("the outcome of a restart", () => {
+  test("is shown in the status, in events of workload and resource, and in the metric, once", async () => {
+    await using scene = await restarted();
+    expect(resultOf(scene)).toBe("Progressing");
+    scene.report("Deployment", "web", { replicas: 3, updatedReplicas: 1, availableReplicas: 2 });
+    await scene.settle();
+    expect(resultOf(scene)).toBe("Progressing");
+    scene.rollOut("web");
+    await scene.settle();
+    expect(resultOf(scene)).toBe("RolledOut");
+    const events = scene.operator.events.filter(({ action }) => action === "Restart");
+    expect(events.map(({ resource, type, reason }) => `${resource.kind} ${type} ${reason}`)).toEqual([
+      "Deployment Normal WorkloadRestarted",
+      "Deployment Normal RestartRolledOut",
+      "VaultSecret Normal RestartRolledOut",
+    ]);
+    expect(events[0]?.note).toBe("restarted: the content of VaultSecret/db changed");
+    scene.operator.takeRequests();
+    await scene.operator.restart();
+    await scene.settle(120_000);
+    scene.rollOut("web");
+    await scene.settle(120_000);
+    expect(scene.operator.restarts).toEqual(["Deployment RolledOut"]);
+    expect(scene.operator.takeRequests()).toEqual([]);
+    expect(scene.count("Deployment", "web")).toBe(1);
+  });
+
+  test("is never shown as an older one while the watch is behind", async () => {
+    await using scene = await RestartScene.start("db");
+    const { server } = scene.operator;
+    simulateWorkloads(server, 2_000);
+    scene.operator.network = { watchLagMs: () => 3_000 };
+    await scene.operator.restart();
+    const results: unknown[] = [];
+    server.onCommit(({ resource, after }) => {
+      const [entry] = readStatus("VaultSecret", after?.["status"]).restarts ?? [];
+      if (resource.kind === "VaultSecret" && entry !== undefined && results.at(-1) !== entry.result) results.push(entry.result);
+    });
+    scene.workload("Deployment", "web");
+    scene.follow("db", WEB);
+    await scene.settle(20_000);
+    results.length = 0;
+    scene.lists({ db: 2 });
+    await scene.settle(60_000);
+    expect(results).toEqual(["Progressing", "RolledOut"]);
+  });
+
+  test("is shown again after another writer of the status showed an older one", async () => {
+    await using scene = await restarted();
+    scene.rollOut("web");
+    await scene.settle();
+    const { metadata, status } = scene.operator.resource();
+    const [entry] = scene.shown("db");
+    const outdated = { ...Object(status), restarts: [{ ...entry, result: "Progressing" }] };
+    scene.operator.server.replaceStatus(vaultSecretKind, metadata, outdated);
+    await scene.settle();
+    expect(resultOf(scene)).toBe("RolledOut");
+  });
+
+  test("is observed by the next operator if this one dies", async () => {
+    await using scene = await restarted();
+    await scene.operator.stop();
+    scene.rollOut("web");
+    await scene.operator.restart();
+    await scene.settle();
+    expect(resultOf(scene)).toBe("RolledOut");
+    expect(scene.operator.restarts).toEqual(["Deployment RolledOut"]);
+  });
+
+  test("is Failed if a Deployment exceeds its deadline for progress", async () => {
+    await using scene = await restarted();
+    const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
+    scene.report("Deployment", "web", { replicas: 3, updatedReplicas: 1, conditions });
+    await scene.settle();
+    expect([resultOf(scene), messageOf(scene)]).toEqual(["Failed", "the Deployment exceeded its progressDeadlineSeconds"]);
+    expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
+    scene.lists({ db: 3 });
+    await scene.settle(40_000);
+    scene.rollOut("web");
+    await scene.settle();
+    expect([resultOf(scene), messageOf(scene)]).toEqual(["RolledOut", undefined]);
+  });
+
+  test("is TimedOut after 15 minutes", async () => {
+    await using scene = await restarted();
+    await scene.settle(14 * 60_000);
+    expect(resultOf(scene)).toBe("Progressing");
+    await scene.settle(2 * 60_000);
+    expect(resultOf(scene)).toBe("TimedOut");
+    expect(scene.operator.restarts).toEqual(["Deployment TimedOut"]);
+    expect(scene.operator.events.filter(({ reason }) => reason === "RestartTimedOut")).toHaveLength(2);
+  });
+
+  test("of a paused Deployment is open until it is resumed and rolled out", async () => {
+    await using scene = await restarted("Deployment", { paused: true });
+    await scene.settle(60 * 60_000);
+    expect([resultOf(scene), messageOf(scene)]).toEqual([
+      "Progressing",
+      "the Deployment is paused: it rolls out when it is resumed",
+    ]);
+    scene.patch("Deployment", "web", { spec: { paused: null } });
+    await scene.settle();
+    expect([resultOf(scene), messageOf(scene)]).toEqual(["Progressing", undefined]);
+    scene.rollOut("web");
+    await scene.settle();
+    expect(resultOf(scene)).toBe("RolledOut");
+  });
+
+  test.each([
+    ["StatefulSet", { readyReplicas: 2, updatedReplicas: 2, currentRevision: "b", updateRevision: "b" }],
+    ["DaemonSet", { updatedNumberScheduled: 3, desiredNumberScheduled: 3, numberAvailable: 3 }],
+    ["Rollout", { phase: "Healthy" }],
+  ] as const)("of a %s is observed", async (kind, status) => {
+    await using scene = await restarted(kind);
+    scene.report(kind, "web", status);
+    await scene.settle();
+    expect(scene.operator.restarts).toEqual([`${kind} RolledOut`]);
+    expect(scene.shown("db")).toMatchObject([{ kind, name: "web", result: "RolledOut" }]);
+  });
+});
+
+describe("a workload", () => {
+  test("that is deleted is NotFound, and one recreated under its name is not restarted", async () => {
+    await using scene = await restarted();
+    scene.delete("Deployment", "web");
+    await scene.settle();
+    expect(scene.shown("db")).toEqual([{ ...WEB, result: "NotFound" }]);
+    scene.lists({ db: 3 });
+    await scene.settle(5_000);
+    scene.workload("Deployment", "web");
+    await scene.settle(120_000);
+    expect(scene.count("Deployment", "web")).toBe(1);
+    expect(scene.shown("db")).toEqual([]);
+  });
+
+  test("that is rolled back is restarted for the next content only", async () => {
+    await using scene = await restarted();
+    // What kubectl rollout undo does: the template and the annotations of the former ReplicaSet.
+    scene.patch("Deployment", "web", {
+      metadata: { annotations: { [RESTART_STATE_ANNOTATION]: null } },
+      spec: { template: { metadata: { annotations: { "vaultsync.dev/content": "former" } } } },
+    });
+    await scene.settle(120_000);
+    expect(scene.count("Deployment", "web")).toBe(2);
+    expect(scene.recorded("Deployment", "web")).toEqual(["VaultSecret/db"]);
+    scene.lists({ db: 3 });
+    await scene.settle(60_000);
+    expect(scene.count("Deployment", "web")).toBe(3);
+  });
+
+  test("keeps the annotations of other managers", async () => {
+    await using scene = await RestartScene.start("db");
+    scene.workload("Deployment", "web");
+    scene.follow("db", WEB);
+    await scene.settle();
+    const restartedAt = { "kubectl.kubernetes.io/restartedAt": "2026-11-21T10:00:00Z" };
+    scene.patch("Deployment", "web", { spec: { template: { metadata: { annotations: restartedAt } } } });
+    scene.lists({ db: 2 });
+    await scene.settle(60_000);
+    const annotations = at(scene.get("Deployment", "web"), "spec", "template", "metadata", "annotations");
+    expect(annotations).toMatchObject({ ...restartedAt, note: "theirs", "vaultsync.dev/content": expect.any(String) as unknown });
+  });
+
+  test("whose template lost the annotation is not rolled out by a record", async () => {
+    await using scene = await restarted();
+    // What an apply by another tool does that replaces the annotations of the template.
+    const annotations = { [CONTENT_ANNOTATION]: null };
+    scene.patch("Deployment", "web", { spec: { template: { metadata: { annotations } } } });
+    await scene.settle();
+    const { generation } = scene.get("Deployment", "web").metadata;
+    scene.rollOut("web");
+    await scene.settle();
+    expect(resultOf(scene)).toBe("RolledOut");
+    expect(scene.get("Deployment", "web").metadata.generation).toBe(generation);
+  });
+
+  test("whose record another writer reverts repeatedly is restarted once", async () => {
+    await using scene = await restarted();
+    const { annotations = {} } = scene.get("Deployment", "web").metadata;
+    const former = (annotations[RESTART_STATE_ANNOTATION] ?? "").replace(
+      /"VaultSecret\/db":"(\w+)\.[^"]+"/,
+      '"VaultSecret/db":"$1.x"',
+    );
+    let writes = 0;
+    scene.operator.server.onCommit(({ resource }) => void (writes += Number(resource.kind === "Deployment")));
+    for (let round = 0; round < 60; round += 1) {
+      scene.patch("Deployment", "web", { metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } } });
+      await scene.settle(10_000);
+    }
+    expect(scene.count("Deployment", "web")).toBe(1);
+    expect(writes).toBeLessThan(2 * 60);
+  });
+
+  test("whose content digest is under another key is recorded without a restart", async () => {
+    await using scene = await RestartScene.start("db");
+    scene.workload("Deployment", "web");
+    scene.follow("db", WEB);
+    await scene.settle();
+    const former = JSON.stringify({ sources: { "VaultSecret/db": "former.digest" } });
+    await scene.operator.restart();
+    scene.patch("Deployment", "web", { metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } } });
+    await scene.settle(120_000);
+    expect(scene.count("Deployment", "web")).toBe(0);
+    expect(scene.get("Deployment", "web").metadata.annotations?.[RESTART_STATE_ANNOTATION]).not.toBe(former);
+  });
+});
+
+describe("missing permissions", () => {
+  const deployments = workloadDescriptor.Deployment;
+
+  test("to list are shown, and the workload is followed within five minutes after they are granted", async () => {
+    await using scene = await RestartScene.start("db");
+    scene.workload("Deployment", "web");
+    scene.operator.server.authorize = ({ resource }) => resource.kind !== "Deployment";
+    await scene.operator.restart();
+    scene.follow("db", WEB);
+    await scene.settle();
+    expect(scene.shown("db")).toMatchObject([{ ...WEB, result: "Failed" }]);
+    expect(messageOf(scene)).toContain("may not list deployments");
+    scene.operator.server.authorize = () => true;
+    await scene.settle(301_000);
+    expect(scene.shown("db")).toEqual([]);
+    expect(scene.operator.server.watches(deployments)).toHaveLength(1);
+  });
+
+  const byPolicy = `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'no-restarts' with binding 'b' denied request`;
+  test.each([
+    [
+      "a missing permission",
+      "",
+      "the API server denied to patch the Deployment: grant the operator get and patch on deployments",
+    ],
+    ["a policy", byPolicy, "the ValidatingAdmissionPolicy no-restarts denies to patch the Deployment"],
+  ])("to patch are shown as Failed once, until the restart succeeds: %s", async (_, words, message) => {
+    await using scene = await RestartScene.start("db");
+    scene.workload("Deployment", "web");
+    scene.follow("db", WEB);
+    await scene.settle();
+    let isDenied = true;
+    scene.operator.network = {
+      send: ({ verb, resource }) => {
+        if (isDenied && verb === "patch" && resource.kind === "Deployment") throw forbidden(words);
+      },
+    };
+    scene.lists({ db: 2 });
+    await scene.settle(200_000);
+    expect(scene.shown("db")).toEqual([{ ...WEB, result: "Failed", message: expect.stringContaining(message) as unknown }]);
+    expect(scene.operator.events.filter(({ reason }) => reason === "RestartFailed")).toHaveLength(2);
+    expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
+    isDenied = false;
+    await scene.settle(90_000);
+    expect(scene.count("Deployment", "web")).toBe(1);
+    expect([resultOf(scene), messageOf(scene)]).toEqual(["Progressing", undefined]);
+  });
+
+  test("a kind that the API server does not serve is shown, and followed when it is served", async () => {
+    await using scene = await RestartScene.start("db");
+    scene.operator.server.unserve(workloadDescriptor.Rollout);
+    await scene.operator.restart();
+    scene.follow("db", { kind: "Rollout", name: "web" });
+    await scene.settle();
+    expect(messageOf(scene)).toBe("the API server does not serve the kind Rollout: install its CRD");
+    scene.operator.server.serve(workloadDescriptor.Rollout);
+    scene.workload("Rollout", "web");
+    await scene.settle(301_000);
+    expect(scene.shown("db")).toEqual([]);
+    scene.lists({ db: 2 });
+    await scene.settle(40_000);
+    expect(scene.count("Rollout", "web")).toBe(1);
+  });
+});

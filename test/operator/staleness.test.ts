@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { ACCOUNT, NAMESPACE, PushScene } from "../lab/operator/push-scene.ts";
+import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
+
+const MINUTE = 60_000;
+const DATED = /^the target is in sync with the vault, but the vault was not listed reliably since (\S+Z)$/u;
+
+/** Returns a scene whose vault does not respond any more, long enough that everything is stale. */
+async function stale(): Promise<OperatorScene> {
+  const scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b"]);
+  scene.start();
+  await scene.clock.advance(5 * MINUTE);
+  vault.latencyMs = 3_600_000;
+  await scene.clock.advance(10 * MINUTE);
+  return scene;
+}
+
+test("in an outage Ready says since when, and Stale is the same for resource and connection", async () => {
+  await using scene = await stale();
+  const [ready, of, ofConnection] = [
+    scene.condition("Ready", "shop", "a"),
+    scene.condition("Stale", "shop", "a"),
+    scene.condition("Stale", "shop"),
+  ];
+  expect(ready?.status).toBe("True");
+  const [, since] = DATED.exec(ready?.message ?? "") ?? [];
+  expect(since).toMatch(/^2026-11-21T00:0[345]/u);
+  expect(of?.message).toBe(`the vault was not listed reliably since ${since}; the target is kept unchanged`);
+  expect(ofConnection?.message).toBe(`the vault was not listed reliably since ${since}; all targets are kept unchanged`);
+  expect([of?.reason, ofConnection?.reason]).toEqual(["VaultUnreachable", "VaultUnreachable"]);
+  expect(scene.server.get(vaultConnectionKind, { namespace: "shop", name: "vault" })["status"]).toMatchObject({
+    staleSince: since,
+  });
+});
+
+test("a restart in an outage writes no status of a resource, and keeps since when it lasts", async () => {
+  await using scene = await stale();
+  const before = ["Ready", "Stale"].map((type) => [scene.condition(type, "shop", "a"), scene.condition(type, "shop")]);
+  await scene.restart(() => scene.resetMeasurements());
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.requests.filter((request) => request.startsWith("update vaultsecrets"))).toEqual([]);
+  const after = ["Ready", "Stale"].map((type) => [scene.condition(type, "shop", "a"), scene.condition(type, "shop")]);
+  expect([after[0]?.[0], after[1]]).toEqual([before[0]?.[0], before[1]]);
+});
+
+test("after an outage nothing is stale, and the message of Ready has no date", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  const before = scene.condition("Ready", "shop", "a");
+  vault.latencyMs = 3_600_000;
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.condition("Ready", "shop", "a")?.message).toMatch(DATED);
+  await scene.restart();
+  vault.latencyMs = 10;
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.condition("Ready", "shop", "a")).toEqual(before);
+  for (const name of ["a", undefined]) expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+});
+
+test("lists that fail now and then during an outage change neither its beginning nor any status", async () => {
+  await using scene = await stale();
+  const before = scene.condition("Stale", "shop");
+  const vault = scene.vault("shop");
+  for (let round = 0; round < 5; round += 1) {
+    vault.latencyMs = 10;
+    while (scene.condition("Ready", "shop")?.status !== "True") await scene.clock.advance(1_000);
+    vault.latencyMs = 3_600_000;
+    await scene.clock.advance(2 * MINUTE);
+    expect(scene.condition("Stale", "shop")).toEqual(before);
+  }
+});
+
+test("the first list of a vault ends that it was unavailable: each resource costs one status", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b", "c"]);
+  vault.latencyMs = 3_600_000;
+  scene.start();
+  await scene.clock.advance(20 * MINUTE);
+  scene.resetMeasurements();
+  vault.latencyMs = 10;
+  await scene.clock.advance(20 * MINUTE);
+  expect(scene.condition("Ready", "shop", "a")?.message).toBe("the target is in sync with the vault");
+  expect(scene.requests.filter((request) => request.startsWith("update vaultsecrets"))).toHaveLength(3);
+});
+
+test("nothing is stale that never had a list of the vault", async () => {
+  await using scene = new OperatorScene();
+  scene.addVault("shop", ["a"]);
+  scene.server.delete(SECRETS, { namespace: "shop", name: "login" }, {});
+  scene.start();
+  await scene.clock.advance(10 * MINUTE);
+  expect([scene.condition("Ready", "shop")?.reason, scene.condition("Ready", "shop", "a")?.reason]).toEqual([
+    "AuthFailed",
+    "ConnectionNotReady",
+  ]);
+  for (const name of ["a", undefined]) expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+});
+
+test("a VaultPush that is Ready says since when the vault was not listed", async () => {
+  await using scene = await PushScene.start();
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle();
+  scene.vaultNetwork = { send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")) };
+  await scene.settle(10 * MINUTE);
+  const ready = (): string => scene.status().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+  expect(ready()).toMatch(/^the vault has the bytes of the Secret, but the vault was not listed reliably since \S+Z$/u);
+  scene.vaultNetwork = {};
+  await scene.settle(10 * MINUTE);
+  expect([ready(), scene.versions("db", "secret", ACCOUNT), NAMESPACE]).toEqual([
+    "the vault has the bytes of the Secret",
+    ["one"],
+    "shop",
+  ]);
+});

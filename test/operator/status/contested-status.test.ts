@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { isObject } from "../../../src/lib/is-object.ts";
+import { type Kind, vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+
+const foreign = {
+  conditions: [{ type: "Ready", status: "False", reason: "InvalidSpec", message: "written by another program" }],
+};
+const isForeign = (status: unknown): boolean => isObject(status) && JSON.stringify(status) === JSON.stringify(foreign);
+
+/** A running operator, and the writes of statuses of one object by it, while another program restores its own each time. */
+async function contested(kind: Kind, name: string) {
+  const scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db" });
+  scene.follow({ password: "db" });
+  await scene.settle();
+  const ref = { namespace: "shop", name };
+  const statusNow = (): unknown => scene.server.get(kind, ref)["status"];
+  const overwrite = (): void => {
+    const { resourceVersion } = scene.server.get(kind, ref).metadata;
+    scene.server.replaceStatus(kind, { ...ref, resourceVersion }, foreign);
+  };
+  let repairs = 0;
+  const program = scene.server.onCommit(({ resource, after }) => {
+    if (resource !== kind || after?.metadata.name !== name || isForeign(after["status"])) return;
+    repairs += 1;
+    if (repairs < 100) queueMicrotask(overwrite);
+  });
+  const takeRepairs = (): number => {
+    const taken = repairs;
+    repairs = 0;
+    return taken;
+  };
+  return { scene, program, overwrite, statusNow, takeRepairs };
+}
+
+test.each([
+  [vaultSecretKind, "db"],
+  [vaultConnectionKind, "vault"],
+] as const)("the status of $kind is repaired a few times while another program overwrites it", async (kind, name) => {
+  const { scene, program, overwrite, statusNow, takeRepairs } = await contested(kind, name);
+  await using _ = scene;
+  overwrite();
+  await scene.settle(1_000);
+  expect(takeRepairs()).toBe(2);
+  await scene.settle(600_000);
+  expect(takeRepairs()).toBeLessThan(10);
+  program[Symbol.dispose]();
+  overwrite();
+  await scene.settle(301_000);
+  expect(statusNow()).toMatchObject({ conditions: [{ type: "Ready", status: "True" }] });
+});
+
+test("no status is written while nothing changes", async () => {
+  const { scene, takeRepairs } = await contested(vaultSecretKind, "db");
+  await using _ = scene;
+  await scene.settle(600_000);
+  expect(takeRepairs()).toBe(0);
+});

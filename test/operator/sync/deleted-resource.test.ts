@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { PushScene } from "../../lab/operator/push-scene.ts";
+import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+
+/** The deadlines of a queue share a timer, so that one timer less is no deadline at all. */
+test("a VaultSecret that is deleted leaves no deadline in the queue", async () => {
+  await using scene = await OperatorScene.start();
+  const { clock, server } = scene;
+  scene.vault().lists({ name: "db" });
+  await scene.settle(60_000);
+  const before = clock.pending;
+  scene.follow({ password: "db" }, { refreshInterval: "1h" });
+  await scene.settle(60_000);
+  expect(clock.pending).toBe(before + 1);
+  server.delete(vaultSecretKind, { namespace: "shop", name: "db" });
+  await scene.settle(60_000);
+  expect(clock.pending).toBe(before);
+});
+
+test("a VaultPush that is deleted leaves no deadline in the queue", async () => {
+  await using scene = await PushScene.start();
+  const { clock } = scene;
+  scene.source({ password: "one" });
+  await scene.settle(60_000);
+  const before = clock.pending;
+  scene.push({ refreshInterval: "1h" });
+  await scene.settle(60_000);
+  expect(clock.pending).toBe(before + 1);
+  scene.delete();
+  await scene.settle(60_000);
+  expect(clock.pending).toBe(before);
+});

@@ -1,0 +1,225 @@
+import { describe, expect, test } from "vitest";
+import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
+import { OWNER_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { KubeError } from "../../../src/operator/kube/kube-error.ts";
+import { CONFIG_MAPS, type ResourceDescriptor, SECRETS } from "../../../src/operator/kube/resource.ts";
+
+const target = { namespace: "shop", name: "db" };
+
+/** Starts an operator that has synced `db`. */
+async function synced(): Promise<OperatorScene> {
+  const scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db" });
+  scene.follow({ password: "db" });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@1, Synced");
+  return scene;
+}
+
+/** Fails each write of a status. */
+function failsStatus(verb: string, { plural }: ResourceDescriptor): void {
+  if (verb === "update" && plural === "vaultsecrets") throw new KubeError({ kind: "Unavailable", operation: "update status" });
+}
+
+const namesOf = ({ server }: OperatorScene): string[] =>
+  server
+    .all(SECRETS)
+    .map(({ metadata }) => metadata.name)
+    .sort();
+
+describe("the former target after a change of target.name", () => {
+  test("is removed when the new one is written, also if an item was removed by the vault", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "a" }, { name: "b", deleteAt: scene.clock.now() + 60_000 });
+    scene.follow({ one: "a", other: "b" }, { target: { name: "before" } });
+    await scene.settle();
+    await scene.settle(60_000);
+    scene.vault().lists({ name: "a" });
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("SourceRemoved");
+    scene.follow({ one: "a", other: "b" }, { target: { name: "after" } });
+    await scene.settle();
+    expect(scene.target("after")?.data).toEqual({ one: Buffer.from("vault a@1").toString("base64") });
+    expect(scene.target("before")).toBeUndefined();
+    expect(scene.status().target?.name).toBe("after");
+  });
+
+  test("stays while the new one cannot be written", async () => {
+    await using scene = await synced();
+    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "taken" } });
+    scene.follow({ password: "db" }, { target: { name: "taken" } });
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("TargetConflict");
+    expect(scene.target()).toBeDefined();
+    expect(scene.status().target?.name).toBe("db");
+  });
+
+  test("stays while the API server rejects the new one", async () => {
+    await using scene = await synced();
+    scene.server.authorize = ({ verb }) => verb !== "create";
+    scene.follow({ password: "db" }, { target: { name: "denied" } });
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("TargetForbidden");
+    expect([scene.target() !== undefined, scene.target("denied")]).toEqual([true, undefined]);
+    scene.server.authorize = () => true;
+    await scene.settle(60_000);
+    expect([scene.target(), scene.target("denied") !== undefined]).toEqual([undefined, true]);
+  });
+
+  test("is reported as long as the API server denies to remove it", async () => {
+    await using scene = await synced();
+    scene.server.authorize = ({ verb }) => verb !== "delete";
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.settle();
+    expect(scene.condition("Ready")).toMatchObject({
+      reason: "TargetForbidden",
+      message: "permission denied: delete secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
+    });
+    expect([scene.target("after") !== undefined, scene.status().target?.name]).toEqual([true, "db"]);
+    scene.server.authorize = () => true;
+    await scene.settle(60_000);
+    expect([scene.target(), scene.condition("Ready")?.reason]).toEqual([undefined, "Synced"]);
+  });
+
+  test("stays if it belongs to another resource by now", async () => {
+    await using scene = await synced();
+    await scene.stop();
+    const annotations = { [OWNER_ANNOTATION]: "VaultSecret/another" };
+    scene.server.patch(SECRETS, target, { metadata: { annotations, ownerReferences: null } });
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.restart();
+    expect([scene.target() !== undefined, scene.target("after") !== undefined]).toEqual([true, true]);
+  });
+
+  test("is removed with all others if the name changed twice while the status could not be written", async () => {
+    await using scene = await synced();
+    scene.network = { send: ({ verb, resource }) => failsStatus(verb, resource) };
+    for (const name of ["second", "third"]) {
+      scene.follow({ password: "db" }, { target: { name } });
+      await scene.settle();
+      expect(scene.target(name)).toBeDefined();
+    }
+    scene.network = {};
+    await scene.settle(60_000);
+    expect(namesOf(scene)).toEqual(["third"]);
+    expect(scene.status().target?.name).toBe("third");
+  });
+
+  test("is removed with all others if a process that ended had not written its status", async () => {
+    await using scene = await synced();
+    scene.network = { send: ({ verb, resource }) => failsStatus(verb, resource) };
+    scene.follow({ password: "db" }, { target: { name: "second" } });
+    await scene.settle();
+    await scene.stop();
+    scene.network = {};
+    scene.vault().lists({ name: "db", version: 2 });
+    scene.follow({ password: "db" }, { target: { name: "third" } });
+    await scene.restart();
+    expect(namesOf(scene)).toEqual(["third"]);
+  });
+
+  test("is removed when the watch shows it after the new one was written", async () => {
+    await using scene = await synced();
+    const { metadata, ...rest } = scene.server.get(SECRETS, target);
+    const { uid: _, resourceVersion: __, ...copied } = metadata;
+    scene.server.create(SECRETS, { ...rest, metadata: { ...copied, name: "late" } });
+    await scene.settle();
+    expect(namesOf(scene)).toEqual(["db"]);
+  });
+
+  test("is removed when the vault removed all sources, although no new one is written", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + 60_000 });
+    scene.follow({ password: "db" });
+    await scene.settle();
+    await scene.stop();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.clock.advance(61_000);
+    scene.vault().lists();
+    await scene.restart();
+    expect([namesOf(scene), scene.condition("Ready")?.reason]).toEqual([[], "SourceRemoved"]);
+  });
+
+  test("is kept if the resource does not control it: it was created with the policy Orphan", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "db" });
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan" } });
+    await scene.settle();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.settle();
+    expect(namesOf(scene)).toEqual(["after", "db"]);
+    expect([scene.target()?.metadata.labels, scene.target()?.metadata.annotations]).toEqual([undefined, undefined]);
+  });
+
+  test("is not removed later when the policy Orphan becomes Owner", async () => {
+    await using scene = await synced();
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
+    await scene.settle();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.restart();
+    expect(namesOf(scene)).toEqual(["after", "db"]);
+  });
+
+  test("costs no request if it does not exist any more", async () => {
+    await using scene = await synced();
+    await scene.stop();
+    scene.deleteTarget();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    scene.takeRequests();
+    await scene.restart();
+    expect(scene.takeRequests()).toEqual(["create secrets after", "update vaultsecrets db"]);
+  });
+
+  test("is released under the policy Orphan once", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "db" });
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", labels: { team: "shop" } } });
+    await scene.settle();
+    const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "app", uid: "uid-of-app" }];
+    scene.server.patch(SECRETS, target, { metadata: { ownerReferences } });
+    await scene.settle();
+    scene.takeRequests();
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
+    await scene.settle();
+    const released = ["get secrets db", "patch secrets db"];
+    expect(scene.takeRequests()).toEqual(["create secrets after", ...released, "update vaultsecrets db"]);
+    expect(scene.target()?.metadata).toMatchObject({ labels: { team: "shop" }, ownerReferences });
+    expect(scene.target()?.metadata.annotations).toBeUndefined();
+    await scene.restart();
+    expect(scene.takeRequests()).toEqual([]);
+  });
+
+  test("is released under the policy Orphan, and keeps its other owners", async () => {
+    await using scene = await synced();
+    const other = { apiVersion: "v1", kind: "ConfigMap", name: "app", uid: "uid-of-app" };
+    const own = scene.target()?.metadata.ownerReferences ?? [];
+    scene.server.patch(SECRETS, target, { metadata: { ownerReferences: [...own, other] } });
+    await scene.settle();
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
+    await scene.settle();
+    expect(scene.target()?.metadata.ownerReferences).toEqual([other]);
+    expect(scene.target("after")).toBeDefined();
+  });
+});
+
+/** Returns the kinds of the objects that have the name of the target. */
+const kindsOf = ({ server }: OperatorScene): string[] =>
+  [CONFIG_MAPS, SECRETS].filter((resource) => server.find(resource, target)).map(({ kind }) => kind);
+
+describe("the former target after a change of target.kind", () => {
+  test.each([
+    ["ConfigMap", "Secret"],
+    ["Secret", "ConfigMap"],
+  ])("is removed, a %s in favor of a %s", async (former, latter) => {
+    await using scene = await OperatorScene.start();
+    scene.vault().uploads("app.conf");
+    const spec = { connectionRef: { name: "vault" }, files: [{ filename: "app.conf" }] };
+    scene.put(vaultFileKind, "db", { ...spec, target: { kind: former } });
+    await scene.settle();
+    expect(kindsOf(scene)).toEqual([former]);
+    scene.put(vaultFileKind, "db", { ...spec, target: { kind: latter } });
+    await scene.settle();
+    expect(kindsOf(scene)).toEqual([latter]);
+  });
+});

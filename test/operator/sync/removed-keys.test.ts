@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import { certificate } from "../../lab/certificates.ts";
+import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { data, readyMessage, remove, serve, serveNothing, synced, type Values } from "../../lab/kube/removed-sources.ts";
+import { SECRETS } from "../../../src/operator/kube/resource.ts";
+import { PermanentError } from "../../../src/operator/vault-client/vault-error.ts";
+
+/** Removed values leave the target, whatever the target is made of: keys of single sources, extracted objects, types. */
+const MINUTE = 60_000;
+describe("an extracted object next to another one", () => {
+  const values = { a: '{"a": "1"}', b: '{"password": "p"}', conf: "x" };
+  const spec = { data: data("conf"), dataFrom: [{ extract: { key: "a" } }, { extract: { key: "b" } }] };
+
+  test("waits for five minutes until the vault serves the other one, and then leaves with it", async () => {
+    await using scene = await synced(values, spec);
+    await scene.restart();
+    serveNothing(scene);
+    await remove(scene, values, "b");
+    await scene.settle(2 * MINUTE);
+    expect(scene.outcome()).toBe("a=1 conf=x password=p, SourceRemoved");
+    await scene.settle(10 * MINUTE);
+    expect(scene.outcome()).toBe("conf=x, SourceRemoved");
+    serve(scene, { a: values.a, conf: "x" });
+    await scene.settle(10 * MINUTE);
+    expect(scene.outcome()).toBe("a=1 conf=x, SourceRemoved");
+  });
+});
+
+describe("an extracted object", () => {
+  const values = { a: '{"a": "1"}', b: '{"password": "p"}', conf: "x" };
+  const spec = { data: data("conf"), dataFrom: [{ extract: { key: "a" } }, { extract: { key: "b" } }] };
+
+  test("that is removed leaves although another source is missing, whose keys stay", async () => {
+    await using scene = await synced(values, spec);
+    const { a, b } = values;
+    serve(scene, { a, b });
+    await scene.settle();
+    await remove(scene, { a, b }, "a", "b");
+    expect(scene.outcome()).toBe("conf=x, SourceMissing");
+    expect(readyMessage(scene)).toContain("a was removed by the vault");
+    serve(scene, { conf: "y" }, 2);
+    await scene.settle();
+    expect(scene.outcome()).toBe("conf=y, SourceRemoved");
+  });
+
+  test("that is removed takes with it the keys of a missing one, which nothing distinguishes", async () => {
+    await using scene = await synced(values, spec);
+    const { b, conf } = values;
+    serve(scene, { b, conf });
+    await scene.settle();
+    await remove(scene, { b, conf }, "b");
+    expect(scene.outcome()).toBe("conf=x, SourceMissing");
+  });
+
+  test("stays if the key of another source is removed while it is missing", async () => {
+    await using scene = await synced(values, spec);
+    await remove(scene, { conf: "x", b: values.b }, "conf");
+    expect(scene.outcome()).toBe("a=1 password=p, SourceMissing");
+  });
+
+  test("that is removed leaves an object of others", async () => {
+    await using scene = await OperatorScene.start();
+    const metadata = { namespace: "shop", name: "app" };
+    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: { own: "" } });
+    serve(scene, values);
+    scene.follow({}, { ...spec, target: { name: "app", creationPolicy: "Merge" } });
+    await scene.settle();
+    await remove(scene, { b: values.b, conf: "x" }, "b");
+    expect(Object.keys(scene.target("app")?.data ?? {}).sort()).toEqual(["conf", "own"]);
+  });
+});
+
+describe("an extracted object in an outage of the values", () => {
+  test("does not keep the keys of a removed object, and keeps all others", async () => {
+    const values = { config: '{"host": "h", "password": "p"}', user: "bob" };
+    await using scene = await synced(values, { data: data("user"), dataFrom: [{ extract: { key: "config" } }] });
+    await scene.restart();
+    serveNothing(scene);
+    await remove(scene, values, "config");
+    expect(scene.outcome()).toBe("user=bob, SourceRemoved");
+  });
+});
+
+// Found by the simulation.
+test("an edited target that cannot be repaired is kept although an optional source never existed", async () => {
+  const spec = { data: [{ ...data("extra")[0], optional: true }], dataFrom: [{ extract: { key: "config" } }] };
+  await using scene = await synced({ config: '{"host": "h"}' }, spec);
+  serve(scene, { config: "no object" }, 2);
+  scene.edit({ host: "edited" });
+  await scene.settle(20 * MINUTE);
+  expect(scene.outcome()).toBe("host=edited, InvalidProperty");
+});
+
+// Found by the simulation.
+test("an optional source that is missing takes no retained key of a changed spec with it", async () => {
+  const optional = { ...data("a")[0], optional: true };
+  const dataFrom = [{ extract: { key: "b" } }];
+  await using scene = await synced({ a: "1", b: '{"host": "h"}' }, { data: [optional], dataFrom });
+  serve(scene, {});
+  scene.follow({}, { data: [optional, ...data("c")], dataFrom });
+  await scene.settle(20 * MINUTE);
+  expect(scene.outcome()).toBe("a=1 host=h, SourceMissing");
+});
+
+describe("a plain target", () => {
+  test("loses a removed key although a new one cannot be read", async () => {
+    await using scene = await synced({ a: "1", b: "2" }, { data: data("a", "b") });
+    scene.vault().expose = () => {
+      throw new PermanentError("expose", "secret_expired");
+    };
+    scene.vault().lists({ name: "a" }, { name: "b" }, { name: "c" });
+    scene.follow({}, { data: data("a", "b", "c") });
+    await scene.settle();
+    expect(scene.outcome()).toBe("a=1 b=2, Expired");
+    await remove(scene, { a: "1", b: "2", c: "3" }, "a");
+    expect(scene.outcome()).toBe("b=2, Expired");
+  });
+
+  test("is deleted with its last key although the spec names a source that never existed", async () => {
+    await using scene = await synced({ a: "1" }, { data: data("a") });
+    scene.follow({}, { data: data("a", "never") });
+    await scene.settle();
+    await remove(scene, { a: "1" }, "a");
+    expect(scene.outcome()).toBe("absent, SourceMissing");
+    expect(readyMessage(scene)).toContain("a was removed by the vault");
+  });
+});
+
+const pair = (): Values => {
+  const { cert, keyPem } = certificate("one");
+  return { "tls.crt": cert, "tls.key": keyPem };
+};
+
+describe("a typed Secret", () => {
+  test("that loses a required key is deleted, says why, and is created again with it", async () => {
+    const values = pair();
+    await using scene = await synced(values, { data: data("tls.crt", "tls.key"), target: { type: "kubernetes.io/tls" } });
+    await remove(scene, values, "tls.key");
+    expect(scene.outcome()).toBe("absent, SourceRemoved");
+    const message = readyMessage(scene);
+    expect(message).toMatch(
+      /; no target can be made of the rest: a Secret of type kubernetes\.io\/tls requires the keys tls\.key$/u,
+    );
+    await scene.settle(40 * MINUTE);
+    expect(readyMessage(scene)).toBe(message);
+    serve(scene, values, 2);
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("Synced");
+  });
+
+  test("of an extracted object that is removed is deleted", async () => {
+    const { ["tls.crt"]: crt = "", ["tls.key"]: key = "" } = pair();
+    const values = { crt, key: JSON.stringify({ "tls.key": key }) };
+    const from = { data: [{ secretKey: "tls.crt", remoteRef: { key: "crt" } }], dataFrom: [{ extract: { key: "key" } }] };
+    await using scene = await synced(values, { ...from, target: { type: "kubernetes.io/tls" } });
+    await remove(scene, values, "key");
+    expect(scene.outcome()).toBe("absent, SourceRemoved");
+  });
+
+  test("waits for five minutes until the vault serves the other half", async () => {
+    const { ["tls.crt"]: crt = "", ["tls.key"]: key = "" } = pair();
+    const values = { crt: JSON.stringify({ "tls.crt": crt }), key };
+    const from = { data: [{ secretKey: "tls.key", remoteRef: { key: "key" } }], dataFrom: [{ extract: { key: "crt" } }] };
+    await using scene = await synced(values, { ...from, target: { type: "kubernetes.io/tls" } });
+    await scene.restart();
+    serveNothing(scene);
+    await remove(scene, values, "key");
+    await scene.settle(2 * MINUTE);
+    expect(Object.keys(scene.target()?.data ?? {}).sort()).toEqual(["tls.crt", "tls.key"]);
+    await scene.settle(10 * MINUTE);
+    expect(scene.target()).toBeUndefined();
+  });
+
+  test("keeps its pair and loses a third key while one half is newer", async () => {
+    const values = { ...pair(), ca: "authority" };
+    await using scene = await synced(values, { data: data("tls.crt", "tls.key", "ca"), target: { type: "kubernetes.io/tls" } });
+    const other = certificate("two");
+    scene.vault().expose = (name) => ({ value: name === "tls.crt" ? other.cert : "" });
+    scene
+      .vault()
+      .lists({ name: "tls.crt", version: 2 }, { name: "tls.key" }, { name: "ca", deleteAt: scene.clock.now() + 10_000 });
+    await scene.settle(20_000);
+    expect(scene.condition("Ready")?.reason).toBe("InvalidContent");
+    scene.vault().lists({ name: "tls.crt", version: 2 }, { name: "tls.key" });
+    await scene.settle();
+    expect(Object.keys(scene.target()?.data ?? {}).sort()).toEqual(["tls.crt", "tls.key"]);
+    expect(scene.condition("Ready")?.reason).toBe("InvalidContent");
+  });
+});
