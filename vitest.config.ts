@@ -25,7 +25,8 @@ export default defineConfig({
             "test/lab/tools/go-tool.test.ts",
             "test/monitoring/promtool.test.ts",
           ],
-          // On a busy machine a test may take minutes, which is no failure: time is virtual in most of them.
+          // On a busy machine a test may take minutes, which is no failure: time is virtual in most
+          // of them.
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers,
@@ -79,7 +80,11 @@ export default defineConfig({
           expect: expectOptions,
           include: ["test/e2e/**/*.test.ts"],
           exclude: ["test/e2e/cluster/**"],
-          globalSetup: ["test/lab/tools/build-all.ts", "test/lab/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          globalSetup: [
+            "test/lab/tools/build-all.ts",
+            "test/lab/kube/shared-control-plane.ts",
+            "test/e2e/support/install.ts",
+          ],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           // The tests mostly wait.
@@ -88,12 +93,18 @@ export default defineConfig({
       },
       {
         test: {
-          // The faults of docs/design/faults.md between real processes; the tests of a file run in parallel and mostly wait.
+          // The faults of docs/design/faults.md between real processes; the tests of a file run in
+          // parallel and mostly wait.
           name: "faults",
           expect: expectOptions,
           include: ["test/faults/**/*.test.ts"],
-          globalSetup: ["test/lab/tools/build-all.ts", "test/lab/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
-          // Deadlines only: a test that passes does not wait for them, not even on a loaded machine.
+          globalSetup: [
+            "test/lab/tools/build-all.ts",
+            "test/lab/kube/shared-control-plane.ts",
+            "test/e2e/support/install.ts",
+          ],
+          // Deadlines only: a test that passes does not wait for them, not even on a loaded
+          // machine.
           testTimeout: 600_000,
           hookTimeout: 180_000,
           maxWorkers: 4,
@@ -114,7 +125,8 @@ export default defineConfig({
       },
       {
         test: {
-          // The image, in containers next to the control plane: `npm run test:image`, where a Docker daemon runs.
+          // The image, in containers next to the control plane: `npm run test:image`, where a
+          // Docker daemon runs.
           name: "image",
           expect: expectOptions,
           include: ["test/image/**/*.test.ts"],
@@ -126,7 +138,8 @@ export default defineConfig({
       },
       {
         test: {
-          // An operator for the whole cluster, and an API server that is stopped: one after the other.
+          // An operator for the whole cluster, and an API server that is stopped: one after the
+          // other.
           name: "cluster",
           expect: expectOptions,
           include: ["test/e2e/cluster/**/*.test.ts"],

@@ -1,9 +1,10 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * The unit tests of the mutated folders, for mutation testing (`npm run mutation`): one worker, because each runner has its own. The
- * files share their modules, because loading them for each mutant takes longer than the tests. Without the tests of the whole
- * engine, which take seconds each.
+ * The unit tests of the mutated folders, for mutation testing (`npm run mutation`): one worker,
+ * because each runner has its own. The files share their modules, because loading them for each
+ * mutant takes longer than the tests. Without the tests of the whole engine, which take seconds
+ * each.
  */
 export default defineConfig({
   test: {

@@ -3,7 +3,10 @@ import { VirtualClock } from "../test/lab/clock/virtual-clock.ts";
 import { measureArrivals } from "./arrivals.ts";
 import type { Case } from "./measure.ts";
 
-/** Ten operations, one every 10 ms, of which the first takes some time. Returns when each started, and the sample. */
+/**
+ * Ten operations, one every 10 ms, of which the first takes some time. Returns when each started,
+ * and the sample.
+ */
 async function run(concurrency: number, firstMs: number) {
   const clock = new VirtualClock();
   const starts: number[] = [];

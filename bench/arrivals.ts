@@ -2,8 +2,9 @@ import { systemClock, type Clock } from "../src/lib/clock.ts";
 import { sampleOf, type Case, type Sample } from "./measure.ts";
 
 /**
- * Starts the case at a fixed rate per second for `forMs`, on the first worker that is free. A latency begins when the operation was due,
- * so that those that wait for a worker, because the server is slow, count too. A timer adds up to a millisecond.
+ * Starts the case at a fixed rate per second for `forMs`, on the first worker that is free. A
+ * latency begins when the operation was due, so that those that wait for a worker, because the
+ * server is slow, count too. A timer adds up to a millisecond.
  */
 export function measureArrivals(
   measured: Case,
@@ -21,7 +22,8 @@ export function measureArrivals(
         const due = start + (next * 1000) / rate;
         next += 1;
         // A timer counts whole milliseconds.
-        for (let early = due - clock.monotonic(); early > 0; early = due - clock.monotonic()) await clock.sleep(Math.ceil(early));
+        for (let early = due - clock.monotonic(); early > 0; early = due - clock.monotonic())
+          await clock.sleep(Math.ceil(early));
         await measured.run(worker);
         times.push(clock.monotonic() - due);
       }

@@ -4,7 +4,10 @@ import type { Attack } from "./attack/attack-case.ts";
 import type { AttackMessage, Outcomes } from "./attack/attacker.ts";
 import { cases } from "./attack/cases.ts";
 
-/** Runs the attacks of bench/attack.ts, in a process of its own. Started by it, with the URL of the server and the names of cases as arguments. */
+/**
+ * Runs the attacks of bench/attack.ts, in a process of its own. Started by it, with the URL of the
+ * server and the names of cases as arguments.
+ */
 const [url = "", ...names] = process.argv.slice(2);
 process.once("disconnect", () => process.exit());
 // Ctrl-C in a terminal reaches this process as well; bench/attack.ts ends it.
@@ -41,7 +44,8 @@ async function run(isLast: boolean): Promise<void> {
 
 async function next(expected?: AttackMessage["kind"]): Promise<AttackMessage> {
   const [message] = (await once(process, "message")) as [AttackMessage];
-  if (expected !== undefined && message.kind !== expected) throw new Error(`expected ${expected}, received ${message.kind}`);
+  if (expected !== undefined && message.kind !== expected)
+    throw new Error(`expected ${expected}, received ${message.kind}`);
   return message;
 }
 

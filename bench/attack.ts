@@ -25,7 +25,9 @@ const { values } = parseArgs({
 });
 const store = storeKinds.find((kind) => kind === values.store);
 const chosen = values.cases.split(",");
-const unknown = chosen.filter((name) => name !== TOGETHER && !cases.some((each) => each.name === name));
+const unknown = chosen.filter(
+  (name) => name !== TOGETHER && !cases.some((each) => each.name === name),
+);
 if (values.help === true || store === undefined || unknown.length > 0) {
   if (unknown.length > 0) process.stderr.write(`unknown case: ${unknown.join(", ")}\n`);
   process.stdout
@@ -74,7 +76,11 @@ interface Ended {
   readonly misses: readonly string[];
 }
 
-async function measure(name: string, attacks: readonly AttackCase[], kind: StoreKind): Promise<CaseResult | Ended> {
+async function measure(
+  name: string,
+  attacks: readonly AttackCase[],
+  kind: StoreKind,
+): Promise<CaseResult | Ended> {
   running = new AsyncDisposableStack();
   await using _owned = running;
   const options = {
@@ -103,7 +109,11 @@ for (const name of chosen) {
   if (stopped.bySignal) await new Promise(() => undefined);
   results.push(result);
   settings.progress(`${name}: ${result.misses.join("; ") || "reaches its goals"}`);
-  await saveResult(values.output ?? `attack-${store}`, { ...values, loadAverage: loadavg()[0] }, results);
+  await saveResult(
+    values.output ?? `attack-${store}`,
+    { ...values, loadAverage: loadavg()[0] },
+    results,
+  );
 }
 
 const ms = (value: number): string => (Number.isNaN(value) ? "" : value.toFixed(1));
@@ -111,7 +121,19 @@ const counts = (all: Readonly<Record<string, number>>): string =>
   Object.entries(all)
     .map(([outcome, count]) => `${count}×${outcome}`)
     .join(" ");
-const columns = ["p50 alone", "p50", "p99 alone", "p99", "ratio", "probe alone", "probe", "ratio", "turn", "MiB", "log KiB/s"];
+const columns = [
+  "p50 alone",
+  "p50",
+  "p99 alone",
+  "p99",
+  "ratio",
+  "probe alone",
+  "probe",
+  "ratio",
+  "turn",
+  "MiB",
+  "log KiB/s",
+];
 process.stdout.write(
   table([
     ["case (ms)", ...columns],
@@ -120,9 +142,13 @@ process.stdout.write(
       const { alone, attacked, ratio, probeRatio, peakMib, logBytesPerSecond } = result;
       return [
         result.name,
-        ...[alone.clients.p50, attacked.clients.p50, alone.clients.p99, attacked.clients.p99].map(ms),
+        ...[alone.clients.p50, attacked.clients.p50, alone.clients.p99, attacked.clients.p99].map(
+          ms,
+        ),
         ratio.toFixed(2),
-        ...(probeRatio === undefined ? ["", "", ""] : [ms(alone.probes.p99), ms(attacked.probes.p99), probeRatio.toFixed(2)]),
+        ...(probeRatio === undefined
+          ? ["", "", ""]
+          : [ms(alone.probes.p99), ms(attacked.probes.p99), probeRatio.toFixed(2)]),
         ms(attacked.longestTurn),
         peakMib.toFixed(0),
         (logBytesPerSecond / 1024).toFixed(0),
@@ -132,7 +158,10 @@ process.stdout.write(
 );
 for (const result of results) {
   process.stdout.write(`\n${result.name}\n`);
-  if ("attacks" in result) process.stdout.write(`  requests of the attack: ${counts(result.attacks)}\n`);
-  process.stdout.write(`  ${result.misses.length === 0 ? "reaches its goals" : `misses: ${result.misses.join("; ")}`}\n`);
+  if ("attacks" in result)
+    process.stdout.write(`  requests of the attack: ${counts(result.attacks)}\n`);
+  process.stdout.write(
+    `  ${result.misses.length === 0 ? "reaches its goals" : `misses: ${result.misses.join("; ")}`}\n`,
+  );
 }
 if (results.some(({ misses }) => misses.length > 0)) process.exitCode = 1;

@@ -9,7 +9,11 @@ import type { Case } from "./measure.ts";
 import { saveResult, measureAll, printTable } from "./report.ts";
 
 const { values } = parseArgs({
-  options: { seconds: { type: "string", default: "1" }, repeats: { type: "string", default: "5" }, help: { type: "boolean" } },
+  options: {
+    seconds: { type: "string", default: "1" },
+    repeats: { type: "string", default: "5" },
+    help: { type: "boolean" },
+  },
 });
 if (values.help === true) {
   process.stdout
@@ -36,12 +40,29 @@ const line = {
   error: null,
 };
 const openLog = async (name: string, more: { linesPerSync?: number }): Promise<AuditLog> =>
-  owned.use(await AuditLog.open({ file: join(directory, name), clock: systemClock, logger: silentLogger, ...more }));
+  owned.use(
+    await AuditLog.open({
+      file: join(directory, name),
+      clock: systemClock,
+      logger: silentLogger,
+      ...more,
+    }),
+  );
 const alone = await openLog("alone", { linesPerSync: 1 });
 const shared = await openLog("shared", {});
 const cases = [1, 32, 200].flatMap((clients): Case[] => [
-  { name: `${clients}, alone`, baseline: `${clients}, alone`, concurrency: clients, run: () => alone.append(line) },
-  { name: `${clients}, sharing`, baseline: `${clients}, alone`, concurrency: clients, run: () => shared.append(line) },
+  {
+    name: `${clients}, alone`,
+    baseline: `${clients}, alone`,
+    concurrency: clients,
+    run: () => alone.append(line),
+  },
+  {
+    name: `${clients}, sharing`,
+    baseline: `${clients}, alone`,
+    concurrency: clients,
+    run: () => shared.append(line),
+  },
 ]);
 const result = await measureAll(cases, settings);
 printTable(result);

@@ -17,7 +17,14 @@ const series = z.object({
 const measured = z.object({
   name: z.string(),
   clients: z.number(),
-  samples: z.array(z.object({ throughput: z.number(), p50: z.number(), p99: z.number(), cpu: z.number().optional() })),
+  samples: z.array(
+    z.object({
+      throughput: z.number(),
+      p50: z.number(),
+      p99: z.number(),
+      cpu: z.number().optional(),
+    }),
+  ),
 });
 const file = z.object({ result: z.array(z.union([series, measured])) });
 
@@ -42,11 +49,16 @@ function seriesOf(one: z.infer<typeof file>["result"][number]): Series[] {
     "CPU s/1000": samples.flatMap(({ cpu }) => cpu ?? []),
   };
   return Object.entries(figures).flatMap(([figure, values]) =>
-    values.length === 0 ? [] : [{ title: `clients: ${clients}`, figure: `${name}: ${figure}`, values }],
+    values.length === 0
+      ? []
+      : [{ title: `clients: ${clients}`, figure: `${name}: ${figure}`, values }],
   );
 }
 
-const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { help: { type: "boolean" } } });
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: "boolean" } },
+});
 const [before, after] = positionals;
 if (options.help === true || before === undefined || after === undefined) {
   process.stdout
@@ -64,7 +76,10 @@ async function read(path: string): Promise<Series[]> {
   try {
     return file.parse(JSON.parse(await readFile(path, "utf8"))).result.flatMap(seriesOf);
   } catch (error) {
-    const why = error instanceof z.ZodError ? "it is not a result of bench:operator, bench:vault or bench:mixed" : String(error);
+    const why =
+      error instanceof z.ZodError
+        ? "it is not a result of bench:operator, bench:vault or bench:mixed"
+        : String(error);
     process.stderr.write(`cannot read ${path}: ${why}\n`);
     process.exit(1);
   }
@@ -91,4 +106,6 @@ const groups = [...Map.groupBy(pairs, ([one]) => one.title)];
 const tables = groups.map(([title, own]) =>
   table([[title, "before", "after", "ratio", ""], ...own.map((pair) => rowOf(...pair))]),
 );
-process.stdout.write(tables.length > 0 ? tables.join("\n") : "The two results have no figure in common.\n");
+process.stdout.write(
+  tables.length > 0 ? tables.join("\n") : "The two results have no figure in common.\n",
+);

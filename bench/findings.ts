@@ -6,7 +6,12 @@ import { operationPath } from "../src/protocol/operation-paths.ts";
 import { defaultLimits, defaultPasswordCost } from "../src/vault/server/limits.ts";
 import { VirtualClock } from "../test/lab/clock/virtual-clock.ts";
 import { TestVault } from "../test/lab/vault/test-vault.ts";
-import { scopeString, sendRequest, type VaultClient, type VaultResponse } from "../test/lab/vault/vault-client.ts";
+import {
+  scopeString,
+  sendRequest,
+  type VaultClient,
+  type VaultResponse,
+} from "../test/lab/vault/vault-client.ts";
 import { attacks } from "./attack/attacks.ts";
 import { table } from "./table.ts";
 
@@ -22,7 +27,8 @@ npm run bench:findings
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 const rows: string[][] = [["finding", "measured", "now"]];
-const print = (finding: number, measured: string, now: string): void => void rows.push([String(finding), measured, now]);
+const print = (finding: number, measured: string, now: string): void =>
+  void rows.push([String(finding), measured, now]);
 
 /** Returns the CPU time of this thread, in milliseconds, and the result. */
 async function timed<T>(work: () => Promise<T>): Promise<[ms: string, result: T]> {
@@ -44,9 +50,17 @@ await using vault = await TestVault.start({
 });
 const ann = await vault.client("ann@example.com");
 const bob = await vault.client("bob@example.com");
-const shotsOf = async (finding: number) => attacks.find((attack) => attack.finding === finding)!.prepare(ann, 0);
-/** Sends a request and returns its outcome; the server may close the connection before it has read a large body. */
-async function send(path: string, body: string | Buffer, headers = {}): Promise<Pick<VaultResponse, "outcome" | "bytes">> {
+const shotsOf = async (finding: number) =>
+  attacks.find((attack) => attack.finding === finding)!.prepare(ann, 0);
+/**
+ * Sends a request and returns its outcome; the server may close the connection before it has read a
+ * large body.
+ */
+async function send(
+  path: string,
+  body: string | Buffer,
+  headers = {},
+): Promise<Pick<VaultResponse, "outcome" | "bytes">> {
   const all = { "content-type": "application/json", ...headers };
   return sendRequest(vault.url + path, { headers: all, body }).catch(() => ({
     outcome: () => "connection closed",
@@ -58,7 +72,9 @@ async function send(path: string, body: string | Buffer, headers = {}): Promise<
   const [first] = await shotsOf(1);
   const { path, body } = first!();
   const authorization = ann.token;
-  const [ms, response] = await timed(() => send(operationPath.list_no_dup, body, { authorization }));
+  const [ms, response] = await timed(() =>
+    send(operationPath.list_no_dup, body, { authorization }),
+  );
   print(1, "a string before many colons, 2 MiB, with a token", `${response.outcome()} after ${ms}`);
   const stranger = (await send(path, body)).outcome();
   print(1, "the same without a token", stranger);
@@ -81,12 +97,24 @@ async function send(path: string, body: string | Buffer, headers = {}): Promise<
   const [large] = await shotsOf(3);
   const { path, body } = large!();
   const [ms, response] = await timed(() => send(path, body, { authorization: ann.token }));
-  print(3, "120,000 invalid names, with a token", `${response.outcome()}, ${kib(response.bytes.length)}, ${ms}`);
+  print(
+    3,
+    "120,000 invalid names, with a token",
+    `${response.outcome()}, ${kib(response.bytes.length)}, ${ms}`,
+  );
 }
 {
   await ann.call("protect", { key_name: "compressed", key_value: "x".repeat(4000) });
-  const response = await ann.call("expose", { key_name: "compressed" }, { "accept-encoding": "gzip" });
-  print(5, "content-encoding of a value of 4,000 bytes", response.headers["content-encoding"] ?? "none");
+  const response = await ann.call(
+    "expose",
+    { key_name: "compressed" },
+    { "accept-encoding": "gzip" },
+  );
+  print(
+    5,
+    "content-encoding of a value of 4,000 bytes",
+    response.headers["content-encoding"] ?? "none",
+  );
 }
 {
   const shares = await shotsOf(7);
@@ -103,7 +131,11 @@ async function send(path: string, body: string | Buffer, headers = {}): Promise<
 {
   await ann.call("protect", { key_name: "metadata", key_value: "v" });
   const metadata = { large: "x".repeat(1e6) };
-  const response = await ann.call("update_key_metadata", { key_name: "metadata", key_version: 1, metadata });
+  const response = await ann.call("update_key_metadata", {
+    key_name: "metadata",
+    key_version: 1,
+    metadata,
+  });
   print(8, "metadata of 1 MB", response.outcome());
 }
 {
@@ -123,17 +155,30 @@ async function send(path: string, body: string | Buffer, headers = {}): Promise<
   for (const each of many) void each.then(({ status }) => (served += status === 200 ? 1 : 0));
   const before = served;
   const other = await slow.logIn("bob@example.com");
-  print(15, "logins served before that of another user, of 520 of one account", `${served - before}, then ${other.outcome()}`);
+  print(
+    15,
+    "logins served before that of another user, of 520 of one account",
+    `${served - before}, then ${other.outcome()}`,
+  );
   const rejected = (await Promise.all(many)).filter(({ status }) => status === 429).length;
   print(15, "of those 520 rejected", String(rejected));
 }
 {
-  await using limited = await TestVault.start({ data: ":memory:", limits: defaultLimits, clock: new VirtualClock() });
+  await using limited = await TestVault.start({
+    data: ":memory:",
+    limits: defaultLimits,
+    clock: new VirtualClock(),
+  });
   const tokens: VaultClient[] = [];
   for (const _ of upTo(8)) tokens.push(await limited.client("ann@example.com"));
   let admitted = 0;
-  for (const n of upTo(2000)) if ((await tokens[n % 8]!.call("list_file")).status === 200) admitted += 1;
+  for (const n of upTo(2000))
+    if ((await tokens[n % 8]!.call("list_file")).status === 200) admitted += 1;
   print(16, "2,000 requests of one account with 8 tokens at one time: admitted", String(admitted));
 }
-print(19, "/metrics on the public listener", (await sendRequest(`${vault.url}/metrics`, { method: "GET" })).outcome());
+print(
+  19,
+  "/metrics on the public listener",
+  (await sendRequest(`${vault.url}/metrics`, { method: "GET" })).outcome(),
+);
 process.stdout.write(table(rows));

@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VaultClient } from "../test/lab/vault/vault-client.ts";
 
-/** Writes one secret of bench/hot-row.ts, with requests in flight from a first message to the next, which it replies to with their number. */
+/**
+ * Writes one secret of bench/hot-row.ts, with requests in flight from a first message to the next,
+ * which it replies to with their number.
+ */
 const [url = "", email = "", requests = ""] = process.argv.slice(2);
 /** Logins of the account, because each has a rate of its own. */
 const LOGINS = 4;

@@ -24,7 +24,8 @@ const { values } = parseArgs({
 });
 const store = storeKinds.find((kind) => kind === values.store);
 if (values.help === true || store === undefined) {
-  process.stdout.write(`Measure the writes of an account alone, and next to another account that writes one secret all the time.
+  process.stdout
+    .write(`Measure the writes of an account alone, and next to another account that writes one secret all the time.
 
 npm run bench:hot-row -- [--store sqlite|postgres] [--requests 40] [--seconds 5] [--rounds 3] [--attacker-nice 0]
 
@@ -44,7 +45,10 @@ Exits with 1 when the median next to the hot secret is more than twice that alon
 const GOAL = 2;
 /** Interval between two writes of the account that is measured. */
 const PAUSE_MS = 20;
-/** Time after which the hot secret is written steadily, its account's first burst included, and all effects of it have ended. */
+/**
+ * Time after which the hot secret is written steadily, its account's first burst included, and all
+ * effects of it have ended.
+ */
 const SETTLE_MS = 2_000;
 const [ordinary, busy] = ["ordinary@example.com", "busy@example.com"];
 
@@ -52,7 +56,8 @@ await using place = await StoreLocation.create(store);
 {
   await using accounts = await place.open();
   const cost = { memoryKib: 8, passes: 1, lanes: 1 };
-  for (const email of [ordinary, busy]) await addUser(accounts, email, new Redacted(email), Date.now(), cost);
+  for (const email of [ordinary, busy])
+    await addUser(accounts, email, new Redacted(email), Date.now(), cost);
 }
 await using server = await VaultServerProcess.start(place.args);
 using client = new VaultClient(server.url, ordinary, { keepAlive: true });
@@ -72,7 +77,11 @@ async function measure(): Promise<number[]> {
   return latencies;
 }
 
-const attacker = fork(join(import.meta.dirname, "hot-row-process.ts"), [server.url, busy, values.requests]);
+const attacker = fork(join(import.meta.dirname, "hot-row-process.ts"), [
+  server.url,
+  busy,
+  values.requests,
+]);
 setPriority(attacker.pid ?? 0, Number(values["attacker-nice"]));
 await once(attacker, "message");
 await measure();
@@ -100,7 +109,11 @@ const row = (name: string, latencies: readonly number[]): string[] => [
   ...quantiles(latencies, 0.5, 0.99, 1).map((ms) => ms.toFixed(1)),
 ];
 process.stdout.write(
-  table([["", "writes", "p50 ms", "p99 ms", "max ms"], row("alone", alone), row("next to the hot secret", next)]),
+  table([
+    ["", "writes", "p50 ms", "p99 ms", "max ms"],
+    row("alone", alone),
+    row("next to the hot secret", next),
+  ]),
 );
 const [[before = 0], [after = 0]] = [quantiles(alone, 0.5), quantiles(next, 0.5)];
 const rate = written / (Number(values.rounds) * (Number(values.seconds) + SETTLE_MS / 1000));

@@ -30,9 +30,15 @@ Exits with 1 when a response is wrong or has another status than 200 or 429.
 }
 
 await using place = await StoreLocation.create(store);
-const result = await runLoad(place, { clients: Number(values.clients), seconds: Number(values.seconds) });
+const result = await runLoad(place, {
+  clients: Number(values.clients),
+  seconds: Number(values.seconds),
+});
 process.stdout.write(
-  table([["operation, status", "responses"], ...Object.entries(result.statuses).map(([key, count]) => [key, String(count)])]),
+  table([
+    ["operation, status", "responses"],
+    ...Object.entries(result.statuses).map(([key, count]) => [key, String(count)]),
+  ]),
 );
 const rate = (result.responses / result.seconds).toFixed(0);
 process.stdout.write(
@@ -41,5 +47,8 @@ process.stdout.write(
 for (const example of result.examples) process.stdout.write(`wrong: ${example}\n`);
 const directory = join(import.meta.dirname, "results");
 await mkdir(directory, { recursive: true });
-await writeFile(join(directory, `load-${store}.json`), `${JSON.stringify({ store, ...result }, undefined, 2)}\n`);
+await writeFile(
+  join(directory, `load-${store}.json`),
+  `${JSON.stringify({ store, ...result }, undefined, 2)}\n`,
+);
 if (result.wrong > 0) process.exitCode = 1;

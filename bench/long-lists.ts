@@ -19,13 +19,19 @@ const entry = (index: number): string =>
     owner: "ann@example.com",
     shared: false,
     created_at: 1_790_000_000_000,
-    metadata: { description: "x".repeat(300), classification: "internal", environment_type: "production" },
+    metadata: {
+      description: "x".repeat(300),
+      classification: "internal",
+      environment_type: "production",
+    },
   });
 
 /** Serves a list of this size from a thread, whose work does not count. */
 function serveList(mib: number): void {
   const count = Math.floor((mib * MIB - 1024) / (entry(1_000_000).length + 1));
-  const body = Buffer.from(`{"secrets":[${Array.from({ length: count }, (_, index) => entry(index)).join()}]}`);
+  const body = Buffer.from(
+    `{"secrets":[${Array.from({ length: count }, (_, index) => entry(index)).join()}]}`,
+  );
   const server = createServer((_, response) => response.end(body));
   server.listen(0, "127.0.0.1", () => {
     const address = server.address();
@@ -34,7 +40,10 @@ function serveList(mib: number): void {
   });
 }
 
-/** Measures the CPU time of the main thread in each turn of its event loop, in ms: other programs do not count. */
+/**
+ * Measures the CPU time of the main thread in each turn of its event loop, in ms: other programs do
+ * not count.
+ */
 class Turns implements Disposable {
   longest = 0;
   #before = process.threadCpuUsage();
@@ -56,7 +65,12 @@ async function measure(mib: number, references: number) {
   const server = new Worker(new URL(import.meta.url), { workerData: { mib } });
   const port = await new Promise<number>((resolve) => server.once("message", resolve));
   const policy = { allowHttp: true, allowedHosts: undefined };
-  await using transport = new UndiciTransport({ url: `http://127.0.0.1:${port}`, clock: systemClock, ca: undefined, policy });
+  await using transport = new UndiciTransport({
+    url: `http://127.0.0.1:${port}`,
+    clock: systemClock,
+    ca: undefined,
+    policy,
+  });
   const tracked = new Set(Array.from({ length: references }, (_, index) => `secret-${index}`));
   let snapshot: ListSnapshot | undefined;
   const list = async (): Promise<number> => {
@@ -72,7 +86,11 @@ async function measure(mib: number, references: number) {
     await yieldToEventLoop();
     const before = snapshot;
     const progress = { lists: 1, at: 0, previousAt: -Infinity };
-    const origin = { listedAt: 0, listedAtMonotonic: 0, progress: { secret: progress, file: progress } };
+    const origin = {
+      listedAt: 0,
+      listedAtMonotonic: 0,
+      progress: { secret: progress, file: progress },
+    };
     snapshot = new ListSnapshot(origin, records, undefined, before);
     changeBetween(before, snapshot);
     return records.count;
@@ -91,7 +109,8 @@ if (!isMainThread) serveList((workerData as { mib: number }).mib);
 else {
   const { values } = parseArgs({ options: { help: { type: "boolean" } } });
   if (values.help === true) {
-    process.stdout.write(`Measure for how long a long list blocks the operator's event loop, from the socket to the mirror.
+    process.stdout
+      .write(`Measure for how long a long list blocks the operator's event loop, from the socket to the mirror.
 
 npm run bench:lists
 `);

@@ -13,7 +13,10 @@ export interface Case {
   readonly cpuSeconds?: () => Promise<number>;
 }
 
-/** The result of one repeat. Throughput in 1/s, latencies in ms, CPU time in seconds per 1,000 operations. */
+/**
+ * The result of one repeat. Throughput in 1/s, latencies in ms, CPU time in seconds per 1,000
+ * operations.
+ */
 export interface Sample {
   readonly throughput: number;
   readonly p50: number;
@@ -24,7 +27,10 @@ export interface Sample {
 }
 
 /** Returns the sample of operations that `work` runs, which returns their latencies. */
-export async function sampleOf({ cpuSeconds }: Case, work: () => Promise<number[]>): Promise<Sample> {
+export async function sampleOf(
+  { cpuSeconds }: Case,
+  work: () => Promise<number[]>,
+): Promise<Sample> {
   const cpuBefore = await cpuSeconds?.();
   const start = performance.now();
   const times = await work();
@@ -32,8 +38,18 @@ export async function sampleOf({ cpuSeconds }: Case, work: () => Promise<number[
   const cpuAfter = await cpuSeconds?.();
   times.sort((a, b) => a - b);
   const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => quantile(times, share));
-  const cpu = cpuBefore === undefined || cpuAfter === undefined ? undefined : ((cpuAfter - cpuBefore) / times.length) * 1000;
-  return { throughput: times.length / seconds, p50: p50 ?? 0, p95: p95 ?? 0, p99: p99 ?? 0, max: times.at(-1) ?? 0, cpu };
+  const cpu =
+    cpuBefore === undefined || cpuAfter === undefined
+      ? undefined
+      : ((cpuAfter - cpuBefore) / times.length) * 1000;
+  return {
+    throughput: times.length / seconds,
+    p50: p50 ?? 0,
+    p95: p95 ?? 0,
+    p99: p99 ?? 0,
+    max: times.at(-1) ?? 0,
+    cpu,
+  };
 }
 
 /** Runs the case repeatedly on all workers for `forMs`: each starts again when it has ended. */

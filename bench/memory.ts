@@ -17,7 +17,8 @@ const { values } = parseArgs({
   },
 });
 if (values.help === true || !["server", "stub"].includes(values.vault)) {
-  process.stdout.write(`Measure what an operator needs for its resources: memory, CPU, requests, and the size of its objects.
+  process.stdout
+    .write(`Measure what an operator needs for its resources: memory, CPU, requests, and the size of its objects.
 
 npm run bench:memory -- [--resources 1000]… [--connections 1] [--entries 0] [--seconds 60] [--limit 512] [--vault server|stub]
     [--snapshots DIRECTORY] [--output memory]
@@ -45,16 +46,23 @@ const settings: SizeSettings = {
   vault: values.vault === "stub" ? "stub" : "server",
   snapshots: values.snapshots,
 };
-const results: { readonly resources: number; readonly figures: Readonly<Record<string, number>> }[] = [];
+const results: {
+  readonly resources: number;
+  readonly figures: Readonly<Record<string, number>>;
+}[] = [];
 for (const resources of values.resources.map(Number)) {
   results.push({ resources, figures: await measureSize(resources, settings) });
   await saveResult(values.output, values, results);
 }
-const short = (value = Number.NaN): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+const short = (value = Number.NaN): string =>
+  value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 const names = new Set(results.flatMap(({ figures }) => Object.keys(figures)));
 process.stdout.write(
   table([
     ["resources", ...results.map(({ resources }) => String(resources))],
-    ...[...names].map((name) => [name, ...results.map(({ figures }) => short(figures[name]).replace("NaN", "–"))]),
+    ...[...names].map((name) => [
+      name,
+      ...results.map(({ figures }) => short(figures[name]).replace("NaN", "–")),
+    ]),
   ]),
 );

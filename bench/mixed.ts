@@ -61,21 +61,32 @@ const rows = servers.map((server) => {
   return { highest, shares };
 });
 const samples = new Map<string, Sample[]>();
-const keep = ({ name }: Case, sample: Sample): void => void samples.set(name, [...(samples.get(name) ?? []), sample]);
+const keep = ({ name }: Case, sample: Sample): void =>
+  void samples.set(name, [...(samples.get(name) ?? []), sample]);
 const ms = settings.seconds * 1000;
 for (let repeat = 0; repeat <= settings.repeats; repeat += 1) {
   for (const { highest, shares } of rows) {
     const limit = await measure(highest, ms);
     if (repeat > 0) keep(highest, limit);
     for (const [index, share] of shares.entries()) {
-      const sample = await measureArrivals(share, (limit.throughput * (loads[index] ?? 0)) / 100, ms);
+      const sample = await measureArrivals(
+        share,
+        (limit.throughput * (loads[index] ?? 0)) / 100,
+        ms,
+      );
       if (repeat > 0) keep(share, sample);
     }
   }
   process.stderr.write(repeat === 0 ? "warmed up\n" : `repeat ${repeat} of ${settings.repeats}\n`);
 }
 const result = rows.flatMap(({ highest, shares }) =>
-  [highest, ...shares].map((each) => summary(each, samples.get(each.name) ?? [], samples.get(each.baseline) ?? [])),
+  [highest, ...shares].map((each) =>
+    summary(each, samples.get(each.name) ?? [], samples.get(each.baseline) ?? []),
+  ),
 );
 printTable(result);
-await saveResult(values.output, { ...settings, servers: servers.map(({ label }) => label) }, result);
+await saveResult(
+  values.output,
+  { ...settings, servers: servers.map(({ label }) => label) },
+  result,
+);

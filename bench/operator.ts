@@ -38,7 +38,13 @@ const scenarios = new Set(values.scenarios.split(","));
 const modes = (["list", "per-key"] as const).filter((mode) => values["poll-mode"].includes(mode));
 const hasEso = (values.eso === undefined) === (values["eso-crds"] === undefined);
 const isProgram = values.vault === "server" || values.vault === "stub";
-if (values.help === true || [...scenarios].some((name) => !all.includes(name)) || modes.length === 0 || !hasEso || !isProgram) {
+if (
+  values.help === true ||
+  [...scenarios].some((name) => !all.includes(name)) ||
+  modes.length === 0 ||
+  !hasEso ||
+  !isProgram
+) {
   process.stdout
     .write(`Measure the operator, from the outside, next to what the API server allows and to External Secrets Operator.
 
@@ -74,7 +80,10 @@ const numbers = (text: string): number[] => text.split(",").map(Number);
 const samples = new Samples();
 const { profiles, before, pod } = values;
 const subjects: Subject[] = modes.map((mode) => vaultsync({ mode, profiles, asInPod: pod }));
-if (before !== undefined) subjects.push(vaultsync({ mode: "list", program: resolve(before), profiles: undefined, asInPod: pod }));
+if (before !== undefined)
+  subjects.push(
+    vaultsync({ mode: "list", program: resolve(before), profiles: undefined, asInPod: pod }),
+  );
 if (values.eso !== undefined && values["eso-crds"] !== undefined) {
   const files = { program: values.eso, crds: values["eso-crds"] };
   subjects.push(externalSecrets("defaults", files), externalSecrets("tuned", files));
@@ -92,13 +101,22 @@ const onProgress = (): Promise<void> => saveResult(values.output, values, sample
 if (scenarios.size > (scenarios.has("b8") ? 1 : 0)) {
   for (const resources of numbers(values.resources)) {
     for (const connections of numbers(values.connections)) {
-      await measureSubjects({ subjects, scenarios, repeats, settings, samples, onProgress }, resources, connections);
+      await measureSubjects(
+        { subjects, scenarios, repeats, settings, samples, onProgress },
+        resources,
+        connections,
+      );
     }
   }
 }
 if (scenarios.has("b8")) {
   const neighbors = values.neighbors.split(",");
-  await measureNeighbors(samples, { seconds: settings.seconds, repeats, neighbors, failing: Number(values.failing) });
+  await measureNeighbors(samples, {
+    seconds: settings.seconds,
+    repeats,
+    neighbors,
+    failing: Number(values.failing),
+  });
 }
 await onProgress();
 process.stdout.write(seriesTables(samples.series));

@@ -38,7 +38,15 @@ const withoutPrefer: Fault = (exchange) => {
   return exchange.relay();
 };
 const kinds = [
-  { name: "auto", label: "follow: Auto", fault: relay, refreshInterval: "60s", follow: "Auto", share: 1, gapMs: 1_100 },
+  {
+    name: "auto",
+    label: "follow: Auto",
+    fault: relay,
+    refreshInterval: "60s",
+    follow: "Auto",
+    share: 1,
+    gapMs: 1_100,
+  },
   {
     name: "interval",
     label: "follow: Interval, 5 s",
@@ -71,18 +79,32 @@ const lanes = await Promise.all(
     const proxy = proxies.use(await FaultProxy.start({ url: stage.vault.url }));
     proxy.inject(kind.fault);
     const { refreshInterval, follow } = kind;
-    await stage.connections(namespace, new Map([[kind.name, { url: proxy.url, email, refreshInterval, follow }]]));
+    await stage.connections(
+      namespace,
+      new Map([[kind.name, { url: proxy.url, email, refreshInterval, follow }]]),
+    );
     await stage.secrets(namespace, kind.name, [kind.name]);
     return { ...kind, client, proxy };
   }),
 );
 await using _operator = await stage.operator([namespace]);
-await waitUntil("all resources are Ready", async () => (await stage.readyCount("VaultSecret", namespace)) === lanes.length);
+await waitUntil(
+  "all resources are Ready",
+  async () => (await stage.readyCount("VaultSecret", namespace)) === lanes.length,
+);
 await using watch = await SecretWatch.start(stage.plane.access, namespace);
 await sleep(5_000);
 
-/** Changes the secret of a connection repeatedly, and returns the times until the watch showed each change. */
-async function changeRepeatedly({ name, client, share, gapMs }: (typeof lanes)[number]): Promise<number[]> {
+/**
+ * Changes the secret of a connection repeatedly, and returns the times until the watch showed each
+ * change.
+ */
+async function changeRepeatedly({
+  name,
+  client,
+  share,
+  gapMs,
+}: (typeof lanes)[number]): Promise<number[]> {
   const samples: number[] = [];
   const count = Math.ceil(settings.changes * share);
   for (let change = 1; change <= count; change += 1) {

@@ -12,7 +12,10 @@ export interface Settings {
   readonly repeats: number;
 }
 
-/** The summary of all repeats of a case. Throughput in 1/s, latencies in ms, CPU time in seconds per 1,000 operations. */
+/**
+ * The summary of all repeats of a case. Throughput in 1/s, latencies in ms, CPU time in seconds per
+ * 1,000 operations.
+ */
 export interface Measured {
   readonly name: string;
   readonly clients: number;
@@ -29,7 +32,11 @@ export interface Measured {
 }
 
 /** Summarizes the samples of a case and divides them by those of its baseline. */
-export function summary({ name, baseline, concurrency }: Case, own: readonly Sample[], floor: readonly Sample[]): Measured {
+export function summary(
+  { name, baseline, concurrency }: Case,
+  own: readonly Sample[],
+  floor: readonly Sample[],
+): Measured {
   const median = (of: (sample: Sample) => number): number => spreadOf(own.map(of)).median;
   const cpu = own.flatMap((sample) => sample.cpu ?? []);
   return {
@@ -42,13 +49,21 @@ export function summary({ name, baseline, concurrency }: Case, own: readonly Sam
     max: Math.max(...own.map((sample) => sample.max)),
     cpu: cpu.length === 0 ? undefined : spreadOf(cpu).median,
     baseline,
-    ratio: spreadOf(own.map((sample, index) => sample.throughput / (floor[index]?.throughput ?? Number.NaN))),
+    ratio: spreadOf(
+      own.map((sample, index) => sample.throughput / (floor[index]?.throughput ?? Number.NaN)),
+    ),
     samples: own,
   };
 }
 
-/** Measures the cases in turn within each repeat, so that other load on the machine affects all of them. */
-export async function measureAll(cases: readonly Case[], { seconds, repeats }: Settings): Promise<Measured[]> {
+/**
+ * Measures the cases in turn within each repeat, so that other load on the machine affects all of
+ * them.
+ */
+export async function measureAll(
+  cases: readonly Case[],
+  { seconds, repeats }: Settings,
+): Promise<Measured[]> {
   const samples = new Map<string, Sample[]>(cases.map(({ name }) => [name, []]));
   for (let repeat = 0; repeat <= repeats; repeat += 1) {
     for (const each of cases) {
@@ -57,16 +72,28 @@ export async function measureAll(cases: readonly Case[], { seconds, repeats }: S
     }
     process.stderr.write(repeat === 0 ? "warmed up\n" : `repeat ${repeat} of ${repeats}\n`);
   }
-  return cases.map((each) => summary(each, samples.get(each.name) ?? [], samples.get(each.baseline) ?? []));
+  return cases.map((each) =>
+    summary(each, samples.get(each.name) ?? [], samples.get(each.baseline) ?? []),
+  );
 }
 
-const short = (value: number): string => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(3));
+const short = (value: number): string =>
+  value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(3);
 
 /** Prints the results as a table, with a column for the CPU time if it was measured. */
 export function printTable(result: readonly Measured[]): void {
   const hasCpu = result.some(({ cpu }) => cpu !== undefined);
   const cpuCell = (text: string): string[] => (hasCpu ? [text] : []);
-  const columns = ["clients", "1/s", "±IQR", "p50 ms", "p95 ms", "p99 ms", "max ms", ...cpuCell("CPU s/1000")];
+  const columns = [
+    "clients",
+    "1/s",
+    "±IQR",
+    "p50 ms",
+    "p95 ms",
+    "p99 ms",
+    "max ms",
+    ...cpuCell("CPU s/1000"),
+  ];
   process.stdout.write(
     table([
       ["", ...columns, "of", "ratio", "±IQR"],
@@ -86,5 +113,8 @@ export async function saveResult(name: string, settings: object, result: unknown
   const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
   const directory = join(import.meta.dirname, "results");
   await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, `${name}.json`), `${JSON.stringify({ settings, machine, result }, undefined, 2)}\n`);
+  await writeFile(
+    join(directory, `${name}.json`),
+    `${JSON.stringify({ settings, machine, result }, undefined, 2)}\n`,
+  );
 }

@@ -1,7 +1,10 @@
 /** Returns the quantile of ascending values by linear interpolation. */
 export function quantile(ascending: readonly number[], share: number): number {
   const position = (ascending.length - 1) * share;
-  const [low, high] = [ascending[Math.floor(position)] ?? Number.NaN, ascending[Math.ceil(position)] ?? Number.NaN];
+  const [low, high] = [
+    ascending[Math.floor(position)] ?? Number.NaN,
+    ascending[Math.ceil(position)] ?? Number.NaN,
+  ];
   return low + (high - low) * (position - Math.floor(position));
 }
 
@@ -14,5 +17,8 @@ export interface Spread {
 /** Returns the median and the interquartile range. */
 export function spreadOf(values: readonly number[]): Spread {
   const ascending = [...values].sort((a, b) => a - b);
-  return { median: quantile(ascending, 0.5), iqr: quantile(ascending, 0.75) - quantile(ascending, 0.25) };
+  return {
+    median: quantile(ascending, 0.5),
+    iqr: quantile(ascending, 0.75) - quantile(ascending, 0.25),
+  };
 }

@@ -1,6 +1,7 @@
 /**
- * Measures the longest turn of the event loop, as CPU time of the main thread, because a delay contains the time of other programs. Loaded into the
- * server with `--import`; SIGUSR2 prints the longest turn in ms since the last one, at most the interval too long.
+ * Measures the longest turn of the event loop, as CPU time of the main thread, because a delay
+ * contains the time of other programs. Loaded into the server with `--import`; SIGUSR2 prints the
+ * longest turn in ms since the last one, at most the interval too long.
  */
 const INTERVAL_MS = 2;
 

@@ -14,7 +14,10 @@ const caseOf = (server: BenchServer, name: string, baseline: string, request: Re
 
 const alone = (measured: Case): Case => ({ ...measured, concurrency: 1 });
 
-/** Returns the cases to measure on a server, each followed by the same one on its peer, if that has it. */
+/**
+ * Returns the cases to measure on a server, each followed by the same one on its peer, if that has
+ * it.
+ */
 export function vaultCases(own: VaultsyncServer, peer: BenchServer | undefined): Case[] {
   const both = (name: string, baseline: string, request: Request): Case[] => [
     caseOf(own, name, baseline, request),
@@ -29,6 +32,8 @@ export function vaultCases(own: VaultsyncServer, peer: BenchServer | undefined):
     caseOf(own, "list 10,000, unchanged", "healthz", (client) => client.poll()),
     ...both("list 10,000, one client", "healthz", (client) => client.list()).map(alone),
     ...both("list 10,000", "healthz", (client) => client.list()),
-    ...(listHuge === undefined ? [] : [alone(caseOf(own, "list 100,000, one client", "healthz", listHuge))]),
+    ...(listHuge === undefined
+      ? []
+      : [alone(caseOf(own, "list 100,000, one client", "healthz", listHuge))]),
   ];
 }

@@ -46,4 +46,5 @@ const result = await measureAll(vaultCases(own, other), { seconds, repeats });
 printTable(result);
 const name = peer === undefined ? `vault-${store}` : `vault-${store}-peer`;
 const output = values.output ?? (quick ? undefined : name);
-if (output !== undefined) await saveResult(output, { store, clients, seconds, repeats, peer: other?.label }, result);
+if (output !== undefined)
+  await saveResult(output, { store, clients, seconds, repeats, peer: other?.label }, result);

@@ -42,9 +42,16 @@ interface Waiter {
   next: PromiseWithResolvers<number>;
 }
 
-/** Sends the waiting request of an account on a connection; each network has its own loopback address. */
+/**
+ * Sends the waiting request of an account on a connection; each network has its own loopback
+ * address.
+ */
 async function open(url: string, index: number): Promise<Waiter> {
-  const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", localAddress: `127.0.0.${1 + (index % 8)}` });
+  const socket = connect({
+    port: Number(new URL(url).port),
+    host: "127.0.0.1",
+    localAddress: `127.0.0.${1 + (index % 8)}`,
+  });
   await once(socket, "connect");
   const waiter: Waiter = { socket, next: Promise.withResolvers() };
   socket.on("data", () => waiter.next.resolve(performance.now()));
@@ -67,13 +74,20 @@ async function residentMib(pid: number): Promise<number> {
 
 async function cpuSeconds(pid: number): Promise<number> {
   const [user = 0, system = 0] =
-    (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ").slice(11, 13).map(Number) ?? [];
+    (await readFile(`/proc/${pid}/stat`, "utf8"))
+      .split(") ")[1]
+      ?.split(" ")
+      .slice(11, 13)
+      .map(Number) ?? [];
   return (user + system) / CLOCK_TICKS_PER_SECOND;
 }
 
 await using place = await StoreLocation.create(kind);
 const count = Number(values.clients);
-const accounts = Array.from({ length: Math.ceil(count / WAITING_PER_ACCOUNT) }, (_, index) => `user${index}@example.com`);
+const accounts = Array.from(
+  { length: Math.ceil(count / WAITING_PER_ACCOUNT) },
+  (_, index) => `user${index}@example.com`,
+);
 {
   await using store = await place.open();
   const cheap = { memoryKib: 8, passes: 1, lanes: 1 };
@@ -86,9 +100,12 @@ for (const client of clients) {
   await client.logIn(client.email);
   await client.call("protect", { key_name: "a", key_value: "v" });
 }
-const tagOf = async (client: VaultClient): Promise<string> => (await client.call("list_no_dup")).headers.etag ?? "";
+const tagOf = async (client: VaultClient): Promise<string> =>
+  (await client.call("list_no_dup")).headers.etag ?? "";
 const waiting = async (): Promise<number> => {
-  const text = (await sendRequest(`${server.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
+  const text = (
+    await sendRequest(`${server.metricsUrl}/metrics`, { method: "GET" })
+  ).bytes.toString();
   return Number(/^vaultsync_vault_waiting_lists ([0-9]+)/mu.exec(text)?.[1] ?? 0);
 };
 const before = await residentMib(pid);
@@ -99,7 +116,8 @@ const connected = await residentMib(pid);
 const ownerOf = (index: number): VaultClient => clients[index % clients.length]!;
 const tags = await Promise.all(clients.map(tagOf));
 const started = performance.now();
-for (const [index, waiter] of waiters.entries()) send(waiter, ownerOf(index), tags[index % clients.length]!);
+for (const [index, waiter] of waiters.entries())
+  send(waiter, ownerOf(index), tags[index % clients.length]!);
 while ((await waiting()) < count) await sleep(50);
 const startMs = performance.now() - started;
 // The first reads of the last lists.
@@ -124,7 +142,8 @@ for (let round = 0; round < ROUNDS && performance.now() - started < 54_000; roun
 }
 latencies.sort((a, b) => a - b);
 writes.sort((a, b) => a - b);
-const ms = (numbers: readonly number[], share: number): string => (quantile(numbers, share) ?? 0).toFixed(1);
+const ms = (numbers: readonly number[], share: number): string =>
+  (quantile(numbers, share) ?? 0).toFixed(1);
 const result = {
   store: kind,
   clients: count,
@@ -155,5 +174,8 @@ process.stdout.write(
 );
 const directory = join(import.meta.dirname, "results");
 await mkdir(directory, { recursive: true });
-await writeFile(join(directory, `waiting-${kind}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
+await writeFile(
+  join(directory, `waiting-${kind}.json`),
+  `${JSON.stringify(result, undefined, 2)}\n`,
+);
 for (const { socket } of waiters) socket.destroy();

@@ -40,5 +40,10 @@ export function parseDemoArguments(argv: readonly string[]): DemoArguments {
   if (!/^[0-9]{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
     throw new Error(`--vault-port: expected a port from 1 to 65535, got "${port}"`);
   }
-  return { once: values.once ?? false, verbose: values.verbose ?? false, vaultPort: Number(port), help: values.help ?? false };
+  return {
+    once: values.once ?? false,
+    verbose: values.verbose ?? false,
+    vaultPort: Number(port),
+    help: values.help ?? false,
+  };
 }

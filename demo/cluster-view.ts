@@ -39,16 +39,32 @@ export class ClusterView implements AsyncDisposable {
 
   private constructor(client: KubeClient, namespace: string) {
     this.#client = client;
-    const common = { api: client, namespace, clock: systemClock, random: systemRandom, logger: silentLogger };
-    this.#reflectors = watched.map((each) => new Reflector({ ...common, ...each, project: showObject }));
+    const common = {
+      api: client,
+      namespace,
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+    };
+    this.#reflectors = watched.map(
+      (each) => new Reflector({ ...common, ...each, project: showObject }),
+    );
     for (const reflector of this.#reflectors) {
       reflector.onChange((change) => {
         const before = change.type === "added" ? undefined : change.before;
         const object = change.type === "deleted" ? change.before : change.now;
-        this.#record({ at: Date.now(), index: this.#changes.length, type: change.type, before, object });
+        this.#record({
+          at: Date.now(),
+          index: this.#changes.length,
+          type: change.type,
+          before,
+          object,
+        });
       });
     }
-    this.#running = Promise.all(this.#reflectors.map((reflector) => reflector.run(this.#end.signal)));
+    this.#running = Promise.all(
+      this.#reflectors.map((reflector) => reflector.run(this.#end.signal)),
+    );
   }
 
   /** Resolves once the namespace is listed and watched. */
@@ -81,8 +97,15 @@ export class ClusterView implements AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Returns the first past or future change from `since` on that matches. @throws the signal's reason */
-  async until(matches: (change: Change) => boolean, since: number, signal: AbortSignal): Promise<Change> {
+  /**
+   * Returns the first past or future change from `since` on that matches. @throws the signal's
+   * reason
+   */
+  async until(
+    matches: (change: Change) => boolean,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<Change> {
     const past = this.#changes.find((change) => change.index >= since && matches(change));
     if (past !== undefined) return past;
     signal.throwIfAborted();

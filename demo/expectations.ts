@@ -5,7 +5,11 @@ import type { UploadedFile } from "./vault-account.ts";
 type Expectation = (change: Change) => boolean;
 
 /** Matches an object that contains exactly these keys with these values. */
-export function hasContent(kind: string, name: string, expected: Readonly<Record<string, Fingerprint>>): Expectation {
+export function hasContent(
+  kind: string,
+  name: string,
+  expected: Readonly<Record<string, Fingerprint>>,
+): Expectation {
   const keys = Object.entries(expected);
   return ({ type, object }) =>
     type !== "deleted" &&
@@ -17,12 +21,14 @@ export function hasContent(kind: string, name: string, expected: Readonly<Record
 
 /** Matches a resource with Ready=True. */
 export function isReady(kind: string, name: string): Expectation {
-  return ({ object }) => object.kind === kind && object.name === name && object.ready?.status === "True";
+  return ({ object }) =>
+    object.kind === kind && object.name === name && object.ready?.status === "True";
 }
 
 /** Matches a resource whose Ready condition has this reason. */
 export function hasReason(kind: string, name: string, reason: string): Expectation {
-  return ({ object }) => object.kind === kind && object.name === name && object.ready?.reason === reason;
+  return ({ object }) =>
+    object.kind === kind && object.name === name && object.ready?.reason === reason;
 }
 
 export function isDeleted(kind: string, name: string): Expectation {

@@ -5,17 +5,23 @@ import { readyLine } from "../test/lab/processes/vault-server-process.ts";
 import { account, fillVault, newValue, VaultAccount } from "./vault-account.ts";
 
 /**
- * Fills a vault for the manual setup in README.md. Reads the line that `vaultsync vault serve --dev` printed from standard
- * input, stores what examples/demo refers to, and prints the credentials Secret for `kubectl create -f -`.
+ * Fills a vault for the manual setup in README.md. Reads the line that `vaultsync vault serve
+ * --dev` printed from standard input, stores what examples/demo refers to, and prints the
+ * credentials Secret for `kubectl create -f -`.
  */
 const deleteTimeMinutes = 5;
 
 const { url, users } = readyLine.parse(JSON.parse(await text(process.stdin)));
 const user = users?.find(({ email }) => email === account);
-if (user === undefined) throw new Error(`the vault has no account ${account}: start it with --dev --dev-users ${account}`);
+if (user === undefined)
+  throw new Error(
+    `the vault has no account ${account}: start it with --dev --dev-users ${account}`,
+  );
 const password = new Redacted(user.password);
 const vault = await VaultAccount.login(url, account, password);
 await fillVault(vault);
 await vault.protect("guest-pass", newValue(), { deleteTimeMinutes });
-process.stderr.write(`stored shop-db, guest-pass (removed after ${deleteTimeMinutes} minutes), app.conf and logo.png\n`);
+process.stderr.write(
+  `stored shop-db, guest-pass (removed after ${deleteTimeMinutes} minutes), app.conf and logo.png\n`,
+);
 process.stdout.write(loginSecret(password));

@@ -1,10 +1,16 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 
-/** The only form in which the demo prints a value: its length, and a digest that is comparable only within this run. */
+/**
+ * The only form in which the demo prints a value: its length, and a digest that is comparable only
+ * within this run.
+ */
 export interface Fingerprint {
   readonly bytes: number;
   readonly digest: string;
-  /** The SHA-256 of a file. Never printed for a secret: a plain hash of a short value can be guessed. */
+  /**
+   * The SHA-256 of a file. Never printed for a secret: a plain hash of a short value can be
+   * guessed.
+   */
   readonly sha256: string;
 }
 
@@ -22,4 +28,5 @@ export function fingerprint(value: string | Uint8Array): Fingerprint {
 export const isEqual = (a: Fingerprint | undefined, b: Fingerprint | undefined): boolean =>
   a !== undefined && b !== undefined && a.bytes === b.bytes && a.digest === b.digest;
 
-export const formatFingerprint = ({ bytes, digest }: Fingerprint): string => `${bytes} bytes, digest ${digest}`;
+export const formatFingerprint = ({ bytes, digest }: Fingerprint): string =>
+  `${bytes} bytes, digest ${digest}`;

@@ -6,7 +6,10 @@ export class Interrupted extends Error {
   }
 }
 
-/** Returns a signal that the first SIGINT, SIGTERM or SIGHUP aborts. The second one exits immediately. */
+/**
+ * Returns a signal that the first SIGINT, SIGTERM or SIGHUP aborts. The second one exits
+ * immediately.
+ */
 export function interruption(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
@@ -18,7 +21,10 @@ export function interruption(): AbortSignal {
   return stop.signal;
 }
 
-/** Settles like `promise`, or rejects with the signal's reason. The work behind `promise` is not cancelled. */
+/**
+ * Settles like `promise`, or rejects with the signal's reason. The work behind `promise` is not
+ * cancelled.
+ */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);

@@ -17,7 +17,8 @@ function fromCommandLine(): DemoArguments | string {
 }
 
 /**
- * Runs the demo and removes what it started. Returns the exit code: 0, 1 after a failure, 130 when interrupted during the story.
+ * Runs the demo and removes what it started. Returns the exit code: 0, 1 after a failure, 130 when
+ * interrupted during the story.
  */
 async function runDemo(options: DemoArguments): Promise<number> {
   const stop = interruption();
@@ -41,7 +42,9 @@ async function runDemo(options: DemoArguments): Promise<number> {
 }
 
 function explain(error: unknown, { processes }: Preparation, stage: Stage | undefined): void {
-  const parts = [`${bad("The demo failed.")}\n${error instanceof Error ? error.message : String(error)}`];
+  const parts = [
+    `${bad("The demo failed.")}\n${error instanceof Error ? error.message : String(error)}`,
+  ];
   if (stage !== undefined) parts.push(`State of the cluster:\n${summary(stage.view)}`);
   for (const [name, { stderr }] of processes) {
     const lines = stderr.trimEnd().split("\n").slice(-logLines);
@@ -58,6 +61,7 @@ if (typeof options === "string") {
 } else if (options.help) {
   process.stdout.write(help);
 } else {
-  // Not process.exitCode: a control plane that is still being built at Ctrl-C would keep this process alive.
+  // Not process.exitCode: a control plane that is still being built at Ctrl-C would keep this
+  // process alive.
   process.exit(await runDemo(options));
 }

@@ -39,7 +39,8 @@ export async function stayUp(stage: Stage): Promise<void> {
   screen.note(`${bold("Changes in the cluster")} (Ctrl-C ends the demo and removes everything)`);
   using _listener = view.onChange((change) => {
     const line = describeChange(change);
-    if (line !== undefined) screen.note(`  ${dim(new Date(change.at).toLocaleTimeString("en-GB"))}   ${line}`);
+    if (line !== undefined)
+      screen.note(`  ${dim(new Date(change.at).toLocaleTimeString("en-GB"))}   ${line}`);
   });
   const ended = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => ended.resolve(), { once: true });

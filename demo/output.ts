@@ -3,7 +3,10 @@ import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import type { ShownObject } from "./shown-object.ts";
 
-/** The only writer to standard output, so that a progress line rewritten on a terminal never mixes with the next line. */
+/**
+ * The only writer to standard output, so that a progress line rewritten on a terminal never mixes
+ * with the next line.
+ */
 export const screen = terminalProgress(process.stdout);
 
 /** Colors text on a terminal only; `styleText` honors NO_COLOR. */
@@ -27,9 +30,14 @@ export function seconds(ms: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** Returns aligned columns, two spaces apart; cells of digits only are right-aligned. No cell is truncated. */
+/**
+ * Returns aligned columns, two spaces apart; cells of digits only are right-aligned. No cell is
+ * truncated.
+ */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
   const line = (cells: readonly string[]): string =>
     widths
       .map((width, column) => {
@@ -44,7 +52,9 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const resources = ["VaultConnection", "VaultSecret", "VaultFile"];
 
 function age(timestamp: string | undefined): string {
-  return timestamp === undefined ? "-" : `${Math.max(0, Math.round((Date.now() - Date.parse(timestamp)) / 1000))} s ago`;
+  return timestamp === undefined
+    ? "-"
+    : `${Math.max(0, Math.round((Date.now() - Date.parse(timestamp)) / 1000))} s ago`;
 }
 
 function resourceRow({ kind, name, ready, target, syncedAt }: ShownObject): string[] {
@@ -55,7 +65,10 @@ function keyRows({ kind, name, content }: ShownObject): string[][] {
   return [...content].map(([key, { bytes, digest }]) => [kind, name, key, String(bytes), digest]);
 }
 
-/** Returns two tables: the resources with their state, and the keys of their targets, each value as its length and digest. */
+/**
+ * Returns two tables: the resources with their state, and the keys of their targets, each value as
+ * its length and digest.
+ */
 export function summary(view: ClusterView): string {
   const objects = view.objects();
   const targets = objects.filter(({ kind }) => !resources.includes(kind));

@@ -24,20 +24,34 @@ export class Preparation implements AsyncDisposable {
 
   run<T extends VaultsyncProcess>(name: string, child: T): T {
     this.processes.set(name, child);
-    void child.result.then(({ code }) => this.#failed.abort(new Error(`the ${name} exited unexpectedly with ${code}`)));
+    void child.result.then(({ code }) =>
+      this.#failed.abort(new Error(`the ${name} exited unexpectedly with ${code}`)),
+    );
     this.#owned.defer(() => stopProcess(child));
     return child;
   }
 
-  /** Prints one line per piece of work, with its time. @throws Error when it takes more than a minute and `limited` is true */
-  async step<T>(what: string, work: () => Promise<T>, detail: (result: T) => string, limited = true): Promise<T> {
+  /**
+   * Prints one line per piece of work, with its time. @throws Error when it takes more than a
+   * minute and `limited` is true
+   */
+  async step<T>(
+    what: string,
+    work: () => Promise<T>,
+    detail: (result: T) => string,
+    limited = true,
+  ): Promise<T> {
     const start = performance.now();
     const limit = AbortSignal.timeout(limitMs);
     const signal = limited ? AbortSignal.any([this.signal, limit]) : this.signal;
     const result = await abortable(work(), signal).catch((error: unknown) => {
-      throw error === limit.reason ? new Error(`${what}: not ready within ${seconds(limitMs)}`, { cause: error }) : error;
+      throw error === limit.reason
+        ? new Error(`${what}: not ready within ${seconds(limitMs)}`, { cause: error })
+        : error;
     });
-    screen.note(`  ${good("✓")} ${what.padEnd(18)} ${seconds(performance.now() - start).padStart(9)}   ${detail(result)}`);
+    screen.note(
+      `  ${good("✓")} ${what.padEnd(18)} ${seconds(performance.now() - start).padStart(9)}   ${detail(result)}`,
+    );
     return result;
   }
 

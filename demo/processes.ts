@@ -9,8 +9,8 @@ import type { ProcessOptions, VaultsyncProcess } from "../test/lab/processes/vau
 const graceMs = 20_000;
 
 /**
- * Returns the options of a child process that stops when the demo ends in any way, even by `kill -9`. Ctrl-C reaches the demo
- * only, which stops everything in order.
+ * Returns the options of a child process that stops when the demo ends in any way, even by `kill
+ * -9`. Ctrl-C reaches the demo only, which stops everything in order.
  */
 export function stoppingWithParent(logFile: string): ProcessOptions {
   const stopWithParent = new URL("stop-with-parent.ts", import.meta.url).href;

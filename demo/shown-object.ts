@@ -8,14 +8,21 @@ export interface ShownObject {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  readonly ready: { readonly status: string; readonly reason: string; readonly message: string } | undefined;
+  readonly ready:
+    | { readonly status: string; readonly reason: string; readonly message: string }
+    | undefined;
   readonly target: string | undefined;
   readonly syncedAt: string | undefined;
   /** Content of a Secret or ConfigMap by key. */
   readonly content: ReadonlyMap<string, Fingerprint>;
 }
 
-const Condition = z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() });
+const Condition = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  message: z.string(),
+});
 const Status = z.object({
   conditions: z.array(Condition).optional(),
   target: z.object({ kind: z.string(), name: z.string() }).optional(),

@@ -8,12 +8,20 @@ import type { ShownObject } from "./shown-object.ts";
 /** A step whose expectation was not met. */
 export class StepFailure extends Error {
   constructor({ title, expected }: StepHead, seen: string) {
-    super([`${bad("✗")} This step failed: ${title}`, `  expected  ${expected}`, `  seen      ${seen}`].join("\n"));
+    super(
+      [
+        `${bad("✗")} This step failed: ${title}`,
+        `  expected  ${expected}`,
+        `  seen      ${seen}`,
+      ].join("\n"),
+    );
     this.name = "StepFailure";
   }
 }
 
-/** The action of a step and its expected effect. The step fails when it takes longer than `limitMs`. */
+/**
+ * The action of a step and its expected effect. The step fails when it takes longer than `limitMs`.
+ */
 export interface StepHead {
   readonly title: string;
   readonly expected: string;
@@ -21,7 +29,11 @@ export interface StepHead {
 }
 
 /** Runs one step and prints it. @throws StepFailure for any failure; Interrupted */
-export async function runStep<T>(stage: Stage, head: StepHead, run: (step: Step) => Promise<T>): Promise<T> {
+export async function runStep<T>(
+  stage: Stage,
+  head: StepHead,
+  run: (step: Step) => Promise<T>,
+): Promise<T> {
   using step = new Step(stage, head);
   try {
     return await run(step);
@@ -31,7 +43,10 @@ export async function runStep<T>(stage: Stage, head: StepHead, run: (step: Step)
   }
 }
 
-/** Prints the title, each change of a target (with --verbose: of every object) as it arrives, and the result. */
+/**
+ * Prints the title, each change of a target (with --verbose: of every object) as it arrives, and
+ * the result.
+ */
 export class Step implements Disposable {
   readonly #stage: Stage;
   readonly #head: StepHead;
@@ -62,12 +77,17 @@ export class Step implements Disposable {
     if (this.#stage.options.verbose) screen.note(`  ${time.padStart(8)}   ${dim(what)}`);
   }
 
-  /** Prints the progress of a wait: rewritten in place on a terminal, an occasional line elsewhere. */
+  /**
+   * Prints the progress of a wait: rewritten in place on a terminal, an occasional line elsewhere.
+   */
   waiting(what: string): void {
     screen.update(`${" ".repeat(13)}${what}`);
   }
 
-  /** Returns the first change from `since` on that matches. @throws StepFailure after the step's time limit */
+  /**
+   * Returns the first change from `since` on that matches. @throws StepFailure after the step's
+   * time limit
+   */
   async until(what: string, matches: (change: Change) => boolean, since: number): Promise<Change> {
     try {
       return await this.#stage.view.until(matches, since, this.#signal);
@@ -98,7 +118,10 @@ export class Step implements Disposable {
   }
 }
 
-/** Describes a change in one line without a value. Returns undefined when nothing visible to a user has changed. */
+/**
+ * Describes a change in one line without a value. Returns undefined when nothing visible to a user
+ * has changed.
+ */
 export function describeChange({ type, before, object }: Change): string | undefined {
   const name = `${object.kind} ${object.name}`;
   if (type === "deleted") return `${name} deleted`;
@@ -109,7 +132,11 @@ export function describeChange({ type, before, object }: Change): string | undef
   }
   const { ready } = object;
   if (type === "added") return `${name} added`;
-  if (ready === undefined || (ready.status === before?.ready?.status && ready.reason === before.ready.reason)) return undefined;
+  if (
+    ready === undefined ||
+    (ready.status === before?.ready?.status && ready.reason === before.ready.reason)
+  )
+    return undefined;
   return `${name} is Ready=${ready.status}, ${ready.reason}${ready.status === "True" ? "" : `: ${ready.message}`}`;
 }
 
@@ -117,6 +144,8 @@ function changedKeys(before: ShownObject | undefined, { content }: ShownObject):
   const changed = [...content]
     .filter(([key, print]) => !isEqual(before?.content.get(key), print))
     .map(([key, print]) => `${key} ${formatFingerprint(print)}`);
-  const removed = [...(before?.content.keys() ?? [])].filter((key) => !content.has(key)).map((key) => `${key} removed`);
+  const removed = [...(before?.content.keys() ?? [])]
+    .filter((key) => !content.has(key))
+    .map((key) => `${key} removed`);
   return [...changed, ...removed];
 }

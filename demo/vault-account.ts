@@ -3,14 +3,22 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Redacted } from "../src/lib/redacted.ts";
-import { type FileUpload, VaultClient, type VaultResponse } from "../test/lab/vault/vault-client.ts";
+import {
+  type FileUpload,
+  VaultClient,
+  type VaultResponse,
+} from "../test/lab/vault/vault-client.ts";
 
 /** The account in examples/demo/10-connection.yaml. */
 export const account = "shop@example.com";
 
-const ProtectResponse = z.object({ secret: z.object({ key_version: z.int(), delete_at: z.union([z.string(), z.number()]) }) });
+const ProtectResponse = z.object({
+  secret: z.object({ key_version: z.int(), delete_at: z.union([z.string(), z.number()]) }),
+});
 const UploadResponse = z.object({
-  files: z.array(z.object({ filename: z.string(), version: z.int(), size: z.int(), sha256: z.string() })),
+  files: z.array(
+    z.object({ filename: z.string(), version: z.int(), size: z.int(), sha256: z.string() }),
+  ),
 });
 
 export type UploadedFile = z.infer<typeof UploadResponse>["files"][number];
@@ -23,7 +31,11 @@ export class VaultAccount {
     this.#client = client;
   }
 
-  static async login(url: string, email: string, password: Redacted<string>): Promise<VaultAccount> {
+  static async login(
+    url: string,
+    email: string,
+    password: Redacted<string>,
+  ): Promise<VaultAccount> {
     const client = new VaultClient(url, email);
     succeeded("generate_access_token", await client.logIn(password.reveal()));
     return new VaultAccount(client);
@@ -42,13 +54,15 @@ export class VaultAccount {
   }
 
   async upload(files: readonly FileUpload[]): Promise<UploadedFile[]> {
-    return UploadResponse.parse(succeeded("protect_file", await this.#client.upload(files)).json()).files;
+    return UploadResponse.parse(succeeded("protect_file", await this.#client.upload(files)).json())
+      .files;
   }
 }
 
 /** Returns a response of status 200. @throws Error without the body, which may quote the request */
 function succeeded(operation: string, response: VaultResponse): VaultResponse {
-  if (response.status !== 200) throw new Error(`${operation}: the vault responded with ${response.outcome()}`);
+  if (response.status !== 200)
+    throw new Error(`${operation}: the vault responded with ${response.outcome()}`);
   return response;
 }
 
@@ -66,7 +80,9 @@ export function newValue(): Redacted<string> {
   return new Redacted(randomBytes(24).toString("base64url"));
 }
 
-export async function exampleFile(filename: string): Promise<{ filename: string; bytes: Uint8Array<ArrayBuffer> }> {
+export async function exampleFile(
+  filename: string,
+): Promise<{ filename: string; bytes: Uint8Array<ArrayBuffer> }> {
   return { filename, bytes: new Uint8Array(await readFile(join(filesDirectory, filename))) };
 }
 

@@ -7,8 +7,9 @@ const root = join(import.meta.dirname, "../src/vault/web");
 const outDir = join(import.meta.dirname, "../dist/web");
 
 /**
- * Builds the web application from `src/vault/web` into `dist/web`: `index.html`, and files under `assets/` named after their content.
- * Nothing is inlined, because the Content-Security-Policy of the page forbids it. The build is reproducible.
+ * Builds the web application from `src/vault/web` into `dist/web`: `index.html`, and files under
+ * `assets/` named after their content. Nothing is inlined, because the Content-Security-Policy of
+ * the page forbids it. The build is reproducible.
  */
 export async function buildWeb(): Promise<void> {
   await build({
@@ -33,7 +34,9 @@ export async function buildWeb(): Promise<void> {
 
 /** Returns one line per file with its size and compressed size. */
 async function sizes(): Promise<string> {
-  const files = (await readdir(outDir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const files = (await readdir(outDir, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
   const lines = files.map(async ({ parentPath, name }) => {
     const bytes = await readFile(join(parentPath, name));
     return `${name}  ${bytes.length} bytes, ${gzipSync(bytes).length} compressed`;

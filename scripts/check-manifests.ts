@@ -4,10 +4,17 @@ import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import { startControlPlane } from "../test/lab/control-plane/start.ts";
-import { type Findings, kubeconform, kubeScore } from "../test/lab/tools/manifests/check-manifests.ts";
+import {
+  type Findings,
+  kubeconform,
+  kubeScore,
+} from "../test/lab/tools/manifests/check-manifests.ts";
 import { writeSchemas } from "../test/lab/tools/manifests/write-schemas.ts";
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { help: { type: "boolean" } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: "boolean" } },
+});
 if (values.help === true) {
   process.stdout.write(`Check manifests with kube-score and kubeconform.
 
@@ -32,7 +39,8 @@ const report = (overlay: string, program: string, { isClean, output }: Findings)
   if (!isClean) process.exitCode = 1;
 };
 const overlays = join(root, "deploy/overlays");
-const all = async (): Promise<string[]> => (await readdir(overlays)).map((overlay) => join(overlays, overlay));
+const all = async (): Promise<string[]> =>
+  (await readdir(overlays)).map((overlay) => join(overlays, overlay));
 for (const directory of positionals.length > 0 ? positionals : await all()) {
   const { code, stdout, stderr } = await plane.kubectl(["kustomize", directory]);
   if (code !== 0) throw new Error(stderr);

@@ -19,7 +19,9 @@ The binaries come from the first available source:
   5. a build with Go 1.26 or later, once (about ten minutes on two cores)
 `;
 
-const { values } = parseArgs({ options: { user: { type: "string", multiple: true }, help: { type: "boolean" } } });
+const { values } = parseArgs({
+  options: { user: { type: "string", multiple: true }, help: { type: "boolean" } },
+});
 if (values.help) {
   process.stdout.write(help);
 } else {
@@ -28,7 +30,10 @@ if (values.help) {
 
 async function runUntilInterrupted(users: string[]): Promise<void> {
   const interrupted = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
-  const starting = startControlPlane({ progress: terminalProgress(), users: ["stranger", ...users] });
+  const starting = startControlPlane({
+    progress: terminalProgress(),
+    users: ["stranger", ...users],
+  });
   // Ctrl-C during the start ends this process; the supervisor cleans up when its pipe closes.
   const interruption = interrupted.then(() => "interrupted" as const);
   const first = await Promise.race([starting, interruption]);
@@ -36,7 +41,13 @@ async function runUntilInterrupted(users: string[]): Promise<void> {
 
   await using controlPlane = first;
   const { binaries, etcd, apiserver, controllerManager, total } = controlPlane.timings;
-  const figures = Object.entries({ binaries, etcd, apiserver, "controller manager": controllerManager, total });
+  const figures = Object.entries({
+    binaries,
+    etcd,
+    apiserver,
+    "controller manager": controllerManager,
+    total,
+  });
   const timings = figures.map(([name, ms]) => `${name} ${(ms / 1000).toFixed(1)} s`).join(", ");
   process.stdout.write(`
 Ready: ${timings}

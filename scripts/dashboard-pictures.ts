@@ -12,7 +12,10 @@ import { renderDashboard } from "./pictures/dashboards/render-dashboard.ts";
 
 const directory = join(import.meta.dirname, "../docs/images");
 const { values: flags } = parseArgs({
-  options: { prometheus: { type: "string", default: "prometheus" }, minutes: { type: "string", default: "7" } },
+  options: {
+    prometheus: { type: "string", default: "prometheus" },
+    minutes: { type: "string", default: "7" },
+  },
 });
 const minutes = Number(flags.minutes);
 
@@ -21,13 +24,26 @@ function faultsOf(scene: LiveScene): { at: number; what: string; cause: () => Pr
   const { network, clients } = scene;
   return [
     { at: 0.3, what: "the vault is unreachable for one connection", cause: () => network.refuse() },
-    { at: 0.45, what: "a secret is deleted", cause: () => clients.shop.call("delete", { key_name: "service-9" }) },
+    {
+      at: 0.45,
+      what: "a secret is deleted",
+      cause: () => clients.shop.call("delete", { key_name: "service-9" }),
+    },
     { at: 0.5, what: "the vault is reachable again", cause: () => network.heal() },
-    { at: 0.7, what: "the audit log cannot be written", cause: () => scene.breakAuditLog(15_000, sleep) },
+    {
+      at: 0.7,
+      what: "the audit log cannot be written",
+      cause: () => scene.breakAuditLog(15_000, sleep),
+    },
     {
       at: 0.8,
       what: "the secret is stored again",
-      cause: () => clients.shop.call("protect", { key_name: "service-9", key_value: "again", expiration_time: 1 }),
+      cause: () =>
+        clients.shop.call("protect", {
+          key_name: "service-9",
+          key_value: "again",
+          expiration_time: 1,
+        }),
     },
   ];
 }
@@ -50,19 +66,29 @@ async function live(scene: LiveScene, start: number): Promise<void> {
 }
 
 const alertNames = (series: readonly Series[]): string =>
-  [...new Set(series.map(({ labels }) => `${labels["alertname"]} (${labels["alertstate"]})`))].toSorted().join(", ");
+  [...new Set(series.map(({ labels }) => `${labels["alertname"]} (${labels["alertstate"]})`))]
+    .toSorted()
+    .join(", ");
 
 await using scene = await LiveScene.start();
-const ruleFiles = Object.fromEntries(parts.map((part) => [`${part}.yaml`, stringify(rulesOf(part))]));
+const ruleFiles = Object.fromEntries(
+  parts.map((part) => [`${part}.yaml`, stringify(rulesOf(part))]),
+);
 await using prometheus = await Prometheus.start(flags.prometheus, scene.targets, ruleFiles);
 const start = Date.now() / 1_000 + 5;
 await live(scene, start);
 const end = Date.now() / 1_000;
 process.stdout.write(`alerts: ${alertNames(await prometheus.range("ALERTS", start, end, 5))}\n`);
-const browser = await playwright.launch({ args: ["--no-sandbox"], executablePath: await chromium.executablePath() });
+const browser = await playwright.launch({
+  args: ["--no-sandbox"],
+  executablePath: await chromium.executablePath(),
+});
 try {
   for (const part of parts) {
-    const { html, height, empty } = await renderDashboard(readDashboard(part), prometheus, { start, end });
+    const { html, height, empty } = await renderDashboard(readDashboard(part), prometheus, {
+      start,
+      end,
+    });
     const page = await browser.newPage({ viewport: { width: 1_600, height } });
     await page.setContent(html);
     await page.screenshot({ path: join(directory, `dashboard-${part}.png`) });

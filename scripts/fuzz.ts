@@ -44,12 +44,22 @@ async function replay(targets: readonly FuzzTarget[], file: string): Promise<voi
   if (ms > LIMIT_MS) process.exitCode = 1;
 }
 
-async function search(targets: readonly FuzzTarget[], seconds: number, seed: number): Promise<void> {
+async function search(
+  targets: readonly FuzzTarget[],
+  seconds: number,
+  seed: number,
+): Promise<void> {
   print(`seed ${seed}`);
   for (const [index, target] of targets.entries()) {
-    const { inputs, slowest, failure } = await fuzz(target, seededRandom(seed), (seconds * 1000) / targets.length);
+    const { inputs, slowest, failure } = await fuzz(
+      target,
+      seededRandom(seed),
+      (seconds * 1000) / targets.length,
+    );
     const { ms = 0, bytes = 0 } = slowest ?? {};
-    print(`${index + 1}/${targets.length} ${target.name}: ${inputs} inputs, at most ${ms.toFixed(1)} ms, for ${bytes} bytes`);
+    print(
+      `${index + 1}/${targets.length} ${target.name}: ${inputs} inputs, at most ${ms.toFixed(1)} ms, for ${bytes} bytes`,
+    );
     if (!failure) continue;
     const file = `fuzz-failure-${seed}-${index + 1}.json`;
     await writeFile(file, JSON.stringify(failure, undefined, 1));
@@ -61,7 +71,13 @@ async function search(targets: readonly FuzzTarget[], seconds: number, seed: num
 if (values.help) process.stdout.write(USAGE);
 else {
   await using server = await ServerTargets.start();
-  const targets = [...parserTargets(), ...expressionTargets(), ...templateTargets(), ...shapeTargets(), ...server.list];
+  const targets = [
+    ...parserTargets(),
+    ...expressionTargets(),
+    ...templateTargets(),
+    ...shapeTargets(),
+    ...server.list,
+  ];
   if (values.replay !== undefined) await replay(targets, values.replay);
   else
     await search(

@@ -21,7 +21,8 @@ const files = new Map<string, string>([
 for (const chart of charts) {
   for (const [path, content] of await chartFiles(chart, files)) files.set(path, content);
 }
-for (const [path, sections] of pageSections()) files.set(path, withSections(path, await readFile(path, "utf8"), sections));
+for (const [path, sections] of pageSections())
+  files.set(path, withSections(path, await readFile(path, "utf8"), sections));
 
 const check = process.argv.includes("--check");
 const stale: string[] = [];

@@ -44,13 +44,24 @@ async function verify(first: BuiltImage, base: string): Promise<void> {
   const second = await buildImage({ tag: `${first.tag}-verify`, base, fresh: true }, progress);
   const equal = first.layers.join() === second.layers.join();
   if (!equal)
-    throw new Error(`the same sources gave other layers:\n  ${first.layers.join("\n  ")}\n  ${second.layers.join("\n  ")}`);
+    throw new Error(
+      `the same sources gave other layers:\n  ${first.layers.join("\n  ")}\n  ${second.layers.join("\n  ")}`,
+    );
   print("verified     a second build has the same layers");
 }
 
-async function run({ tag, base: given, verify: twice }: { tag: string; base?: string; verify: boolean }): Promise<void> {
+async function run({
+  tag,
+  base: given,
+  verify: twice,
+}: {
+  tag: string;
+  base?: string;
+  verify: boolean;
+}): Promise<void> {
   const daemon = await dockerDaemon();
-  if (daemon === undefined) throw new Error("no Docker daemon responds: start one, then run npm run image again");
+  if (daemon === undefined)
+    throw new Error("no Docker daemon responds: start one, then run npm run image again");
   const base = await provideBase(given, progress);
   progress.note(`Building ${tag} on ${base}, with Docker ${daemon}.`);
   const image = await buildImage({ tag, base }, progress);

@@ -30,6 +30,9 @@ const start = performance.now();
 await using place = await StoreLocation.create(store, values.data);
 const result = await killRounds(place, {
   rounds,
-  onRound: (round) => void (round % 10 === 0 && process.stderr.write(`${round} of ${rounds} kills\n`)),
+  onRound: (round) =>
+    void (round % 10 === 0 && process.stderr.write(`${round} of ${rounds} kills\n`)),
 });
-process.stdout.write(`${JSON.stringify({ store, ...result, seconds: Math.round((performance.now() - start) / 1000) })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ store, ...result, seconds: Math.round((performance.now() - start) / 1000) })}\n`,
+);

@@ -1,6 +1,7 @@
 /**
- * Checks the files that no compiler reads: workflows, Dockerfile, shell scripts. A linter that cannot be installed here is named and
- * skipped; with `--strict` it is a failure. Exits with 1 when a linter reports something.
+ * Checks the files that no compiler reads: workflows, Dockerfile, shell scripts. A linter that
+ * cannot be installed here is named and skipped; with `--strict` it is a failure. Exits with 1 when
+ * a linter reports something.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -17,14 +18,22 @@ const zizmor = ["--offline", "--pedantic", "--no-progress", "--quiet", "."];
 
 const linters: readonly Linter[] = [
   // Where shellcheck is installed, actionlint starts it: then the result depends on the machine.
-  { name: "actionlint", find: () => goTool("actionlint", progress), args: ["-shellcheck=", "-pyflakes="] },
+  {
+    name: "actionlint",
+    find: () => goTool("actionlint", progress),
+    args: ["-shellcheck=", "-pyflakes="],
+  },
   { name: "zizmor", find: () => pythonTool("zizmor", { progress }), args: zizmor },
   { name: "hadolint", find: () => pythonTool("hadolint", { progress }), args: ["Dockerfile"] },
   { name: "shellcheck", find: () => pythonTool("shellcheck", { progress }), args: [".ci/run"] },
 ];
 
 const { strict } = parseArgs({ options: { strict: { type: "boolean", default: false } } }).values;
-const outcomes = await lintFiles(linters, (program, args) => spawnSync(program, args, { cwd: root, encoding: "utf8" }));
+const outcomes = await lintFiles(linters, (program, args) =>
+  spawnSync(program, args, { cwd: root, encoding: "utf8" }),
+);
 for (const { text } of outcomes) process.stderr.write(`${text}\n`);
-const failed = outcomes.some(({ kind }) => kind === "reported" || (strict && kind === "unavailable"));
+const failed = outcomes.some(
+  ({ kind }) => kind === "reported" || (strict && kind === "unavailable"),
+);
 process.exitCode = failed ? 1 : 0;

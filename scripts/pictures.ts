@@ -28,7 +28,14 @@ const secret = `/secrets/${encodeURIComponent(owner)}/${encodeURIComponent("prod
 
 const pictures: readonly Picture[] = [
   { name: "web-secrets", route: "/secrets", width: 1280, height: 860, shows: "1 to 15 of 15" },
-  { name: "web-secret", route: secret, width: 1280, height: 860, shows: "robin@example.com", colorScheme: "dark" },
+  {
+    name: "web-secret",
+    route: secret,
+    width: 1280,
+    height: 860,
+    shows: "robin@example.com",
+    colorScheme: "dark",
+  },
   {
     name: "web-files",
     route: "/files",
@@ -38,7 +45,14 @@ const pictures: readonly Picture[] = [
     prepare: async (page) => page.getByRole("button", { name: "nginx.conf", exact: true }).click(),
   },
   { name: "web-teams", route: "/teams", width: 1280, height: 620, shows: "on call" },
-  { name: "web-account", route: "/account", width: 1280, height: 860, shows: "Blocked senders", colorScheme: "dark" },
+  {
+    name: "web-account",
+    route: "/account",
+    width: 1280,
+    height: 860,
+    shows: "Blocked senders",
+    colorScheme: "dark",
+  },
   {
     name: "web-api-token",
     route: "/api-token",
@@ -74,7 +88,9 @@ async function openPage(browser: Browser, vault: TestVault): Promise<Page> {
   const data = { email: owner, password: vault.passwords.get(owner) };
   const response = await context.request.post(`${vault.url}/app/log_in`, { data });
   if (!response.ok()) throw new Error(`login failed: ${response.status()}`);
-  const { session } = z.object({ session: z.object({ csrf_token: z.string() }) }).parse(await response.json());
+  const { session } = z
+    .object({ session: z.object({ csrf_token: z.string() }) })
+    .parse(await response.json());
   for (const token of tokens) {
     const headers = { [CSRF_HEADER]: session.csrf_token };
     const issued = await context.request.post(vault.url + sessionOperationPath.app_api_token, {
@@ -102,7 +118,10 @@ async function take(page: Page, url: string, picture: Picture): Promise<void> {
 async function renewPictures(): Promise<void> {
   await buildWeb();
   await using vault = await startExampleVault();
-  const browser = await playwright.launch({ args: ["--no-sandbox"], executablePath: await chromium.executablePath() });
+  const browser = await playwright.launch({
+    args: ["--no-sandbox"],
+    executablePath: await chromium.executablePath(),
+  });
   try {
     const page = await openPage(browser, vault);
     for (const picture of pictures) await take(page, vault.url, picture);

@@ -46,7 +46,9 @@ function row(bug: string, findings: readonly Finding[]): string {
 async function main(): Promise<void> {
   const seeds = values.seeds.split(",").map(Number);
   const bugs = values.bug === undefined ? Object.keys(plantedBugs) : [values.bug];
-  process.stdout.write(`| Bug | ${seeds.map((seed) => `Seed ${seed}`).join(" | ")} | Violated | Control |\n`);
+  process.stdout.write(
+    `| Bug | ${seeds.map((seed) => `Seed ${seed}`).join(" | ")} | Violated | Control |\n`,
+  );
   process.stdout.write(`|---|${"---:|".repeat(seeds.length)}---|---|\n`);
   await using control = new EpisodeThread();
   const intact = once(control.run);
@@ -54,7 +56,13 @@ async function main(): Promise<void> {
     await using thread = new EpisodeThread(bug);
     const findings: Finding[] = [];
     for (const seed of seeds) {
-      findings.push(await findPlantedBug(bug, { seed, steps: Number(values.steps) }, { broken: thread.run, intact }));
+      findings.push(
+        await findPlantedBug(
+          bug,
+          { seed, steps: Number(values.steps) },
+          { broken: thread.run, intact },
+        ),
+      );
     }
     process.stdout.write(row(bug, findings));
     if (findings.some(({ steps }) => steps === undefined)) process.exitCode = 1;

@@ -38,11 +38,16 @@ const root = join(import.meta.dirname, "..");
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 function bump(version: string): void {
-  if (!/^\d+\.\d+\.\d+$/u.test(version)) throw new Error(`--bump ${version}: expected a version such as 1.2.3`);
+  if (!/^\d+\.\d+\.\d+$/u.test(version))
+    throw new Error(`--bump ${version}: expected a version such as 1.2.3`);
   const changelog = join(root, "CHANGELOG.md");
-  writeFileSync(changelog, withSection(readFileSync(changelog, "utf8"), version, new Date().toISOString().slice(0, 10)));
+  writeFileSync(
+    changelog,
+    withSection(readFileSync(changelog, "utf8"), version, new Date().toISOString().slice(0, 10)),
+  );
   const files = command("git", ["ls-files"], root).trim().split("\n");
-  for (const file of ["CHANGELOG.md", ...setVersion(root, files, version)]) print(`changed      ${file}`);
+  for (const file of ["CHANGELOG.md", ...setVersion(root, files, version)])
+    print(`changed      ${file}`);
   print(`next         npm run generate, read the section [${version}] of CHANGELOG.md, commit`);
 }
 
@@ -57,12 +62,15 @@ function tag(version: string, isDryRun: boolean, push: boolean): void {
   print(`${push ? state : "next        "} git ${send.join(" ")}`);
 }
 
-async function release(values: ReturnType<typeof parseArgs<{ options: typeof options }>>["values"]): Promise<number> {
+async function release(
+  values: ReturnType<typeof parseArgs<{ options: typeof options }>>["values"],
+): Promise<number> {
   const version = packageVersion();
   const progress = terminalProgress();
   const isDryRun = values["dry-run"];
   const problems = releaseProblems(root, version);
-  if (!isDryRun && values.image === options.image.default) problems.push("--image is missing: the repository of the image");
+  if (!isDryRun && values.image === options.image.default)
+    problems.push("--image is missing: the repository of the image");
   for (const problem of problems) print(`problem      ${problem}`);
   if (problems.length > 0 && !isDryRun) return 1;
   if (!values["skip-checks"]) {

@@ -1,4 +1,7 @@
-/** Prints the bill of materials of the image in the format CycloneDX; with `--verify DIRECTORY`, compares it with an application. */
+/**
+ * Prints the bill of materials of the image in the format CycloneDX; with `--verify DIRECTORY`,
+ * compares it with an application.
+ */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { sbomDifferences } from "./supply/installed-packages.ts";

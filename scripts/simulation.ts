@@ -39,7 +39,8 @@ const MAX_WORKERS = 1_000;
 
 class UsageError extends Error {}
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 function parseOptions() {
   try {
@@ -60,7 +61,11 @@ function parseOptions() {
 }
 
 /** @throws UsageError unless the text is a whole number in the range */
-function wholeNumber(option: string, text: string, [least, most]: readonly [number, number]): number {
+function wholeNumber(
+  option: string,
+  text: string,
+  [least, most]: readonly [number, number],
+): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= least && number <= most) return number;
   throw new UsageError(`${option} ${text}: expected a whole number from ${least} to ${most}`);
@@ -76,7 +81,9 @@ async function readFailure(file: string): Promise<Pick<Failure, "seed" | "comman
   }
   const { seed, commands } = failure ?? {};
   if (typeof seed === "number" && Array.isArray(commands)) return { seed, commands };
-  throw new UsageError(`--replay ${file}: expected a seed and commands, as a run with a violation writes them`);
+  throw new UsageError(
+    `--replay ${file}: expected a seed and commands, as a run with a violation writes them`,
+  );
 }
 
 async function report(failure: Failure): Promise<void> {
@@ -101,10 +108,15 @@ function printPairs(steps: number, seed: number): void {
   const counts = new PairCounts();
   for (let index = 0; index * EPISODE_STEPS < steps; index += 1) {
     const of = seedOfEpisode(seed, index);
-    counts.add({ seed: of, commands: commandsOf(of, Math.min(EPISODE_STEPS, steps - index * EPISODE_STEPS)) });
+    counts.add({
+      seed: of,
+      commands: commandsOf(of, Math.min(EPISODE_STEPS, steps - index * EPISODE_STEPS)),
+    });
   }
   const missing = counts.missing();
-  process.stdout.write(`seed ${seed}, ${steps} steps: episodes with each pair of features; - for what no user can write\n\n`);
+  process.stdout.write(
+    `seed ${seed}, ${steps} steps: episodes with each pair of features; - for what no user can write\n\n`,
+  );
   process.stdout.write(
     `${counts.table()}\n\n${missing.length} pairs are in no episode\n${missing.map((pair) => `${pair}\n`).join("")}`,
   );
@@ -124,7 +136,9 @@ async function search(steps: number, seed: number, workers: number): Promise<voi
       if (now - shown < PROGRESS_MS && done < steps) return;
       shown = now;
       const seconds = (now - start) / 1_000;
-      process.stdout.write(`${done} of ${steps} steps in ${seconds.toFixed(0)} s, ${Math.round(done / seconds)} per second\n`);
+      process.stdout.write(
+        `${done} of ${steps} steps in ${seconds.toFixed(0)} s, ${Math.round(done / seconds)} per second\n`,
+      );
     },
     runners,
   );
@@ -134,14 +148,17 @@ async function search(steps: number, seed: number, workers: number): Promise<voi
   process.stdout.write(
     `seed ${seed}, episode ${episode}: ${message}\nlooking for a shorter sequence than ${commands.length} commands\n`,
   );
-  await report(await shrink(failure, SHRINK_MS, (count) => process.stdout.write(`${count} commands\n`)));
+  await report(
+    await shrink(failure, SHRINK_MS, (count) => process.stdout.write(`${count} commands\n`)),
+  );
 }
 
 try {
   const { help, replay: file, pairs, steps, seed, workers } = parseOptions();
   if (help === true) process.stdout.write(USAGE);
   else if (file !== undefined) await replay(file);
-  else if (pairs === true) printPairs(wholeNumber("--steps", steps, [1, MAX]), wholeNumber("--seed", seed, [0, MAX]));
+  else if (pairs === true)
+    printPairs(wholeNumber("--steps", steps, [1, MAX]), wholeNumber("--seed", seed, [0, MAX]));
   else {
     await search(
       wholeNumber("--steps", steps, [1, MAX]),
@@ -151,6 +168,8 @@ try {
   }
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`error: ${error.message}\nnpm run simulation -- --help shows the options.\n`);
+  process.stderr.write(
+    `error: ${error.message}\nnpm run simulation -- --help shows the options.\n`,
+  );
   process.exitCode = 2;
 }

@@ -15,10 +15,14 @@ const args = process.argv.slice(2);
 if (args.includes("--help")) {
   process.stdout.write(help);
 } else if ((await dockerDaemon()) === undefined) {
-  process.stdout.write("NOT RUN: the tests of the image need a Docker daemon, and none responds on this machine.\n");
+  process.stdout.write(
+    "NOT RUN: the tests of the image need a Docker daemon, and none responds on this machine.\n",
+  );
 } else {
   const vitest = join(import.meta.dirname, "../node_modules/vitest/vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", "--project", "image", ...args], { stdio: "inherit" });
+  const child = spawn(process.execPath, [vitest, "run", "--project", "image", ...args], {
+    stdio: "inherit",
+  });
   const [code] = await once(child, "exit");
   process.exitCode = typeof code === "number" ? code : 1;
 }

@@ -2,9 +2,13 @@
 import { type Command, CommanderError } from "commander";
 import { rootCommand } from "./command-line/root-command.ts";
 
-/** Loads the commands. The operator, which runs in every cluster, is loaded alone: the others, with the vault server, take 16 MiB. */
+/**
+ * Loads the commands. The operator, which runs in every cluster, is loaded alone: the others, with
+ * the vault server, take 16 MiB.
+ */
 async function program(): Promise<Command> {
-  if (process.argv[2] === "operator") return rootCommand([(await import("./operator/cli/operator.ts")).operatorCommand()]);
+  if (process.argv[2] === "operator")
+    return rootCommand([(await import("./operator/cli/operator.ts")).operatorCommand()]);
   return (await import("./program.ts")).program();
 }
 

@@ -7,13 +7,20 @@ import { program } from "./program.ts";
 test.each([["operator"], ["status"], ["vault"], ["vault", "user"]])(
   "%s with an unknown option is wrong usage",
   async (...command) => {
-    expect(await runInProcess([...command, "--no-such-option"])).toMatchObject({ code: 2, stdout: "" });
+    expect(await runInProcess([...command, "--no-such-option"])).toMatchObject({
+      code: 2,
+      stdout: "",
+    });
   },
 );
 
 test("--version prints the version of the package", async () => {
   const manifest: { readonly version: string } = JSON.parse(readFileSync("package.json", "utf8"));
-  expect(await runInProcess(["--version"])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: "" });
+  expect(await runInProcess(["--version"])).toEqual({
+    code: 0,
+    stdout: `${manifest.version}\n`,
+    stderr: "",
+  });
 });
 
 const pathsOf = (command: Command): string[][] => [
@@ -27,7 +34,11 @@ test("the help of every command fits into 80 columns", async () => {
   const wide: string[] = [];
   for (const path of paths) {
     const { stdout } = await runInProcess([...path, "--help"]);
-    wide.push(...stdout.split("\n").flatMap((line) => (line.length > 80 ? [`${path.join(" ")}: ${line}`] : [])));
+    wide.push(
+      ...stdout
+        .split("\n")
+        .flatMap((line) => (line.length > 80 ? [`${path.join(" ")}: ${line}`] : [])),
+    );
   }
   expect(wide).toEqual([]);
 });

@@ -13,7 +13,9 @@ import { statusCommand } from "./operator/cli/status/status.ts";
 import { syncCommand } from "./operator/cli/sync.ts";
 import { vaultCommand } from "./vault/cli/vault.ts";
 
-/** Returns the definition of the whole command line, which throws CommanderError for wrong usage. */
+/**
+ * Returns the definition of the whole command line, which throws CommanderError for wrong usage.
+ */
 export function program(): Command {
   const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
   return rootCommand([

@@ -41,11 +41,17 @@ export interface Attack {
 export interface Probe {
   readonly name: string;
   readonly intervalMs: number;
-  /** Prepares the probe, before the attack is prepared. Returns its request, which resolves with an outcome: 200 and 304 are good ones. */
+  /**
+   * Prepares the probe, before the attack is prepared. Returns its request, which resolves with an
+   * outcome: 200 and 304 are good ones.
+   */
   readonly open: (site: Site) => Promise<() => Promise<string>>;
 }
 
-/** Number of attacker's requests by outcome, and what it added to the audit log, while it was measured. */
+/**
+ * Number of attacker's requests by outcome, and what it added to the audit log, while it was
+ * measured.
+ */
 interface AttackFigures {
   readonly outcomes: Readonly<Record<string, number>>;
   readonly logBytesPerSecond: number;

@@ -8,9 +8,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type Outcomes = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** Message to the process of the attacker. */
-export type AttackMessage = { readonly kind: "arm" | "count" | "stop" } | { readonly kind: "run"; readonly isLast: boolean };
+export type AttackMessage =
+  | { readonly kind: "arm" | "count" | "stop" }
+  | { readonly kind: "run"; readonly isLast: boolean };
 
-/** Time in which the first requests of an attack, which the rate limits admit, and their effects end. */
+/**
+ * Time in which the first requests of an attack, which the rate limits admit, and their effects
+ * end.
+ */
 const SETTLE_MS = 2_000;
 
 /** The process that sends the attacks (bench/attack-process.ts). Disposing it ends it. */
@@ -48,7 +53,9 @@ export class Attacker implements Disposable {
   }
 
   async #receive(): Promise<unknown> {
-    const [message] = (await Promise.race([once(this.#process, "message"), this.#exited])) as [unknown];
+    const [message] = (await Promise.race([once(this.#process, "message"), this.#exited])) as [
+      unknown,
+    ];
     return message;
   }
 
@@ -58,7 +65,10 @@ export class Attacker implements Disposable {
     await this.#receive();
   }
 
-  /** Attacks while `work` runs, and before it until the attack is steady. Returns the outcomes of the requests during `work`. */
+  /**
+   * Attacks while `work` runs, and before it until the attack is steady. Returns the outcomes of
+   * the requests during `work`.
+   */
   async during<T>(isLast: boolean, work: () => Promise<T>): Promise<[T, Outcomes]> {
     this.#send({ kind: "run", isLast });
     await sleep(SETTLE_MS);

@@ -20,7 +20,10 @@ export interface Attack {
   readonly name: string;
   /** Concurrent loops, each with its own connection and address. */
   readonly loops: number;
-  /** Prepares the account of a loop, if the attack needs one, and returns its requests, which are sent in turn. */
+  /**
+   * Prepares the account of a loop, if the attack needs one, and returns its requests, which are
+   * sent in turn.
+   */
   readonly prepare: (account: VaultClient, loop: number) => Promise<(() => Shot)[]>;
 }
 
@@ -39,7 +42,9 @@ function colons(bytes: number): string {
 /** Returns `protect` without a token, with as many invalid metadata names as fit. */
 function invalidNames(bytes: number): string {
   const start = '{"email":"a@example.com","key_name":"a","key_value":"v","metadata":{';
-  const names = upTo(Math.floor((bytes - start.length - 2) / 14)).map((n) => `"${String(n).padStart(6, "0")}":1e999`);
+  const names = upTo(Math.floor((bytes - start.length - 2) / 14)).map(
+    (n) => `"${String(n).padStart(6, "0")}":1e999`,
+  );
   return `${start}${names.join(",")}}}`;
 }
 
@@ -51,7 +56,8 @@ const largeMetadata = Object.fromEntries(upTo(90).map((n) => [`n${n}`, "x".repea
 
 async function expectOk(response: ReturnType<VaultClient["call"]>): Promise<void> {
   const { status, bytes } = await response;
-  if (status !== 200) throw new Error(`attacker's preparation: ${status} ${bytes.toString().slice(0, 200)}`);
+  if (status !== 200)
+    throw new Error(`attacker's preparation: ${status} ${bytes.toString().slice(0, 200)}`);
 }
 
 const authorized = ({ token }: VaultClient): Record<string, string> => ({ authorization: token });
@@ -64,7 +70,10 @@ export const attacks: readonly Attack[] = [
     prepare: async () =>
       [2 * MIB - 1, STRANGER_BYTES].flatMap((bytes) => {
         const body = colons(bytes);
-        return [() => ({ path: operationPath.refresh_token, body }), () => ({ path: operationPath.list_no_dup, body })];
+        return [
+          () => ({ path: operationPath.refresh_token, body }),
+          () => ({ path: operationPath.list_no_dup, body }),
+        ];
       }),
   },
   {
@@ -84,8 +93,10 @@ export const attacks: readonly Attack[] = [
     prepare: async (_account, loop) => {
       const large = invalidNames(1.7 * MIB);
       const small = invalidNames(STRANGER_BYTES);
-      if (loop < LOOPS) return [large, small].map((body) => () => ({ path: operationPath.protect, body }));
-      if (loop < 2 * LOOPS) return [() => ({ path: operationPath.protect, body: small, deaf: true })];
+      if (loop < LOOPS)
+        return [large, small].map((body) => () => ({ path: operationPath.protect, body }));
+      if (loop < 2 * LOOPS)
+        return [() => ({ path: operationPath.protect, body: small, deaf: true })];
       return [() => ({ path: operationPath.protect, body: small, withhold: 1000 })];
     },
   },
@@ -97,16 +108,27 @@ export const attacks: readonly Attack[] = [
       const { email } = account;
       await expectOk(account.call("protect", { key_name: "shared", key_value: "v" }));
       let next = loop * 1e6;
-      const recipients = (count: number): string[] => upTo(count).map(() => `r${(next += 1)}@example.com`);
+      const recipients = (count: number): string[] =>
+        upTo(count).map(() => `r${(next += 1)}@example.com`);
       const shot = (count: number): Shot => ({
         path: operationPath.share,
         headers: authorized(account),
-        body: json({ email, key_name: "shared", usr_id_from: email, usr_id_to: recipients(count), permission: "R" }),
+        body: json({
+          email,
+          key_name: "shared",
+          usr_id_from: email,
+          usr_id_to: recipients(count),
+          permission: "R",
+        }),
       });
       const unshare = (): Shot => ({
         path: operationPath.unshare,
         headers: authorized(account),
-        body: json({ email, key_name: "shared", usr_id_to: upTo(200).map((back) => `r${next - back}@example.com`) }),
+        body: json({
+          email,
+          key_name: "shared",
+          usr_id_to: upTo(200).map((back) => `r${next - back}@example.com`),
+        }),
       });
       return [() => shot(200), unshare, () => shot(10_000)];
     },
@@ -119,7 +141,8 @@ export const attacks: readonly Attack[] = [
       const { email } = account;
       const name = { email, key_name: "large" };
       await expectOk(account.call("protect", { ...name, key_value: "v", metadata: largeMetadata }));
-      for (const _ of upTo(20)) await expectOk(account.call("protect", { ...name, key_value: "v" }));
+      for (const _ of upTo(20))
+        await expectOk(account.call("protect", { ...name, key_value: "v" }));
       const headers = authorized(account);
       return [
         () => ({ path: operationPath.version_list, headers, body: json(name) }),
@@ -144,17 +167,31 @@ export const attacks: readonly Attack[] = [
     loops: LOOPS,
     prepare: async (account) => {
       const { email } = account;
-      const scope = scopeString({ secret_name: ["scoped", ...upTo(190).map((n) => `n${n}`.padEnd(25, "x"))] });
+      const scope = scopeString({
+        secret_name: ["scoped", ...upTo(190).map((n) => `n${n}`.padEnd(25, "x"))],
+      });
       await expectOk(account.call("protect", { key_name: "scoped", key_value: "v" }));
-      const login = await account.call("generate_access_token", { password: email, scope, expiration_hours: 1 });
+      const login = await account.call("generate_access_token", {
+        password: email,
+        scope,
+        expiration_hours: 1,
+      });
       const headers = { authorization: String(login.json().access_token) };
       const tags = upTo(10)
         .map((n) => `W/"${Date.now() - n}-a"`)
         .join();
       const body = json({ email });
       return [
-        () => ({ path: operationPath.list_no_dup, headers: { ...headers, "if-none-match": tags }, body }),
-        () => ({ path: operationPath.list_no_dup, headers: { ...headers, "if-none-match": 'W/"1-a",'.repeat(800) }, body }),
+        () => ({
+          path: operationPath.list_no_dup,
+          headers: { ...headers, "if-none-match": tags },
+          body,
+        }),
+        () => ({
+          path: operationPath.list_no_dup,
+          headers: { ...headers, "if-none-match": 'W/"1-a",'.repeat(800) },
+          body,
+        }),
         () => ({ path: operationPath.expose, headers, body: json({ email, key_name: "scoped" }) }),
       ];
     },

@@ -18,7 +18,10 @@ export interface Rounds {
   readonly progress: (text: string) => void;
 }
 
-/** Experience of the ordinary clients and of the probes in all rounds of one kind, and the server's load. */
+/**
+ * Experience of the ordinary clients and of the probes in all rounds of one kind, and the server's
+ * load.
+ */
 interface Side {
   readonly served: Served;
   readonly probed: Served;
@@ -27,7 +30,8 @@ interface Side {
 
 const newServed = (): Served => ({ latencies: [], errors: {} });
 const newSide = (): Side => ({ served: newServed(), probed: newServed(), loads: [] });
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+const sumOf = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, number) => sum + number, 0);
 
 function latenciesOf({ latencies, errors }: Served) {
   const ascending = latencies.toSorted((a, b) => a - b);
@@ -66,9 +70,17 @@ export interface CaseResult {
 }
 
 /** Runs the clients and the probes. */
-async function measureSide(scene: Scene, meter: ServerMeter, { served, probed, loads }: Side, forMs: number): Promise<void> {
+async function measureSide(
+  scene: Scene,
+  meter: ServerMeter,
+  { served, probed, loads }: Side,
+  forMs: number,
+): Promise<void> {
   const all = () =>
-    Promise.all([scene.clients.run(forMs, served), ...scene.probes.map((probe) => runProbe(probe, forMs, probed))]);
+    Promise.all([
+      scene.clients.run(forMs, served),
+      ...scene.probes.map((probe) => runProbe(probe, forMs, probed)),
+    ]);
   const [load] = await meter.during(all);
   loads.push(load);
 }
@@ -81,17 +93,22 @@ function missesOf(result: Omit<CaseResult, "misses">): string[] {
   const { ratio, probeRatio, attacked, peakMib } = result;
   return [
     ...(ratio < GOAL ? [] : [`p99 of the clients × ${ratio.toFixed(1)}`]),
-    ...(probeRatio === undefined || probeRatio < GOAL ? [] : [`p99 of the probe × ${probeRatio.toFixed(1)}`]),
+    ...(probeRatio === undefined || probeRatio < GOAL
+      ? []
+      : [`p99 of the probe × ${probeRatio.toFixed(1)}`]),
     ...errorsOf("clients", attacked.clients.errors),
     ...errorsOf("probe", attacked.probes.errors),
-    ...(attacked.longestTurn < TURN_MS ? [] : [`a turn of ${attacked.longestTurn.toFixed(0)} ms of CPU`]),
+    ...(attacked.longestTurn < TURN_MS
+      ? []
+      : [`a turn of ${attacked.longestTurn.toFixed(0)} ms of CPU`]),
     ...(peakMib < MEMORY_MIB ? [] : [`memory ${peakMib.toFixed(0)} MiB`]),
   ];
 }
 
 function sumOutcomes(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const sum: Record<string, number> = {};
-  for (const each of all) for (const [outcome, count] of Object.entries(each)) sum[outcome] = (sum[outcome] ?? 0) + count;
+  for (const each of all)
+    for (const [outcome, count] of Object.entries(each)) sum[outcome] = (sum[outcome] ?? 0) + count;
   return sum;
 }
 
@@ -106,7 +123,9 @@ export async function measureCases(
   const forMs = seconds * 1000;
   const meter = new ServerMeter(scene.server);
   const [before, during] = [newSide(), newSide()];
-  const outcomes = new Map<string, Readonly<Record<string, number>>[]>(attacks.map((each) => [each.name, []]));
+  const outcomes = new Map<string, Readonly<Record<string, number>>[]>(
+    attacks.map((each) => [each.name, []]),
+  );
   let logBytes = 0;
   // Warms up.
   await scene.clients.run(forMs, newServed());
@@ -141,9 +160,12 @@ export async function measureCases(
   // Together, the log has the lines of all.
   const isAlone = attacks.length === 1;
   const own = attacks.flatMap(({ name: each, misses }) =>
-    (misses?.({ outcomes: sumOutcomes(outcomes.get(each) ?? []), logBytesPerSecond: isAlone ? logBytesPerSecond : 0 }) ?? []).map(
-      (missed) => (isAlone ? missed : `${each}: ${missed}`),
-    ),
+    (
+      misses?.({
+        outcomes: sumOutcomes(outcomes.get(each) ?? []),
+        logBytesPerSecond: isAlone ? logBytesPerSecond : 0,
+      }) ?? []
+    ).map((missed) => (isAlone ? missed : `${each}: ${missed}`)),
   );
   return { ...result, misses: [...missesOf(result), ...own] };
 }

@@ -26,7 +26,8 @@ export class OrdinaryClients implements Disposable {
     const clients = emails.map((email) => new VaultClient(url, email, { keepAlive: true }));
     for (const client of clients) {
       await client.logIn(client.email);
-      for (const key_name of ["a", "b", "c"]) await client.call("protect", { key_name, key_value: "v" });
+      for (const key_name of ["a", "b", "c"])
+        await client.call("protect", { key_name, key_value: "v" });
     }
     return new OrdinaryClients(clients);
   }

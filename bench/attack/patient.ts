@@ -10,9 +10,13 @@ export async function admitted(send: () => Promise<VaultResponse>): Promise<Vaul
   }
 }
 
-/** Sends a request of a preparation until the rate limits admit it. @throws Error when it is rejected */
+/**
+ * Sends a request of a preparation until the rate limits admit it. @throws Error when it is
+ * rejected
+ */
 export async function prepared(send: () => Promise<VaultResponse>): Promise<VaultResponse> {
   const response = await admitted(send);
-  if (response.status !== 200) throw new Error(`preparation: ${response.status} ${response.bytes.toString().slice(0, 200)}`);
+  if (response.status !== 200)
+    throw new Error(`preparation: ${response.status} ${response.bytes.toString().slice(0, 200)}`);
   return response;
 }

@@ -13,11 +13,20 @@ export async function openProbe({ name, intervalMs, open }: Probe, site: Site): 
   return { name, intervalMs, request: await open(site) };
 }
 
-/** Sends requests at a fixed rate, whether or not those before have a response, and adds what their sender experiences. */
-export async function runProbe({ intervalMs, request }: OpenProbe, forMs: number, { latencies, errors }: Served): Promise<void> {
+/**
+ * Sends requests at a fixed rate, whether or not those before have a response, and adds what their
+ * sender experiences.
+ */
+export async function runProbe(
+  { intervalMs, request }: OpenProbe,
+  forMs: number,
+  { latencies, errors }: Served,
+): Promise<void> {
   const sent: Promise<void>[] = [];
   const send = async (due: number): Promise<void> => {
-    const outcome = await request().catch((error: unknown) => (error instanceof Error ? error.message : "failed"));
+    const outcome = await request().catch((error: unknown) =>
+      error instanceof Error ? error.message : "failed",
+    );
     latencies.push(performance.now() - due);
     if (outcome !== "200" && outcome !== "304") errors[outcome] = (errors[outcome] ?? 0) + 1;
   };

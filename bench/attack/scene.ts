@@ -30,21 +30,33 @@ export interface SceneOptions {
   readonly program: string | undefined;
 }
 
-/** Opens the store of a server with the code of its build, because its database may be of an older release. */
+/**
+ * Opens the store of a server with the code of its build, because its database may be of an older
+ * release.
+ */
 async function openWith(program: string | undefined, place: StoreLocation): Promise<Store> {
   if (program === undefined) return place.open();
   const module = join(dirname(program), `vault/server/store/open-store${extname(program)}`);
-  const build = (await import(pathToFileURL(module).href)) as { readonly openStore: typeof openStore };
+  const build = (await import(pathToFileURL(module).href)) as {
+    readonly openStore: typeof openStore;
+  };
   return build.openStore(place.data);
 }
 
 /** Adds accounts whose password is their email. */
-async function addAccounts(program: string | undefined, place: StoreLocation, emails: readonly string[]): Promise<void> {
+async function addAccounts(
+  program: string | undefined,
+  place: StoreLocation,
+  emails: readonly string[],
+): Promise<void> {
   await using store = await openWith(program, place);
   for (const email of emails) await addUser(store, email, new Redacted(email), Date.now(), CHEAP);
 }
 
-/** A server with ordinary clients, next to whom cases attack. Disposing it ends everything that it started. */
+/**
+ * A server with ordinary clients, next to whom cases attack. Disposing it ends everything that it
+ * started.
+ */
 export class Scene implements AsyncDisposable {
   readonly server: VaultServerProcess;
   readonly clients: OrdinaryClients;
@@ -58,22 +70,35 @@ export class Scene implements AsyncDisposable {
     auditLog: string,
     owned: AsyncDisposableStack,
   ) {
-    ({ server: this.server, clients: this.clients, attacker: this.attacker, probes: this.probes } = parts);
+    ({
+      server: this.server,
+      clients: this.clients,
+      attacker: this.attacker,
+      probes: this.probes,
+    } = parts);
     this.#auditLog = auditLog;
     this.#owned = owned;
   }
 
   /** @param owned receives everything that is started, as soon as it runs */
-  static async start(attacks: readonly AttackCase[], options: SceneOptions, owned: AsyncDisposableStack): Promise<Scene> {
+  static async start(
+    attacks: readonly AttackCase[],
+    options: SceneOptions,
+    owned: AsyncDisposableStack,
+  ): Promise<Scene> {
     const { store, clients: count, program, nice } = options;
     const place = owned.use(await StoreLocation.create(store));
     const emails = Array.from({ length: count }, (_, index) => `client${index}@example.com`);
-    const ofCases = attacks.flatMap(({ name }) => accountNames.map((account) => accountEmail(name, account)));
+    const ofCases = attacks.flatMap(({ name }) =>
+      accountNames.map((account) => accountEmail(name, account)),
+    );
     await addAccounts(program, place, [...emails, ...ofCases]);
     const [first] = attacks;
     const serverArgs = attacks.length === 1 ? (first?.serverArgs ?? []) : [];
     const nodeArgs = [...probeArgs, `--max-old-space-size=${HEAP_MIB}`];
-    const server = owned.use(await VaultServerProcess.start([...place.args, ...serverArgs], { nodeArgs, program }));
+    const server = owned.use(
+      await VaultServerProcess.start([...place.args, ...serverArgs], { nodeArgs, program }),
+    );
     const clients = owned.use(await OrdinaryClients.open(server.url, emails));
     const probes: OpenProbe[] = [];
     for (const { name, probe } of attacks)
@@ -97,8 +122,12 @@ export class Scene implements AsyncDisposable {
   /** Returns the length of the audit log with all its segments, in bytes. */
   async auditBytes(): Promise<number> {
     const directory = dirname(this.#auditLog);
-    const files = (await readdir(directory)).filter((name) => name.startsWith(basename(this.#auditLog)));
-    const sizes = await Promise.all(files.map(async (name) => (await stat(join(directory, name))).size));
+    const files = (await readdir(directory)).filter((name) =>
+      name.startsWith(basename(this.#auditLog)),
+    );
+    const sizes = await Promise.all(
+      files.map(async (name) => (await stat(join(directory, name))).size),
+    );
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 

@@ -15,9 +15,15 @@ export interface ServerLoad {
 }
 
 /** Arguments of Node for a server that is measured. */
-export const probeArgs = ["--import", pathToFileURL(join(import.meta.dirname, "../turn-probe.ts")).href];
+export const probeArgs = [
+  "--import",
+  pathToFileURL(join(import.meta.dirname, "../turn-probe.ts")).href,
+];
 
-/** Measures a server by its metrics and its probe. The delays and turns are those since the last measurement. */
+/**
+ * Measures a server by its metrics and its probe. The delays and turns are those since the last
+ * measurement.
+ */
 export class ServerMeter {
   readonly #server: VaultServerProcess;
   #turns = 0;
@@ -55,6 +61,14 @@ export class ServerMeter {
     const after = await this.#metrics();
     const delay = (name: string): number => after(`nodejs_eventloop_lag_${name}_seconds`);
     const cpu = "process_cpu_seconds_total";
-    return [{ cpuMs: after(cpu) - before(cpu), turnMs, delayP99Ms: delay("p99"), delayMaxMs: delay("max") }, result];
+    return [
+      {
+        cpuMs: after(cpu) - before(cpu),
+        turnMs,
+        delayP99Ms: delay("p99"),
+        delayMaxMs: delay("max"),
+      },
+      result,
+    ];
   }
 }

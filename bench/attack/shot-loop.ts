@@ -25,7 +25,11 @@ export function fire(
   };
   return new Promise((resolve) => {
     const request = httpRequest(url + shot.path, { method, headers, agent, signal }, (response) => {
-      response.resume().once("close", () => resolve({ outcome: String(response.statusCode), headers: response.headers }));
+      response
+        .resume()
+        .once("close", () =>
+          resolve({ outcome: String(response.statusCode), headers: response.headers }),
+        );
     });
     request.on("error", () => resolve({ outcome: "closed", headers: {} }));
     if (shot.withhold === undefined) request.end(body);
@@ -34,7 +38,12 @@ export function fire(
 }
 
 /** Sends a request many times on one connection, without reading, until the server closes it. */
-async function flood(url: string, { path, body }: Shot, address: string, signal: AbortSignal): Promise<string> {
+async function flood(
+  url: string,
+  { path, body }: Shot,
+  address: string,
+  signal: AbortSignal,
+): Promise<string> {
   const { port, hostname } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, localAddress: address }).pause();
   const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()));
@@ -49,12 +58,19 @@ async function flood(url: string, { path, body }: Shot, address: string, signal:
 }
 
 /** Sends requests in turn, on one connection from an address, until the end of the round. */
-export async function shotLoop(url: string, shots: readonly (() => Shot)[], address: string, round: Round): Promise<void> {
+export async function shotLoop(
+  url: string,
+  shots: readonly (() => Shot)[],
+  address: string,
+  round: Round,
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: address });
   for (let index = 0; !round.signal.aborted; index += 1) {
     const shot = shots[index % shots.length]!();
     const timeout = AbortSignal.any([round.signal, AbortSignal.timeout(SHOT_MS)]);
-    const outcome = shot.deaf ? await flood(url, shot, address, timeout) : (await fire(url, shot, agent, timeout)).outcome;
+    const outcome = shot.deaf
+      ? await flood(url, shot, address, timeout)
+      : (await fire(url, shot, agent, timeout)).outcome;
     if (!round.signal.aborted) round.count(outcome);
     if (outcome === "closed") await sleep(RECONNECT_MS);
   }

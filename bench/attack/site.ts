@@ -11,7 +11,9 @@ export function logInAs(url: string, caseName: string, index: number): Site {
     url,
     logIn: async (account) => {
       // The requests of a probe do not wait for each other.
-      const client = new VaultClient(url, accountEmail(caseName, account), { keepAlive: account !== "owner" });
+      const client = new VaultClient(url, accountEmail(caseName, account), {
+        keepAlive: account !== "owner",
+      });
       await prepared(() => client.logIn(client.email));
       return client;
     },

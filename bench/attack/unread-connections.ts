@@ -19,8 +19,17 @@ interface UnreadRequest {
   readonly closedWithinMs: number;
 }
 
-/** Sends a request on a connection and returns it with the status; the rest of the response is not read. */
-async function openUnread({ url, account, operation, body, address }: UnreadRequest): Promise<[Socket, string]> {
+/**
+ * Sends a request on a connection and returns it with the status; the rest of the response is not
+ * read.
+ */
+async function openUnread({
+  url,
+  account,
+  operation,
+  body,
+  address,
+}: UnreadRequest): Promise<[Socket, string]> {
   const { port, hostname } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, localAddress: address });
   socket.on("error", () => undefined);
@@ -30,7 +39,9 @@ async function openUnread({ url, account, operation, body, address }: UnreadRequ
       `authorization: ${account.token}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );
   const status = await new Promise<string>((resolve) => {
-    socket.once("data", (head: Buffer) => resolve(head.toString("latin1", 9, 12))).once("close", () => resolve("closed"));
+    socket
+      .once("data", (head: Buffer) => resolve(head.toString("latin1", 9, 12)))
+      .once("close", () => resolve("closed"));
   });
   return [socket.pause(), status];
 }
@@ -45,10 +56,15 @@ async function closesWithin(socket: Socket, ms: number): Promise<boolean> {
   return true;
 }
 
-/** Keeps one unread response open until the end of the round, and after the last one until the server closes it. */
+/**
+ * Keeps one unread response open until the end of the round, and after the last one until the
+ * server closes it.
+ */
 export async function holdUnread(request: UnreadRequest, round: Round): Promise<void> {
   const { signal, isLast } = round;
-  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  const stopped = new Promise<void>((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true }),
+  );
   while (!signal.aborted) {
     const opening = openUnread(request);
     const opened = await Promise.race([opening, stopped]);
@@ -59,7 +75,11 @@ export async function holdUnread(request: UnreadRequest, round: Round): Promise<
     for (let open = isHeld; open && !signal.aborted; open = await isOpenAtServer(socket))
       await Promise.race([sleep(POLL_MS), stopped]);
     if (isHeld && signal.aborted && isLast)
-      round.count((await closesWithin(socket, request.closedWithinMs)) ? "closed by the deadline" : "still open");
+      round.count(
+        (await closesWithin(socket, request.closedWithinMs))
+          ? "closed by the deadline"
+          : "still open",
+      );
     socket.destroy();
     if (!signal.aborted) await Promise.race([sleep(AGAIN_MS), stopped]);
   }

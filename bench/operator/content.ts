@@ -2,11 +2,18 @@ import type { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { protect, type Stage } from "./stage.ts";
 
 /** Sizes of values in bytes, by their share: 80 % small, 18 % medium, 2 % large. */
-const SIZES = [...Array.from({ length: 40 }, () => 200), ...Array.from({ length: 9 }, () => 4_096), 200 * 1_024] as const;
+const SIZES = [
+  ...Array.from({ length: 40 }, () => 200),
+  ...Array.from({ length: 9 }, () => 4_096),
+  200 * 1_024,
+] as const;
 
 export const accountOf = (connection: number): string => `account-${connection}@example.com`;
 
-/** The secrets of the vault that all subjects of a run sync, divided among accounts, and their current values. */
+/**
+ * The secrets of the vault that all subjects of a run sync, divided among accounts, and their
+ * current values.
+ */
 export class Content {
   readonly names: readonly string[];
   readonly connections: number;
@@ -24,7 +31,8 @@ export class Content {
   static async fill(stage: Stage, resources: number, connections: number): Promise<Content> {
     const names = Array.from({ length: resources }, (_, index) => `s-${index}`);
     const clients: VaultClient[] = [];
-    for (let connection = 0; connection < connections; connection += 1) clients.push(await stage.client(accountOf(connection)));
+    for (let connection = 0; connection < connections; connection += 1)
+      clients.push(await stage.client(accountOf(connection)));
     const content = new Content(names, clients);
     await Promise.all(
       clients.map(async (_, connection) => {

@@ -5,7 +5,10 @@ import type { Stage } from "./stage.ts";
 const isTarget = (name = ""): boolean => name.startsWith("s-");
 const WRITES = ["create", "update", "patch", "delete"];
 
-/** Requests and CPU time of a subject in a phase, counted by the API server, the vault and the kernel. */
+/**
+ * Requests and CPU time of a subject in a phase, counted by the API server, the vault and the
+ * kernel.
+ */
 export interface Costs {
   readonly targetWrites: number;
   readonly targetReads: number;
@@ -39,11 +42,14 @@ export async function beginCosts(
       ({ user, objectRef }) => user.username === subject.user && objectRef?.namespace === namespace,
     );
     const count = (resource: string, verbs: readonly string[]): number =>
-      events.filter(({ verb, objectRef }) => objectRef?.resource === resource && verbs.includes(verb)).length;
+      events.filter(
+        ({ verb, objectRef }) => objectRef?.resource === resource && verbs.includes(verb),
+      ).length;
     return {
       targetWrites: count("secrets", WRITES),
       targetReads: events.filter(
-        ({ verb, objectRef }) => verb === "get" && objectRef?.resource === "secrets" && isTarget(objectRef.name),
+        ({ verb, objectRef }) =>
+          verb === "get" && objectRef?.resource === "secrets" && isTarget(objectRef.name),
       ).length,
       statusWrites: count(subject.plural, WRITES),
       eventWrites: count("events", WRITES),
@@ -57,7 +63,10 @@ export async function beginCosts(
 
 /** Returns the requests of an operation, whatever their status. */
 export function requestsTo({ vault }: Costs, ...operations: readonly string[]): number {
-  return [...vault].reduce((sum, [key, count]) => (operations.includes(key.split(" ")[0] ?? "") ? sum + count : sum), 0);
+  return [...vault].reduce(
+    (sum, [key, count]) => (operations.includes(key.split(" ")[0] ?? "") ? sum + count : sum),
+    0,
+  );
 }
 
 export const EXPOSES = ["expose", "version_expose", "expose_link", "version_expose_link"];

@@ -11,7 +11,12 @@ const apiVersion = "external-secrets.io/v1";
 const SERVICE_ACCOUNT = { serviceAccount: "external-secrets", namespace: "default" };
 
 /** The settings that its documentation and issues advise for many resources. */
-const TUNED = ["--concurrent=50", "--client-qps=1000", "--client-burst=2000", "--enable-secrets-caching"];
+const TUNED = [
+  "--concurrent=50",
+  "--client-qps=1000",
+  "--client-burst=2000",
+  "--enable-secrets-caching",
+];
 
 export interface EsoFiles {
   /** The binary `external-secrets`. */
@@ -29,7 +34,8 @@ export function externalSecrets(mode: "defaults" | "tuned", files: EsoFiles): Su
     plural: "externalsecrets",
     prepare: (stage) => prepare(stage, files.crds),
     create,
-    start: (stage, namespace) => start(stage, namespace, files.program, mode === "tuned" ? TUNED : []),
+    start: (stage, namespace) =>
+      start(stage, namespace, files.program, mode === "tuned" ? TUNED : []),
   };
 }
 
@@ -49,7 +55,8 @@ async function prepare(stage: Stage, crds: string): Promise<void> {
   ];
   for (const args of steps) {
     const { code, stderr } = await stage.plane.kubectl(args);
-    if (code !== 0 && !/already ?exists/iu.test(stderr)) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+    if (code !== 0 && !/already ?exists/iu.test(stderr))
+      throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
   }
 }
 
@@ -92,7 +99,12 @@ async function create(stage: Stage, { namespace, content, url }: Work): Promise<
   for (const objects of [tokens, stores, secrets]) await stage.kube.create(namespace, objects);
 }
 
-async function start(stage: Stage, namespace: string, program: string, flags: readonly string[]): Promise<RunningSubject> {
+async function start(
+  stage: Stage,
+  namespace: string,
+  program: string,
+  flags: readonly string[],
+): Promise<RunningSubject> {
   const KUBECONFIG = await stage.plane.kubeconfigFor(SERVICE_ACCOUNT);
   const addresses = ["--metrics-addr=127.0.0.1:0", "--live-addr=127.0.0.1:0"];
   // Its other controllers need the definitions of all its kinds, and have no work here.
@@ -100,7 +112,10 @@ async function start(stage: Stage, namespace: string, program: string, flags: re
     (name) => `--enable-${name.replaceAll(/\B[A-Z]/g, "-$&").toLowerCase()}-reconciler=false`,
   );
   const args = ["--namespace", namespace, ...addresses, ...only, "--loglevel=error", ...flags];
-  const child = spawn(program, args, { env: { PATH: process.env["PATH"], KUBECONFIG }, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(program, args, {
+    env: { PATH: process.env["PATH"], KUBECONFIG },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (log = (log + text).slice(-4_000)));
   const exited = once(child, "exit");

@@ -19,7 +19,10 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** The administrator's client, on kept connections, so that thousands of objects take seconds. Disposing it closes them. */
+/**
+ * The administrator's client, on kept connections, so that thousands of objects take seconds.
+ * Disposing it closes them.
+ */
 export class KubeWriter implements Disposable {
   readonly #access: ApiAccess;
   readonly #agent: Agent;
@@ -32,7 +35,9 @@ export class KubeWriter implements Disposable {
 
   /** Creates the objects. @throws Error with the first response that is not a success */
   async create(namespace: string, objects: readonly KubeObject[]): Promise<void> {
-    await Promise.all(objects.map((object) => this.#succeed("POST", collectionOf(object.kind, namespace), object)));
+    await Promise.all(
+      objects.map((object) => this.#succeed("POST", collectionOf(object.kind, namespace), object)),
+    );
   }
 
   /** Changes an object by a JSON merge patch. */
@@ -42,7 +47,11 @@ export class KubeWriter implements Disposable {
 
   /** Replaces the status of an object. */
   async replaceStatus(namespace: string, object: KubeObject): Promise<void> {
-    await this.#succeed("PUT", `${collectionOf(object.kind, namespace)}/${object.metadata.name}/status`, object);
+    await this.#succeed(
+      "PUT",
+      `${collectionOf(object.kind, namespace)}/${object.metadata.name}/status`,
+      object,
+    );
   }
 
   async list(kind: string, namespace: string): Promise<unknown> {
@@ -51,8 +60,12 @@ export class KubeWriter implements Disposable {
 
   /** Returns the number of bytes of a list, as the API server sends it without compression. */
   async listedBytes(kind: string, namespace: string, metadataOnly = false): Promise<number> {
-    const accept = metadataOnly ? "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" : "application/json";
-    return Buffer.byteLength((await this.#succeed("GET", collectionOf(kind, namespace), undefined, accept)).body);
+    const accept = metadataOnly
+      ? "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+      : "application/json";
+    return Buffer.byteLength(
+      (await this.#succeed("GET", collectionOf(kind, namespace), undefined, accept)).body,
+    );
   }
 
   /** Returns the metrics of the API server in the Prometheus text format. */
@@ -64,18 +77,38 @@ export class KubeWriter implements Disposable {
     this.#agent.destroy();
   }
 
-  async #succeed(method: string, path: string, body?: object, accept?: string): Promise<ApiResponse> {
+  async #succeed(
+    method: string,
+    path: string,
+    body?: object,
+    accept?: string,
+  ): Promise<ApiResponse> {
     const response = await this.#send(method, path, body, accept);
-    if (response.status >= 300) throw new Error(`${method} ${path}: ${response.status} ${response.body.slice(0, 300)}`);
+    if (response.status >= 300)
+      throw new Error(`${method} ${path}: ${response.status} ${response.body.slice(0, 300)}`);
     return response;
   }
 
-  async #send(method: string, path: string, body?: object, accept = "application/json"): Promise<ApiResponse> {
+  async #send(
+    method: string,
+    path: string,
+    body?: object,
+    accept = "application/json",
+  ): Promise<ApiResponse> {
     const { server, ca, token } = this.#access;
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-    const headers = { accept, authorization: `Bearer ${token}`, "content-type": type, "user-agent": "vaultsync-bench" };
+    const headers = {
+      accept,
+      authorization: `Bearer ${token}`,
+      "content-type": type,
+      "user-agent": "vaultsync-bench",
+    };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = request(new URL(path, server), { method, ca, agent: this.#agent, headers }, resolve);
+      const sent = request(
+        new URL(path, server),
+        { method, ca, agent: this.#agent, headers },
+        resolve,
+      );
       sent.on("error", reject);
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });

@@ -12,7 +12,13 @@ export interface Latencies {
 export function latenciesOf(samples: readonly number[]): Latencies {
   const ascending = [...samples].sort((a, b) => a - b);
   const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => quantile(ascending, share));
-  return { count: samples.length, p50: p50 ?? 0, p95: p95 ?? 0, p99: p99 ?? 0, max: ascending.at(-1) ?? 0 };
+  return {
+    count: samples.length,
+    p50: p50 ?? 0,
+    p95: p95 ?? 0,
+    p99: p99 ?? 0,
+    max: ascending.at(-1) ?? 0,
+  };
 }
 
 /** The cells of a table under `latencyColumns`. */

@@ -35,7 +35,10 @@ const TIMEOUT_MS = 3_600_000;
 const SETTLING_MS = 20_000;
 const KIB = 1_024;
 
-/** Measures a cold start, a time without changes and a warm restart of an operator with so many resources. */
+/**
+ * Measures a cold start, a time without changes and a warm restart of an operator with so many
+ * resources.
+ */
 export async function measureSize(resources: number, settings: SizeSettings): Promise<Figures> {
   const connections = Array.from({ length: settings.connections }, (_, index) => index);
   await using stage = await Stage.start(connections.map(accountOf), settings.vault);
@@ -59,18 +62,27 @@ export async function measureSize(resources: number, settings: SizeSettings): Pr
   };
 }
 
-async function createResources({ stage, namespace, resources, settings }: Scene, connections: readonly number[]): Promise<void> {
+async function createResources(
+  { stage, namespace, resources, settings }: Scene,
+  connections: readonly number[],
+): Promise<void> {
   const share = (connection: number): string[] =>
-    Array.from({ length: Math.ceil((resources - connection) / connections.length) }, (_, at) => `s-${connection}-${at}`);
+    Array.from(
+      { length: Math.ceil((resources - connection) / connections.length) },
+      (_, at) => `s-${connection}-${at}`,
+    );
   const unrelated = Array.from({ length: settings.entries }, (_, at) => `unrelated-${at}`);
   for (const connection of connections) {
     const client = await stage.client(accountOf(connection));
     await stage.fill(client, [...share(connection), ...unrelated]);
     stage.progress.update(`${connection + 1} of ${connections.length} accounts are filled`);
   }
-  const specs = connections.map((connection) => [`c-${connection}`, { email: accountOf(connection) }] as const);
+  const specs = connections.map(
+    (connection) => [`c-${connection}`, { email: accountOf(connection) }] as const,
+  );
   await stage.connections(namespace, new Map(specs));
-  for (const connection of connections) await stage.secrets(namespace, `c-${connection}`, share(connection));
+  for (const connection of connections)
+    await stage.secrets(namespace, `c-${connection}`, share(connection));
   stage.progress.note(`${resources} resources of ${connections.length} connections are created`);
 }
 
@@ -99,7 +111,9 @@ async function measureStart(scene: Scene, name: string): Promise<Figures> {
     "without files, MiB": anonymous,
     ...idle,
   };
-  return Object.fromEntries(Object.entries(figures).map(([figure, value]) => [`${name}: ${figure}`, value]));
+  return Object.fromEntries(
+    Object.entries(figures).map(([figure, value]) => [`${name}: ${figure}`, value]),
+  );
 }
 
 async function measureIdle(scene: Scene, operator: OperatorProcess): Promise<Figures> {
@@ -118,9 +132,12 @@ async function measureIdle(scene: Scene, operator: OperatorProcess): Promise<Fig
 }
 
 /** Returns a function that counts the operator's requests since this call. */
-async function requestsSince({ stage }: Scene): Promise<() => Promise<{ readonly api: number; readonly vault: number }>> {
+async function requestsSince({
+  stage,
+}: Scene): Promise<() => Promise<{ readonly api: number; readonly vault: number }>> {
   const since = await stage.plane.auditMark();
-  const vaultTotal = async (): Promise<number> => (await stage.vaultRequests()).values().reduce((sum, one) => sum + one, 0);
+  const vaultTotal = async (): Promise<number> =>
+    (await stage.vaultRequests()).values().reduce((sum, one) => sum + one, 0);
   const before = await vaultTotal();
   return async () => {
     const events = await stage.plane.auditEvents({ since });
@@ -129,7 +146,10 @@ async function requestsSince({ stage }: Scene): Promise<() => Promise<{ readonly
   };
 }
 
-async function settled({ stage, namespace, resources, settings }: Scene, operator: OperatorProcess): Promise<void> {
+async function settled(
+  { stage, namespace, resources, settings }: Scene,
+  operator: OperatorProcess,
+): Promise<void> {
   if (resources === 0) return;
   const isDone = async (): Promise<boolean> => {
     const { isQuiet } = await workOf(operator, resources, settings.connections);
@@ -138,19 +158,32 @@ async function settled({ stage, namespace, resources, settings }: Scene, operato
   await waitUntil(`${resources} resources are Ready`, isDone, TIMEOUT_MS, 1_000);
 }
 
-/** Returns the sizes of a resource and of a target's metadata as a list contains them, and an event of a watch nearly so. */
+/**
+ * Returns the sizes of a resource and of a target's metadata as a list contains them, and an event
+ * of a watch nearly so.
+ */
 async function listedSizes({ stage, namespace, resources }: Scene): Promise<Figures> {
   return {
-    "bytes of a resource in a list or watch": (await stage.kube.listedBytes("VaultSecret", namespace)) / resources,
-    "bytes of a target's metadata in a list or watch": (await stage.kube.listedBytes("Secret", namespace, true)) / resources,
+    "bytes of a resource in a list or watch":
+      (await stage.kube.listedBytes("VaultSecret", namespace)) / resources,
+    "bytes of a target's metadata in a list or watch":
+      (await stage.kube.listedBytes("Secret", namespace, true)) / resources,
   };
 }
 
-const heapSnapshots = (directory: string): string[] => ["--heapsnapshot-signal=SIGUSR2", `--diagnostic-dir=${directory}`];
+const heapSnapshots = (directory: string): string[] => [
+  "--heapsnapshot-signal=SIGUSR2",
+  `--diagnostic-dir=${directory}`,
+];
 
 async function takeSnapshot(operator: OperatorProcess, directory: string): Promise<void> {
   const before = (await readdir(directory)).length;
   operator.signal("SIGUSR2");
-  await waitUntil("a heap snapshot is written", async () => (await readdir(directory)).length > before, TIMEOUT_MS, 1_000);
+  await waitUntil(
+    "a heap snapshot is written",
+    async () => (await readdir(directory)).length > before,
+    TIMEOUT_MS,
+    1_000,
+  );
   await sleep(SETTLING_MS);
 }

@@ -38,7 +38,11 @@ export interface Run {
 }
 
 /** Measures all subjects in turn within each repeat, with one control plane and one vault. */
-export async function measureSubjects(run: Run, resources: number, connections: number): Promise<void> {
+export async function measureSubjects(
+  run: Run,
+  resources: number,
+  connections: number,
+): Promise<void> {
   const { settings, samples } = run;
   await using stage = await Stage.start(
     Array.from({ length: connections }, (_, index) => accountOf(index)),
@@ -64,7 +68,16 @@ export async function measureSubjects(run: Run, resources: number, connections: 
       const namespace = await stage.plane.createNamespace("subject");
       await using targets = await SecretWatch.start(stage.plane.access, namespace);
       await using ready = await ReadyWatch.start(stage.plane.access, subject.kind, namespace);
-      const common = { stage, content, proxy, restoreVault, settings, rawRate, samples, coldStart: {} };
+      const common = {
+        stage,
+        content,
+        proxy,
+        restoreVault,
+        settings,
+        rawRate,
+        samples,
+        coldStart: {},
+      };
       await measureSubject(run, { ...common, subject, namespace, targets, ready });
       await run.onProgress();
     }

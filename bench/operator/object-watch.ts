@@ -26,11 +26,20 @@ export class ObjectWatch implements AsyncDisposable {
   }
 
   /** Starts to watch a collection; current objects count as seen now. */
-  static async start(access: ApiAccess, collection: string, onEvent: (event: WatchedEvent) => void): Promise<ObjectWatch> {
+  static async start(
+    access: ApiAccess,
+    collection: string,
+    onEvent: (event: WatchedEvent) => void,
+  ): Promise<ObjectWatch> {
     const watch = new ObjectWatch(onEvent);
     const url = new URL(`${collection}?watch=1`, access.server);
     const headers = { authorization: `Bearer ${access.token}` };
-    const sent = request(url, { ca: access.ca, agent: false, signal: watch.#ended.signal, headers }).end();
+    const sent = request(url, {
+      ca: access.ca,
+      agent: false,
+      signal: watch.#ended.signal,
+      headers,
+    }).end();
     const [response] = await once(sent, "response");
     if (response.statusCode === 429) {
       // The API server fills the cache of a definition that is new.

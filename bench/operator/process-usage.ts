@@ -12,10 +12,17 @@ interface Usage {
 
 async function usageOf(pid: number | string): Promise<Usage> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may contain spaces; pgrp is the 5th, the times are the 14th to 17th.
+  // The second field is the name in parentheses, which may contain spaces; pgrp is the 5th, the
+  // times are the 14th to 17th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map((ticks) => Number(ticks) / TICKS);
-  return { group: Number(fields[2]), cpuSeconds: user + system, endedSeconds: endedUser + endedSystem };
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields
+    .slice(11, 15)
+    .map((ticks) => Number(ticks) / TICKS);
+  return {
+    group: Number(fields[2]),
+    cpuSeconds: user + system,
+    endedSeconds: endedUser + endedSystem,
+  };
 }
 
 /** Returns the CPU time of a process since its start, in seconds, as Linux counts it. */
@@ -23,10 +30,16 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (await usageOf(pid)).cpuSeconds;
 }
 
-/** Returns the CPU time of a process with one thread that starts others, and of those, in seconds. */
+/**
+ * Returns the CPU time of a process with one thread that starts others, and of those, in seconds.
+ */
 export async function cpuSecondsWithChildren(pid: number): Promise<number> {
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter((text) => text !== "");
-  const running = await Promise.all(children.map((child) => cpuSeconds(Number(child)).catch(() => 0)));
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8"))
+    .split(" ")
+    .filter((text) => text !== "");
+  const running = await Promise.all(
+    children.map((child) => cpuSeconds(Number(child)).catch(() => 0)),
+  );
   const own = await usageOf(pid);
   return running.reduce((sum, seconds) => sum + seconds, own.cpuSeconds + own.endedSeconds);
 }
@@ -42,7 +55,10 @@ export async function groupCpuSeconds(group: number): Promise<number> {
 /** The resident memory of a process, in MiB. */
 export interface Memory {
   readonly now: number;
-  /** The part of `now` that no file backs, which is what the kubelet counts of a process in a container. */
+  /**
+   * The part of `now` that no file backs, which is what the kubelet counts of a process in a
+   * container.
+   */
   readonly anonymous: number;
   /** Since the start of the process. */
   readonly peak: number;
@@ -51,6 +67,7 @@ export interface Memory {
 /** Returns the resident memory of a process. */
 export async function residentMiB(pid: number): Promise<Memory> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
-  const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "mu").exec(status)?.[1]) / 1024;
+  const field = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "mu").exec(status)?.[1]) / 1024;
   return { now: field("VmRSS"), anonymous: field("RssAnon"), peak: field("VmHWM") };
 }

@@ -18,13 +18,19 @@ export class ReadyWatch implements AsyncDisposable {
 
   static async start(access: ApiAccess, kind: string, namespace: string): Promise<ReadyWatch> {
     const ready = new ReadyWatch();
-    ready.#watch = await ObjectWatch.start(access, collectionOf(kind, namespace), ({ object, type, at }) => {
-      const { conditions } = status.parse(object["status"]);
-      const isReady = type !== "DELETED" && conditions.some((one) => one.type === "Ready" && one.status === "True");
-      if (isReady === ready.#ready.has(object.metadata.name)) return;
-      ready.#ready[isReady ? "add" : "delete"](object.metadata.name);
-      ready.changedAt = at;
-    });
+    ready.#watch = await ObjectWatch.start(
+      access,
+      collectionOf(kind, namespace),
+      ({ object, type, at }) => {
+        const { conditions } = status.parse(object["status"]);
+        const isReady =
+          type !== "DELETED" &&
+          conditions.some((one) => one.type === "Ready" && one.status === "True");
+        if (isReady === ready.#ready.has(object.metadata.name)) return;
+        ready.#ready[isReady ? "add" : "delete"](object.metadata.name);
+        ready.changedAt = at;
+      },
+    );
     return ready;
   }
 

@@ -6,7 +6,10 @@ import { Stage } from "./stage.ts";
 const CONNECTIONS = 20;
 const EMAIL = "ops@example.com";
 
-/** Rotates the password of an account while connections use it, and counts the logins that the vault refuses within a minute. */
+/**
+ * Rotates the password of an account while connections use it, and counts the logins that the vault
+ * refuses within a minute.
+ */
 export async function measureRotatedPassword(): Promise<Figures> {
   await using stage = await Stage.start([EMAIL]);
   const namespace = await stage.plane.createNamespace("rotated");
@@ -32,5 +35,8 @@ export async function measureRotatedPassword(): Promise<Figures> {
     ["lists with 401", String(grown("list_no_dup 401"))],
     ["refused refreshes", String(grown("regenerate_access_token 401"))],
   ];
-  return { figures, requests: Object.fromEntries([...after.keys()].map((key) => [key, grown(key)])) };
+  return {
+    figures,
+    requests: Object.fromEntries([...after.keys()].map((key) => [key, grown(key)])),
+  };
 }

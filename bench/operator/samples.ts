@@ -17,7 +17,13 @@ export interface Series extends Omit<Sample, "value"> {
 /** The part of a sample that its figures share. */
 export type Place = Omit<Sample, "figure" | "value">;
 
-const keyOf = ({ scenario, figure, subject, resources, connections }: Omit<Sample, "value">): string =>
+const keyOf = ({
+  scenario,
+  figure,
+  subject,
+  resources,
+  connections,
+}: Omit<Sample, "value">): string =>
   JSON.stringify([scenario, figure, subject, resources, connections]);
 
 /** Collects the samples of a run, in the order of their figures. */

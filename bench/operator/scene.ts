@@ -40,7 +40,9 @@ export interface Scene {
   readonly samples: Samples;
 }
 
-/** A measurement of a running subject. It may replace the process, and returns the one that runs. */
+/**
+ * A measurement of a running subject. It may replace the process, and returns the one that runs.
+ */
 export type Scenario = (scene: Scene, running: RunningSubject) => Promise<RunningSubject>;
 
 /** Records figures of a scenario. */

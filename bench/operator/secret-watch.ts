@@ -8,14 +8,19 @@ export const VALUE_KEY = "value";
 
 const data = z.record(z.string(), z.string()).default({});
 
-/** An own watch of the Secrets of a namespace, which reports when a Secret has a value. Only the first line of a value is compared. */
+/**
+ * An own watch of the Secrets of a namespace, which reports when a Secret has a value. Only the
+ * first line of a value is compared.
+ */
 export class SecretWatch implements AsyncDisposable {
   readonly #values = new Map<string, string>();
   readonly #waiting = new Map<string, (at: number) => void>();
   #watch: ObjectWatch | undefined;
   /** Monotonic time in ms of the last change of a value. */
   changedAt = 0;
-  /** Monotonic times in ms at which a Secret got an older value than it had, by {@link versionOf}. */
+  /**
+   * Monotonic times in ms at which a Secret got an older value than it had, by {@link versionOf}.
+   */
   readonly regressions: number[] = [];
   /** Monotonic times in ms at which a Secret was written with the value that it had. */
   readonly repetitions: number[] = [];
@@ -25,16 +30,24 @@ export class SecretWatch implements AsyncDisposable {
   /** Starts to watch; current Secrets count as seen now. */
   static async start(access: ApiAccess, namespace: string): Promise<SecretWatch> {
     const watch = new SecretWatch();
-    watch.#watch = await ObjectWatch.start(access, collectionOf("Secret", namespace), (event) => watch.#record(event));
+    watch.#watch = await ObjectWatch.start(access, collectionOf("Secret", namespace), (event) =>
+      watch.#record(event),
+    );
     return watch;
   }
 
-  /** Resolves with the monotonic time in ms at which the Secret had the value. @throws Error after `withinMs` */
+  /**
+   * Resolves with the monotonic time in ms at which the Secret had the value. @throws Error after
+   * `withinMs`
+   */
   async arrival(name: string, value: string, withinMs: number): Promise<number> {
     if (this.#values.get(name) === value) return performance.now();
     const key = keyOf(name, value);
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const expired = setTimeout(() => reject(new Error(`Secret ${name} has no new value after ${withinMs} ms`)), withinMs);
+    const expired = setTimeout(
+      () => reject(new Error(`Secret ${name} has no new value after ${withinMs} ms`)),
+      withinMs,
+    );
     this.#waiting.set(key, resolve);
     try {
       return await promise;

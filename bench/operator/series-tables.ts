@@ -2,9 +2,12 @@ import { spreadOf } from "../statistics.ts";
 import { table } from "../table.ts";
 import type { Series } from "./samples.ts";
 
-const short = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
+const short = (value: number): string =>
+  Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 
-/** Formats the median of a series, and its interquartile range if it was measured more than once. */
+/**
+ * Formats the median of a series, and its interquartile range if it was measured more than once.
+ */
 export function spreadText(values: readonly number[]): string {
   const { median, iqr } = spreadOf(values);
   return values.length > 1 ? `${short(median)} ±${short(iqr)}` : short(median);
@@ -12,7 +15,9 @@ export function spreadText(values: readonly number[]): string {
 
 /** Returns a table for each number of resources and connections, with a column for each subject. */
 export function seriesTables(series: readonly Series[]): string {
-  const groups = Object.entries(Object.groupBy(series, ({ resources, connections }) => `${resources}, ${connections}`));
+  const groups = Object.entries(
+    Object.groupBy(series, ({ resources, connections }) => `${resources}, ${connections}`),
+  );
   return groups.map(([title, own = []]) => tableOf(title, own)).join("\n");
 }
 
@@ -21,7 +26,9 @@ function tableOf(title: string, series: readonly Series[]): string {
   const rows = Map.groupBy(series, ({ scenario, figure }) => `${scenario} ${figure}`);
   const body = [...rows].map(([row, own]) => [
     row,
-    ...subjects.map((subject) => spreadText(own.find((one) => one.subject === subject)?.values ?? [])),
+    ...subjects.map((subject) =>
+      spreadText(own.find((one) => one.subject === subject)?.values ?? []),
+    ),
   ]);
   return table([
     [`resources, connections: ${title}`, ...subjects],

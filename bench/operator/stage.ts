@@ -7,7 +7,10 @@ import { hashPassword } from "../../src/vault/server/accounts/password.ts";
 import { terminalProgress, type Progress } from "../../test/lab/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/lab/control-plane/start.ts";
 import { SERVICE_ACCOUNT } from "../../test/e2e/support/world.ts";
-import { OperatorProcess, type OperatorOptions } from "../../test/lab/processes/operator-process.ts";
+import {
+  OperatorProcess,
+  type OperatorOptions,
+} from "../../test/lab/processes/operator-process.ts";
 import { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
 import { StoreLocation } from "../../test/lab/vault/store-location.ts";
 import { VaultClient } from "../../test/lab/vault/vault-client.ts";
@@ -32,12 +35,19 @@ interface ConnectionSpec {
 const readinessList = z.object({
   items: z.array(
     z.object({
-      status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) }).optional(),
+      status: z
+        .object({
+          conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
+        })
+        .optional(),
     }),
   ),
 });
 
-/** `server`: the vault server on a SQLite file; `stub`: a process that stores everything in memory, for more than some 10,000 secrets. */
+/**
+ * `server`: the vault server on a SQLite file; `stub`: a process that stores everything in memory,
+ * for more than some 10,000 secrets.
+ */
 export type VaultProgram = "server" | "stub";
 
 interface BenchOptions extends OperatorOptions {
@@ -45,7 +55,10 @@ interface BenchOptions extends OperatorOptions {
   readonly limitMiB?: number;
 }
 
-/** A control plane and a vault as processes of their own, with accounts, and operators as needed. Disposing it stops everything. */
+/**
+ * A control plane and a vault as processes of their own, with accounts, and operators as needed.
+ * Disposing it stops everything.
+ */
 export class Stage implements AsyncDisposable {
   readonly plane: OwnedControlPlane;
   readonly vault: VaultServerProcess | StubVaultProcess;
@@ -72,12 +85,19 @@ export class Stage implements AsyncDisposable {
     this.kube = parts.running.use(new KubeWriter(parts.plane.access));
   }
 
-  static async start(accounts: readonly string[], program: VaultProgram = "server"): Promise<Stage> {
+  static async start(
+    accounts: readonly string[],
+    program: VaultProgram = "server",
+  ): Promise<Stage> {
     await using running = new AsyncDisposableStack();
     const progress = terminalProgress();
     const place = running.use(await StoreLocation.create("sqlite"));
     const password = randomBytes(12).toString("hex");
-    const vault = running.use(program === "stub" ? await StubVaultProcess.start() : await startVault(place, accounts, password));
+    const vault = running.use(
+      program === "stub"
+        ? await StubVaultProcess.start()
+        : await startVault(place, accounts, password),
+    );
     const plane = running.use(await startControlPlane({ progress }));
     const steps = [
       ["apply", "-k", "crds"],
@@ -114,7 +134,11 @@ export class Stage implements AsyncDisposable {
       kind: "VaultConnection",
       apiVersion: API_VERSION,
       metadata: { name },
-      spec: { url: this.vault.url, ...spec, auth: { passwordSecretRef: { name: `${name}-login` } } },
+      spec: {
+        url: this.vault.url,
+        ...spec,
+        auth: { passwordSecretRef: { name: `${name}-login` } },
+      },
     });
     await this.kube.create(namespace, [...specs.keys()].map(login));
     await this.kube.create(namespace, [...specs].map(connection));
@@ -124,7 +148,8 @@ export class Stage implements AsyncDisposable {
   async fill(client: VaultClient, names: readonly string[]): Promise<void> {
     const waiting = [...names];
     const work = async (): Promise<void> => {
-      for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) await protect(client, name, firstValue(name));
+      for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
+        await protect(client, name, firstValue(name));
     };
     await Promise.all(Array.from({ length: 8 }, work));
   }
@@ -137,19 +162,33 @@ export class Stage implements AsyncDisposable {
         kind: "VaultSecret",
         apiVersion: API_VERSION,
         metadata: { name },
-        spec: { connectionRef: { name: connection }, data: [{ secretKey: VALUE_KEY, remoteRef: { key: name } }] },
+        spec: {
+          connectionRef: { name: connection },
+          data: [{ secretKey: VALUE_KEY, remoteRef: { key: name } }],
+        },
       })),
     );
   }
 
   /** Starts an operator for these namespaces, or for all if there are none. */
-  async operator(namespaces: readonly string[], options: BenchOptions = {}): Promise<OperatorProcess> {
-    const args = [...(namespaces.length > 0 ? ["--namespaces", namespaces.join()] : []), "--no-leader-elect"];
+  async operator(
+    namespaces: readonly string[],
+    options: BenchOptions = {},
+  ): Promise<OperatorProcess> {
+    const args = [
+      ...(namespaces.length > 0 ? ["--namespaces", namespaces.join()] : []),
+      "--no-leader-elect",
+    ];
     const { limitMiB, nodeArgs = [], ...others } = options;
-    if (limitMiB === undefined) return OperatorProcess.start(await this.plane.kubeconfigFor(SERVICE_ACCOUNT), args, options);
+    if (limitMiB === undefined)
+      return OperatorProcess.start(await this.plane.kubeconfigFor(SERVICE_ACCOUNT), args, options);
     const token = await this.plane.serviceAccountToken(SERVICE_ACCOUNT);
     const pod = await podOptions({ ...this.plane.access, token }, this.plane.directory, limitMiB);
-    return OperatorProcess.start(undefined, args, { ...others, ...pod, nodeArgs: [...pod.nodeArgs, ...nodeArgs] });
+    return OperatorProcess.start(undefined, args, {
+      ...others,
+      ...pod,
+      nodeArgs: [...pod.nodeArgs, ...nodeArgs],
+    });
   }
 
   /** Launches one of several operators that elect a leader, and does not wait for it. */
@@ -166,13 +205,20 @@ export class Stage implements AsyncDisposable {
     return items.filter(isReady).length;
   }
 
-  /** Returns the number of responses of the vault by operation and status, such as `list_no_dup 304`. */
+  /**
+   * Returns the number of responses of the vault by operation and status, such as `list_no_dup
+   * 304`.
+   */
   async vaultRequests(): Promise<Map<string, number>> {
     const response = await fetch(`${this.vault.metricsUrl}/metrics`);
     if (response.status !== 200) throw new Error(`metrics of the vault: ${response.status}`);
     const text = await response.text();
-    const samples = text.matchAll(/^vaultsync_vault_requests_total\{operation="(\w+)",status="(\d+)"\} (\d+)$/gm);
-    return new Map([...samples].map(([, operation, status, count]) => [`${operation} ${status}`, Number(count)]));
+    const samples = text.matchAll(
+      /^vaultsync_vault_requests_total\{operation="(\w+)",status="(\d+)"\} (\d+)$/gm,
+    );
+    return new Map(
+      [...samples].map(([, operation, status, count]) => [`${operation} ${status}`, Number(count)]),
+    );
   }
 
   /** Returns the size of etcd's file in bytes, with every revision that was written. */
@@ -198,16 +244,24 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-async function startVault(place: StoreLocation, accounts: readonly string[], password: string): Promise<VaultServerProcess> {
+async function startVault(
+  place: StoreLocation,
+  accounts: readonly string[],
+  password: string,
+): Promise<VaultServerProcess> {
   await using store = await place.open();
-  for (const email of accounts) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  for (const email of accounts)
+    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
   // --dev raises the rate limits of the vault.
   return VaultServerProcess.start(["--dev", ...place.args]);
 }
 
 const firstValue = (name: string): string => `${name} 0`;
 
-/** Stores the next version, as fast as the vault permits to its account. @throws Error with the status when the vault rejects it */
+/**
+ * Stores the next version, as fast as the vault permits to its account. @throws Error with the
+ * status when the vault rejects it
+ */
 export async function protect(client: VaultClient, name: string, value: string): Promise<void> {
   for (;;) {
     const response = await client.call("protect", { key_name: name, key_value: value });
@@ -224,14 +278,24 @@ export interface Work {
   /** Number of reconciles of resources, whatever their outcome. */
   readonly reconciles: number;
   readonly meanReconcileMs: number;
-  /** CPU time of the process since its start, to tell the cost of the operator from other load on the machine. */
+  /**
+   * CPU time of the process since its start, to tell the cost of the operator from other load on
+   * the machine.
+   */
   readonly cpuSeconds: number;
   /** Mean duration of a request for one value. */
   readonly meanExposeMs: number;
 }
 
-/** Returns the work so far; the operator is quiet once it has listed so many connections and reconciled so many resources. */
-export async function workOf(operator: OperatorProcess, resources: number, connections = 1): Promise<Work> {
+/**
+ * Returns the work so far; the operator is quiet once it has listed so many connections and
+ * reconciled so many resources.
+ */
+export async function workOf(
+  operator: OperatorProcess,
+  resources: number,
+  connections = 1,
+): Promise<Work> {
   const { body } = await operator.page("/metrics");
   const sample = (name: string): number =>
     Number(

@@ -19,7 +19,10 @@ export async function measureConnections(count: number): Promise<Figures> {
   await using stage = await Stage.start([...accounts]);
   await using proxy = await FaultProxy.start({ url: stage.vault.url });
   const namespace = await stage.plane.createNamespace("connections");
-  const specs = Array.from({ length: count }, (_, index) => [`c-${index}`, { email: emailOf(index), url: proxy.url }] as const);
+  const specs = Array.from(
+    { length: count },
+    (_, index) => [`c-${index}`, { email: emailOf(index), url: proxy.url }] as const,
+  );
   await stage.connections(namespace, new Map(specs));
   stage.progress.note(`created ${count} connections`);
   await using _operator = await stage.operator([namespace]);
@@ -46,6 +49,8 @@ export async function measureConnections(count: number): Promise<Figures> {
       ["requests in the busiest second until all are Ready", String(busiestSecond(opened))],
       ["requests in the busiest second, a minute more", String(busiestSecond(times))],
     ],
-    requestsPerSecond: Object.values(Object.groupBy(times, (at) => Math.floor((at - first) / 1_000))).map((own) => own?.length),
+    requestsPerSecond: Object.values(
+      Object.groupBy(times, (at) => Math.floor((at - first) / 1_000)),
+    ).map((own) => own?.length),
   };
 }

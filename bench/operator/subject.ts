@@ -13,7 +13,10 @@ export interface Work {
 export interface RunningSubject extends AsyncDisposable {
   readonly pid: number;
   stop(signal: NodeJS.Signals): Promise<unknown>;
-  /** Reports whether it has listed every connection and reconciled every resource, and none waits; absent if only its requests show that. */
+  /**
+   * Reports whether it has listed every connection and reconciled every resource, and none waits;
+   * absent if only its requests show that.
+   */
   readonly isQuiet?: (content: Content) => Promise<boolean>;
 }
 

@@ -5,8 +5,9 @@ import { INTERVAL_SECONDS, type RunningSubject, type Subject, type Work } from "
 
 export interface Variant {
   /**
-   * `list`: one connection for each account, followed as the vault supports it. `per-key`: a connection for each resource, listed once
-   * per interval, so that the number of requests grows with the resources as it does where every secret is polled.
+   * `list`: one connection for each account, followed as the vault supports it. `per-key`: a
+   * connection for each resource, listed once per interval, so that the number of requests grows
+   * with the resources as it does where every secret is polled.
    */
   readonly mode: "list" | "per-key";
   /** `main.js` of another build, measured as `before`. */
@@ -24,7 +25,11 @@ const LIMIT_MIB = 512;
 export function vaultsync(variant: Variant): Subject {
   const { mode, program } = variant;
   return {
-    label: ["vaultsync", ...(mode === "list" ? [] : ["per key"]), ...(program === undefined ? [] : ["before"])].join(" "),
+    label: [
+      "vaultsync",
+      ...(mode === "list" ? [] : ["per key"]),
+      ...(program === undefined ? [] : ["before"]),
+    ].join(" "),
     user: OPERATOR_USER,
     kind: "VaultSecret",
     plural: "vaultsecrets",
@@ -38,7 +43,9 @@ const connectionOf = (index: number): string => `c-${index}`;
 
 async function createLists(stage: Stage, { namespace, content, url }: Work): Promise<void> {
   const connections = Array.from({ length: content.connections }, (_, index) => index);
-  const specs = connections.map((index) => [connectionOf(index), { url, email: accountOf(index) }] as const);
+  const specs = connections.map(
+    (index) => [connectionOf(index), { url, email: accountOf(index) }] as const,
+  );
   await stage.connections(namespace, new Map(specs));
   for (const index of connections) {
     const names = content.names.filter((_, at) => at % content.connections === index);
@@ -53,13 +60,18 @@ async function createKeys(stage: Stage, { namespace, content, url }: Work): Prom
     return [connectionOf(at), { url, email, refreshInterval, follow: "Interval" }] as const;
   });
   await stage.connections(namespace, new Map(specs));
-  for (const [at, name] of content.names.entries()) await stage.secrets(namespace, connectionOf(at), [name]);
+  for (const [at, name] of content.names.entries())
+    await stage.secrets(namespace, connectionOf(at), [name]);
 }
 
 async function start(stage: Stage, namespace: string, variant: Variant): Promise<RunningSubject> {
   const { mode, program, profiles, asInPod } = variant;
   const nodeArgs = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
-  const operator = await stage.operator([namespace], { nodeArgs, program, ...(asInPod && { limitMiB: LIMIT_MIB }) });
+  const operator = await stage.operator([namespace], {
+    nodeArgs,
+    program,
+    ...(asInPod && { limitMiB: LIMIT_MIB }),
+  });
   return {
     pid: operator.pid,
     stop: (signal) => operator.stop(signal),

@@ -1,6 +1,9 @@
 import type { VaultResponse } from "../../test/lab/vault/vault-client.ts";
 
-/** A client with a secret of its own, on connections that are kept open. Each request resolves with a response as expected. */
+/**
+ * A client with a secret of its own, on connections that are kept open. Each request resolves with
+ * a response as expected.
+ */
 export interface BenchClient {
   health(): Promise<void>;
   /** Reads its secret. */
@@ -9,7 +12,10 @@ export interface BenchClient {
   write(): Promise<void>;
   /** Lists all secrets of the content. */
   list(): Promise<void>;
-  /** Lists them as a client that knows the list does: conditionally, where the server has conditional lists. */
+  /**
+   * Lists them as a client that knows the list does: conditionally, where the server has
+   * conditional lists.
+   */
   poll(): Promise<void>;
 }
 
@@ -34,11 +40,16 @@ export const VALUE = "v".repeat(64);
 /** Returns a response that has the status. @throws Error with its beginning when it has another */
 export function expectStatus(response: VaultResponse, status: number): VaultResponse {
   if (response.status !== status)
-    throw new Error(`expected status ${status}, received ${response.status}: ${response.bytes.toString().slice(0, 200)}`);
+    throw new Error(
+      `expected status ${status}, received ${response.status}: ${response.bytes.toString().slice(0, 200)}`,
+    );
   return response;
 }
 
 /** Resolves when the response arrives with the status. */
-export async function expectResponse(response: Promise<VaultResponse>, status = 200): Promise<void> {
+export async function expectResponse(
+  response: Promise<VaultResponse>,
+  status = 200,
+): Promise<void> {
   expectStatus(await response, status);
 }

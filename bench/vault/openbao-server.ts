@@ -8,7 +8,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../test/lab/control-plane/supervisor/free-port.ts";
 import { sendRequest, type VaultResponse } from "../../test/lab/vault/vault-client.ts";
 import { cpuSeconds } from "../operator/process-usage.ts";
-import { expectResponse, expectStatus, VALUE, type BenchClient, type BenchContent, type BenchServer } from "./bench-server.ts";
+import {
+  expectResponse,
+  expectStatus,
+  VALUE,
+  type BenchClient,
+  type BenchContent,
+  type BenchServer,
+} from "./bench-server.ts";
 
 /** Path of the key-value engine, version 2. */
 const MOUNT = "secret";
@@ -16,7 +23,10 @@ const START_MS = 30_000;
 /** Requests in flight while the content is written. */
 const WRITERS = 16;
 
-/** One node with integrated storage and an audit log, both in files; no TLS, as our server in a benchmark. */
+/**
+ * One node with integrated storage and an audit log, both in files; no TLS, as our server in a
+ * benchmark.
+ */
 const configuration = (directory: string, url: URL, clusterPort: number): string => `
 ui = false
 log_level = "error"
@@ -44,11 +54,19 @@ type Call = (method: string, path: string, body?: object) => Promise<VaultRespon
 function connect(url: URL, token: string, agent: Agent): Call {
   const headers = { "x-vault-token": token, "content-type": "application/json" };
   return (method, path, body) =>
-    sendRequest(`${url.origin}/v1/${path}`, { method, headers, agent, ...(body && { body: JSON.stringify(body) }) });
+    sendRequest(`${url.origin}/v1/${path}`, {
+      method,
+      headers,
+      agent,
+      ...(body && { body: JSON.stringify(body) }),
+    });
 }
 
 /** Resolves with the process when its server responds. */
-async function startProcess(program: string, owned: AsyncDisposableStack): Promise<{ pid: number; url: URL }> {
+async function startProcess(
+  program: string,
+  owned: AsyncDisposableStack,
+): Promise<{ pid: number; url: URL }> {
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-bench-openbao-"));
   owned.defer(() => rm(directory, { recursive: true, force: true }));
   const url = new URL(`http://127.0.0.1:${await freePort()}`);
@@ -78,7 +96,8 @@ async function startProcess(program: string, owned: AsyncDisposableStack): Promi
     );
   while (!(await responds())) {
     const ended = await Promise.race([exited, sleep(50, undefined)]);
-    if (ended !== undefined || performance.now() > end) throw new Error(`${program} ${ended ?? "does not respond"}: ${log}`);
+    if (ended !== undefined || performance.now() > end)
+      throw new Error(`${program} ${ended ?? "does not respond"}: ${log}`);
   }
   return { pid: child.pid ?? 0, url };
 }
@@ -109,7 +128,10 @@ async function fill(call: Call, count: number): Promise<void> {
   const write = async (): Promise<void> => {
     while (next < count) {
       const name = `listed-${String(next++).padStart(6, "0")}`;
-      expectStatus(await call("POST", `${MOUNT}/data/listed/${name}`, { data: { value: VALUE } }), 200);
+      expectStatus(
+        await call("POST", `${MOUNT}/data/listed/${name}`, { data: { value: VALUE } }),
+        200,
+      );
     }
   };
   await Promise.all(Array.from({ length: WRITERS }, write));
@@ -118,7 +140,8 @@ async function fill(call: Call, count: number): Promise<void> {
 async function openClient(call: Call, index: number): Promise<BenchClient> {
   const path = `${MOUNT}/data/own/${index}`;
   const write = (): Promise<void> => expectResponse(call("POST", path, { data: { value: VALUE } }));
-  const list = (): Promise<void> => expectResponse(call("GET", `${MOUNT}/metadata/listed?list=true`));
+  const list = (): Promise<void> =>
+    expectResponse(call("GET", `${MOUNT}/metadata/listed?list=true`));
   await write();
   return {
     health: () => expectResponse(call("GET", "sys/health")),
@@ -130,7 +153,10 @@ async function openClient(call: Call, index: number): Promise<BenchClient> {
 }
 
 /** Starts OpenBao in a temporary directory, with a token for each client. */
-export async function startOpenBao(program: string, { clients, listed }: BenchContent): Promise<BenchServer> {
+export async function startOpenBao(
+  program: string,
+  { clients, listed }: BenchContent,
+): Promise<BenchServer> {
   await using owned = new AsyncDisposableStack();
   const { pid, url } = await startProcess(program, owned);
   const open = (token: string, maxSockets = 1): Call => {
@@ -138,7 +164,10 @@ export async function startOpenBao(program: string, { clients, listed }: BenchCo
     return connect(url, token, agent);
   };
   const root = open(await initialize(open("")), WRITERS);
-  expectStatus(await root("POST", `sys/mounts/${MOUNT}`, { type: "kv", options: { version: "2" } }), 204);
+  expectStatus(
+    await root("POST", `sys/mounts/${MOUNT}`, { type: "kv", options: { version: "2" } }),
+    204,
+  );
   // It upgrades the engine to versions after it has responded.
   await untilAvailable(root, `${MOUNT}/config`);
   const { version } = (await root("GET", "sys/health")).json();
@@ -147,7 +176,10 @@ export async function startOpenBao(program: string, { clients, listed }: BenchCo
   await fill(root, listed);
   const opened: BenchClient[] = [];
   for (let index = 0; index < clients; index += 1) {
-    const { auth } = expectStatus(await root("POST", "auth/token/create", { policies: ["bench"] }), 200).json();
+    const { auth } = expectStatus(
+      await root("POST", "auth/token/create", { policies: ["bench"] }),
+      200,
+    ).json();
     opened.push(await openClient(open(auth.client_token), index));
   }
   const running = owned.move();

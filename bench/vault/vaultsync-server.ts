@@ -8,7 +8,14 @@ import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { cpuSeconds, cpuSecondsWithChildren } from "../operator/process-usage.ts";
 import type { Case } from "../measure.ts";
 import { openRawCommits } from "../raw-commits.ts";
-import { expectResponse, expectStatus, VALUE, type BenchClient, type BenchContent, type BenchServer } from "./bench-server.ts";
+import {
+  expectResponse,
+  expectStatus,
+  VALUE,
+  type BenchClient,
+  type BenchContent,
+  type BenchServer,
+} from "./bench-server.ts";
 
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const HUGE = "huge@example.com";
@@ -25,11 +32,14 @@ export interface VaultsyncServer extends BenchServer {
 async function addAccounts(place: StoreLocation, emails: readonly string[]): Promise<string> {
   const password = randomBytes(12).toString("hex");
   await using store = await place.open();
-  for (const email of emails) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  for (const email of emails)
+    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
   return password;
 }
 
-/** Reads and writes with one account and lists with another, whose list therefore does not change. */
+/**
+ * Reads and writes with one account and lists with another, whose list therefore does not change.
+ */
 async function openClient(own: VaultClient, listing: VaultClient): Promise<BenchClient> {
   const secret = { key_name: "own", key_value: VALUE };
   const etag = expectStatus(await listing.call("list_no_dup"), 200).headers.etag;
@@ -51,7 +61,8 @@ export async function startVaultsync(
   await using owned = new AsyncDisposableStack();
   const place = owned.use(await StoreLocation.create(kind, undefined, { durable: true }));
   // Accounts of their own, because the rate of an account is limited.
-  const emails = (name: string): string[] => Array.from({ length: clients }, (_, index) => `${name}-${index}@example.com`);
+  const emails = (name: string): string[] =>
+    Array.from({ length: clients }, (_, index) => `${name}-${index}@example.com`);
   const [ownEmails, listEmails] = [emails("own"), emails("list")];
   const password = await addAccounts(place, [...ownEmails, ...listEmails, HUGE]);
   const insert = async (email: string, count: number): Promise<void> =>
@@ -60,8 +71,11 @@ export async function startVaultsync(
       : insertPostgresSecrets(place.data, email, count, Date.now());
   for (const email of listEmails) await insert(email, listed);
   if (hasHugeList) await insert(HUGE, 100_000);
-  // --dev raises the rate limits. The values of the inserted secrets are not sealed; they are only listed.
-  const server = owned.use(await VaultServerProcess.start(["--dev", "--allow-missing-keys", ...place.args]));
+  // --dev raises the rate limits. The values of the inserted secrets are not sealed; they are only
+  // listed.
+  const server = owned.use(
+    await VaultServerProcess.start(["--dev", "--allow-missing-keys", ...place.args]),
+  );
   const logIn = async (email: string): Promise<VaultClient> => {
     const client = owned.use(new VaultClient(server.url, email, { keepAlive: true }));
     expectStatus(await client.logIn(password), 200);
@@ -78,7 +92,8 @@ export async function startVaultsync(
     label: labels[kind],
     clients: opened,
     cpuSeconds: async () =>
-      (await cpuSeconds(server.pid)) + (databasePid === undefined ? 0 : await cpuSecondsWithChildren(databasePid)),
+      (await cpuSeconds(server.pid)) +
+      (databasePid === undefined ? 0 : await cpuSecondsWithChildren(databasePid)),
     rawCommits: { concurrency: kind === "sqlite" ? 1 : 10, run: () => raw.commit() },
     listHuge: hasHugeList ? () => expectResponse(huge.call("list_no_dup")) : undefined,
     [Symbol.asyncDispose]: () => running.disposeAsync(),

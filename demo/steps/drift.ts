@@ -11,7 +11,8 @@ export async function editTarget(stage: Stage, { content }: Rotated): Promise<vo
   const { view, controlPlane } = stage;
   const head = {
     title: "4  A manual edit: kubectl patch secret shop-db",
-    expected: "the vault's bytes are restored immediately: the operator watches its targets and does not wait for an interval",
+    expected:
+      "the vault's bytes are restored immediately: the operator watches its targets and does not wait for an interval",
     limitMs: 30_000,
   };
   return runStep(stage, head, async (step) => {
@@ -19,14 +20,30 @@ export async function editTarget(stage: Stage, { content }: Rotated): Promise<vo
     const patch = JSON.stringify({ stringData: { password: edited } });
     const since = view.mark();
     step.acted("kubectl patch started");
-    await kubectl(controlPlane, ["patch", "secret", "shop-db", "-n", demoNamespace, "--type=merge", "-p", patch]);
+    await kubectl(controlPlane, [
+      "patch",
+      "secret",
+      "shop-db",
+      "-n",
+      demoNamespace,
+      "--type=merge",
+      "-p",
+      patch,
+    ]);
     const print = fingerprint(edited);
     const edit = await step.until(
       "the edit itself",
-      ({ object }) => object.kind === "Secret" && object.name === "shop-db" && isEqual(object.content.get("password"), print),
+      ({ object }) =>
+        object.kind === "Secret" &&
+        object.name === "shop-db" &&
+        isEqual(object.content.get("password"), print),
       since,
     );
-    const repaired = await step.until("the Secret shop-db as before", hasContent("Secret", "shop-db", content), edit.index + 1);
+    const repaired = await step.until(
+      "the Secret shop-db as before",
+      hasContent("Secret", "shop-db", content),
+      edit.index + 1,
+    );
     step.done(`repaired ${duration(repaired.at - edit.at)} after the edit`);
   });
 }

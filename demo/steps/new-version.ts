@@ -18,7 +18,8 @@ export async function newVersion(stage: Stage): Promise<Rotated> {
   const { view, vault } = stage;
   const head = {
     title: "3  A new version in the vault",
-    expected: "password follows within the refresh interval of 5 s; first-password is pinned to version 1 and unchanged",
+    expected:
+      "password follows within the refresh interval of 5 s; first-password is pinned to version 1 and unchanged",
     limitMs: 30_000,
   };
   return runStep(stage, head, async (step) => {
@@ -28,10 +29,22 @@ export async function newVersion(stage: Stage): Promise<Rotated> {
     const since = view.mark();
     const at = Date.now();
     const { version } = await vault.account.protect("shop-db", value);
-    step.acted(`the vault protects shop-db version ${version}: ${formatFingerprint(fingerprint(value.reveal()))}`, at);
-    const content = { "first-password": fingerprint(first.reveal()), password: fingerprint(value.reveal()) };
-    const synced = await step.until("the Secret shop-db with the new version", hasContent("Secret", "shop-db", content), since);
-    step.done(`synced ${duration(synced.at - at)} after the change in the vault; the pinned key is unchanged`);
+    step.acted(
+      `the vault protects shop-db version ${version}: ${formatFingerprint(fingerprint(value.reveal()))}`,
+      at,
+    );
+    const content = {
+      "first-password": fingerprint(first.reveal()),
+      password: fingerprint(value.reveal()),
+    };
+    const synced = await step.until(
+      "the Secret shop-db with the new version",
+      hasContent("Secret", "shop-db", content),
+      since,
+    );
+    step.done(
+      `synced ${duration(synced.at - at)} after the change in the vault; the pinned key is unchanged`,
+    );
     return { value, content };
   });
 }

@@ -18,7 +18,14 @@ export async function noLeaks(stage: Stage, values: readonly Redacted<string>[])
       "vault log": await vault.log.read(),
       "operator metrics": await textOf(`${operator.url}/metrics`, signal),
       "vault metrics": await textOf(`${vault.metricsUrl}/metrics`, signal),
-      "statuses and events": await kubectl(controlPlane, ["get", resources, "-n", demoNamespace, "-o", "json"]),
+      "statuses and events": await kubectl(controlPlane, [
+        "get",
+        resources,
+        "-n",
+        demoNamespace,
+        "-o",
+        "json",
+      ]),
     };
     const forms = [...values, vault.password].flatMap((value) => [
       value.reveal(),
@@ -27,7 +34,9 @@ export async function noLeaks(stage: Stage, values: readonly Redacted<string>[])
     for (const [place, text] of Object.entries(places)) {
       if (forms.some((form) => text.includes(form))) throw step.failure(`a value is in: ${place}`);
     }
-    const sizes = Object.entries(places).map(([place, text]) => `${place} (${Buffer.byteLength(text)} bytes)`);
+    const sizes = Object.entries(places).map(
+      ([place, text]) => `${place} (${Buffer.byteLength(text)} bytes)`,
+    );
     step.detail(`searched: ${sizes.join(", ")}`);
     step.done(`none of ${values.length + 1} values in logs, metrics, statuses and events`);
   });

@@ -23,18 +23,29 @@ export async function removal(stage: Stage, { deleteAt, since }: GuestPass): Pro
     limitMs: leftMs + 30_000,
   };
   return runStep(stage, head, async (step) => {
-    step.acted(`the vault will remove guest-pass in ${seconds(leftMs)}, at ${new Date(deleteAt).toISOString()}`);
+    step.acted(
+      `the vault will remove guest-pass in ${seconds(leftMs)}, at ${new Date(deleteAt).toISOString()}`,
+    );
     const tick = (): void =>
-      step.waiting(`waiting for the deadline, ${Math.max(0, Math.round((deleteAt - Date.now()) / 1000))} s left`);
+      step.waiting(
+        `waiting for the deadline, ${Math.max(0, Math.round((deleteAt - Date.now()) / 1000))} s left`,
+      );
     const ticking = setInterval(tick, 1000);
     using _stopTicking = { [Symbol.dispose]: () => clearInterval(ticking) };
-    const deleted = await step.until("the Secret guest-pass deleted", isDeleted("Secret", "guest-pass"), since);
+    const deleted = await step.until(
+      "the Secret guest-pass deleted",
+      isDeleted("Secret", "guest-pass"),
+      since,
+    );
     await step.until(
       "VaultSecret guest-pass with the reason SourceRemoved",
       hasReason("VaultSecret", "guest-pass", "SourceRemoved"),
       since,
     );
-    if (deleted.at < deleteAt) throw step.failure(`the Secret was deleted ${seconds(deleteAt - deleted.at)} too early`);
-    step.done(`deleted ${duration(deleted.at - deleteAt)} after the vault's deadline, with the reason SourceRemoved`);
+    if (deleted.at < deleteAt)
+      throw step.failure(`the Secret was deleted ${seconds(deleteAt - deleted.at)} too early`);
+    step.done(
+      `deleted ${duration(deleted.at - deleteAt)} after the vault's deadline, with the reason SourceRemoved`,
+    );
   });
 }

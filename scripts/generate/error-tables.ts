@@ -18,17 +18,20 @@ const clientErrors: Readonly<Record<VaultErrorKind, ClientError>> = {
   transient: {
     className: "TransientError",
     meaning: "The connection or the vault failed.",
-    reaction: "Retries with backoff, 1 s to 5 min. Five failures in a row open the circuit breaker.",
+    reaction:
+      "Retries with backoff, 1 s to 5 min. Five failures in a row open the circuit breaker.",
   },
   "rate-limited": {
     className: "RateLimitedError",
     meaning: "Too many requests (429).",
-    reaction: "Sends nothing until `retry-after` has passed (1 s to 10 min), then half as many requests.",
+    reaction:
+      "Sends nothing until `retry-after` has passed (1 s to 10 min), then half as many requests.",
   },
   auth: {
     className: "AuthError",
     meaning: "The vault rejected the credentials or a token.",
-    reaction: "Refreshes the token or logs in, with backoff; new credentials are tried immediately.",
+    reaction:
+      "Refreshes the token or logs in, with backoff; new credentials are tried immediately.",
   },
   permanent: {
     className: "PermanentError",
@@ -57,7 +60,8 @@ const transientCodes: Readonly<Record<TransientCode, string>> = {
   digest_mismatch: "A download's SHA-256 differs from the list.",
   no_memory: "Other responses took the memory for them, so that this one was not read.",
   not_leader: "A write was not sent, because this process did not renew its Lease in time.",
-  credentials_not_read: "The API server did not return the credentials Secret, so nothing was sent.",
+  credentials_not_read:
+    "The API server did not return the credentials Secret, so nothing was sent.",
 };
 
 const authCodes: Readonly<Record<AuthCode, string>> = {
@@ -66,7 +70,8 @@ const authCodes: Readonly<Record<AuthCode, string>> = {
   refresh_token: "The vault rejected the refresh token.",
   email_mismatch: "The email is not that of the token's owner.",
   unusable: "The credentials Secret is missing or must not be used; nothing was sent.",
-  too_many_rejected: "The vault rejected too many other credentials of the account; nothing was sent.",
+  too_many_rejected:
+    "The vault rejected too many other credentials of the account; nothing was sent.",
 };
 
 const vaultMeaning = (name: keyof typeof errorCodes): string => errorCodes[name].meaning;
@@ -110,14 +115,20 @@ export function errorTables(): Record<string, string> {
     meaning,
     remedy,
   ]);
-  const client = Object.values(clientErrors).map(({ className, meaning, reaction }) => [code(className), meaning, reaction]);
+  const client = Object.values(clientErrors).map(({ className, meaning, reaction }) => [
+    code(className),
+    meaning,
+    reaction,
+  ]);
   const codes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
     ["TransientError", transientCodes],
     ["AuthError", authCodes],
     ["PermanentError", permanentCodes],
     ["RefusedError", refusedCodes],
   ];
-  const rows = codes.flatMap(([name, all]) => Object.entries(all).map(([each, meaning]) => [code(name), code(each), meaning]));
+  const rows = codes.flatMap(([name, all]) =>
+    Object.entries(all).map(([each, meaning]) => [code(name), code(each), meaning]),
+  );
   return {
     "vault-codes": table(["Code", "Status", "Meaning", "Remedy"], vault),
     "client-errors": table(["Class", "Meaning", "What the operator does"], client),

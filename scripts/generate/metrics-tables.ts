@@ -9,11 +9,19 @@ const isClient = ({ name }: MetricDefinition): boolean => name.startsWith("vault
 function metricsTable(definitions: readonly MetricDefinition[]): string {
   return table(
     ["Metric", "Type", "Labels", "Meaning"],
-    definitions.map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(", "), plain(help)]),
+    definitions.map(({ name, type, labels, help }) => [
+      code(name),
+      type,
+      labels.map(code).join(", "),
+      plain(help),
+    ]),
   );
 }
 
-/** Returns the tables of docs/metrics.md by the name of their section, from the definitions of the metrics. */
+/**
+ * Returns the tables of docs/metrics.md by the name of their section, from the definitions of the
+ * metrics.
+ */
 export function metricsTables(): Record<string, string> {
   const registry = new MetricsRegistry();
   operatorMetrics(registry, () => ({

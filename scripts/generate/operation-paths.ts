@@ -7,13 +7,16 @@ function entries(definitions: Readonly<Record<string, { readonly path: string }>
     .join("\n");
 }
 
-/** Returns src/protocol/operation-paths.ts: names and paths of all operations without their schemas and texts. */
+/**
+ * Returns src/protocol/operation-paths.ts: names and paths of all operations without their schemas
+ * and texts.
+ */
 export function operationPaths(): string {
   return `// Generated from src/protocol/operations/ and session-operations/ by npm run generate. Do not edit.
 
 /**
- * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the definitions, so that the
- * operator and the web application load neither schemas nor texts.
+ * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the
+ * definitions, so that the operator and the web application load neither schemas nor texts.
  */
 export const operationPath = {
 ${entries(operations)}

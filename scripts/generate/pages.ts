@@ -4,7 +4,10 @@ import { operatorFlags } from "./operator-flags.ts";
 import { resourceFields } from "./resource-fields.ts";
 import { vaultApi } from "./vault-api.ts";
 
-/** Returns the generated sections of the hand-written pages, by path and by the name in the section's marker. */
+/**
+ * Returns the generated sections of the hand-written pages, by path and by the name in the
+ * section's marker.
+ */
 export function pageSections(): Map<string, Readonly<Record<string, string>>> {
   return new Map([
     ["docs/operator.md", { flags: operatorFlags() }],

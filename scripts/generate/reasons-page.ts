@@ -3,7 +3,8 @@ import { reasons } from "../../src/operator/api/reasons.ts";
 /** Returns docs/reasons.md: every reason of a condition, with its remedy. */
 export function reasonsPage(): string {
   const rows = Object.entries(reasons).map(
-    ([reason, { remedy, stalled }]) => `| \`${reason}\` | ${stalled ? "yes" : ""} | ${remedy.replaceAll("<", "&lt;")} |`,
+    ([reason, { remedy, stalled }]) =>
+      `| \`${reason}\` | ${stalled ? "yes" : ""} | ${remedy.replaceAll("<", "&lt;")} |`,
   );
   return `<!-- Generated from src/operator/api/reasons.ts by npm run generate. Do not edit. -->
 # Reasons

@@ -59,9 +59,13 @@ function typeOf(field: Schema): string {
   }
 }
 
-/** Returns the default that a description names; schemas have none of their own (docs/design/status.md#schemas). */
+/**
+ * Returns the default that a description names; schemas have none of their own
+ * (docs/design/status.md#schemas).
+ */
 function defaultOf(description: string): string {
-  const named = /Defaults to (\S+?)\.(?:\s|$)/u.exec(description) ?? /(\w+) \(the default\)/u.exec(description);
+  const named =
+    /Defaults to (\S+?)\.(?:\s|$)/u.exec(description) ?? /(\w+) \(the default\)/u.exec(description);
   return named?.[1] === undefined ? "" : code(named[1]);
 }
 
@@ -75,7 +79,10 @@ function* rowsOf(parent: Schema, path: string): Generator<string[]> {
   }
 }
 
-/** Returns the tables of docs/resources.md by the name of their section: the spec and the status of each kind. */
+/**
+ * Returns the tables of docs/resources.md by the name of their section: the spec and the status of
+ * each kind.
+ */
 export function resourceFields(): Record<string, string> {
   const sections: Record<string, string> = {};
   for (const each of customResourceDefinitions().values()) {
@@ -86,7 +93,11 @@ export function resourceFields(): Record<string, string> {
     sections[`${kind}-spec`] = table(head, [...rowsOf(spec ?? {}, "spec")]);
     sections[`${kind}-status`] = table(
       [head[0] ?? "", head[1] ?? "", head[4] ?? ""],
-      Array.from(rowsOf(status ?? {}, "status"), ([path = "", type = "", , , description = ""]) => [path, type, description]),
+      Array.from(rowsOf(status ?? {}, "status"), ([path = "", type = "", , , description = ""]) => [
+        path,
+        type,
+        description,
+      ]),
     );
   }
   return sections;

@@ -8,14 +8,16 @@ export function isSchema(schema: unknown): schema is JsonSchema {
 
 /** Returns the bounds as text; those of safe integers are omitted. */
 function range(minimum: unknown, maximum: unknown): string {
-  const from = typeof minimum === "number" && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined;
+  const from =
+    typeof minimum === "number" && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined;
   const to = typeof maximum === "number" && maximum < Number.MAX_SAFE_INTEGER ? maximum : undefined;
   if (from !== undefined && to !== undefined) return `${from} to ${to}`;
   if (from !== undefined) return `at least ${from}`;
   return to === undefined ? "" : `at most ${to}`;
 }
 
-const qualified = (type: string, bounds: string, unit = ""): string => (bounds === "" ? type : `${type}, ${bounds}${unit}`);
+const qualified = (type: string, bounds: string, unit = ""): string =>
+  bounds === "" ? type : `${type}, ${bounds}${unit}`;
 
 function stringType({ format, minLength, maxLength }: JsonSchema): string {
   if (format === "email") return "email address";
@@ -25,14 +27,28 @@ function stringType({ format, minLength, maxLength }: JsonSchema): string {
 
 function unionType(schemas: readonly JsonSchema[]): string {
   const [entry, list] = schemas;
-  if (schemas.length === 2 && entry && list?.type === "array" && isDeepStrictEqual(list.items, entry)) {
-    return qualified(`${typeOf(entry)}; or a list`, range(list.minItems, list.maxItems), " entries");
+  if (
+    schemas.length === 2 &&
+    entry &&
+    list?.type === "array" &&
+    isDeepStrictEqual(list.items, entry)
+  ) {
+    return qualified(
+      `${typeOf(entry)}; or a list`,
+      range(list.minItems, list.maxItems),
+      " entries",
+    );
   }
-  const types = schemas.map((schema) => (typeof schema.type === "string" ? schema.type : typeOf(schema)));
+  const types = schemas.map((schema) =>
+    typeof schema.type === "string" ? schema.type : typeOf(schema),
+  );
   return [...new Set(types)].join(" or ");
 }
 
-/** Returns the type of a JSON Schema as a short Markdown text; named schemas link to their section of the same page. */
+/**
+ * Returns the type of a JSON Schema as a short Markdown text; named schemas link to their section
+ * of the same page.
+ */
 export function typeOf(schema: JsonSchema): string {
   const { $ref, anyOf, enum: values, const: only, items, type } = schema;
   if ($ref !== undefined) {

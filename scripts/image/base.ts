@@ -15,7 +15,8 @@ async function publishedBase(): Promise<string> {
 }
 
 /**
- * Returns the image for NODE_IMAGE: `given`, the published one, or where that cannot be pulled, one made on this machine.
+ * Returns the image for NODE_IMAGE: `given`, the published one, or where that cannot be pulled, one
+ * made on this machine.
  * @throws Error that says why there is none
  */
 export async function provideBase(given: string | undefined, progress: Progress): Promise<string> {

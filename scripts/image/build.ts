@@ -24,10 +24,15 @@ export interface BuiltImage {
   readonly layers: readonly string[];
 }
 
-const Inspected = z.tuple([z.object({ Size: z.int(), RootFS: z.object({ Layers: z.array(z.string()) }) })]);
+const Inspected = z.tuple([
+  z.object({ Size: z.int(), RootFS: z.object({ Layers: z.array(z.string()) }) }),
+]);
 
 /** Builds the Dockerfile of this repository. @throws Error with the end of the build's log */
-export async function buildImage({ tag, base, fresh = false }: BuildOptions, progress: Progress): Promise<BuiltImage> {
+export async function buildImage(
+  { tag, base, fresh = false }: BuildOptions,
+  progress: Progress,
+): Promise<BuiltImage> {
   const args = [
     "build",
     ...((await hasBridge()) ? [] : ["--network=host"]),
@@ -48,7 +53,8 @@ export async function buildImage({ tag, base, fresh = false }: BuildOptions, pro
   };
   await Promise.all([read(child.stdout), read(child.stderr)]);
   const [code] = await ended;
-  if (code !== 0) throw new Error(`docker build failed with ${code}:\n${lines.slice(-shownLines).join("\n")}`);
+  if (code !== 0)
+    throw new Error(`docker build failed with ${code}:\n${lines.slice(-shownLines).join("\n")}`);
   return inspectImage(tag);
 }
 

@@ -19,11 +19,15 @@ async function responds(url: string): Promise<boolean> {
   );
 }
 
-/** Waits until /healthz and then /readyz respond with 200. `start` is a time of `performance.now()`. @throws Error after a minute */
+/**
+ * Waits until /healthz and then /readyz respond with 200. `start` is a time of `performance.now()`.
+ * @throws Error after a minute
+ */
 export async function timeToReady(url: string, start: number): Promise<StartTime> {
   const until = async (path: string): Promise<number> => {
     while (!(await responds(`${url}${path}`))) {
-      if (performance.now() - start > limitMs) throw new Error(`${url}${path} does not respond with 200 after a minute`);
+      if (performance.now() - start > limitMs)
+        throw new Error(`${url}${path} does not respond with 200 after a minute`);
       await sleep(intervalMs);
     }
     return performance.now() - start;
@@ -31,17 +35,40 @@ export async function timeToReady(url: string, start: number): Promise<StartTime
   return { healthy: await until("/healthz"), ready: await until("/readyz") };
 }
 
-/** Starts the vault of an image, in memory and with a read-only root file system, measures its start and removes it. */
+/**
+ * Starts the vault of an image, in memory and with a read-only root file system, measures its start
+ * and removes it.
+ */
 export async function measureVault(image: string): Promise<StartTime> {
   const name = `vaultsync-start-${randomBytes(4).toString("hex")}`;
   const address = `127.0.0.1:${await freePort()}`;
-  const confined = ["--read-only", "--tmpfs=/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=host"];
+  const confined = [
+    "--read-only",
+    "--tmpfs=/tmp",
+    "--cap-drop=ALL",
+    "--security-opt=no-new-privileges",
+    "--network=host",
+  ];
   const started = performance.now();
-  await docker(["run", "--detach", "--name", name, ...confined, image, "vault", "serve", "--dev", "--listen", address]);
+  await docker([
+    "run",
+    "--detach",
+    "--name",
+    name,
+    ...confined,
+    image,
+    "vault",
+    "serve",
+    "--dev",
+    "--listen",
+    address,
+  ]);
   try {
     return await timeToReady(`http://${address}`, started);
   } catch (error) {
-    throw new Error(`the vault did not start: ${await docker(["logs", "--tail=5", name])}`, { cause: error });
+    throw new Error(`the vault did not start: ${await docker(["logs", "--tail=5", name])}`, {
+      cause: error,
+    });
   } finally {
     await docker(["rm", "--force", "--volumes", name]);
   }

@@ -14,9 +14,14 @@ export interface LintOutcome {
   readonly text: string;
 }
 
-type Run = (program: string, args: readonly string[]) => { status: number | null; stdout: string; stderr: string; error?: Error };
+type Run = (
+  program: string,
+  args: readonly string[],
+) => { status: number | null; stdout: string; stderr: string; error?: Error };
 
-/** Runs the linters one after the other. A missing program does not keep the others from running. */
+/**
+ * Runs the linters one after the other. A missing program does not keep the others from running.
+ */
 export async function lintFiles(linters: readonly Linter[], run: Run): Promise<LintOutcome[]> {
   const outcomes: LintOutcome[] = [];
   for (const linter of linters) outcomes.push(await lint(linter, run));
@@ -29,7 +34,10 @@ async function lint({ name, find, args }: Linter, run: Run): Promise<LintOutcome
     program = await find();
   } catch (error) {
     const kind = error instanceof WrongChecksumError ? "reported" : "unavailable";
-    return { kind, text: `${name}: not run: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      kind,
+      text: `${name}: not run: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
   const { status, stdout, stderr, error } = run(program, args);
   if (status === 0) return { kind: "clean", text: `${name}: clean` };

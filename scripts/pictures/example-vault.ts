@@ -10,7 +10,12 @@ const newcomer = "robin@example.com";
 const DAY = 86_400_000;
 
 /** Name, description, days since the last version, and metadata that differs from the defaults. */
-type Example = readonly [name: string, description: string, days: number, metadata?: Readonly<Record<string, unknown>>];
+type Example = readonly [
+  name: string,
+  description: string,
+  days: number,
+  metadata?: Readonly<Record<string, unknown>>,
+];
 
 const prod = { environment_type: "prod", expiration_time: 90 };
 const staging = { environment_type: "staging", expiration_time: 90 };
@@ -21,7 +26,12 @@ const examples: readonly Example[] = [
   ["prod/checkout/webhook-signing-key", "Verifies the callbacks of Stripe", 47, prod],
   ["prod/search/elastic-password", "Read-only user of the search service", 5, prod],
   ["prod/mail/smtp-login", "Relay for receipts and invitations", 88, prod],
-  ["prod/platform/registry-token", "Pulls images in all clusters", 30, { ...prod, cloud_type: "gcp" }],
+  [
+    "prod/platform/registry-token",
+    "Pulls images in all clusters",
+    30,
+    { ...prod, cloud_type: "gcp" },
+  ],
   ["prod/platform/sentry-dsn", "Errors of the web shop", 61, { ...prod, classification: "low" }],
   ["staging/checkout/database", "Copy without customers", 12, staging],
   ["staging/checkout/stripe-api-key", "Test key", 47, staging],
@@ -52,38 +62,80 @@ function pastClock(): PastClock {
   };
 }
 
-/** Calls an operation. @throws Error when it fails, because the pictures would show something else */
+/**
+ * Calls an operation. @throws Error when it fails, because the pictures would show something else
+ */
 async function call(client: VaultClient, operation: Operation, body: object): Promise<void> {
   const response = await client.call(operation, body);
   if (response.status !== 200) throw new Error(`${operation}: ${response.outcome()}`);
 }
 
-function protect(client: VaultClient, [key_name, description, , metadata]: Example, key_value: string): Promise<void> {
-  return call(client, "protect", { key_name, key_value, metadata: { ...(description !== "" && { description }), ...metadata } });
+function protect(
+  client: VaultClient,
+  [key_name, description, , metadata]: Example,
+  key_value: string,
+): Promise<void> {
+  return call(client, "protect", {
+    key_name,
+    key_value,
+    metadata: { ...(description !== "" && { description }), ...metadata },
+  });
 }
 
-async function fillSecrets(clock: PastClock, danas: VaultClient, mikas: VaultClient): Promise<void> {
-  const all = [...examples.map((example) => [danas, example] as const), ...received.map((example) => [mikas, example] as const)];
+async function fillSecrets(
+  clock: PastClock,
+  danas: VaultClient,
+  mikas: VaultClient,
+): Promise<void> {
+  const all = [
+    ...examples.map((example) => [danas, example] as const),
+    ...received.map((example) => [mikas, example] as const),
+  ];
   for (const daysAgo of [190, 100]) {
     clock.daysAgo = daysAgo;
-    for (const example of examples.slice(0, 1)) await protect(danas, example, "an earlier password");
+    for (const example of examples.slice(0, 1))
+      await protect(danas, example, "an earlier password");
   }
   for (const [client, example] of all.toSorted(([, left], [, right]) => right[2] - left[2])) {
     clock.daysAgo = example[2];
     await protect(client, example, "an example");
   }
-  await call(danas, "protect", { key_name: "access-for-the-audit", key_value: "v", delete_time: 6 * 24 * 60 });
+  await call(danas, "protect", {
+    key_name: "access-for-the-audit",
+    key_value: "v",
+    delete_time: 6 * 24 * 60,
+  });
 }
 
 async function shareSecrets(danas: VaultClient, mikas: VaultClient): Promise<void> {
   await call(danas, "team_create", { group_id: "checkout", members: [colleague, newcomer] });
   await call(danas, "team_create", { group_id: "on call", members: [colleague] });
   const names = ["prod/checkout/database", "prod/checkout/stripe-api-key", "jwt-signing-key"];
-  await call(danas, "share", { key_name: names, permission: "RW", usr_id_from: owner, group_id_to: "checkout" });
-  await call(danas, "share", { key_name: names[0], permission: "R", usr_id_from: owner, usr_id_to: newcomer });
+  await call(danas, "share", {
+    key_name: names,
+    permission: "RW",
+    usr_id_from: owner,
+    group_id_to: "checkout",
+  });
+  await call(danas, "share", {
+    key_name: names[0],
+    permission: "R",
+    usr_id_from: owner,
+    usr_id_to: newcomer,
+  });
   const [first, second] = received.map(([name]) => name);
-  await call(mikas, "share", { key_name: first, permission: "R", usr_id_from: colleague, usr_id_to: owner });
-  await call(mikas, "share", { key_name: second, permission: "RW", usr_id_from: colleague, usr_id_to: owner });
+  await call(mikas, "share", {
+    key_name: first,
+    permission: "R",
+    usr_id_from: colleague,
+    usr_id_to: owner,
+  });
+  await call(mikas, "share", {
+    key_name: second,
+    permission: "RW",
+    usr_id_from: colleague,
+    usr_id_to: owner,
+  });
 }
 
 async function fillFiles(clock: PastClock, danas: VaultClient): Promise<void> {
@@ -107,7 +159,10 @@ export async function startExampleVault(): Promise<TestVault> {
   const clock = pastClock();
   const vault = await TestVault.start({ data: ":memory:", emails: [owner, colleague], clock });
   const hours = 24 * 300;
-  const [danas, mikas] = [await vault.client(owner, undefined, hours), await vault.client(colleague, undefined, hours)];
+  const [danas, mikas] = [
+    await vault.client(owner, undefined, hours),
+    await vault.client(colleague, undefined, hours),
+  ];
   await fillSecrets(clock, danas, mikas);
   await fillFiles(clock, danas);
   clock.daysAgo = 0;

@@ -17,13 +17,20 @@ describe("findProseProblems", () => {
   });
 
   test("ignores identifiers, strings of one word and code in backticks", () => {
-    expect(messages("src/a.ts", 'const answer = "letter";\n// The field `person` is fixed by the interface.\n')).toEqual([]);
+    expect(
+      messages(
+        "src/a.ts",
+        'const answer = "letter";\n// The field `person` is fixed by the interface.\n',
+      ),
+    ).toEqual([]);
     expect(messages("a.md", "Use `answer`.\n\n```\nanswer\n```\n[docs](answer.md)\n")).toEqual([]);
   });
 
   test("reports a citation in a comment only", () => {
     const source = "// Source: the contract\n";
-    expect(messages("src/a.ts", source)).toEqual(['1: "Source:": write the reason, or a link to a heading in docs/']);
+    expect(messages("src/a.ts", source)).toEqual([
+      '1: "Source:": write the reason, or a link to a heading in docs/',
+    ]);
     expect(messages("a.md", "Source: the contract\n")).toEqual([]);
   });
 
@@ -36,6 +43,8 @@ describe("findProseProblems", () => {
 
   test("reports a test name over 90 characters and accepts one of 90", () => {
     expect(messages("a.test.ts", declaration(90))).toEqual([]);
-    expect(messages("a.test.ts", `\n${declaration(91)}`)).toEqual(["2: test name of 91 characters: at most 90"]);
+    expect(messages("a.test.ts", `\n${declaration(91)}`)).toEqual([
+      "2: test name of 91 characters: at most 90",
+    ]);
   });
 });

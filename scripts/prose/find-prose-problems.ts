@@ -1,4 +1,11 @@
-import { bannedWords, citations, exceptions, longestTestName, noClauseStart, type BannedWord } from "./vocabulary.ts";
+import {
+  bannedWords,
+  citations,
+  exceptions,
+  longestTestName,
+  noClauseStart,
+  type BannedWord,
+} from "./vocabulary.ts";
 
 export interface ProseProblem {
   readonly path: string;
@@ -16,7 +23,8 @@ interface Prose {
 }
 
 /**
- * Returns the problems of one file: banned words, citations, doc comments that start with a clause, test names that are too long.
+ * Returns the problems of one file: banned words, citations, doc comments that start with a clause,
+ * test names that are too long.
  */
 export function findProseProblems(path: string, content: string): ProseProblem[] {
   const lines = content.split("\n");
@@ -27,7 +35,8 @@ export function findProseProblems(path: string, content: string): ProseProblem[]
   const report = (offset: number, message: string): void => {
     const index = lineAt(offset);
     const text = lines[index] ?? "";
-    if (exceptions.some((exception) => exception.path.test(path) && exception.text.test(text))) return;
+    if (exceptions.some((exception) => exception.path.test(path) && exception.text.test(text)))
+      return;
     problems.push({ path, line: index + 1, message });
   };
   for (const piece of pieces) {
@@ -37,11 +46,14 @@ export function findProseProblems(path: string, content: string): ProseProblem[]
       }
     }
     const start = /^\/\*\*[\s*]*/.exec(piece.text)?.[0].length;
-    const clause = start === undefined ? undefined : noClauseStart.exec(piece.text.slice(start))?.[0];
-    if (clause !== undefined) report(piece.offset, `"${clause} …": start a doc comment with a verb or a noun phrase`);
+    const clause =
+      start === undefined ? undefined : noClauseStart.exec(piece.text.slice(start))?.[0];
+    if (clause !== undefined)
+      report(piece.offset, `"${clause} …": start a doc comment with a verb or a noun phrase`);
   }
   for (const { name, offset } of testNames(content)) {
-    if (name.length > longestTestName) report(offset, `test name of ${name.length} characters: at most ${longestTestName}`);
+    if (name.length > longestTestName)
+      report(offset, `test name of ${name.length} characters: at most ${longestTestName}`);
   }
   return problems;
 }
@@ -63,7 +75,10 @@ function offsetsOfLines(lines: readonly string[]): number[] {
 /** Replaces text with spaces, so that offsets stay. */
 const blank = (text: string): string => text.replaceAll(/[^\n]/g, " ");
 
-/** Returns a page without its code blocks, inline code and link targets, which quote names that are fixed elsewhere. */
+/**
+ * Returns a page without its code blocks, inline code and link targets, which quote names that are
+ * fixed elsewhere.
+ */
 function markdownProse(content: string): Prose[] {
   const text = content
     .replaceAll(/^```[\s\S]*?^```/gm, blank)
@@ -72,11 +87,17 @@ function markdownProse(content: string): Prose[] {
   return [{ kind: "markdown", text, offset: 0 }];
 }
 
-/** Comments and string literals, in this order of alternatives so that `//` within a string is not a comment. */
+/**
+ * Comments and string literals, in this order of alternatives so that `//` within a string is not a
+ * comment.
+ */
 const tokens =
   /\/\*[\s\S]*?\*\/|(?<![:\w])\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|(?<=>)[^<>{}\n]*[A-Za-z][^<>{}\n]*(?=<|\{|$)/gm;
 
-/** Returns comments, and those string literals (and JSX texts) that contain a space: names and codes are not prose. */
+/**
+ * Returns comments, and those string literals (and JSX texts) that contain a space: names and codes
+ * are not prose.
+ */
 function sourceProse(content: string): Prose[] {
   return [...content.matchAll(tokens)].flatMap((match): Prose[] => {
     const [text] = match;
@@ -88,6 +109,10 @@ function sourceProse(content: string): Prose[] {
 }
 
 function testNames(content: string): { name: string; offset: number }[] {
-  const pattern = /^[ \t]*(?:test|it|describe)(?:\.\w+)*(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?\(\s*(["`])((?:[^"`\\\n]|\\.)*)\1/gm;
-  return [...content.matchAll(pattern)].map((match) => ({ name: match[2] ?? "", offset: match.index }));
+  const pattern =
+    /^[ \t]*(?:test|it|describe)(?:\.\w+)*(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?\(\s*(["`])((?:[^"`\\\n]|\\.)*)\1/gm;
+  return [...content.matchAll(pattern)].map((match) => ({
+    name: match[2] ?? "",
+    offset: match.index,
+  }));
 }

@@ -1,4 +1,7 @@
-/** A word that the project does not use, with the standard term that replaces it (CONTRIBUTING.md, "Vocabulary"). */
+/**
+ * A word that the project does not use, with the standard term that replaces it (CONTRIBUTING.md,
+ * "Vocabulary").
+ */
 export interface BannedWord {
   readonly pattern: RegExp;
   readonly instead: string;
@@ -9,7 +12,10 @@ const word = (source: string): RegExp => new RegExp(`\\b(?:${source})\\b`, "gi")
 /** Checked in comments, string literals, test names and Markdown. */
 export const bannedWords: readonly BannedWord[] = [
   { pattern: word("answer(?:s|ed|ing)?"), instead: "return, respond, response" },
-  { pattern: word("somebody|anybody|nobody|everybody|whoever"), instead: "user, caller, client, recipient" },
+  {
+    pattern: word("somebody|anybody|nobody|everybody|whoever"),
+    instead: "user, caller, client, recipient",
+  },
   { pattern: word("people|persons?"), instead: "user, caller, recipient" },
   { pattern: word("moments?"), instead: "time, timestamp, deadline" },
   { pattern: word("told|tells"), instead: "is notified, reported, logged" },
@@ -18,7 +24,10 @@ export const bannedWords: readonly BannedWord[] = [
   { pattern: word("at once"), instead: "immediately, in one request" },
   { pattern: word("goes on|under way|begun"), instead: "continues, in progress, started" },
   { pattern: word("put right|mend(?:s|ed|ing)?"), instead: "fix, repair" },
-  { pattern: word("for good|for ever|again and again"), instead: "permanently, indefinitely, repeatedly" },
+  {
+    pattern: word("for good|for ever|again and again"),
+    instead: "permanently, indefinitely, repeatedly",
+  },
   { pattern: word("beside"), instead: "next to, in addition to" },
   { pattern: word("left out"), instead: "omitted, skipped" },
   { pattern: word("in step|back-off"), instead: "in sync; backoff" },
@@ -29,7 +38,10 @@ export const bannedWords: readonly BannedWord[] = [
   { pattern: word("lapse[sd]?"), instead: "expired" },
   { pattern: word("put away|throw-away"), instead: "dismiss; ephemeral" },
   { pattern: word("spoiled"), instead: "corrupted, malformed" },
-  { pattern: word("failed for good|needs a person|truth value"), instead: "terminal error; requires action; boolean" },
+  {
+    pattern: word("failed for good|needs a person|truth value"),
+    instead: "terminal error; requires action; boolean",
+  },
 ];
 
 /** Checked in comments only: a citation of something that is not in the repository. */
@@ -46,9 +58,21 @@ export const noClauseStart = /^(?:What|How|Where|Whether|Who|Of)\b/;
 export const longestTestName = 90;
 
 /** Places where a banned word is right. `text` is part of the line. */
-export const exceptions: readonly { readonly path: RegExp; readonly text: RegExp; readonly reason: string }[] = [
+export const exceptions: readonly {
+  readonly path: RegExp;
+  readonly text: RegExp;
+  readonly reason: string;
+}[] = [
   { path: /^CONTRIBUTING\.md$/, text: /^\| .* \| .* \|$/, reason: "the table of replacements" },
-  { path: /./, text: /\b(?:letters, digits|consist of letters|lower-case letters)\b/i, reason: "letters of the alphabet" },
+  {
+    path: /./,
+    text: /\b(?:letters, digits|consist of letters|lower-case letters)\b/i,
+    reason: "letters of the alphabet",
+  },
   { path: /\.test\.ts$/, text: /nobody@example\.com/, reason: "an address without an account" },
-  { path: /(?:sql-list-revisions|subjects)\.ts$/, text: /person:/, reason: "subjects stored in list_revisions" },
+  {
+    path: /(?:sql-list-revisions|subjects)\.ts$/,
+    text: /person:/,
+    reason: "subjects stored in list_revisions",
+  },
 ];

@@ -30,7 +30,10 @@ export interface ReleaseOptions {
   readonly progress: Progress;
 }
 
-/** Writes the files of a commit, without what is not committed, to a folder, with the installed packages. */
+/**
+ * Writes the files of a commit, without what is not committed, to a folder, with the installed
+ * packages.
+ */
 function exportCommit(root: string, folder: string): void {
   const archive = join(folder, "..", "source.tar");
   command("git", ["archive", "--output", archive, "HEAD"], root);
@@ -44,15 +47,22 @@ function addLockFile(source: string): void {
   const name = "npm-shrinkwrap.json";
   copyFileSync(join(source, "package-lock.json"), join(source, name));
   const manifest = join(source, "package.json");
-  const { files, ...others } = z.looseObject({ files: z.array(z.string()) }).parse(JSON.parse(readFileSync(manifest, "utf8")));
+  const { files, ...others } = z
+    .looseObject({ files: z.array(z.string()) })
+    .parse(JSON.parse(readFileSync(manifest, "utf8")));
   writeFileSync(manifest, JSON.stringify({ ...others, files: [...files, name] }, undefined, 2));
 }
 
 /**
- * Builds and packs the command line. The lock file is in the package, so that an installation has the packages that were tested.
+ * Builds and packs the command line. The lock file is in the package, so that an installation has
+ * the packages that were tested.
  * @throws Error unless the package, installed in an empty folder, runs
  */
-function packProgram({ version, output, progress }: ReleaseOptions, source: string, scratch: string): void {
+function packProgram(
+  { version, output, progress }: ReleaseOptions,
+  source: string,
+  scratch: string,
+): void {
   progress.note("Building the program and the web application.");
   const node = process.execPath;
   command(node, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], source);
@@ -62,27 +72,53 @@ function packProgram({ version, output, progress }: ReleaseOptions, source: stri
   progress.note("Installing the package in an empty folder.");
   const empty = join(scratch, "empty");
   mkdirSync(empty);
-  const install = ["install", "--ignore-scripts", "--omit=dev", "--omit=optional", "--no-audit", "--no-fund", "--prefer-offline"];
+  const install = [
+    "install",
+    "--ignore-scripts",
+    "--omit=dev",
+    "--omit=optional",
+    "--no-audit",
+    "--no-fund",
+    "--prefer-offline",
+  ];
   command("npm", [...install, join(output, `vaultsync-${version}.tgz`)], empty);
   const program = join(empty, "node_modules/.bin/vaultsync");
   const printed = command(node, [program, "--version"], empty).trim();
-  if (printed !== version) throw new Error(`the installed package is of version ${printed}, not ${version}`);
+  if (printed !== version)
+    throw new Error(`the installed package is of version ${printed}, not ${version}`);
   if (!command(node, [program, "--help"], empty).includes("operator [options]"))
     throw new Error("the help of the installed package is incomplete");
 }
 
-/** Writes what `kubectl apply -f` installs. @throws Error unless it names the image of this release */
-async function renderManifests({ root, version, image, output, progress }: ReleaseOptions, source: string): Promise<void> {
+/**
+ * Writes what `kubectl apply -f` installs. @throws Error unless it names the image of this release
+ */
+async function renderManifests(
+  { root, version, image, output, progress }: ReleaseOptions,
+  source: string,
+): Promise<void> {
   const provision = await provide({ environment: process.env, cache: cacheDirectory(), progress });
-  const kubectl = provision.kind === "binaries" ? join(provision.directory, "kubectl") : provision.kubectl;
-  const text = command(kubectl, ["kustomize", "deploy/overlays/cluster-wide"], source).replaceAll("REGISTRY/vaultsync", image);
-  if (!text.includes(`image: ${image}:${version}\n`)) throw new Error(`install.yaml does not name ${image}:${version}`);
+  const kubectl =
+    provision.kind === "binaries" ? join(provision.directory, "kubectl") : provision.kubectl;
+  const text = command(kubectl, ["kustomize", "deploy/overlays/cluster-wide"], source).replaceAll(
+    "REGISTRY/vaultsync",
+    image,
+  );
+  if (!text.includes(`image: ${image}:${version}\n`))
+    throw new Error(`install.yaml does not name ${image}:${version}`);
   writeFileSync(join(output, "install.yaml"), text);
   copyFileSync(join(root, "THIRD_PARTY_NOTICES"), join(output, "THIRD_PARTY_NOTICES"));
 }
 
-/** Packs the chart. helm writes the current time into archives, tar does not. @throws Error unless helm renders the archive */
-async function packChart({ version, output }: ReleaseOptions, source: string, scratch: string): Promise<void> {
+/**
+ * Packs the chart. helm writes the current time into archives, tar does not. @throws Error unless
+ * helm renders the archive
+ */
+async function packChart(
+  { version, output }: ReleaseOptions,
+  source: string,
+  scratch: string,
+): Promise<void> {
   const archive = join(output, `vaultsync-chart-${version}.tgz`);
   cpSync(join(source, "deploy/chart"), join(scratch, "chart/vaultsync"), { recursive: true });
   const reproducible = [
@@ -112,7 +148,10 @@ export async function writeArtifacts(options: ReleaseOptions): Promise<string[]>
     packProgram(options, source, scratch);
     await renderManifests(options, source);
     await packChart(options, source, scratch);
-    writeFileSync(join(output, `vaultsync-${version}.cdx.json`), `${JSON.stringify(sbom(source), undefined, 2)}\n`);
+    writeFileSync(
+      join(output, `vaultsync-${version}.cdx.json`),
+      `${JSON.stringify(sbom(source), undefined, 2)}\n`,
+    );
     const names = readdirSync(output).toSorted();
     const sums = names.map(
       (name) =>

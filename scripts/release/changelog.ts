@@ -1,7 +1,13 @@
 const unreleased = "## [Unreleased]";
 
-/** Returns the text of a section of the changelog, with its date if its heading has one, or `undefined` without the section. */
-function sectionOf(changelog: string, name: string): { readonly date?: string; readonly text: string } | undefined {
+/**
+ * Returns the text of a section of the changelog, with its date if its heading has one, or
+ * `undefined` without the section.
+ */
+function sectionOf(
+  changelog: string,
+  name: string,
+): { readonly date?: string; readonly text: string } | undefined {
   const lines = changelog.split("\n");
   const start = lines.findIndex((line) => line.startsWith(`## [${name}]`));
   if (start < 0) return undefined;
@@ -14,14 +20,17 @@ function sectionOf(changelog: string, name: string): { readonly date?: string; r
 /** Returns what keeps a version from being released with this changelog. */
 export function changelogProblems(changelog: string, version: string): string[] {
   const section = sectionOf(changelog, version);
-  if (section === undefined) return [`CHANGELOG.md has no section [${version}]: run npm run release -- --bump ${version}`];
+  if (section === undefined)
+    return [`CHANGELOG.md has no section [${version}]: run npm run release -- --bump ${version}`];
   const rest = sectionOf(changelog, "Unreleased")?.text ?? "";
   return [
     ...(section.date === undefined ? [`CHANGELOG.md: the section [${version}] has no date`] : []),
     ...(section.text === "" ? [`CHANGELOG.md: the section [${version}] is empty`] : []),
     ...(rest === ""
       ? []
-      : [`CHANGELOG.md: [Unreleased] is not empty: what it lists would be in the release, and not in its notes`]),
+      : [
+          `CHANGELOG.md: [Unreleased] is not empty: what it lists would be in the release, and not in its notes`,
+        ]),
   ];
 }
 
@@ -30,9 +39,15 @@ export function saysHowToUpgrade(changelog: string, version: string): boolean {
   return /^### Upgrade$/mu.test(sectionOf(changelog, version)?.text ?? "");
 }
 
-/** Returns the changelog with what is unreleased as the section of a version, and an empty section above it. @throws Error if it exists */
+/**
+ * Returns the changelog with what is unreleased as the section of a version, and an empty section
+ * above it. @throws Error if it exists
+ */
 export function withSection(changelog: string, version: string, date: string): string {
-  if (sectionOf(changelog, version) !== undefined) throw new Error(`CHANGELOG.md already has a section [${version}]`);
+  if (sectionOf(changelog, version) !== undefined)
+    throw new Error(`CHANGELOG.md already has a section [${version}]`);
   const heading = `${unreleased}\n\n## [${version}] - ${date}\n`;
-  return changelog.replace(`${unreleased}\n`, heading).replace(/^The content of [\d.]+\.\n\n/mu, "");
+  return changelog
+    .replace(`${unreleased}\n`, heading)
+    .replace(/^The content of [\d.]+\.\n\n/mu, "");
 }

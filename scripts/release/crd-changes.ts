@@ -20,7 +20,11 @@ const Schema: z.ZodType<Schema> = z.object({
 });
 const Crd = z.object({
   metadata: z.object({ name: z.string() }),
-  spec: z.object({ versions: z.array(z.object({ name: z.string(), schema: z.object({ openAPIV3Schema: Schema }) })) }),
+  spec: z.object({
+    versions: z.array(
+      z.object({ name: z.string(), schema: z.object({ openAPIV3Schema: Schema }) }),
+    ),
+  }),
 });
 
 interface Field {
@@ -34,12 +38,16 @@ function fieldsOf(crd: string): Map<string, Field> {
   const fields = new Map<string, Field>();
   const visit = ({ properties, required, items }: Schema, path: string): void => {
     for (const [name, property] of Object.entries(properties)) {
-      fields.set(`${path}.${name}`, { type: property.type ?? "any", isRequired: required.includes(name) });
+      fields.set(`${path}.${name}`, {
+        type: property.type ?? "any",
+        isRequired: required.includes(name),
+      });
       visit(property, `${path}.${name}`);
     }
     if (items !== undefined) visit(items, `${path}[]`);
   };
-  for (const { name, schema } of spec.versions) visit(schema.openAPIV3Schema, `${metadata.name}/${name}`);
+  for (const { name, schema } of spec.versions)
+    visit(schema.openAPIV3Schema, `${metadata.name}/${name}`);
   return fields;
 }
 
@@ -48,7 +56,10 @@ function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf(".")).replace(/\[\]$/u, "");
 }
 
-/** Returns what of a custom resource's change can reject or ignore an object that the earlier release accepted, one line each. */
+/**
+ * Returns what of a custom resource's change can reject or ignore an object that the earlier
+ * release accepted, one line each.
+ */
 export function incompatibleChanges(before: string, after: string): string[] {
   const [old, current] = [fieldsOf(before), fieldsOf(after)];
   const removed = [...old].flatMap(([path, { type }]) => {
@@ -56,8 +67,12 @@ export function incompatibleChanges(before: string, after: string): string[] {
     if (now === undefined) return [`${path} was removed`];
     return now.type === type ? [] : [`${path} was of type ${type}, and is of type ${now.type}`];
   });
-  const required = [...current].filter(([path, { isRequired }]) => isRequired && old.get(path)?.isRequired !== true);
+  const required = [...current].filter(
+    ([path, { isRequired }]) => isRequired && old.get(path)?.isRequired !== true,
+  );
   // A required field of a new object is no change for the objects that exist.
-  const demands = required.filter(([path]) => old.has(parentOf(path))).map(([path]) => `${path} is required, and was not`);
+  const demands = required
+    .filter(([path]) => old.has(parentOf(path)))
+    .map(([path]) => `${path} is required, and was not`);
   return [...removed, ...demands];
 }

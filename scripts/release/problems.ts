@@ -7,7 +7,11 @@ import { versionPlaces } from "./version-places.ts";
 
 /** Returns the newest tag of a release before this commit, or `undefined`. */
 function lastRelease(root: string): string | undefined {
-  const tags = command("git", ["tag", "--list", "v*", "--merged", "HEAD", "--sort=-v:refname"], root);
+  const tags = command(
+    "git",
+    ["tag", "--list", "v*", "--merged", "HEAD", "--sort=-v:refname"],
+    root,
+  );
   return tags.split("\n")[0] || undefined;
 }
 
@@ -21,7 +25,10 @@ function crdChanges(root: string): string[] {
     .filter((file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml"))
     .flatMap((file) => {
       if (!now.includes(file)) return [`${file} was removed`];
-      return incompatibleChanges(command("git", ["show", `${tag}:${file}`], root), readFileSync(join(root, file), "utf8"));
+      return incompatibleChanges(
+        command("git", ["show", `${tag}:${file}`], root),
+        readFileSync(join(root, file), "utf8"),
+      );
     });
 }
 
@@ -35,8 +42,13 @@ export function releaseProblems(root: string, version: string): string[] {
   const changes = crdChanges(root);
   return [
     ...(dirty ? ["the working tree has changes: commit them"] : []),
-    ...(tagged ? [`the tag v${version} exists: run npm run release -- --bump with another version`] : []),
-    ...others.map((place) => `${place.file}:${place.line} has the version ${place.version}, package.json has ${version}`),
+    ...(tagged
+      ? [`the tag v${version} exists: run npm run release -- --bump with another version`]
+      : []),
+    ...others.map(
+      (place) =>
+        `${place.file}:${place.line} has the version ${place.version}, package.json has ${version}`,
+    ),
     ...changelogProblems(changelog, version),
     ...(changes.length > 0 && !saysHowToUpgrade(changelog, version)
       ? [

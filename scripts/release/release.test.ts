@@ -9,7 +9,8 @@ import { setVersion, versionPlaces } from "./version-places.ts";
 
 const root = join(import.meta.dirname, "../..");
 const directory = new TestDirectory();
-const trackedFiles = (): string[] => execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).trim().split("\n");
+const trackedFiles = (): string[] =>
+  execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).trim().split("\n");
 
 const changelog =
   "# Changelog\n\n## [Unreleased]\n\nThe content of 0.2.0.\n\n### Added\n\n- x\n\n## [0.1.0] - 2026-01-02\n\n- y\n";
@@ -18,15 +19,24 @@ test("all places of the repository name the same version", () => {
   const places = versionPlaces(root, trackedFiles());
   expect(new Set(places.map(({ version }) => version)).size).toBe(1);
   const files = new Set(places.map(({ file }) => file));
-  for (const file of ["package.json", "package-lock.json", "deploy/chart/Chart.yaml", "README.md", "docs/operator.md"]) {
+  for (const file of [
+    "package.json",
+    "package-lock.json",
+    "deploy/chart/Chart.yaml",
+    "README.md",
+    "docs/operator.md",
+  ]) {
     expect(files).toContain(file);
   }
-  expect([...files].filter((file) => /^deploy\/.+kustomization/u.test(file)).length).toBeGreaterThan(4);
+  expect(
+    [...files].filter((file) => /^deploy\/.+kustomization/u.test(file)).length,
+  ).toBeGreaterThan(4);
 });
 
 test("a new version is written to every place, and to nothing else", async () => {
   const files = {
-    "package.json": '{\n  "name": "vaultsync",\n  "version": "0.1.0",\n  "dependencies": {\n    "version": "0.1.0"\n  }\n}\n',
+    "package.json":
+      '{\n  "name": "vaultsync",\n  "version": "0.1.0",\n  "dependencies": {\n    "version": "0.1.0"\n  }\n}\n',
     "package-lock.json":
       '{\n  "version": "0.1.0",\n  "packages": {\n    "": {\n      "name": "vaultsync",\n      "version": "0.1.0"\n    },\n    "a": {\n      "version": "0.1.0"\n    }\n  }\n}\n',
     "deploy/base/kustomization.yaml": "images:\n  - name: vaultsync\n    newTag: 0.1.0\n",
@@ -38,21 +48,29 @@ test("a new version is written to every place, and to nothing else", async () =>
     await writeFile(directory.join(file), text);
   }
   expect(setVersion(directory.path, Object.keys(files), "0.20.0")).not.toContain("src/other.ts");
-  const after = await Promise.all(Object.keys(files).map((file) => readFile(directory.join(file), "utf8")));
+  const after = await Promise.all(
+    Object.keys(files).map((file) => readFile(directory.join(file), "utf8")),
+  );
   expect(after.map((text) => text.split("0.20.0").length - 1)).toEqual([1, 2, 1, 1, 0]);
   expect(after.map((text) => text.split("0.1.0").length - 1)).toEqual([1, 1, 0, 1, 1]);
 });
 
 test("a release needs a dated section of the changelog, and nothing unreleased", () => {
-  expect(changelogProblems(changelog, "0.2.0")).toEqual([expect.stringContaining("has no section [0.2.0]")]);
-  expect(changelogProblems(changelog, "0.1.0")).toEqual([expect.stringContaining("[Unreleased] is not empty")]);
+  expect(changelogProblems(changelog, "0.2.0")).toEqual([
+    expect.stringContaining("has no section [0.2.0]"),
+  ]);
+  expect(changelogProblems(changelog, "0.1.0")).toEqual([
+    expect.stringContaining("[Unreleased] is not empty"),
+  ]);
   expect(changelogProblems(changelog.replace(" - 2026-01-02", ""), "0.1.0")).toContain(
     "CHANGELOG.md: the section [0.1.0] has no date",
   );
   const released = withSection(changelog, "0.2.0", "2026-02-03");
   expect(changelogProblems(released, "0.2.0")).toEqual([]);
   expect(released).toContain("## [Unreleased]\n\n## [0.2.0] - 2026-02-03\n\n### Added\n\n- x\n");
-  expect(() => withSection(released, "0.2.0", "2026-02-03")).toThrow("already has a section [0.2.0]");
+  expect(() => withSection(released, "0.2.0", "2026-02-03")).toThrow(
+    "already has a section [0.2.0]",
+  );
   expect(saysHowToUpgrade(released, "0.2.0")).toBe(false);
   expect(saysHowToUpgrade(released.replace("### Added", "### Upgrade"), "0.2.0")).toBe(true);
 });
@@ -69,7 +87,10 @@ test("a removed, changed or newly required field of a CRD is incompatible", () =
     "{ url: { type: string }, names: { type: array, items: { type: object, properties: { key: { type: string } } } } }",
   );
   expect(incompatibleChanges(before, before)).toEqual([]);
-  const after = crd("{ url: { type: integer }, names: { type: array, items: { type: object } } }", "[url]");
+  const after = crd(
+    "{ url: { type: integer }, names: { type: array, items: { type: object } } }",
+    "[url]",
+  );
   expect(incompatibleChanges(before, after)).toEqual([
     "things.vaultsync.dev/v1.spec.url was of type string, and is of type integer",
     "things.vaultsync.dev/v1.spec.names[].key was removed",

@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, matchesGlob } from "node:path";
 
-/** Patterns of the version of a release, by glob from the repository root, each with the version as its first group. */
+/**
+ * Patterns of the version of a release, by glob from the repository root, each with the version as
+ * its first group.
+ */
 const places: readonly (readonly [glob: string, pattern: RegExp])[] = [
   ["package.json", /^ {2}"version": "([^"]+)"/dgmu],
   ["package-lock.json", /^ {2}"version": "([^"]+)"/dgmu],
@@ -29,7 +32,13 @@ function matchesIn(file: string, text: string): Match[] {
   return patterns.flatMap((pattern) =>
     [...text.matchAll(pattern)].map((match) => {
       const [start, end] = match.indices?.[1] ?? [0, 0];
-      return { file, line: text.slice(0, start).split("\n").length, version: text.slice(start, end), start, end };
+      return {
+        file,
+        line: text.slice(0, start).split("\n").length,
+        version: text.slice(start, end),
+        start,
+        end,
+      };
     }),
   );
 }

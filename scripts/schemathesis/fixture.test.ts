@@ -6,7 +6,13 @@ test("the fixture for schemathesis fits the quotas of a server", async () => {
   await using vault = await TestVault.start();
   const [ann, bob] = [...vault.passwords].map(([email, password]) => ({ email, password }));
   const { email, token, received, dismissable } = await makeFixture(vault.url, ann!, bob!);
-  const { bytes } = await vault.post("/v1/user/secret/list_no_dup", { email }, { authorization: token });
-  const names = (JSON.parse(bytes.toString()) as { secrets: { key_name: string }[] }).secrets.map(({ key_name }) => key_name);
+  const { bytes } = await vault.post(
+    "/v1/user/secret/list_no_dup",
+    { email },
+    { authorization: token },
+  );
+  const names = (JSON.parse(bytes.toString()) as { secrets: { key_name: string }[] }).secrets.map(
+    ({ key_name }) => key_name,
+  );
   expect(names).toEqual(expect.arrayContaining([...received, ...dismissable]));
 });

@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 /** The release with which the documented results were produced. */
 const RELEASE = "4.32.5";
 
-const environment = fileURLToPath(new URL("../../node_modules/.cache/schemathesis/", import.meta.url));
+const environment = fileURLToPath(
+  new URL("../../node_modules/.cache/schemathesis/", import.meta.url),
+);
 
 /** Schemathesis cannot be installed. The message names what to install. */
 export class SchemathesisMissingError extends Error {
@@ -26,8 +28,8 @@ function run(command: string, args: readonly string[]): void {
 }
 
 /**
- * Returns the command that starts schemathesis: the installed one, uvx, or a Python environment created once under
- * node_modules/.cache.
+ * Returns the command that starts schemathesis: the installed one, uvx, or a Python environment
+ * created once under node_modules/.cache.
  * @throws SchemathesisMissingError
  */
 export function getSchemathesis(): readonly [command: string, ...args: string[]] {

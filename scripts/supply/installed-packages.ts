@@ -18,7 +18,9 @@ function installedPackages(directory: string): Set<string> {
     }
   };
   const add = (path: string): void => {
-    const { name, version } = Manifest.parse(JSON.parse(readFileSync(join(path, "package.json"), "utf8")));
+    const { name, version } = Manifest.parse(
+      JSON.parse(readFileSync(join(path, "package.json"), "utf8")),
+    );
     found.add(`${name}@${version}`);
     if (readdirSync(path).includes("node_modules")) visit(join(path, "node_modules"));
   };
@@ -31,12 +33,21 @@ function isPackage({ name, purl }: Component): boolean {
   return purl.startsWith("pkg:npm/") && !bundled.includes(name);
 }
 
-/** Returns the differences between a bill of materials and the packages that an application's folder holds, one line each. */
+/**
+ * Returns the differences between a bill of materials and the packages that an application's folder
+ * holds, one line each.
+ */
 export function sbomDifferences(bom: Bom, directory: string): string[] {
   const installed = installedPackages(directory);
-  const listed = new Set(bom.components.filter(isPackage).map(({ name, version }) => `${name}@${version}`));
+  const listed = new Set(
+    bom.components.filter(isPackage).map(({ name, version }) => `${name}@${version}`),
+  );
   return [
-    ...[...installed].filter((one) => !listed.has(one)).map((one) => `${one} is installed, and not in the bill of materials`),
-    ...[...listed].filter((one) => !installed.has(one)).map((one) => `${one} is in the bill of materials, and not installed`),
+    ...[...installed]
+      .filter((one) => !listed.has(one))
+      .map((one) => `${one} is installed, and not in the bill of materials`),
+    ...[...listed]
+      .filter((one) => !installed.has(one))
+      .map((one) => `${one} is in the bill of materials, and not installed`),
   ].toSorted();
 }

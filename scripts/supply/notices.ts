@@ -22,7 +22,8 @@ function normalized(text: string): string {
 }
 
 /**
- * Returns the license of a package: its license and notice files, otherwise what its README has below the heading "License".
+ * Returns the license of a package: its license and notice files, otherwise what its README has
+ * below the heading "License".
  * @throws Error if there is neither
  */
 function licenseOf(root: string, { name, version, license, path }: ProductionPackage): string {
@@ -33,8 +34,13 @@ function licenseOf(root: string, { name, version, license, path }: ProductionPac
     .map((file) => normalized(readFileSync(join(directory, file), "utf8")));
   if (texts.length > 0) return texts.join("\n\n");
   const readme = files.find((file) => /^readme(?:\.\w+)?$/iu.test(file));
-  const section = readme && /^#+ *licen[cs]e[^\n]*\n([\s\S]*)/imu.exec(readFileSync(join(directory, readme), "utf8"))?.[1];
-  if (!section) throw new Error(`${name}@${version} (${license}) has no license file: add its text to scripts/supply/notices.ts`);
+  const section =
+    readme &&
+    /^#+ *licen[cs]e[^\n]*\n([\s\S]*)/imu.exec(readFileSync(join(directory, readme), "utf8"))?.[1];
+  if (!section)
+    throw new Error(
+      `${name}@${version} (${license}) has no license file: add its text to scripts/supply/notices.ts`,
+    );
   return normalized(section);
 }
 
@@ -47,12 +53,17 @@ export function thirdPartyNotices(root: string): string {
   const [denied] = packagesNotAllowed(packages);
   if (denied !== undefined) {
     const { name, version, license } = denied;
-    throw new Error(`${name}@${version} has the license "${license}", which scripts/supply/allowed-licenses.ts does not list`);
+    throw new Error(
+      `${name}@${version} has the license "${license}", which scripts/supply/allowed-licenses.ts does not list`,
+    );
   }
   const byText = new Map<string, string[]>();
   for (const each of packages) {
     const text = licenseOf(root, each);
-    byText.set(text, [...(byText.get(text) ?? []), `${each.name} ${each.version} (${each.license})`]);
+    byText.set(text, [
+      ...(byText.get(text) ?? []),
+      `${each.name} ${each.version} (${each.license})`,
+    ]);
   }
   const sections = [...byText].map(([text, names]) => `${line}\n${names.join("\n")}\n\n${text}\n`);
   return `${head}\n\n${sections.join("\n")}`;

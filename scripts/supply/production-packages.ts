@@ -30,16 +30,27 @@ export interface ProductionPackage {
   readonly dependencies: readonly string[];
 }
 
-/** The packages that Vite bundles into the web application. They are development dependencies, because nothing loads them later. */
+/**
+ * The packages that Vite bundles into the web application. They are development dependencies,
+ * because nothing loads them later.
+ */
 export const bundled = ["preact"];
 
 type Locked = z.output<typeof LockFile>["packages"];
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+const nameOf = (path: string): string =>
+  path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** Returns where Node finds a package: in the folder of the one that loads it, or of one that contains it. */
+/**
+ * Returns where Node finds a package: in the folder of the one that loads it, or of one that
+ * contains it.
+ */
 function resolve(packages: Locked, from: string, name: string): string | undefined {
-  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
+  for (
+    let folder = from;
+    ;
+    folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))
+  ) {
     const path = `${folder}${folder && "/"}node_modules/${name}`;
     if (path in packages) return path;
     if (folder === "") return undefined;
@@ -48,17 +59,27 @@ function resolve(packages: Locked, from: string, name: string): string | undefin
 
 function dependenciesOf(packages: Locked, path: string): string[] {
   const names = Object.keys(packages[path]?.dependencies ?? {});
-  const paths = names.map((name) => resolve(packages, path, name)).filter((one) => one !== undefined);
+  const paths = names
+    .map((name) => resolve(packages, path, name))
+    .filter((one) => one !== undefined);
   return paths.map((each) => `${nameOf(each)}@${packages[each]?.version}`).toSorted();
 }
 
-/** Returns the packages that a user of the image runs, each version once, sorted by name and version. */
+/**
+ * Returns the packages that a user of the image runs, each version once, sorted by name and
+ * version.
+ */
 export function productionPackages(root: string): ProductionPackage[] {
-  const { packages } = LockFile.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));
+  const { packages } = LockFile.parse(
+    JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")),
+  );
   const found = new Map<string, ProductionPackage>();
-  for (const [path, { version, license = "", integrity = "", dev, optional }] of Object.entries(packages)) {
+  for (const [path, { version, license = "", integrity = "", dev, optional }] of Object.entries(
+    packages,
+  )) {
     const name = nameOf(path);
-    if (path === "" || ((dev || optional) && !bundled.includes(path.replace("node_modules/", "")))) continue;
+    if (path === "" || ((dev || optional) && !bundled.includes(path.replace("node_modules/", ""))))
+      continue;
     const dependencies = dependenciesOf(packages, path);
     found.set(`${name}@${version}`, { name, version, license, path, integrity, dependencies });
   }

@@ -41,23 +41,48 @@ function packageComponent({ name, version, license, integrity }: ProductionPacka
   const content = Buffer.from(integrity.slice("sha512-".length), "base64").toString("hex");
   const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
   const hashes = [{ alg: "SHA-512", content }];
-  return { "bom-ref": `${name}@${version}`, type: "library", name, version, purl, licenses: licensed(license), hashes };
-}
-
-/** Returns Node, which the image contains in the version that the Dockerfile and `npm ci` name. @throws Error if they differ */
-function nodeComponent(root: string, optionalDependencies: Readonly<Record<string, string>>): Component {
-  const version = /^ARG NODE_IMAGE=node:([\d.]+)/mu.exec(readFileSync(join(root, "Dockerfile"), "utf8"))?.[1] ?? "";
-  const other = Object.entries(optionalDependencies).find(([, installed]) => installed !== version);
-  if (other !== undefined) throw new Error(`the Dockerfile has Node ${version}, package.json has ${other.join(" ")}`);
-  const purl = `pkg:generic/node@${version}`;
-  return { "bom-ref": `node@${version}`, type: "platform", name: "node", version, purl, licenses: licensed("MIT") };
+  return {
+    "bom-ref": `${name}@${version}`,
+    type: "library",
+    name,
+    version,
+    purl,
+    licenses: licensed(license),
+    hashes,
+  };
 }
 
 /**
- * Returns the bill of materials of the image: the packages of npm with their checksums, what the web application contains, and Node.
- * The libraries of Debian depend on the base, and the image records them. It is made of the lock file, because `npm sbom --omit=dev` of
- * npm 11.19 omits packages that are installed. Equal sources give an equal result: it has no time, and its serial number is made of its
- * content.
+ * Returns Node, which the image contains in the version that the Dockerfile and `npm ci` name.
+ * @throws Error if they differ
+ */
+function nodeComponent(
+  root: string,
+  optionalDependencies: Readonly<Record<string, string>>,
+): Component {
+  const version =
+    /^ARG NODE_IMAGE=node:([\d.]+)/mu.exec(readFileSync(join(root, "Dockerfile"), "utf8"))?.[1] ??
+    "";
+  const other = Object.entries(optionalDependencies).find(([, installed]) => installed !== version);
+  if (other !== undefined)
+    throw new Error(`the Dockerfile has Node ${version}, package.json has ${other.join(" ")}`);
+  const purl = `pkg:generic/node@${version}`;
+  return {
+    "bom-ref": `node@${version}`,
+    type: "platform",
+    name: "node",
+    version,
+    purl,
+    licenses: licensed("MIT"),
+  };
+}
+
+/**
+ * Returns the bill of materials of the image: the packages of npm with their checksums, what the
+ * web application contains, and Node. The libraries of Debian depend on the base, and the image
+ * records them. It is made of the lock file, because `npm sbom --omit=dev` of npm 11.19 omits
+ * packages that are installed. Equal sources give an equal result: it has no time, and its serial
+ * number is made of its content.
  */
 export function sbom(root: string): Bom {
   const project = Project.parse(JSON.parse(readFileSync(join(root, "package.json"), "utf8")));
@@ -75,13 +100,19 @@ export function sbom(root: string): Bom {
     licenses: licensed(project.license),
   };
   const node = nodeComponent(root, project.optionalDependencies);
-  const dependsOn = [...Object.entries(project.dependencies).map((entry) => entry.join("@")), node["bom-ref"]];
+  const dependsOn = [
+    ...Object.entries(project.dependencies).map((entry) => entry.join("@")),
+    node["bom-ref"],
+  ];
   const content = {
     metadata: { component },
     components: [...packages.map(packageComponent), node],
     dependencies: [
       { ref, dependsOn },
-      ...packages.map((each) => ({ ref: `${each.name}@${each.version}`, dependsOn: each.dependencies })),
+      ...packages.map((each) => ({
+        ref: `${each.name}@${each.version}`,
+        dependsOn: each.dependencies,
+      })),
     ],
   };
   const serialNumber = `urn:uuid:${uuidOf(JSON.stringify(content))}`;
@@ -91,5 +122,11 @@ export function sbom(root: string): Bom {
 /** Returns a UUID of version 8, whose bits are a hash. */
 function uuidOf(text: string): string {
   const hex = createHash("sha256").update(text).digest("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join("-");
 }

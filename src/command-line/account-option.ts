@@ -9,9 +9,12 @@ export interface AccountFlags {
 /** Adds the option that selects a login. */
 export function addAccountOption(command: Command): Command {
   return command.addOption(
-    new Option("--account <file>", "file of the login").env("VAULTSYNC_ACCOUNT").default(defaultAccountFile()),
+    new Option("--account <file>", "file of the login")
+      .env("VAULTSYNC_ACCOUNT")
+      .default(defaultAccountFile()),
   );
 }
 
 /** Opens the login that the flags select. @throws Error that says to log in */
-export const openAccount = ({ account }: AccountFlags): Promise<AccountClient> => AccountClient.open(new AccountFile(account));
+export const openAccount = ({ account }: AccountFlags): Promise<AccountClient> =>
+  AccountClient.open(new AccountFile(account));

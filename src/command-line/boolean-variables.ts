@@ -8,13 +8,18 @@ const MEANINGS: ReadonlyMap<string, boolean> = new Map([
   ["", false],
 ]);
 
-/** Returns the options of a command that have no value and can be set by an environment variable. */
+/**
+ * Returns the options of a command that have no value and can be set by an environment variable.
+ */
 export const booleanVariables = ({ options }: Command): Option[] =>
-  options.filter(({ envVar, required, optional }) => envVar !== undefined && !required && !optional);
+  options.filter(
+    ({ envVar, required, optional }) => envVar !== undefined && !required && !optional,
+  );
 
 /**
- * Makes the environment variables of flags without a value mean what they say: `true` and `1` set the flag, `false`, `0` and an empty
- * variable do not. Commander sets the flag whatever its variable contains.
+ * Makes the environment variables of flags without a value mean what they say: `true` and `1` set
+ * the flag, `false`, `0` and an empty variable do not. Commander sets the flag whatever its
+ * variable contains.
  * @throws CommanderError for any other content
  */
 export function readBooleanVariables(command: Command): void {

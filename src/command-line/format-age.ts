@@ -5,7 +5,10 @@ const UNITS = [
   { name: "s", ms: 1_000 },
 ] as const;
 
-/** Formats a time in milliseconds in its largest unit, as kubectl formats ages: `42s`, `7m`, `5h`, `12d`. */
+/**
+ * Formats a time in milliseconds in its largest unit, as kubectl formats ages: `42s`, `7m`, `5h`,
+ * `12d`.
+ */
 export function formatAge(ms: number): string {
   const unit = UNITS.find((one) => ms >= one.ms * (one.name === "s" ? 0 : 2)) ?? UNITS[3];
   return `${Math.max(0, Math.floor(ms / unit.ms))}${unit.name}`;

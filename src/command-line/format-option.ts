@@ -8,7 +8,9 @@ export interface FormatFlags {
 /** Adds the option that selects an output format. */
 export function addFormatOption(command: Command): Command {
   return command.addOption(
-    new Option("-o, --output <format>", "output format").choices(["table", "json", "yaml"]).default("table"),
+    new Option("-o, --output <format>", "output format")
+      .choices(["table", "json", "yaml"])
+      .default("table"),
   );
 }
 

@@ -2,7 +2,10 @@ import { Command } from "commander";
 import { packageVersion } from "../lib/package-version.ts";
 import { readBooleanVariables } from "./boolean-variables.ts";
 
-/** Returns the definition of a command line with these commands, which throws CommanderError for wrong usage. */
+/**
+ * Returns the definition of a command line with these commands, which throws CommanderError for
+ * wrong usage.
+ */
 export function rootCommand(commands: readonly Command[]): Command {
   const root = new Command("vaultsync")
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")

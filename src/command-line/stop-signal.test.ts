@@ -15,7 +15,9 @@ const program = `
 test.each(["SIGTERM", "SIGINT"] as const)(
   "the first %s aborts the signal, and a second one ends the process with 1",
   async (name) => {
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     onTestFinished(() => void child.kill("SIGKILL"));
     const exited = once(child, "exit");
     const output = child.stdout.setEncoding("utf8");

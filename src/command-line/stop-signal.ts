@@ -1,6 +1,6 @@
 /**
- * Returns a signal that the first SIGTERM or SIGINT aborts. A second one ends the process immediately, without waiting for work
- * in progress.
+ * Returns a signal that the first SIGTERM or SIGINT aborts. A second one ends the process
+ * immediately, without waiting for work in progress.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();

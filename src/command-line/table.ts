@@ -12,14 +12,15 @@ const textOf = (cell: Cell): string => printable(typeof cell === "string" ? cell
 function widths(rows: readonly (readonly Cell[])[]): number[] {
   const result: number[] = [];
   for (const row of rows) {
-    for (const [column, cell] of row.entries()) result[column] = Math.max(result[column] ?? 0, textOf(cell).length);
+    for (const [column, cell] of row.entries())
+      result[column] = Math.max(result[column] ?? 0, textOf(cell).length);
   }
   return result;
 }
 
 /**
- * Formats rows with aligned columns, two spaces apart, as kubectl does. Colors appear on a terminal only, unless `NO_COLOR` is set.
- * The last column is not padded.
+ * Formats rows with aligned columns, two spaces apart, as kubectl does. Colors appear on a terminal
+ * only, unless `NO_COLOR` is set. The last column is not padded.
  */
 export function formatTable(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const width = widths([header, ...rows]);
@@ -28,8 +29,13 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
       row
         .map((cell, column) => {
           const text = textOf(cell);
-          const shown = typeof cell === "string" ? text : styleText(cell.color, text, { stream: process.stdout });
-          return shown + " ".repeat(column === row.length - 1 ? 0 : (width[column] ?? 0) - text.length);
+          const shown =
+            typeof cell === "string"
+              ? text
+              : styleText(cell.color, text, { stream: process.stdout });
+          return (
+            shown + " ".repeat(column === row.length - 1 ? 0 : (width[column] ?? 0) - text.length)
+          );
         })
         .join("  ")
         .trimEnd(),

@@ -12,26 +12,36 @@ function isHostHeader(name: string | undefined, index: number): boolean {
 }
 
 /**
- * The hosts that a listener serves. A page whose DNS name suddenly means this server (DNS rebinding) sends requests with that
- * name as their host, so names are checked; addresses cannot be rebound.
+ * The hosts that a listener serves. A page whose DNS name suddenly means this server (DNS
+ * rebinding) sends requests with that name as their host, so names are checked; addresses cannot be
+ * rebound.
  */
 export class AllowedHosts {
   /** `undefined` for every host. */
   readonly #names: readonly string[] | undefined;
 
   /**
-   * Without names, a listener on loopback accepts addresses and localhost only, and any other listener accepts every host.
+   * Without names, a listener on loopback accepts addresses and localhost only, and any other
+   * listener accepts every host.
    * @param names host names in lower case; `*.example.com` stands for every name below example.com
    */
   constructor(listen: { readonly host: string }, names: readonly string[]) {
-    this.#names = names.length === 0 && !isLoopback(listen.host) ? undefined : ["localhost", ...names];
+    this.#names =
+      names.length === 0 && !isLoopback(listen.host) ? undefined : ["localhost", ...names];
   }
 
-  /** Returns whether the request is malformed, for another host, or neither; RFC 9112, section 3.2. */
-  check({ url = "", headers, rawHeaders }: IncomingMessage): "malformed" | "misdirected" | "allowed" {
+  /**
+   * Returns whether the request is malformed, for another host, or neither; RFC 9112, section 3.2.
+   */
+  check({
+    url = "",
+    headers,
+    rawHeaders,
+  }: IncomingMessage): "malformed" | "misdirected" | "allowed" {
     const { host } = headers;
     const [, target] = ABSOLUTE_FORM.exec(url) ?? [];
-    if (rawHeaders.filter(isHostHeader).length > 1 || (host !== undefined && !AUTHORITY.test(host))) return "malformed";
+    if (rawHeaders.filter(isHostHeader).length > 1 || (host !== undefined && !AUTHORITY.test(host)))
+      return "malformed";
     // HTTP/1.0 has requests without a host; browsers always send one.
     const authority = target ?? host;
     return authority === undefined || this.#allows(authority) ? "allowed" : "misdirected";
@@ -44,7 +54,9 @@ export class AllowedHosts {
     const name = text.toLowerCase().replace(/\.$/u, "");
     if (isIPv4(name)) return true;
     return this.#names.some((known) =>
-      known.startsWith("*.") ? name.length > known.length - 1 && name.endsWith(known.slice(1)) : name === known,
+      known.startsWith("*.")
+        ? name.length > known.length - 1 && name.endsWith(known.slice(1))
+        : name === known,
     );
   }
 }

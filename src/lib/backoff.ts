@@ -9,8 +9,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Exponential backoff with jitter. The delay after the n-th failure is between half and the whole of `base × factor^(n-1)`, at
- * most `maxMs`. Call `reset` after a success.
+ * Exponential backoff with jitter. The delay after the n-th failure is between half and the whole
+ * of `base × factor^(n-1)`, at most `maxMs`. Call `reset` after a success.
  */
 export class Backoff {
   #failures = 0;

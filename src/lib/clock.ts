@@ -6,16 +6,20 @@ export interface Timer extends Disposable {
 }
 
 /**
- * The port for time (docs/design/engine.md#ports). `now` is wall-clock time in milliseconds since the epoch and may jump;
- * `monotonic` is in milliseconds from an arbitrary start and never goes back. Lifetimes and backoffs are counted with
- * `monotonic`; timestamps of the vault are compared with `now`.
+ * The port for time (docs/design/engine.md#ports). `now` is wall-clock time in milliseconds since
+ * the epoch and may jump; `monotonic` is in milliseconds from an arbitrary start and never goes
+ * back. Lifetimes and backoffs are counted with `monotonic`; timestamps of the vault are compared
+ * with `now`.
  */
 export interface Clock {
   now(): number;
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `fire` once after `ms` (0 or more), unless disposed before. A pending timer does not keep the process alive. */
+  /**
+   * Calls `fire` once after `ms` (0 or more), unless disposed before. A pending timer does not keep
+   * the process alive.
+   */
   timer(ms: number, fire: () => void): Timer;
 }
 
@@ -31,7 +35,10 @@ class NodeTimer implements Timer {
 
   #arm(ms: number, fire: () => void): void {
     const step = Math.min(Math.max(0, ms), MAX_DELAY_MS);
-    this.#handle = setTimeout(() => (step < ms ? this.#arm(ms - step, fire) : fire()), step).unref();
+    this.#handle = setTimeout(
+      () => (step < ms ? this.#arm(ms - step, fire) : fire()),
+      step,
+    ).unref();
   }
 
   [Symbol.dispose](): void {
@@ -59,7 +66,10 @@ export const systemClock: Clock = {
   timer: (ms, fire) => new NodeTimer(ms, fire),
 };
 
-/** Resolves in the next turn of the event loop, so that a long computation can let other work run between its slices. */
+/**
+ * Resolves in the next turn of the event loop, so that a long computation can let other work run
+ * between its slices.
+ */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

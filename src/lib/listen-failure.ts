@@ -1,7 +1,14 @@
 import { codeOf } from "./error-code.ts";
 
-/** Returns the failure to listen on an address that `flag` chooses: with its remedy, if another program listens there. */
-export function listenFailure(error: unknown, listen: { readonly host: string; readonly port: number }, flag: string): unknown {
+/**
+ * Returns the failure to listen on an address that `flag` chooses: with its remedy, if another
+ * program listens there.
+ */
+export function listenFailure(
+  error: unknown,
+  listen: { readonly host: string; readonly port: number },
+  flag: string,
+): unknown {
   if (codeOf(error) !== "EADDRINUSE") return error;
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   return new Error(

@@ -1,6 +1,6 @@
 /**
- * The port for logging, implemented in `telemetry`. `fields` contain names, versions, counts and codes, never a secret value,
- * token or password.
+ * The port for logging, implemented in `telemetry`. `fields` contain names, versions, counts and
+ * codes, never a secret value, token or password.
  */
 export interface Logger {
   debug(fields: object, message: string): void;

@@ -1,7 +1,10 @@
 /** Control characters, and those that reverse the direction of the text that follows. */
 const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Returns a text of someone else without the characters that would change what a terminal shows next to it. */
+/**
+ * Returns a text of someone else without the characters that would change what a terminal shows
+ * next to it.
+ */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, "\uFFFD");
 }

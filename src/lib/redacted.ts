@@ -3,8 +3,8 @@ import { inspect } from "node:util";
 const MASK = "[redacted]";
 
 /**
- * A value that must not be printed. String conversion, JSON and `util.inspect` print `[redacted]`; only `reveal()` returns the
- * value (docs/design/security.md#secret-values).
+ * A value that must not be printed. String conversion, JSON and `util.inspect` print `[redacted]`;
+ * only `reveal()` returns the value (docs/design/security.md#secret-values).
  */
 export class Redacted<T> {
   readonly #value: T;

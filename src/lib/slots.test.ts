@@ -35,7 +35,9 @@ test("Slots runs at most the given number of works, and the others in order", as
 
 test("Slots frees the slot of work that fails", async () => {
   const slots = new Slots(1);
-  await expect(slots.run(never, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  await expect(slots.run(never, () => Promise.reject(new Error("failed")))).rejects.toThrow(
+    "failed",
+  );
   await expect(slots.run(never, () => Promise.resolve(1))).resolves.toBe(1);
 });
 
@@ -75,12 +77,12 @@ test("Slots gives a party no more than its share, and its places to others meanw
   await Promise.resolve();
   await Promise.resolve();
   expect(got).toEqual(["a1", "b1"]);
-  expect([slots.tryTake("a", 2), slots.tryTake("a", 1), slots.tryTake("b", 1), slots.tryTake("c", 3)]).toEqual([
-    false,
-    true,
-    false,
-    false,
-  ]);
+  expect([
+    slots.tryTake("a", 2),
+    slots.tryTake("a", 1),
+    slots.tryTake("b", 1),
+    slots.tryTake("c", 3),
+  ]).toEqual([false, true, false, false]);
   slots.release("a", 3);
   await Promise.all(waiting);
   expect(got).toEqual(["a1", "b1", "a2"]);

@@ -5,8 +5,9 @@ interface Waiter {
 }
 
 /**
- * Limits how many pieces of work run simultaneously, or how much they use together. Those that wait are served in turn by party, those of
- * one party in order: what a party waits for does not depend on how much another one asks for.
+ * Limits how many pieces of work run simultaneously, or how much they use together. Those that wait
+ * are served in turn by party, those of one party in order: what a party waits for does not depend
+ * on how much another one asks for.
  */
 export class Slots {
   #free: number;
@@ -21,7 +22,10 @@ export class Slots {
     this.#share = share;
   }
 
-  /** Runs `work` in a free slot. @throws the error of the work, or the signal's reason when it is aborted before */
+  /**
+   * Runs `work` in a free slot. @throws the error of the work, or the signal's reason when it is
+   * aborted before
+   */
   async run<T>(signal: AbortSignal, work: () => Promise<T>, party = ""): Promise<T> {
     await this.take(signal, party, 1);
     try {
@@ -31,7 +35,10 @@ export class Slots {
     }
   }
 
-  /** Waits for `size` places, at most the share of a party; `release` returns them. @throws the signal's reason when it is aborted before */
+  /**
+   * Waits for `size` places, at most the share of a party; `release` returns them. @throws the
+   * signal's reason when it is aborted before
+   */
   take(signal: AbortSignal, party: string, size: number): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -79,7 +86,10 @@ export class Slots {
     }
   }
 
-  /** Returns the first waiter of the party whose turn it is; one that has its share is skipped, and keeps its turn. */
+  /**
+   * Returns the first waiter of the party whose turn it is; one that has its share is skipped, and
+   * keeps its turn.
+   */
   #next(): [string, Waiter] | undefined {
     for (const [party, [first]] of this.#waiting) {
       if (first !== undefined && this.#isInShare(party, first.size)) return [party, first];

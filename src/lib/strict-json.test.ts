@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { parseStrictJson } from "./strict-json.ts";
 
-const parse = (text: string, uniqueNames = false): unknown => parseStrictJson(Buffer.from(text), { maxDepth: 64, uniqueNames });
+const parse = (text: string, uniqueNames = false): unknown =>
+  parseStrictJson(Buffer.from(text), { maxDepth: 64, uniqueNames });
 
 /** Returns the number of characters that are decoded to check and parse the text. */
 const decoded = (text: string): number => {
@@ -18,9 +19,21 @@ const decoded = (text: string): number => {
 
 describe("parseStrictJson", () => {
   test.each([
-    ["ignores brackets inside strings", `{"a":"${"[".repeat(500)}\\"{{{"}`, { a: `${"[".repeat(500)}"{{{` }],
-    ["accepts 64 levels", "[".repeat(64) + "]".repeat(64), JSON.parse("[".repeat(64) + "]".repeat(64))],
-    ["does not count siblings as depth", `[${"[],".repeat(500)}[]]`, Array.from({ length: 501 }, () => [])],
+    [
+      "ignores brackets inside strings",
+      `{"a":"${"[".repeat(500)}\\"{{{"}`,
+      { a: `${"[".repeat(500)}"{{{` },
+    ],
+    [
+      "accepts 64 levels",
+      "[".repeat(64) + "]".repeat(64),
+      JSON.parse("[".repeat(64) + "]".repeat(64)),
+    ],
+    [
+      "does not count siblings as depth",
+      `[${"[],".repeat(500)}[]]`,
+      Array.from({ length: 501 }, () => []),
+    ],
     ["skips a byte order mark", '\uFEFF{"a":1}', { a: 1 }],
   ])("%s", (_, text, value) => {
     expect(parse(text)).toEqual(value);
@@ -41,7 +54,9 @@ describe("parseStrictJson", () => {
   });
 
   test("rejects bytes that are not UTF-8", () => {
-    expect(() => parseStrictJson(Buffer.from('{"a":"\xff"}', "latin1"), { maxDepth: 64 })).toThrow("not valid JSON in UTF-8");
+    expect(() => parseStrictJson(Buffer.from('{"a":"\xff"}', "latin1"), { maxDepth: 64 })).toThrow(
+      "not valid JSON in UTF-8",
+    );
   });
 
   test.each([
@@ -75,7 +90,8 @@ describe("parseStrictJson", () => {
   });
 });
 
-const parseSome = (text: string, maxValues: number) => parseStrictJson(Buffer.from(text), { maxDepth: 64, maxValues });
+const parseSome = (text: string, maxValues: number) =>
+  parseStrictJson(Buffer.from(text), { maxDepth: 64, maxValues });
 
 test("parseStrictJson counts members, elements, arrays and objects", () => {
   for (const [text, values] of [
@@ -83,7 +99,9 @@ test("parseStrictJson counts members, elements, arrays and objects", () => {
     ['{"a":1,"b":[]}', 5],
   ] as const) {
     expect(parseSome(text, values)).toEqual(JSON.parse(text));
-    expect(() => parseSome(text, values - 1)).toThrow(`more than ${values - 1} members and elements`);
+    expect(() => parseSome(text, values - 1)).toThrow(
+      `more than ${values - 1} members and elements`,
+    );
   }
 });
 
@@ -91,12 +109,28 @@ describe("work of parseStrictJson", () => {
   afterEach(() => vi.restoreAllMocks());
 
   test.each([
-    ["a string followed by colons in arrays", (size: number) => `"${"A".repeat(size / 2)}"${"[:]".repeat(size / 6)}`],
-    ["a short string followed by colons in arrays", (size: number) => `"${"A".repeat(2000)}"${"[:]".repeat(size / 3)}`],
+    [
+      "a string followed by colons in arrays",
+      (size: number) => `"${"A".repeat(size / 2)}"${"[:]".repeat(size / 6)}`,
+    ],
+    [
+      "a short string followed by colons in arrays",
+      (size: number) => `"${"A".repeat(2000)}"${"[:]".repeat(size / 3)}`,
+    ],
     ["a name with many colons", (size: number) => `{"${"A".repeat(2000)}"${":".repeat(size)}`],
-    ["a string in nested arrays", (size: number) => `["${"A".repeat(2000)}",${"[:],".repeat(size / 4)}1]`],
-    ["a name before many values", (size: number) => `{"${"A".repeat(2000)}":${"{:1},".repeat(size / 5)}1}`],
-    ["members", (size: number) => `{${Array.from({ length: size / 10 }, (_, index) => `"${index}":1`).join()}}`],
+    [
+      "a string in nested arrays",
+      (size: number) => `["${"A".repeat(2000)}",${"[:],".repeat(size / 4)}1]`,
+    ],
+    [
+      "a name before many values",
+      (size: number) => `{"${"A".repeat(2000)}":${"{:1},".repeat(size / 5)}1}`,
+    ],
+    [
+      "members",
+      (size: number) =>
+        `{${Array.from({ length: size / 10 }, (_, index) => `"${index}":1`).join()}}`,
+    ],
   ])("is linear in the length of %s", (_, text) => {
     for (const size of [6_000, 96_000]) {
       const body = text(size);

@@ -25,15 +25,18 @@ export class TooManyValuesError extends InvalidJsonError {}
 export interface StrictJsonOptions {
   /** Maximum nesting of arrays and objects. */
   readonly maxDepth: number;
-  /** Rejects an object with two members of one name, which two parsers may read differently, and names of more than 4 KiB. */
+  /**
+   * Rejects an object with two members of one name, which two parsers may read differently, and
+   * names of more than 4 KiB.
+   */
   readonly uniqueNames?: boolean;
   /** Maximum number of members, elements, arrays and objects; unlimited by default. */
   readonly maxValues?: number;
 }
 
 /**
- * Parses JSON from an untrusted source: strict UTF-8, bounded depth. Skips a byte order mark. Names such as `__proto__` become
- * ordinary members.
+ * Parses JSON from an untrusted source: strict UTF-8, bounded depth. Skips a byte order mark. Names
+ * such as `__proto__` become ordinary members.
  * @throws InvalidJsonError, of more values than allowed a TooManyValuesError
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): unknown {
@@ -55,10 +58,13 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * Scans the text once before it is parsed, so that costly input is rejected first, and returns the number of member names. Malformed
- * JSON may pass.
+ * Scans the text once before it is parsed, so that costly input is rejected first, and returns the
+ * number of member names. Malformed JSON may pass.
  */
-function checkStructure(bytes: Uint8Array, { maxDepth, uniqueNames = false, maxValues = Infinity }: StrictJsonOptions): number {
+function checkStructure(
+  bytes: Uint8Array,
+  { maxDepth, uniqueNames = false, maxValues = Infinity }: StrictJsonOptions,
+): number {
   let names = 0;
   let values = 0;
   let depth = 0;
@@ -81,7 +87,8 @@ function checkStructure(bytes: Uint8Array, { maxDepth, uniqueNames = false, maxV
         throw new InvalidJsonError(`a member name is longer than ${MAX_NAME_BYTES} bytes`);
       }
     } else if (byte === COMMA) values += 1;
-    if (values > maxValues) throw new TooManyValuesError(`more than ${maxValues} members and elements`);
+    if (values > maxValues)
+      throw new TooManyValuesError(`more than ${maxValues} members and elements`);
   }
   return names;
 }
@@ -90,7 +97,10 @@ function checkStructure(bytes: Uint8Array, { maxDepth, uniqueNames = false, maxV
 function membersIn(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return children.reduce((sum: number, child) => sum + membersIn(child), Array.isArray(value) ? 0 : children.length);
+  return children.reduce(
+    (sum: number, child) => sum + membersIn(child),
+    Array.isArray(value) ? 0 : children.length,
+  );
 }
 
 /** Returns the index after the string that starts at this quote. */

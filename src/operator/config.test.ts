@@ -66,7 +66,10 @@ describe("operatorConfig rejects an invalid setting with the name of its flag", 
     ["restartWindow", { restartWindow: 3_600_001 }],
     ["autoRestart", { autoRestart: "auto" as "on" }],
     ["allowedSecretTypes.0", { allowedSecretTypes: [""] }],
-    ["allowedSecretTypes.1", { allowedSecretTypes: ["example.com/a", "vaultsync.dev/credentials"] }],
+    [
+      "allowedSecretTypes.1",
+      { allowedSecretTypes: ["example.com/a", "vaultsync.dev/credentials"] },
+    ],
     ["allowedSecretTypes.0", { allowedSecretTypes: ["kubernetes.io/service-account-token"] }],
     ["allowedSecretTypes.0", { allowedSecretTypes: ["bootstrap.kubernetes.io/token"] }],
     ["allowedSecretTypes.0", { allowedSecretTypes: ["helm.sh/release.v1"] }],
@@ -86,6 +89,8 @@ describe("operatorConfig rejects an invalid setting with the name of its flag", 
       error = caught;
     }
     expect(error).toBeInstanceOf(ZodError);
-    expect(error instanceof ZodError && error.issues.map((issue) => issue.path.join("."))).toEqual([path]);
+    expect(error instanceof ZodError && error.issues.map((issue) => issue.path.join("."))).toEqual([
+      path,
+    ]);
   });
 });

@@ -38,13 +38,17 @@ export const operatorFlags = z
       .refine((ms) => ms === 0 || ms >= 60_000, "expected 0 or at least 1m")
       .default(30 * 60_000),
   })
-  .refine(({ namespaces, namespacesFile }) => namespaces === undefined || namespacesFile === undefined, {
-    path: ["namespacesFile"],
-    message: "excludes --namespaces: drop one of them",
-  })
+  .refine(
+    ({ namespaces, namespacesFile }) => namespaces === undefined || namespacesFile === undefined,
+    {
+      path: ["namespacesFile"],
+      message: "excludes --namespaces: drop one of them",
+    },
+  )
   .refine(({ leaderElect, shards }) => leaderElect || shards === 1, {
     path: ["shards"],
-    message: "must be 1 without leader election: the Leases of the shards keep two replicas from writing the same objects",
+    message:
+      "must be 1 without leader election: the Leases of the shards keep two replicas from writing the same objects",
   });
 
 export type OperatorConfig = Readonly<z.output<typeof operatorFlags>>;
@@ -54,7 +58,10 @@ export type OperatorFlags = z.input<typeof operatorFlags>;
 export const isForCluster = ({ namespaces, namespacesFile }: OperatorConfig): boolean =>
   namespaces === undefined && namespacesFile === undefined;
 
-/** Returns the flags with their defaults, validated and frozen. @throws ZodError, whose paths are the names of the flags */
+/**
+ * Returns the flags with their defaults, validated and frozen. @throws ZodError, whose paths are
+ * the names of the flags
+ */
 export function operatorConfig(flags: OperatorFlags): OperatorConfig {
   return Object.freeze(operatorFlags.parse(flags));
 }

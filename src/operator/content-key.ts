@@ -35,7 +35,11 @@ function keyIn(secret: KubeObject): Redacted<Uint8Array> {
 }
 
 /** Returns the key; `undefined` if the Secret was just created, by this process or another one. */
-async function readOrCreate(api: KubeApi, namespace: string, signal: AbortSignal): Promise<Redacted<Uint8Array> | undefined> {
+async function readOrCreate(
+  api: KubeApi,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Redacted<Uint8Array> | undefined> {
   const ref = { namespace, name: NAME };
   try {
     return keyIn(await api.get(SECRETS, ref, signal));
@@ -56,12 +60,16 @@ async function readOrCreate(api: KubeApi, namespace: string, signal: AbortSignal
 }
 
 /**
- * Returns the HMAC key for the content of targets (docs/design/engine.md#identity-of-target-bytes). It is stored in a Secret in
- * the namespace of the operator, which creates it on its first start. If it is lost, each value is read from the vault once more.
+ * Returns the HMAC key for the content of targets (docs/design/engine.md#identity-of-target-bytes).
+ * It is stored in a Secret in the namespace of the operator, which creates it on its first start.
+ * If it is lost, each value is read from the vault once more.
  *
  * Failures are reported and retried with backoff; rejects only with the signal's reason.
  */
-export async function contentKey(options: ContentKeyOptions, signal: AbortSignal): Promise<Redacted<Uint8Array>> {
+export async function contentKey(
+  options: ContentKeyOptions,
+  signal: AbortSignal,
+): Promise<Redacted<Uint8Array>> {
   const { api, namespace, problems, clock, random } = options;
   const backoff = new Backoff(BACKOFF, random);
   using stack = new DisposableStack();
@@ -74,7 +82,9 @@ export async function contentKey(options: ContentKeyOptions, signal: AbortSignal
       signal.throwIfAborted();
       problems?.failed(options, { resource: SECRETS.plural, ownNamespace: namespace }, error);
       const requestedMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
-      await clock.sleep(Math.max(requestedMs, backoff.next()), signal).catch(() => signal.throwIfAborted());
+      await clock
+        .sleep(Math.max(requestedMs, backoff.next()), signal)
+        .catch(() => signal.throwIfAborted());
     }
   }
 }

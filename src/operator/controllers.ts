@@ -4,7 +4,10 @@ import type { Labels } from "./api/namespace-selector.ts";
 import type { BlastLimits } from "./controllers/connection/blast-limit.ts";
 import { ClusterAccess } from "./controllers/connection/cluster-access.ts";
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
-import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
+import {
+  ConnectionReconciler,
+  type ConnectionFactory,
+} from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionUsers } from "./controllers/connection/connection-users.ts";
 import { FreshLists } from "./controllers/connection/fresh-lists.ts";
@@ -63,13 +66,21 @@ export interface WatchedObjects {
   readonly credentials: Watched<string | undefined>;
 }
 
-/** Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw. */
+/**
+ * Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw.
+ */
 export interface SyncObserver extends ControllerObserver, RestartObserver, WriteObserver {
-  /** Called when a target was written because of a change in the vault, with the time since the list that showed the change. */
+  /**
+   * Called when a target was written because of a change in the vault, with the time since the list
+   * that showed the change.
+   */
   changePropagated(durationMs: number): void;
 }
 
-/** Options of the restarts of workloads. The resources are those of all shards: a workload may use targets of several. */
+/**
+ * Options of the restarts of workloads. The resources are those of all shards: a workload may use
+ * targets of several.
+ */
 export interface RestartOptions {
   readonly secrets: Watched<KubeObject>;
   readonly files: Watched<KubeObject>;
@@ -87,7 +98,10 @@ export interface ControllersOptions {
   readonly restarts: RestartOptions;
   /** The custom resources of all shards. */
   readonly cluster: ClusterResources;
-  /** Limits writes to the vaults to the time in which this process leads; `undefined` without leader election. */
+  /**
+   * Limits writes to the vaults to the time in which this process leads; `undefined` without leader
+   * election.
+   */
   readonly fence: WriteFence | undefined;
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
@@ -98,7 +112,10 @@ export interface ControllersOptions {
   readonly namespace: string;
   /** Types of target Secrets in addition to the default ones. */
   readonly allowedSecretTypes: readonly string[];
-  /** Limits of each controller that all shards of the process share, such as the number of keys that are reconciled simultaneously. */
+  /**
+   * Limits of each controller that all shards of the process share, such as the number of keys that
+   * are reconciled simultaneously.
+   */
   readonly limits: Readonly<Record<"sync" | "connections", QueueLimits>>;
   /** Shared by all shards of the process. */
   readonly pushBudget: PushBudget;
@@ -112,7 +129,10 @@ export interface ControllersOptions {
   readonly logger: Logger;
 }
 
-/** The controllers and what they share. Passes the changes of each reflector to the controllers that it concerns. */
+/**
+ * The controllers and what they share. Passes the changes of each reflector to the controllers that
+ * it concerns.
+ */
 export class Controllers implements AsyncDisposable {
   readonly connections: ConnectionRegistry;
   readonly #options: ControllersOptions;
@@ -130,7 +150,9 @@ export class Controllers implements AsyncDisposable {
     const { reflectors, clock, api, contentKey, blastLimits } = options;
     const { connections: namespaced, clusterConnections, namespaces } = reflectors;
     this.#options = options;
-    this.#watchedConnections = clusterConnections ? joinedView(namespaced, clusterConnections) : namespaced;
+    this.#watchedConnections = clusterConnections
+      ? joinedView(namespaced, clusterConnections)
+      : namespaced;
     const resources = this.#watchedConnections.store;
     const access = new ClusterAccess({ connections: resources, namespaces: namespaces?.store });
     const exists = (key: string): boolean => {
@@ -140,26 +162,52 @@ export class Controllers implements AsyncDisposable {
     const [users, reporter] = [() => this.#users, () => this.#connection];
     this.connections = new ConnectionRegistry({ clock, blastLimits, exists, users, reporter });
     const kinds = {
-      VaultSecret: { source: secretSource(options.allowedSecretTypes), resources: reflectors.secrets.store },
+      VaultSecret: {
+        source: secretSource(options.allowedSecretTypes),
+        resources: reflectors.secrets.store,
+      },
       VaultFile: { source: fileSource, resources: reflectors.files.store },
     };
     const targets = new TargetRecords({
       watched: { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps },
-      merged: { ...defined({ Secret: reflectors.mergedSecrets }), ConfigMap: reflectors.mergedConfigMaps },
+      merged: {
+        ...defined({ Secret: reflectors.mergedSecrets }),
+        ConfigMap: reflectors.mergedConfigMaps,
+      },
       clock,
       onUnseen: (key) => this.#sync.targetUnseen(key),
     });
-    const writer = new TargetWriter({ api, targets, contentKey, clock, limits: options.limits.sync });
+    const writer = new TargetWriter({
+      api,
+      targets,
+      contentKey,
+      clock,
+      limits: options.limits.sync,
+    });
     const propagations = new Propagations(clock, (ms) => options.observer.changePropagated(ms));
     const lists = new FreshLists(clock, (key) => this.#sync.listEnded(key));
-    const parts = { kinds, connections: this.connections, access, targets, writer, lists, propagations };
+    const parts = {
+      kinds,
+      connections: this.connections,
+      access,
+      targets,
+      writer,
+      lists,
+      propagations,
+    };
     const reconciler = new SyncReconciler({ ...options, ...parts });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
     const { sync, connections } = options.limits;
     const followed = { kinds, access, reconciler, targets, propagations };
     this.#sync = new SyncController({ ...options, ...followed, limits: sync, onReferencesChange });
     const sources = { VaultSecret: kinds.VaultSecret.source, VaultFile: kinds.VaultFile.source };
-    const shared = { connections: this.connections, sources, guard: options.fence, limits: sync, onReferencesChange };
+    const shared = {
+      connections: this.connections,
+      sources,
+      guard: options.fence,
+      limits: sync,
+      onReferencesChange,
+    };
     this.#push = new Pushes({ ...options, ...reflectors, ...shared });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
@@ -176,23 +224,51 @@ export class Controllers implements AsyncDisposable {
     });
     const { secrets, files, workloads, ...restarts } = options.restarts;
     const allResources = { VaultSecret: secrets, VaultFile: files };
-    this.#restart = new RestartController({ ...options, ...restarts, resources: allResources, watches: workloads });
+    this.#restart = new RestartController({
+      ...options,
+      ...restarts,
+      resources: allResources,
+      watches: workloads,
+    });
   }
 
-  /** Passes the current objects and all later changes to the controllers, until the returned handle is disposed. */
+  /**
+   * Passes the current objects and all later changes to the controllers, until the returned handle
+   * is disposed.
+   */
   subscribe(): Disposable {
     const { secrets, files, credentials, namespaces, ...targets } = this.#options.reflectors;
     const stack = new DisposableStack();
-    stack.use(replayAndSubscribe(this.#watchedConnections, (change) => this.#connection.resourceChanged(change)));
+    stack.use(
+      replayAndSubscribe(this.#watchedConnections, (change) =>
+        this.#connection.resourceChanged(change),
+      ),
+    );
     stack.use(this.#watchedConnections.onChange((change) => this.#onConnectionChange(change)));
-    if (namespaces !== undefined) stack.use(namespaces.onChange((change) => this.#onNamespaceChange(change)));
-    stack.use(replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)));
-    stack.use(replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)));
-    stack.use(targets.targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
-    stack.use(targets.targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
-    if (targets.mergedSecrets) stack.use(targets.mergedSecrets.onChange((change) => this.#sync.mergedChanged("Secret", change)));
-    stack.use(targets.mergedConfigMaps.onChange((change) => this.#sync.mergedChanged("ConfigMap", change)));
-    stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
+    if (namespaces !== undefined)
+      stack.use(namespaces.onChange((change) => this.#onNamespaceChange(change)));
+    stack.use(
+      replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)),
+    );
+    stack.use(
+      replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)),
+    );
+    stack.use(
+      targets.targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)),
+    );
+    stack.use(
+      targets.targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)),
+    );
+    if (targets.mergedSecrets)
+      stack.use(
+        targets.mergedSecrets.onChange((change) => this.#sync.mergedChanged("Secret", change)),
+      );
+    stack.use(
+      targets.mergedConfigMaps.onChange((change) => this.#sync.mergedChanged("ConfigMap", change)),
+    );
+    stack.use(
+      credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)),
+    );
     stack.use(this.#push.subscribe());
     stack.use(this.#restart.subscribe());
     for (const reflector of Object.values({ ...this.#options.reflectors })) {
@@ -226,7 +302,9 @@ export class Controllers implements AsyncDisposable {
     return this.connections[Symbol.asyncDispose]();
   }
 
-  /** Checks the access of all namespaces again when the spec of a ClusterVaultConnection changed. */
+  /**
+   * Checks the access of all namespaces again when the spec of a ClusterVaultConnection changed.
+   */
   #onConnectionChange({ key, ...change }: StoreChange<KubeObject>): void {
     if (connectionKindOf(key) === "VaultConnection") return;
     const isSameSpec =
@@ -251,15 +329,24 @@ export class Controllers implements AsyncDisposable {
 
   /** Returns the number of resources that refer to a connection. */
   usersOf(connection: string): number {
-    return this.#sync.references.ofConnection(connection).size + this.#push.controller.usersOf(connection);
+    return (
+      this.#sync.references.ofConnection(connection).size +
+      this.#push.controller.usersOf(connection)
+    );
   }
 
   #referencesOf(connection: string): References {
     const { references } = this.#sync;
     const push = this.#push.controller;
     return {
-      secrets: new Set([...references.sourcesOf(connection, "VaultSecret"), ...push.namesOf(connection, "secret")]),
-      files: new Set([...references.sourcesOf(connection, "VaultFile"), ...push.namesOf(connection, "file")]),
+      secrets: new Set([
+        ...references.sourcesOf(connection, "VaultSecret"),
+        ...push.namesOf(connection, "secret"),
+      ]),
+      files: new Set([
+        ...references.sourcesOf(connection, "VaultFile"),
+        ...push.namesOf(connection, "file"),
+      ]),
     };
   }
 
@@ -279,7 +366,10 @@ export class Controllers implements AsyncDisposable {
     };
   }
 
-  /** Passes what the resources refer to, once for all changes of a short time, so that a bulk change costs one list. */
+  /**
+   * Passes what the resources refer to, once for all changes of a short time, so that a bulk change
+   * costs one list.
+   */
   #onReferencesChange(connection: string): void {
     this.connections.referencesChanged(connection);
     this.#connection.usersChanged(connection);

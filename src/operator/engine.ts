@@ -18,7 +18,12 @@ import { ApiEventRecorder } from "./kube/event-recorder.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { followNamespaces, readNamespaces } from "./namespace-list.ts";
 import { syncObserver, vaultObserver } from "./observers.ts";
-import { createReflectors, createWorkloadWatches, namespaceWatches, type Reflectors } from "./reflectors.ts";
+import {
+  createReflectors,
+  createWorkloadWatches,
+  namespaceWatches,
+  type Reflectors,
+} from "./reflectors.ts";
 import { operatorSamples } from "./samples.ts";
 import { QueueLimits } from "./runtime/queue-limits.ts";
 import { runShards } from "./shards/run-shards.ts";
@@ -33,13 +38,21 @@ import { ResponseMemory } from "./vault-client/http/response-memory.ts";
 import { valueMemory } from "./vault-client/vault-api.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 
-/** The operator's ports and settings. Everything that it does goes through them, so that all of it can be simulated. */
+/**
+ * The operator's ports and settings. Everything that it does goes through them, so that all of it
+ * can be simulated.
+ */
 export interface EngineOptions {
   readonly config: OperatorConfig;
   readonly api: FencedKubeApi;
-  /** A client with a connection of its own, so that no other request delays the renewal of a Lease. */
+  /**
+   * A client with a connection of its own, so that no other request delays the renewal of a Lease.
+   */
   readonly leaseApi: KubeApi;
-  /** Opens the transport to the vault at `url`. `ca` is the PEM bundle to trust instead of the public authorities. */
+  /**
+   * Opens the transport to the vault at `url`. `ca` is the PEM bundle to trust instead of the
+   * public authorities.
+   */
   readonly openTransport: (url: string, ca: string | undefined) => VaultTransport;
   /** Namespace of the Leases and the content key. */
   readonly namespace: string;
@@ -52,7 +65,10 @@ export interface EngineOptions {
   readonly metrics: MetricsRegistry;
   /** Returns the content of `namespacesFile`; with that flag only. */
   readonly readNamespaces?: (() => Promise<string>) | undefined;
-  /** Receives the failures of all lists and watches and of the other requests of the start, for the log. */
+  /**
+   * Receives the failures of all lists and watches and of the other requests of the start, for the
+   * log.
+   */
   readonly problems?: ApiProblems | undefined;
   /** Called when all caches have synced, but those of the namespaces that the API server denies. */
   readonly onReady: () => void;
@@ -60,19 +76,33 @@ export interface EngineOptions {
 
 /** Bytes of all lists that are read or parsed at a time. */
 const LISTS_BYTES = 64 * 1024 * 1024;
-/** Time in milliseconds after which pending initial lists are logged: by then something is likely to be missing. */
+/**
+ * Time in milliseconds after which pending initial lists are logged: by then something is likely to
+ * be missing.
+ */
 const SLOW_START_MS = 5_000;
 
 /**
- * Watches the cluster and reconciles the shards of this replica until `signal` is aborted and all running reconciles have ended.
- * @throws Error when a Lease was lost, or the list of namespaces is invalid at the start; the process must exit then
+ * Watches the cluster and reconciles the shards of this replica until `signal` is aborted and all
+ * running reconciles have ended.
+ * @throws Error when a Lease was lost, or the list of namespaces is invalid at the start; the
+ * process must exit then
  */
 export async function runEngine(options: EngineOptions, signal: AbortSignal): Promise<void> {
   const { config, api, clock, random, logger, problems } = options;
   const read = options.readNamespaces;
-  const namespaces = read === undefined ? (config.namespaces ?? [ALL_NAMESPACES]) : await readNamespaces(read);
+  const namespaces =
+    read === undefined ? (config.namespaces ?? [ALL_NAMESPACES]) : await readNamespaces(read);
   const watchSecrets = config.targetWatch === "on";
-  const watchOptions = { api, isForCluster: isForCluster(config), watchSecrets, relistMs: config.resync, clock, random, logger };
+  const watchOptions = {
+    api,
+    isForCluster: isForCluster(config),
+    watchSecrets,
+    relistMs: config.resync,
+    clock,
+    random,
+    logger,
+  };
   const reflectors = createReflectors(watchOptions);
   const workloads = createWorkloadWatches(watchOptions);
   await using watches = namespaceWatches(reflectors, workloads, problems);
@@ -84,7 +114,13 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
   await using background = new Background();
   watches.serve(namespaces);
   if (read !== undefined) {
-    const follow = { read, initial: namespaces, onChange: watches.serve.bind(watches), clock, logger };
+    const follow = {
+      read,
+      initial: namespaces,
+      onChange: watches.serve.bind(watches),
+      clock,
+      logger,
+    };
     background.run((ended) => followNamespaces(follow, ended));
   }
   if (!(await waitForInitialLists(watches, options, signal))) return;
@@ -99,13 +135,25 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
     workloads,
     running,
     metrics,
-    connectionFactory: connectionFactory(options, (key) => vaultObserver(metrics, key, openCircuitBreakers)),
+    connectionFactory: connectionFactory(options, (key) =>
+      vaultObserver(metrics, key, openCircuitBreakers),
+    ),
   };
   // Awaited here: leaving the block ends the watches.
   if (!config.leaderElect) return await runShard(engine, 0, undefined, signal);
   const { leaseApi, namespace, identity } = options;
-  const work = (shard: number, fence: WriteFence, stop: AbortSignal): Promise<void> => runShard(engine, shard, fence, stop);
-  const leases = { api: leaseApi, namespace, identity, shards: config.shards, problems, clock, random, logger };
+  const work = (shard: number, fence: WriteFence, stop: AbortSignal): Promise<void> =>
+    runShard(engine, shard, fence, stop);
+  const leases = {
+    api: leaseApi,
+    namespace,
+    identity,
+    shards: config.shards,
+    problems,
+    clock,
+    random,
+    logger,
+  };
   await runShards({ ...leases, work }, signal);
 }
 
@@ -121,13 +169,27 @@ interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly running: Set<Controllers>;
 }
 
-/** Reconciles the connections of one shard and the resources that refer to them until the signal is aborted. */
-async function runShard(engine: Engine, shard: number, fence: WriteFence | undefined, signal: AbortSignal): Promise<void> {
+/**
+ * Reconciles the connections of one shard and the resources that refer to them until the signal is
+ * aborted.
+ */
+async function runShard(
+  engine: Engine,
+  shard: number,
+  fence: WriteFence | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const { config, clock, logger, host, metrics, running } = engine;
   const api = fence === undefined ? engine.api : engine.api.fenced(fence);
   try {
     await using background = new Background();
-    const events = new ApiEventRecorder({ api, clock, logger, controller: "vaultsync.dev/operator", instance: host });
+    const events = new ApiEventRecorder({
+      api,
+      clock,
+      logger,
+      controller: "vaultsync.dev/operator",
+      instance: host,
+    });
     background.run((ended) => events.run(ended));
     await using controllers = new Controllers({
       ...engine,
@@ -157,7 +219,10 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
   }
 }
 
-/** Returns what the restarts of one shard are decided for: its part of the workloads, and the resources of all shards. */
+/**
+ * Returns what the restarts of one shard are decided for: its part of the workloads, and the
+ * resources of all shards.
+ */
 function restartOptions({ config, reflectors, workloads }: Engine, shard: number): RestartOptions {
   const { secrets, files } = reflectors;
   return {
@@ -171,7 +236,10 @@ function restartOptions({ config, reflectors, workloads }: Engine, shard: number
 }
 
 /** Returns an observer that also reports changes of the circuit breaker to the connection. */
-function withCircuitEvents(observer: VaultObserver, { onCircuitChange }: ConnectionCallbacks): VaultObserver {
+function withCircuitEvents(
+  observer: VaultObserver,
+  { onCircuitChange }: ConnectionCallbacks,
+): VaultObserver {
   const circuitBreakerChanged = (open: boolean): void => {
     observer.circuitBreakerChanged(open);
     onCircuitChange(open);
@@ -228,8 +296,9 @@ class Background implements AsyncDisposable {
 }
 
 /**
- * Waits until all namespaces are served that the API server does not deny, at least one, and returns `true`; `false` if the signal was
- * aborted first. Logs a slow start; failures are logged by {@link ApiProblems}.
+ * Waits until all namespaces are served that the API server does not deny, at least one, and
+ * returns `true`; `false` if the signal was aborted first. Logs a slow start; failures are logged
+ * by {@link ApiProblems}.
  */
 async function waitForInitialLists(
   watches: NamespaceWatches,
@@ -238,7 +307,10 @@ async function waitForInitialLists(
 ): Promise<boolean> {
   using _ = clock.timer(SLOW_START_MS, () => {
     if (problems?.text !== undefined) return;
-    logger.warn({ count: watches.listing }, "still waiting for the initial lists of the API server");
+    logger.warn(
+      { count: watches.listing },
+      "still waiting for the initial lists of the API server",
+    );
   });
   const aborted = new Promise<false>((resolve) => {
     if (signal.aborted) resolve(false);

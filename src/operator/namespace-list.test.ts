@@ -3,7 +3,8 @@ import { recordingLogger } from "../../test/lab/assertions/recording-logger.ts";
 import { VirtualClock } from "../../test/lab/clock/virtual-clock.ts";
 import { followNamespaces, readNamespaces } from "./namespace-list.ts";
 
-const read = (text: string): Promise<readonly string[]> => readNamespaces(() => Promise.resolve(text));
+const read = (text: string): Promise<readonly string[]> =>
+  readNamespaces(() => Promise.resolve(text));
 
 test.each([
   ["shop", ["shop"]],
@@ -24,8 +25,12 @@ test.each([
 });
 
 test("a file that cannot be read is named with the code of the failure", async () => {
-  const failing = readNamespaces(() => Promise.reject(Object.assign(new Error("no such file"), { code: "ENOENT" })));
-  await expect(failing).rejects.toThrow("the file of --namespaces-file cannot be read (ENOENT): check its path");
+  const failing = readNamespaces(() =>
+    Promise.reject(Object.assign(new Error("no such file"), { code: "ENOENT" })),
+  );
+  await expect(failing).rejects.toThrow(
+    "the file of --namespaces-file cannot be read (ENOENT): check its path",
+  );
 });
 
 test("a changed list is passed, and a problem is logged once until the file is valid again", async () => {
@@ -46,7 +51,11 @@ test("a changed list is passed, and a problem is logged once until the file is v
     await clock.advance(30_000);
   }
   expect(passed).toEqual([["shop", "hr"], ["hr"]]);
-  expect(lines.map(({ message, fields }) => `${message} ${String(fields["namespace"] ?? fields["count"])}`)).toEqual([
+  expect(
+    lines.map(
+      ({ message, fields }) => `${message} ${String(fields["namespace"] ?? fields["count"])}`,
+    ),
+  ).toEqual([
     "namespace is served from now on hr",
     "list of namespaces cannot be used, keeping the last one 2",
     "namespace is not served any more shop",

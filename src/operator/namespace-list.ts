@@ -12,23 +12,36 @@ const namespaceName = z
 /** The names of the namespaces that the operator serves. */
 export const namespaceNames = z.array(namespaceName).min(1);
 
-/** Reads the file with the names. @throws Error when it cannot be read, or names no namespace, or another name is in it */
+/**
+ * Reads the file with the names. @throws Error when it cannot be read, or names no namespace, or
+ * another name is in it
+ */
 export async function readNamespaces(read: () => Promise<string>): Promise<readonly string[]> {
   const text = await read().catch((error: unknown) => {
-    throw new Error(`the file of --namespaces-file cannot be read (${codeOf(error) ?? "unreadable"}): check its path`, {
-      cause: error,
-    });
+    throw new Error(
+      `the file of --namespaces-file cannot be read (${codeOf(error) ?? "unreadable"}): check its path`,
+      {
+        cause: error,
+      },
+    );
   });
   const names = [...new Set(text.split(/[\s,]+/u).filter((name) => name !== ""))];
   const wrong = names.find((name) => !namespaceName.safeParse(name).success);
   if (wrong !== undefined)
-    throw new Error(`the file of --namespaces-file contains ${JSON.stringify(wrong)}: expected names of namespaces`);
+    throw new Error(
+      `the file of --namespaces-file contains ${JSON.stringify(wrong)}: expected names of namespaces`,
+    );
   if (names.length === 0)
-    throw new Error("the file of --namespaces-file is empty: expected names of namespaces, separated by commas or spaces");
+    throw new Error(
+      "the file of --namespaces-file is empty: expected names of namespaces, separated by commas or spaces",
+    );
   return names;
 }
 
-/** Interval in milliseconds in which the file is read: the kubelet takes up to a minute to update it. */
+/**
+ * Interval in milliseconds in which the file is read: the kubelet takes up to a minute to update
+ * it.
+ */
 const READ_MS = 10_000;
 
 export interface FollowNamespacesOptions {
@@ -41,10 +54,14 @@ export interface FollowNamespacesOptions {
 }
 
 /**
- * Reads the file repeatedly and passes changed lists, until the signal is aborted. A file that cannot be used changes nothing, and
- * neither does an empty one: it is more likely a mistake than the wish to serve no namespace. Never rejects.
+ * Reads the file repeatedly and passes changed lists, until the signal is aborted. A file that
+ * cannot be used changes nothing, and neither does an empty one: it is more likely a mistake than
+ * the wish to serve no namespace. Never rejects.
  */
-export async function followNamespaces(options: FollowNamespacesOptions, signal: AbortSignal): Promise<void> {
+export async function followNamespaces(
+  options: FollowNamespacesOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const { read, initial, onChange, clock, logger } = options;
   let [current, problem] = [initial, ""];
   for (;;) {
@@ -55,13 +72,17 @@ export async function followNamespaces(options: FollowNamespacesOptions, signal:
       const added = next.filter((namespace) => !current.includes(namespace));
       const removed = current.filter((namespace) => !next.includes(namespace));
       for (const namespace of added) logger.info({ namespace }, "namespace is served from now on");
-      for (const namespace of removed) logger.info({ namespace }, "namespace is not served any more");
+      for (const namespace of removed)
+        logger.info({ namespace }, "namespace is not served any more");
       [current, problem] = [next, ""];
       if (added.length + removed.length > 0) onChange(next);
     } catch (error) {
       const reason = error instanceof Error ? error.message : "unreadable";
       if (reason !== problem)
-        logger.error({ count: current.length, reason }, "list of namespaces cannot be used, keeping the last one");
+        logger.error(
+          { count: current.length, reason },
+          "list of namespaces cannot be used, keeping the last one",
+        );
       problem = reason;
     }
   }

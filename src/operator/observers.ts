@@ -2,9 +2,16 @@ import type { OperatorMetrics } from "../telemetry/operator-metrics.ts";
 import type { SyncObserver } from "./controllers.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
 
-const restartOutcomes = { RolledOut: "rolled_out", Failed: "failed", TimedOut: "timed_out" } as const;
+const restartOutcomes = {
+  RolledOut: "rolled_out",
+  Failed: "failed",
+  TimedOut: "timed_out",
+} as const;
 
-/** Returns an observer that counts and times reconciliations, and times changes from the vault to the target. */
+/**
+ * Returns an observer that counts and times reconciliations, and times changes from the vault to
+ * the target.
+ */
 export function syncObserver(metrics: OperatorMetrics): SyncObserver {
   return {
     reconciled(controller, outcome, durationMs) {
@@ -24,10 +31,16 @@ export function syncObserver(metrics: OperatorMetrics): SyncObserver {
 }
 
 /**
- * Returns the observer of a new client of a vault, which counts and times its requests and cache lookups.
- * @param openCircuitBreakers keys of the connections whose circuit breaker is open, which the observer updates
+ * Returns the observer of a new client of a vault, which counts and times its requests and cache
+ * lookups.
+ * @param openCircuitBreakers keys of the connections whose circuit breaker is open, which the
+ * observer updates
  */
-export function vaultObserver(metrics: OperatorMetrics, key: string, openCircuitBreakers: Set<string>): VaultObserver {
+export function vaultObserver(
+  metrics: OperatorMetrics,
+  key: string,
+  openCircuitBreakers: Set<string>,
+): VaultObserver {
   openCircuitBreakers.delete(key);
   return {
     requestEnded(operation, outcome, durationMs) {

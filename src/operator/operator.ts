@@ -28,19 +28,30 @@ const DEFAULT_NAMESPACE = "vaultsync-system";
 
 /**
  * Runs the operator until `signal` is aborted and all running reconciles have ended.
- * @throws Error when the API server cannot be used at all, or a Lease was lost; the process must exit then
+ * @throws Error when the API server cannot be used at all, or a Lease was lost; the process must
+ * exit then
  */
-export async function runOperator(config: OperatorConfig, deps: OperatorDependencies, signal: AbortSignal): Promise<void> {
+export async function runOperator(
+  config: OperatorConfig,
+  deps: OperatorDependencies,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, logger } = deps;
   const credentials = await loadCredentials({ kubeconfig: config.kubeconfig, clock });
   const namespace = config.namespace ?? credentials.namespace ?? DEFAULT_NAMESPACE;
   const { concurrency } = config;
   let ready = false;
   const { listen, namespacesFile } = config;
-  using problems = new ApiProblems({ clock, logger, host: credentials.server.host, namespaced: !isForCluster(config) });
+  using problems = new ApiProblems({
+    clock,
+    logger,
+    host: credentials.server.host,
+    namespaced: !isForCluster(config),
+  });
   const readiness = (): Readiness => ({
     ready,
-    problem: problems.text ?? (ready ? undefined : "waiting for the initial lists of the API server"),
+    problem:
+      problems.text ?? (ready ? undefined : "waiting for the initial lists of the API server"),
   });
   const served = { listen, metrics: deps.metrics, readiness };
   await using endpoints = await serveEndpoints(served).catch((error: unknown) => {
@@ -48,7 +59,12 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   });
   logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
 
-  const client = { credentials, clock, fieldManager: FIELD_MANAGER, onRequest: apiServerMetrics(deps.metrics) };
+  const client = {
+    credentials,
+    clock,
+    fieldManager: FIELD_MANAGER,
+    onRequest: apiServerMetrics(deps.metrics),
+  };
   await using api = new KubeClient({ ...client, concurrency });
   await using leaseApi = new KubeClient({ ...client, concurrency: 1 });
   const policy = { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts };
@@ -66,7 +82,9 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
       namespace,
       identity: `${hostname()}_${randomUUID()}`,
       host: hostname(),
-      ...(namespacesFile !== undefined && { readNamespaces: () => readFile(namespacesFile, "utf8") }),
+      ...(namespacesFile !== undefined && {
+        readNamespaces: () => readFile(namespacesFile, "utf8"),
+      }),
       problems,
       onReady,
     },

@@ -1,4 +1,10 @@
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "./api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "./api/kinds.ts";
 import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL, MERGED_LABEL } from "./api/names.ts";
 import type { Labels } from "./api/namespace-selector.ts";
 import { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
@@ -21,7 +27,10 @@ export interface ReflectorsOptions {
   readonly api: KubeApi;
   /** The operator serves all namespaces. Otherwise it may not read cluster-scoped objects. */
   readonly isForCluster: boolean;
-  /** Without it Secrets are neither listed nor watched: targets are read one by one, and no change of credentials is seen. */
+  /**
+   * Without it Secrets are neither listed nor watched: targets are read one by one, and no change
+   * of credentials is seen.
+   */
   readonly watchSecrets: boolean;
   /** Time in milliseconds after which every collection is listed again; 0 turns it off. */
   readonly relistMs: number;
@@ -33,7 +42,10 @@ export interface ReflectorsOptions {
 /** The annotation in which `kubectl apply` keeps a copy of the whole object. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Removes that copy from a custom resource: the operator does not read it, and it is often larger than the rest. */
+/**
+ * Removes that copy from a custom resource: the operator does not read it, and it is often larger
+ * than the rest.
+ */
 function withoutCopies(object: KubeObject): KubeObject {
   const { annotations, ...metadata } = object.metadata;
   if (annotations?.[LAST_APPLIED] === undefined) return object;
@@ -41,31 +53,53 @@ function withoutCopies(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, annotations: others } };
 }
 
-const isTarget = ({ metadata }: KubeObject): boolean => metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
+const isTarget = ({ metadata }: KubeObject): boolean =>
+  metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
 const version = ({ metadata }: KubeObject): string | undefined => metadata.resourceVersion;
 
 /**
- * Returns the reflectors of everything the operator watches: its own kinds completely; its targets and the credentials Secrets as
- * metadata only, so that no watch brings the value of a Secret into memory, and unrelated Secrets cost nothing. Nothing is watched
- * before {@link namespaceWatches}.
+ * Returns the reflectors of everything the operator watches: its own kinds completely; its targets
+ * and the credentials Secrets as metadata only, so that no watch brings the value of a Secret into
+ * memory, and unrelated Secrets cost nothing. Nothing is watched before {@link namespaceWatches}.
  */
 export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(
-    part: Pick<ReflectorGroupOptions<T>, "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project" | "indexOf">,
+    part: Pick<
+      ReflectorGroupOptions<T>,
+      "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project" | "indexOf"
+    >,
   ) => new ReflectorGroup<T>({ ...options, ...part });
   const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
-  const target = { labelSelector, metadataOnly: true, project: targetMetadata, indexOf: ownerIndex };
+  const target = {
+    labelSelector,
+    metadataOnly: true,
+    project: targetMetadata,
+    indexOf: ownerIndex,
+  };
   const merged = { labelSelector: MERGED_LABEL, metadataOnly: true, project: targetMetadata };
   const read = <T>(project: (object: KubeObject) => T, indexOf?: IndexOf<T>) =>
-    new ReadObjects<T>({ api: options.api, resource: SECRETS, includes: isTarget, project, indexOf });
-  const credentials = { resource: SECRETS, fieldSelector: `type=${CREDENTIALS_TYPE}`, metadataOnly: true, project: version };
+    new ReadObjects<T>({
+      api: options.api,
+      resource: SECRETS,
+      includes: isTarget,
+      project,
+      indexOf,
+    });
+  const credentials = {
+    resource: SECRETS,
+    fieldSelector: `type=${CREDENTIALS_TYPE}`,
+    metadataOnly: true,
+    project: version,
+  };
   return {
     // In the order in which a namespace is reported: an object follows those that it needs.
     targetSecrets: options.watchSecrets
       ? reflector<TargetMetadata>({ resource: SECRETS, ...target })
       : read(targetMetadata, ownerIndex),
     targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
-    ...(options.watchSecrets && { mergedSecrets: reflector<TargetMetadata>({ resource: SECRETS, ...merged }) }),
+    ...(options.watchSecrets && {
+      mergedSecrets: reflector<TargetMetadata>({ resource: SECRETS, ...merged }),
+    }),
     mergedConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...merged }),
     // Never read: the version matters only for a change that a watch shows.
     credentials: options.watchSecrets ? reflector(credentials) : read(version),
@@ -75,7 +109,10 @@ export function createReflectors(options: ReflectorsOptions) {
         metadataOnly: true,
         project: ({ metadata }) => metadata.labels ?? {},
       }),
-      clusterConnections: reflector({ resource: clusterVaultConnectionKind, project: withoutCopies }),
+      clusterConnections: reflector({
+        resource: clusterVaultConnectionKind,
+        project: withoutCopies,
+      }),
     }),
     connections: reflector({ resource: vaultConnectionKind, project: withoutCopies }),
     secrets: reflector({ resource: vaultSecretKind, project: withoutCopies }),
@@ -84,8 +121,12 @@ export function createReflectors(options: ReflectorsOptions) {
   };
 }
 
-/** Returns the watches of the workloads, which do not start before a resource refers to their kind. */
-export function createWorkloadWatches(options: ReflectorsOptions): Readonly<Record<WorkloadKind, WorkloadWatch>> {
+/**
+ * Returns the watches of the workloads, which do not start before a resource refers to their kind.
+ */
+export function createWorkloadWatches(
+  options: ReflectorsOptions,
+): Readonly<Record<WorkloadKind, WorkloadWatch>> {
   const watch = (kind: WorkloadKind): WorkloadWatch => new WorkloadWatch({ ...options, kind });
   return {
     Deployment: watch("Deployment"),

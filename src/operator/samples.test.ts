@@ -9,12 +9,24 @@ import { operatorSamples } from "./samples.ts";
 
 test("a scrape reads all resources once for their conditions Ready, and once for the others", async () => {
   const clock = new VirtualClock();
-  const options = { isForCluster: true, watchSecrets: true, relistMs: 0, random: () => 0, logger: silentLogger };
+  const options = {
+    isForCluster: true,
+    watchSecrets: true,
+    relistMs: 0,
+    random: () => 0,
+    logger: silentLogger,
+  };
   const reflectors = createReflectors({ ...options, api: new InMemoryKubeApi(), clock });
   const reads = vi.spyOn(reflectors.secrets.store, "values");
   const registry = new MetricsRegistry();
   const watches = { denied: new Map() };
-  const sources = { reflectors, watches, running: new Set<never>(), openCircuitBreakers: new Set<string>(), shards: 1 };
+  const sources = {
+    reflectors,
+    watches,
+    running: new Set<never>(),
+    openCircuitBreakers: new Set<string>(),
+    shards: 1,
+  };
   operatorMetrics(registry, () => operatorSamples(sources));
   await registry.text();
   expect(reads).toHaveBeenCalledTimes(2);

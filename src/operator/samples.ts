@@ -24,10 +24,21 @@ export interface SampleSources {
   readonly shards: number;
 }
 
-/** Returns the current values of the gauges. Each is computed when it is read: a gauge reads one, and that of the resources takes a pass over all of them. */
-export function operatorSamples({ reflectors, watches, running, openCircuitBreakers, shards }: SampleSources): OperatorSamples {
+/**
+ * Returns the current values of the gauges. Each is computed when it is read: a gauge reads one,
+ * and that of the resources takes a pass over all of them.
+ */
+export function operatorSamples({
+  reflectors,
+  watches,
+  running,
+  openCircuitBreakers,
+  shards,
+}: SampleSources): OperatorSamples {
   const { connections, clusterConnections, secrets, files, pushes } = reflectors;
-  const stores = [connections, clusterConnections, secrets, files, pushes].map((each) => each?.store);
+  const stores = [connections, clusterConnections, secrets, files, pushes].map(
+    (each) => each?.store,
+  );
   return {
     get resources() {
       return stores.flatMap(resourceSamples);
@@ -45,7 +56,9 @@ export function operatorSamples({ reflectors, watches, running, openCircuitBreak
       return queueSamples(running);
     },
     get connections() {
-      return [...running].flatMap((controllers) => connectionSamples(controllers, openCircuitBreakers));
+      return [...running].flatMap((controllers) =>
+        connectionSamples(controllers, openCircuitBreakers),
+      );
     },
   };
 }
@@ -58,7 +71,8 @@ function resourceSamples(store: ReadonlyStore<KubeObject> | undefined): Resource
   for (const { kind, status } of store?.values() ?? []) {
     const condition = readyIn(status);
     // Anyone who may write a status can invent a reason; each would be a series.
-    const reason = condition !== undefined && Object.hasOwn(reasons, condition.reason) ? condition.reason : "";
+    const reason =
+      condition !== undefined && Object.hasOwn(reasons, condition.reason) ? condition.reason : "";
     const ready = readyLabels[condition?.status ?? "Unknown"];
     const key = `${ready} ${reason}`;
     samples.set(key, { kind, ready, reason, count: (samples.get(key)?.count ?? 0) + 1 });
@@ -94,7 +108,10 @@ function queueSamples(running: ReadonlySet<Controllers>): QueueSample[] {
   return [...samples.values()];
 }
 
-function connectionSamples(controllers: Controllers, openCircuitBreakers: ReadonlySet<string>): ConnectionSample[] {
+function connectionSamples(
+  controllers: Controllers,
+  openCircuitBreakers: ReadonlySet<string>,
+): ConnectionSample[] {
   const samples: ConnectionSample[] = [];
   for (const connection of controllers.connections.keys()) {
     const current = controllers.connections.get(connection);

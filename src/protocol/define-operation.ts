@@ -13,7 +13,13 @@ export interface RequestLimits {
   readonly filesPerRequest: number;
 }
 
-export type OperationTag = "Tokens" | "Secrets" | "Shared secrets" | "Teams" | "Files" | "Web application";
+export type OperationTag =
+  | "Tokens"
+  | "Secrets"
+  | "Shared secrets"
+  | "Teams"
+  | "Files"
+  | "Web application";
 
 /** The schema that a server with these limits parses the JSON body with. */
 export type JsonRequest = (limits: RequestLimits) => z.ZodType;
@@ -34,7 +40,10 @@ export interface OperationLink {
   readonly request: Readonly<Record<string, unknown>>;
 }
 
-/** Request fields that the audit log may record. Values, metadata, passwords and tokens are not among them. */
+/**
+ * Request fields that the audit log may record. Values, metadata, passwords and tokens are not
+ * among them.
+ */
 type AuditField =
   | "key_name"
   | "key_version"
@@ -55,8 +64,8 @@ type AuditField =
 
 export interface AuditRule {
   /**
-   * Writes the intent to the audit log once the caller is authenticated, before the operation's effect. `never` for operations that change
-   * nothing.
+   * Writes the intent to the audit log once the caller is authenticated, before the operation's
+   * effect. `never` for operations that change nothing.
    */
   readonly intent: "never" | "authenticated";
   /** Recorded in addition to `email`. */
@@ -74,7 +83,10 @@ export interface OperationDefinition {
   readonly authentication: "access-token" | "session" | "none";
   readonly request: JsonRequest | UploadRequest;
   readonly response: z.ZodType | typeof octetStream;
-  /** Rejected while the server is low on disk space, because it stores more than an operation needs that deletes or logs in. */
+  /**
+   * Rejected while the server is low on disk space, because it stores more than an operation needs
+   * that deletes or logs in.
+   */
   readonly addsData?: true;
   /** Frees disk space, so that its successes are not throttled while the server is low on it. */
   readonly freesSpace?: true;
@@ -82,7 +94,10 @@ export interface OperationDefinition {
   readonly etag?: true;
   /** With `if-none-match`, the preference `wait` makes the request wait until the list changes. */
   readonly waits?: true;
-  /** The response is a list without values and tokens, so that it may be compressed (docs/design/vault-contract.md#compression). */
+  /**
+   * The response is a list without values and tokens, so that it may be compressed
+   * (docs/design/vault-contract.md#compression).
+   */
   readonly compressible?: true;
   /** Codes in addition to those of every operation. */
   readonly errors: readonly ErrorCode[];

@@ -19,10 +19,15 @@ export const errorCodes = {
     meaning: "The scope string is malformed or incomplete.",
     remedy: "Name each of the five attributes.",
   },
-  invalid_credentials: { status: 401, meaning: "Wrong password, or no such account.", remedy: "Check email and password." },
+  invalid_credentials: {
+    status: 401,
+    meaning: "Wrong password, or no such account.",
+    remedy: "Check email and password.",
+  },
   invalid_token: {
     status: 401,
-    meaning: "The access token is missing, unknown, expired or sent with a scheme word, or the session has ended.",
+    meaning:
+      "The access token is missing, unknown, expired or sent with a scheme word, or the session has ended.",
     remedy: "Refresh the token or log in; send it without `Bearer`.",
   },
   invalid_refresh_token: {
@@ -54,7 +59,8 @@ export const errorCodes = {
   },
   csrf_failed: {
     status: 403,
-    meaning: "A request with a session cookie comes from another origin or without its `x-csrf-token`.",
+    meaning:
+      "A request with a session cookie comes from another origin or without its `x-csrf-token`.",
     remedy: "Open the web application at its configured address and reload it.",
   },
   secret_expired: {
@@ -64,8 +70,10 @@ export const errorCodes = {
   },
   quota_exceeded: {
     status: 403,
-    meaning: "The account, or the account that owns the secret, has as much as its quota allows; nothing was stored.",
-    remedy: "Delete versions, secrets, files, tokens or teams, or ask the operator of the server for a higher quota.",
+    meaning:
+      "The account, or the account that owns the secret, has as much as its quota allows; nothing was stored.",
+    remedy:
+      "Delete versions, secrets, files, tokens or teams, or ask the operator of the server for a higher quota.",
   },
   not_found: { status: 404, meaning: "No such path.", remedy: "Check the path." },
   secret_not_found: {
@@ -73,8 +81,16 @@ export const errorCodes = {
     meaning: "The secret does not exist or is not visible to the caller.",
     remedy: "Check the name, and whether the secret is still shared with the caller.",
   },
-  version_not_found: { status: 404, meaning: "The version does not exist.", remedy: "List the versions." },
-  file_not_found: { status: 404, meaning: "The caller has no file of this name.", remedy: "List the files." },
+  version_not_found: {
+    status: 404,
+    meaning: "The version does not exist.",
+    remedy: "List the versions.",
+  },
+  file_not_found: {
+    status: 404,
+    meaning: "The caller has no file of this name.",
+    remedy: "List the files.",
+  },
   team_not_found: {
     status: 404,
     meaning: "The team does not exist, or the caller is not a member.",
@@ -100,7 +116,11 @@ export const errorCodes = {
     meaning: "The name is the caller's own secret and not shared.",
     remedy: "Use the operation without `_link`.",
   },
-  ambiguous_name: { status: 409, meaning: "Several secrets have this name.", remedy: "Send `owner`." },
+  ambiguous_name: {
+    status: 409,
+    meaning: "Several secrets have this name.",
+    remedy: "Send `owner`.",
+  },
   version_changed: {
     status: 409,
     meaning: "The latest version of the secret is not `expected_version`; nothing was changed.",
@@ -108,7 +128,8 @@ export const errorCodes = {
   },
   invitation_required: {
     status: 409,
-    meaning: "A recipient has no account or is not logged in, and the request has `invite: false`; nothing was shared.",
+    meaning:
+      "A recipient has no account or is not logged in, and the request has `invite: false`; nothing was shared.",
     remedy: "Check the addresses in `details`, then share without `invite`.",
   },
   last_version: {
@@ -116,7 +137,11 @@ export const errorCodes = {
     meaning: "The only version of a secret cannot be deleted.",
     remedy: "Delete the secret, or create another version first.",
   },
-  team_exists: { status: 409, meaning: "The team's name is taken on this server.", remedy: "Choose another name." },
+  team_exists: {
+    status: 409,
+    meaning: "The team's name is taken on this server.",
+    remedy: "Choose another name.",
+  },
   too_large: {
     status: 413,
     meaning: "The body, a value, the metadata of a version or a file exceeds the server's limit.",
@@ -130,14 +155,19 @@ export const errorCodes = {
   misdirected_request: {
     status: 421,
     meaning: "The host of the request is not one that the server serves.",
-    remedy: "Use the server's address or the URL of its web application, or add the host to `--allowed-hosts`.",
+    remedy:
+      "Use the server's address or the URL of its web application, or add the host to `--allowed-hosts`.",
   },
   rate_limited: {
     status: 429,
     meaning: "Too many requests of one token, too many logins or too many emails.",
     remedy: "Wait for `retry-after` seconds.",
   },
-  internal: { status: 500, meaning: "The server failed.", remedy: "Find `x-request-id` in the server's log." },
+  internal: {
+    status: 500,
+    meaning: "The server failed.",
+    remedy: "Find `x-request-id` in the server's log.",
+  },
   unavailable: {
     status: 503,
     meaning:

@@ -5,12 +5,16 @@ import { parseScope } from "./parse-scope.ts";
 import { unlimitedScope } from "./scope.ts";
 
 test("formats the unlimited scope", () => {
-  expect(formatScope(unlimitedScope)).toBe("cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*");
+  expect(formatScope(unlimitedScope)).toBe(
+    "cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*",
+  );
 });
 
 test("repeats the attribute for several values, in sorted order", () => {
   const classification = new Set(["top", "low"]);
-  expect(formatScope({ ...unlimitedScope, classification })).toContain(",classification:low,classification:top,");
+  expect(formatScope({ ...unlimitedScope, classification })).toContain(
+    ",classification:low,classification:top,",
+  );
 });
 
 test.each([
@@ -31,13 +35,17 @@ test.each([
 });
 
 test.each([[[]], [[""]], [["a", ""]]])("rejects the values %j", (values) => {
-  expect(() => formatScope({ ...unlimitedScope, secret_name: new Set(values) })).toThrow(RangeError);
+  expect(() => formatScope({ ...unlimitedScope, secret_name: new Set(values) })).toThrow(
+    RangeError,
+  );
 });
 
 test("parseScope returns every formatted scope unchanged", () => {
   const values = fc.oneof(
     fc.constant("*" as const),
-    fc.array(fc.string({ minLength: 1, unit: "grapheme" }), { minLength: 1 }).map((all) => new Set(all)),
+    fc
+      .array(fc.string({ minLength: 1, unit: "grapheme" }), { minLength: 1 })
+      .map((all) => new Set(all)),
   );
   const scopes = fc.record({
     cloud_type: values,

@@ -11,8 +11,8 @@ function escapeValue(value: string): string {
 }
 
 /**
- * Formats a scope as the vault expects it: comma-separated `attribute:value` pairs of all five attributes
- * (docs/design/vault-contract.md#scopes). Equal scopes give equal strings.
+ * Formats a scope as the vault expects it: comma-separated `attribute:value` pairs of all five
+ * attributes (docs/design/vault-contract.md#scopes). Equal scopes give equal strings.
  * @throws RangeError when an attribute admits no value, or an empty one
  */
 export function formatScope(scope: Scope): string {
@@ -21,7 +21,9 @@ export function formatScope(scope: Scope): string {
       const values = scope[attribute];
       if (values === "*") return [`${attribute}:*`];
       if (values.size === 0 || values.has(""))
-        throw new RangeError(`scope: expected at least one value of ${attribute}, none of them empty`);
+        throw new RangeError(
+          `scope: expected at least one value of ${attribute}, none of them empty`,
+        );
       return [...values].sort().map((value) => `${attribute}:${escapeValue(value)}`);
     })
     .join(",");

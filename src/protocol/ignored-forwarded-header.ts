@@ -1,5 +1,6 @@
 /**
- * Header, with the value `true`, of the response to an authenticated request whose `x-forwarded-for` or `forwarded` header the server
- * ignored, because it does not trust the proxy. It can be missing from a list or a file that is streamed.
+ * Header, with the value `true`, of the response to an authenticated request whose
+ * `x-forwarded-for` or `forwarded` header the server ignored, because it does not trust the proxy.
+ * It can be missing from a list or a file that is streamed.
  */
 export const IGNORED_FORWARDED_HEADER = "x-ignored-forwarded";

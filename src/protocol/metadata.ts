@@ -1,10 +1,16 @@
 import { z } from "zod";
 import { isObject } from "../lib/is-object.ts";
 
-/** The metadata of a version: the six standard names, always present, and custom names with any JSON value. */
+/**
+ * The metadata of a version: the six standard names, always present, and custom names with any JSON
+ * value.
+ */
 export type Metadata = Readonly<Record<string, unknown>>;
 
-/** The metadata of a secret that is created without any (docs/design/vault-contract.md#secret-metadata). */
+/**
+ * The metadata of a secret that is created without any
+ * (docs/design/vault-contract.md#secret-metadata).
+ */
 export const defaultMetadata: Metadata = {
   application_type: "container",
   classification: "top",
@@ -14,7 +20,10 @@ export const defaultMetadata: Metadata = {
   expiration_time: 10,
 };
 
-/** The standard names as spelled in requests, including the misspelling of the interface. `expiration_time` is in days. */
+/**
+ * The standard names as spelled in requests, including the misspelling of the interface.
+ * `expiration_time` is in days.
+ */
 export const standardMetadataFields = {
   application_type: z.string().optional(),
   classification: z.string().optional(),
@@ -22,7 +31,11 @@ export const standardMetadataFields = {
   description: z.string().optional(),
   environment_type: z.string().optional(),
   enviroment_type: z.string().optional(),
-  expiration_time: z.int().min(0).optional().meta({ description: "Days until the secret expires." }),
+  expiration_time: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "Days until the secret expires." }),
 };
 
 const standardMetadata = z.object(standardMetadataFields);
@@ -40,7 +53,8 @@ function hasOverflow(value: unknown): boolean {
 }
 
 /**
- * The `metadata` member of a request. The object is passed on unchanged, so that a custom name such as `__proto__` stays data.
+ * The `metadata` member of a request. The object is passed on unchanged, so that a custom name such
+ * as `__proto__` stays data.
  */
 export const metadataObject = z
   .custom<Metadata>(isObject, "expected an object")
@@ -49,7 +63,12 @@ export const metadataObject = z
     for (const issue of standard.error?.issues ?? [])
       context.addIssue({ code: "custom", path: issue.path, message: issue.message });
     for (const [name, value] of Object.entries(metadata)) {
-      if (hasOverflow(value)) context.addIssue({ code: "custom", path: [name], message: "contains a number out of range" });
+      if (hasOverflow(value))
+        context.addIssue({
+          code: "custom",
+          path: [name],
+          message: "contains a number out of range",
+        });
     }
   })
   .meta({
@@ -69,11 +88,15 @@ function correctSpelling(level: Metadata): [string, unknown][] {
 }
 
 /**
- * Returns the metadata in a request. Names inside `metadata` take precedence over standard names at the top level of the body
- * (docs/design/vault-contract.md#secret-metadata).
+ * Returns the metadata in a request. Names inside `metadata` take precedence over standard names at
+ * the top level of the body (docs/design/vault-contract.md#secret-metadata).
  */
-export function givenMetadata(body: Readonly<Record<string, unknown>> & { readonly metadata?: Metadata | undefined }): Metadata {
-  const top = Object.fromEntries(Object.entries(body).filter(([name]) => standardNames.includes(name)));
+export function givenMetadata(
+  body: Readonly<Record<string, unknown>> & { readonly metadata?: Metadata | undefined },
+): Metadata {
+  const top = Object.fromEntries(
+    Object.entries(body).filter(([name]) => standardNames.includes(name)),
+  );
   return Object.fromEntries([...correctSpelling(top), ...correctSpelling(body.metadata ?? {})]);
 }
 

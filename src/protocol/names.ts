@@ -3,8 +3,8 @@ import { isAtMost } from "./characters.ts";
 import { hasControlCharacter } from "./control-character.ts";
 
 /**
- * Returns the problem with the name of a secret, file or team, or `undefined`. Lengths are counted in code points
- * (docs/design/vault-contract.md#limits).
+ * Returns the problem with the name of a secret, file or team, or `undefined`. Lengths are counted
+ * in code points (docs/design/vault-contract.md#limits).
  */
 export function nameProblem(name: string, maxCharacters: number): string | undefined {
   if (name === "") return "must not be empty";

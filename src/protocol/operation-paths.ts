@@ -1,8 +1,8 @@
 // Generated from src/protocol/operations/ and session-operations/ by npm run generate. Do not edit.
 
 /**
- * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the definitions, so that the
- * operator and the web application load neither schemas nor texts.
+ * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the
+ * definitions, so that the operator and the web application load neither schemas nor texts.
  */
 export const operationPath = {
   generate_access_token: "/v1/user/generate_access_token",

@@ -76,4 +76,6 @@ export const operations = {
 type Definitions = typeof operations;
 
 /** An operation whose request is a JSON body: all but `protect_file`. */
-export type JsonRequestOperation = { [O in Operation]: Definitions[O]["request"] extends JsonRequest ? O : never }[Operation];
+export type JsonRequestOperation = {
+  [O in Operation]: Definitions[O]["request"] extends JsonRequest ? O : never;
+}[Operation];

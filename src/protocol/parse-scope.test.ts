@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { InvalidScopeError, parseScope, scopeReaches } from "./parse-scope.ts";
 import { scopeAttributes, unlimitedScope } from "./scope.ts";
 
-const everything = "cloud_type:*,environment_type:all,application_type:*,classification:*,secret_name:*";
+const everything =
+  "cloud_type:*,environment_type:all,application_type:*,classification:*,secret_name:*";
 
 test("the bare words * and all mean every value, even next to other values", () => {
   expect(parseScope(everything)).toEqual(unlimitedScope);
@@ -11,7 +12,8 @@ test("the bare words * and all mean every value, even next to other values", () 
 });
 
 test("accepts attributes in any order, splits at the first colon and decodes values", () => {
-  const text = "secret_name:a:b,classification:*,cloud_type:x%2Cy,environment_type:*,cloud_type:%2A,application_type:%61ll";
+  const text =
+    "secret_name:a:b,classification:*,cloud_type:x%2Cy,environment_type:*,cloud_type:%2A,application_type:%61ll";
   expect(parseScope(text)).toEqual({
     secret_name: new Set(["a:b"]),
     classification: "*",
@@ -48,12 +50,18 @@ test("scopeReaches is true exactly when each attribute admits the value of the s
       fc.uniqueArray(small, { minLength: 1 }).map((values) => new Set(values)),
     ),
   });
-  const secret = fc.record({ cloud_type: small, environment_type: small, application_type: small, classification: small });
+  const secret = fc.record({
+    cloud_type: small,
+    environment_type: small,
+    application_type: small,
+    classification: small,
+  });
   fc.assert(
     fc.property(smallScope, small, secret, (scope, name, metadata) => {
       const actual = { ...metadata, secret_name: name };
       const model = scopeAttributes.every(
-        (attribute) => scope[attribute] === "*" || [...scope[attribute]].includes(actual[attribute]),
+        (attribute) =>
+          scope[attribute] === "*" || [...scope[attribute]].includes(actual[attribute]),
       );
       expect(scopeReaches(scope, name, metadata)).toBe(model);
     }),

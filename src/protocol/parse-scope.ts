@@ -13,20 +13,26 @@ function decode(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    throw new InvalidScopeError("a value has an invalid percent-encoding; write a literal % as %25");
+    throw new InvalidScopeError(
+      "a value has an invalid percent-encoding; write a literal % as %25",
+    );
   }
 }
 
 /**
- * Parses a scope string: `attribute:value` pairs, comma-separated, without spaces, each of the five attributes at least once.
- * Only the bare words `*` and `all` mean every value (docs/design/vault-contract.md#scopes).
+ * Parses a scope string: `attribute:value` pairs, comma-separated, without spaces, each of the five
+ * attributes at least once. Only the bare words `*` and `all` mean every value
+ * (docs/design/vault-contract.md#scopes).
  * @throws InvalidScopeError
  */
 export function parseScope(text: string): Scope {
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) {
-    throw new InvalidScopeError("expected well-formed Unicode without control characters; percent-encode one inside a value");
+    throw new InvalidScopeError(
+      "expected well-formed Unicode without control characters; percent-encode one inside a value",
+    );
   }
-  if (/\s/u.test(text)) throw new InvalidScopeError("expected no spaces; write one inside a value as %20");
+  if (/\s/u.test(text))
+    throw new InvalidScopeError("expected no spaces; write one inside a value as %20");
   const unlimited = new Set<ScopeAttribute>();
   const values = new Map(scopeAttributes.map((attribute) => [attribute, new Set<string>()]));
   for (const pair of text.split(",")) {
@@ -34,16 +40,20 @@ export function parseScope(text: string): Scope {
     const attribute = pair.slice(0, Math.max(0, colon));
     const value = pair.slice(colon + 1);
     if (!isScopeAttribute(attribute)) {
-      throw new InvalidScopeError(`expected a list of attribute:value pairs; the attributes are ${scopeAttributes.join(", ")}`);
+      throw new InvalidScopeError(
+        `expected a list of attribute:value pairs; the attributes are ${scopeAttributes.join(", ")}`,
+      );
     }
-    if (value === "") throw new InvalidScopeError(`${attribute} has an empty value; write * for every value`);
+    if (value === "")
+      throw new InvalidScopeError(`${attribute} has an empty value; write * for every value`);
     if (value === "*" || value === "all") unlimited.add(attribute);
     else values.get(attribute)?.add(decode(value));
   }
   const admitted = (attribute: ScopeAttribute): "*" | ReadonlySet<string> => {
     if (unlimited.has(attribute)) return "*";
     const named = values.get(attribute) ?? new Set();
-    if (named.size === 0) throw new InvalidScopeError(`${attribute} is missing; write ${attribute}:* for every value`);
+    if (named.size === 0)
+      throw new InvalidScopeError(`${attribute} is missing; write ${attribute}:* for every value`);
     return named;
   };
   return {
@@ -55,8 +65,15 @@ export function parseScope(text: string): Scope {
   };
 }
 
-/** Reports whether the scope admits a secret of this name and metadata: every attribute must admit the value of the secret. */
-export function scopeReaches(scope: Scope, name: string, metadata: Readonly<Record<string, unknown>>): boolean {
+/**
+ * Reports whether the scope admits a secret of this name and metadata: every attribute must admit
+ * the value of the secret.
+ */
+export function scopeReaches(
+  scope: Scope,
+  name: string,
+  metadata: Readonly<Record<string, unknown>>,
+): boolean {
   return scopeAttributes.every((attribute) => {
     const admitted = scope[attribute];
     if (admitted === "*") return true;

@@ -5,11 +5,16 @@ import type { Metadata } from "./metadata.ts";
 const count = z.int().min(1);
 
 /** ISO 8601 in UTC; beyond the year 9999 its expanded form, `+` and six digits. */
-const ISO_TIMESTAMP = /^([0-9]{4}|\+[0-9]{6})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/u;
+const ISO_TIMESTAMP =
+  /^([0-9]{4}|\+[0-9]{6})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/u;
 
-/** A timestamp on the wire: ISO 8601 in UTC, or milliseconds since the epoch where JavaScript dates end. */
+/**
+ * A timestamp on the wire: ISO 8601 in UTC, or milliseconds since the epoch where JavaScript dates
+ * end.
+ */
 export const timestamp = z.union([z.string().regex(ISO_TIMESTAMP), z.number()]).meta({
-  description: "ISO 8601 in UTC, or milliseconds since the epoch beyond the range of JavaScript dates.",
+  description:
+    "ISO 8601 in UTC, or milliseconds since the epoch beyond the range of JavaScript dates.",
 });
 
 export type Timestamp = z.infer<typeof timestamp>;
@@ -18,7 +23,10 @@ export type Timestamp = z.infer<typeof timestamp>;
 export const tokenResponse = z.object({
   access_token: z.string(),
   // No maximum, so it may lie beyond the integers that a double represents exactly.
-  expires_in: z.number().min(3600).meta({ type: "integer", description: "Seconds until the access token expires." }),
+  expires_in: z
+    .number()
+    .min(3600)
+    .meta({ type: "integer", description: "Seconds until the access token expires." }),
   id_token: z.string().meta({ description: "Grants nothing." }),
   refresh_token: z.string(),
   scope: z.string(),
@@ -39,9 +47,14 @@ const metadata: z.ZodType<Metadata, Metadata> = z
     cloud_type: z.string(),
     description: z.string(),
     environment_type: z.string(),
-    expiration_time: z.int().min(0).meta({ description: "Days from the version's creation until it expires." }),
+    expiration_time: z
+      .int()
+      .min(0)
+      .meta({ description: "Days from the version's creation until it expires." }),
   })
-  .meta({ description: "The six standard names, always present, and custom names with any JSON value." });
+  .meta({
+    description: "The six standard names, always present, and custom names with any JSON value.",
+  });
 
 /** One version of a secret without its value. */
 export const secretRecord = z.object({
@@ -63,10 +76,10 @@ export type SecretRecord = Readonly<z.infer<typeof secretRecord>>;
 
 /** One version as `update_key_metadata`, `version_list` and `version_list_for_link` return it. */
 export const versionRecord = secretRecord.extend({
-  created_by: z
-    .string()
-    .optional()
-    .meta({ description: "Address of the user who wrote the value; missing for a version from before this was recorded." }),
+  created_by: z.string().optional().meta({
+    description:
+      "Address of the user who wrote the value; missing for a version from before this was recorded.",
+  }),
 });
 
 export type VersionRecord = Readonly<z.infer<typeof versionRecord>>;
@@ -84,7 +97,8 @@ export const exposedSecret = z.object({
 export type ExposedSecret = Readonly<z.infer<typeof exposedSecret>>;
 
 const shareState = z.enum(["active", "invited"]).meta({
-  description: "invited while the recipient, for a team any other member, has no account or no live session.",
+  description:
+    "invited while the recipient, for a team any other member, has no account or no live session.",
 });
 
 /** One share as `share` returns it. */
@@ -98,12 +112,17 @@ export const shareRecord = z.object({
 export type ShareRecord = Readonly<z.infer<typeof shareRecord>>;
 
 /** One share that `unshare` removed. */
-export const unshareRecord = z.object({ key_name: z.string(), from: z.string().meta({ description: "An address or a team." }) });
+export const unshareRecord = z.object({
+  key_name: z.string(),
+  from: z.string().meta({ description: "An address or a team." }),
+});
 
 export type UnshareRecord = Readonly<z.infer<typeof unshareRecord>>;
 
 /** One share as `share_list` returns it. */
-export const listedShare = shareRecord.omit({ key_name: true }).extend({ kind: z.enum(["person", "team"]) });
+export const listedShare = shareRecord
+  .omit({ key_name: true })
+  .extend({ kind: z.enum(["person", "team"]) });
 
 export type ListedShare = Readonly<z.infer<typeof listedShare>>;
 
@@ -111,31 +130,41 @@ export type ListedShare = Readonly<z.infer<typeof listedShare>>;
 export const teamRecord = z.object({
   group_id: z.string(),
   creator: z.string(),
-  members: z.array(z.string()).readonly().meta({ description: "By code point; the creator is one of them." }),
+  members: z
+    .array(z.string())
+    .readonly()
+    .meta({ description: "By code point; the creator is one of them." }),
 });
 
 export type TeamRecord = Readonly<z.infer<typeof teamRecord>>;
 
-/** A session, or a refresh token with its access tokens, as `token_list` returns it. It never contains the token. */
+/**
+ * A session, or a refresh token with its access tokens, as `token_list` returns it. It never
+ * contains the token.
+ */
 export const credentialRecord = z.object({
   id: z.string().meta({ description: "Identifies it in `token_revoke`; grants nothing." }),
   kind: z.enum(["token", "session"]),
-  name: z.string().meta({ description: "As the user named the token, or as the client names itself; may be empty." }),
+  name: z.string().meta({
+    description: "As the user named the token, or as the client names itself; may be empty.",
+  }),
   scope: z.string(),
   created_at: timestamp.meta({ description: "Login." }),
-  last_used_at: timestamp.meta({ description: "Accurate to an hour for a token, to a minute for a session." }),
-  expires_at: timestamp.meta({ description: "Expiry of the latest access token, or of the session unless it is used before." }),
-  refreshable_until: timestamp
-    .optional()
-    .meta({ description: "Expiry of the refresh token unless it is used before; missing without one." }),
-  allowed_networks: z
-    .array(z.string())
-    .readonly()
-    .optional()
-    .meta({ description: "Networks from which the tokens can be used and refreshed; missing for all." }),
-  ends_at: timestamp
-    .optional()
-    .meta({ description: "Time after which the tokens can be neither used nor refreshed; missing for none." }),
+  last_used_at: timestamp.meta({
+    description: "Accurate to an hour for a token, to a minute for a session.",
+  }),
+  expires_at: timestamp.meta({
+    description: "Expiry of the latest access token, or of the session unless it is used before.",
+  }),
+  refreshable_until: timestamp.optional().meta({
+    description: "Expiry of the refresh token unless it is used before; missing without one.",
+  }),
+  allowed_networks: z.array(z.string()).readonly().optional().meta({
+    description: "Networks from which the tokens can be used and refreshed; missing for all.",
+  }),
+  ends_at: timestamp.optional().meta({
+    description: "Time after which the tokens can be neither used nor refreshed; missing for none.",
+  }),
   current: z.boolean().meta({ description: "True for the one that authenticates this request." }),
 });
 
@@ -160,12 +189,17 @@ export const uploadedFile = z.object({
 export type UploadedFile = Readonly<z.infer<typeof uploadedFile>>;
 
 /** One version of a file. */
-export const fileVersionRecord = uploadedFile.omit({ filename: true }).extend({ created_at: timestamp });
+export const fileVersionRecord = uploadedFile
+  .omit({ filename: true })
+  .extend({ created_at: timestamp });
 
 export type FileVersionRecord = Readonly<z.infer<typeof fileVersionRecord>>;
 
 /** A file with the size and digest of its latest version and all versions, ascending. */
-export const fileRecord = fileVersionRecord.extend({ filename: z.string(), versions: z.array(fileVersionRecord).readonly() });
+export const fileRecord = fileVersionRecord.extend({
+  filename: z.string(),
+  versions: z.array(fileVersionRecord).readonly(),
+});
 
 export type FileRecord = Readonly<z.infer<typeof fileRecord>>;
 

@@ -33,7 +33,14 @@ export const sample = {
   link: { email: otherEmail, key_name, owner: email },
   record,
   sharedRecord: { ...record, shared: true },
-  exposed: { key_name, key_value: "correct horse battery staple", key_version: 2, metadata, owner: email, expired: false },
+  exposed: {
+    key_name,
+    key_value: "correct horse battery staple",
+    key_version: 2,
+    metadata,
+    owner: email,
+    expired: false,
+  },
   tokens: {
     access_token: "Zk0vX2dTj3hB8wq1rYc5uLn7pE4mA6sFiGtKoQeDxHw",
     expires_in: 86_400,

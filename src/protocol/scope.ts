@@ -1,5 +1,11 @@
 /** The attributes that limit a token's scope (docs/design/vault-contract.md#scopes). */
-export const scopeAttributes = ["cloud_type", "environment_type", "application_type", "classification", "secret_name"] as const;
+export const scopeAttributes = [
+  "cloud_type",
+  "environment_type",
+  "application_type",
+  "classification",
+  "secret_name",
+] as const;
 
 export type ScopeAttribute = (typeof scopeAttributes)[number];
 

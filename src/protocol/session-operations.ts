@@ -11,8 +11,8 @@ import { sessionOperation } from "./session-operations/session.ts";
 import { setPasswordOperation } from "./session-operations/set-password.ts";
 
 /**
- * Operations that only the web application has. For everything else it sends its session instead of an access token to the
- * vault's operations.
+ * Operations that only the web application has. For everything else it sends its session instead of
+ * an access token to the vault's operations.
  */
 export const sessionOperations = {
   app_session: sessionOperation,
@@ -25,5 +25,10 @@ export const sessionOperations = {
   app_api_token: apiTokenOperation,
 } satisfies { readonly [Name in SessionOperation]: OperationDefinition & { readonly name: Name } };
 
-/** Response of `app_log_in`, `app_set_password` and `app_change_password`, with the cookie of a new session. */
-export type LoginResponse = Readonly<z.output<(typeof sessionOperations)["app_log_in"]["response"]>>;
+/**
+ * Response of `app_log_in`, `app_set_password` and `app_change_password`, with the cookie of a new
+ * session.
+ */
+export type LoginResponse = Readonly<
+  z.output<(typeof sessionOperations)["app_log_in"]["response"]>
+>;

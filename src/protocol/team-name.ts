@@ -2,8 +2,9 @@ import { z } from "zod";
 import { nameProblem } from "./names.ts";
 
 /**
- * Characters that take no place, such as directions of text, joiners and fillers, and those that look like a space and stay another one in NFKC: an
- * Ogham space, the empty Braille pattern, a musical symbol without a head.
+ * Characters that take no place, such as directions of text, joiners and fillers, and those that
+ * look like a space and stay another one in NFKC: an Ogham space, the empty Braille pattern, a
+ * musical symbol without a head.
  */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u1680\u2800\u{1D159}]/u;
 
@@ -12,13 +13,17 @@ function hasAt(name: string): boolean {
   return name.normalize("NFKC").includes("@");
 }
 
-/** Returns the problem with the name of a new team, or `undefined`: it must not pass for an address, or for the name of another team. */
+/**
+ * Returns the problem with the name of a new team, or `undefined`: it must not pass for an address,
+ * or for the name of another team.
+ */
 function teamNameProblem(name: string, maxCharacters: number): string | undefined {
   const problem = nameProblem(name, maxCharacters);
   if (problem !== undefined) return problem;
   if (hasAt(name)) return "must not contain @";
   if (INVISIBLE.test(name)) return "must not contain an invisible character";
-  if (name !== name.trim() || /\s\s/u.test(name)) return "must not start or end with a space, or contain two in a row";
+  if (name !== name.trim() || /\s\s/u.test(name))
+    return "must not start or end with a space, or contain two in a row";
   if (name !== name.normalize("NFKC")) return "must be in the Unicode normal form NFKC";
   return undefined;
 }
@@ -50,7 +55,8 @@ export function receivingTeam(maxCharacters: number): z.ZodType<string> {
     .string()
     .superRefine((name, context) => {
       const problem =
-        nameProblem(name, maxCharacters) ?? (hasAt(name) ? "must not contain @: send an address as usr_id_to" : undefined);
+        nameProblem(name, maxCharacters) ??
+        (hasAt(name) ? "must not contain @: send an address as usr_id_to" : undefined);
       if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
     })
     .meta({ ...shape(maxCharacters), description: "Name of a team. An address is never one." });

@@ -1,12 +1,21 @@
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** Upper bounds in seconds, from a read out of the server's cache to a request that runs into its deadline. */
+/**
+ * Upper bounds in seconds, from a read out of the server's cache to a request that runs into its
+ * deadline.
+ */
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 30];
 
-/** @param status HTTP status of the response, `none` without a response. The duration of a watch is that until it is open. */
+/**
+ * @param status HTTP status of the response, `none` without a response. The duration of a watch is
+ * that until it is open.
+ */
 type RequestObserver = (method: string, status: string, durationMs: number) => void;
 
-/** Registers the metrics of requests to the API server, and returns the observer that counts and times them. */
+/**
+ * Registers the metrics of requests to the API server, and returns the observer that counts and
+ * times them.
+ */
 export function apiServerMetrics(registry: MetricsRegistry): RequestObserver {
   const requests = registry.counter({
     name: "vaultsync_api_server_requests_total",

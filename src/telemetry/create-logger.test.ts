@@ -9,7 +9,11 @@ const canary = "canary-log-71d2";
 
 function capture() {
   const lines: string[] = [];
-  const logger = createLogger({ name: "test", level: "info", destination: { write: (line) => void lines.push(line) } });
+  const logger = createLogger({
+    name: "test",
+    level: "info",
+    destination: { write: (line) => void lines.push(line) },
+  });
   return { logger, lines, last: () => JSON.parse(lines.at(-1) ?? "") };
 }
 
@@ -29,16 +33,35 @@ test("a line is JSON with time, level, program, the allowed fields and the messa
 test("a field that is not allowed is masked at any depth, also in child loggers", () => {
   const { logger, lines, last } = capture();
   logger.warn({ value: canary, token: canary, key: { password: canary, name: "a" } }, "x");
-  expect(last()).toMatchObject({ value: "[redacted]", token: "[redacted]", key: { password: "[redacted]", name: "a" } });
+  expect(last()).toMatchObject({
+    value: "[redacted]",
+    token: "[redacted]",
+    key: { password: "[redacted]", name: "a" },
+  });
   logger.child({ controller: "secret", authorization: canary }).error({ data: [canary] }, "y");
-  expect(last()).toMatchObject({ controller: "secret", authorization: "[redacted]", data: "[redacted]" });
+  expect(last()).toMatchObject({
+    controller: "secret",
+    authorization: "[redacted]",
+    data: "[redacted]",
+  });
   expect(lines.join("")).not.toContain(canary);
 });
 
 test("redacted values, bytes and error messages are never printed in allowed fields", () => {
   const { logger, lines, last } = capture();
-  const error = Object.assign(new TypeError(`cannot parse ${canary}`), { code: "ERR_X", cause: canary });
-  logger.error({ error, name: new Redacted(canary), key: Buffer.from(canary), resource: [new Redacted(canary)] }, "failed");
+  const error = Object.assign(new TypeError(`cannot parse ${canary}`), {
+    code: "ERR_X",
+    cause: canary,
+  });
+  logger.error(
+    {
+      error,
+      name: new Redacted(canary),
+      key: Buffer.from(canary),
+      resource: [new Redacted(canary)],
+    },
+    "failed",
+  );
   expect(last()).toMatchObject({
     error: { name: "TypeError", code: "ERR_X" },
     name: "[redacted]",
@@ -62,6 +85,8 @@ test("a log that cannot be written does not end the program", () => {
     for (let line = 0; line < 3; line += 1) logger.info({}, "lost");
     setImmediate(() => console.log("continues"));`;
   const stdio = ["ignore", "pipe", openSync("/dev/full", "w")] as const;
-  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { stdio: [...stdio] });
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: [...stdio],
+  });
   expect([status, stdout.toString()]).toEqual([0, "continues\n"]);
 });

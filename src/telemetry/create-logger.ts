@@ -8,7 +8,9 @@ export interface LoggerOptions {
   /** Name of the program, printed as `program` on every line. */
   readonly name: string;
   readonly level: LogLevel;
-  /** Destination of the lines; standard error by default, because standard output is for results. */
+  /**
+   * Destination of the lines; standard error by default, because standard output is for results.
+   */
   readonly destination?: DestinationStream;
 }
 
@@ -40,17 +42,25 @@ class RedactingLogger implements Logger {
   }
 }
 
-/** Maximum length of the lines that wait for a destination that cannot be written, in characters. */
+/**
+ * Maximum length of the lines that wait for a destination that cannot be written, in characters.
+ */
 const MAX_WAITING = 1024 * 1024;
 
-/** Returns standard error as a destination whose failure ends nothing: a full disk of the log must not stop the program. */
+/**
+ * Returns standard error as a destination whose failure ends nothing: a full disk of the log must
+ * not stop the program.
+ */
 function standardError(): DestinationStream {
   const destination = pino.destination({ fd: 2, sync: true, maxLength: MAX_WAITING });
   destination.on("error", () => undefined);
   return destination;
 }
 
-/** Creates a logger that writes one JSON line per event, with an ISO 8601 timestamp. Fields not in `logFields` are masked. */
+/**
+ * Creates a logger that writes one JSON line per event, with an ISO 8601 timestamp. Fields not in
+ * `logFields` are masked.
+ */
 export function createLogger(options: LoggerOptions): Logger {
   const destination = options.destination ?? standardError();
   return new RedactingLogger(

@@ -11,7 +11,11 @@ test("metrics that cannot be collected are a 500, and the process continues", as
     if (fails) throw new Error("canary-41d0b6e2");
     gauge.set(3);
   });
-  await using endpoints = await serveEndpoints({ listen, metrics, readiness: () => ({ ready: true }) });
+  await using endpoints = await serveEndpoints({
+    listen,
+    metrics,
+    readiness: () => ({ ready: true }),
+  });
   const failed = await fetch(`http://127.0.0.1:${endpoints.port}/metrics`);
   expect(failed.status).toBe(500);
   expect(await failed.text()).not.toContain("canary");
@@ -27,7 +31,11 @@ test.each([
   ["/other", 404, 404],
 ])("%s responds with %d before and %d after the process is ready", async (path, before, after) => {
   let ready = false;
-  await using endpoints = await serveEndpoints({ listen, metrics: new MetricsRegistry(), readiness: () => ({ ready }) });
+  await using endpoints = await serveEndpoints({
+    listen,
+    metrics: new MetricsRegistry(),
+    readiness: () => ({ ready }),
+  });
   const url = `http://127.0.0.1:${endpoints.port}${path}`;
   expect((await fetch(url)).status).toBe(before);
   ready = true;
@@ -40,7 +48,11 @@ test.each([
   [{ ready: true, problem: "no list" }, 200, "ok, but: no list\n"],
   [{ ready: true }, 200, "ok\n"],
 ])("/readyz says what is wrong with a process that is %j", async (readiness, status, body) => {
-  await using endpoints = await serveEndpoints({ listen, metrics: new MetricsRegistry(), readiness: () => readiness });
+  await using endpoints = await serveEndpoints({
+    listen,
+    metrics: new MetricsRegistry(),
+    readiness: () => readiness,
+  });
   const response = await fetch(`http://127.0.0.1:${endpoints.port}/readyz`);
   expect([response.status, await response.text()]).toEqual([status, body]);
 });

@@ -12,7 +12,10 @@ export interface EndpointsOptions {
   readonly readiness: () => Readiness;
 }
 
-/** The readiness of the process, which is 200 and not 503, and its problem. A ready process may have one as well. */
+/**
+ * The readiness of the process, which is 200 and not 503, and its problem. A ready process may have
+ * one as well.
+ */
 export interface Readiness {
   readonly ready: boolean;
   readonly problem?: string | undefined;
@@ -26,12 +29,26 @@ export interface Endpoints extends AsyncDisposable {
 /** Time limit of a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and no names of the vault's users. */
-export async function serveEndpoints({ listen, allowedHosts = [], metrics, readiness }: EndpointsOptions): Promise<Endpoints> {
-  const routes = new Map<string, () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>>([
+/**
+ * Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and
+ * no names of the vault's users.
+ */
+export async function serveEndpoints({
+  listen,
+  allowedHosts = [],
+  metrics,
+  readiness,
+}: EndpointsOptions): Promise<Endpoints> {
+  const routes = new Map<
+    string,
+    () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>
+  >([
     ["/healthz", async () => ({ status: 200, type: "text/plain", body: "ok\n" })],
     ["/readyz", async () => readyResponse(readiness())],
-    ["/metrics", async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() })],
+    [
+      "/metrics",
+      async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() }),
+    ],
   ]);
   const hosts = new AllowedHosts(listen, allowedHosts);
   const server = createServer((request, response) => {
@@ -40,7 +57,9 @@ export async function serveEndpoints({ listen, allowedHosts = [], metrics, readi
     const respond = async () => rejected ?? routes.get(path)?.() ?? notFound;
     void respond()
       .catch(() => failed)
-      .then(({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body));
+      .then(({ status, type, body }) =>
+        response.writeHead(status, { "content-type": type }).end(body),
+      );
   });
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.listen(listen.port, listen.host);
@@ -58,12 +77,24 @@ export async function serveEndpoints({ listen, allowedHosts = [], metrics, readi
 
 const readyResponse = ({ ready, problem }: Readiness) =>
   ready
-    ? { status: 200, type: "text/plain", body: problem === undefined ? "ok\n" : `ok, but: ${problem}\n` }
+    ? {
+        status: 200,
+        type: "text/plain",
+        body: problem === undefined ? "ok\n" : `ok, but: ${problem}\n`,
+      }
     : { status: 503, type: "text/plain", body: `not ready: ${problem ?? "see the log"}\n` };
 const rejections = {
   allowed: undefined,
-  malformed: { status: 400, type: "text/plain", body: "invalid host header: send one host, with an optional port\n" },
-  misdirected: { status: 421, type: "text/plain", body: "this host is not served: use the address of the listener\n" },
+  malformed: {
+    status: 400,
+    type: "text/plain",
+    body: "invalid host header: send one host, with an optional port\n",
+  },
+  misdirected: {
+    status: 421,
+    type: "text/plain",
+    body: "this host is not served: use the address of the listener\n",
+  },
 };
 const failed = { status: 500, type: "text/plain", body: "the metrics cannot be collected\n" };
 const notFound = { status: 404, type: "text/plain", body: "try /healthz, /readyz or /metrics\n" };

@@ -4,11 +4,19 @@ import { MetricsRegistry } from "./metrics-registry.ts";
 
 test("text contains counters, gauges and histograms", async () => {
   const registry = new MetricsRegistry();
-  registry.counter({ name: "calls_total", help: "Calls.", labels: ["operation"] }).inc({ operation: "list" }, 2);
+  registry
+    .counter({ name: "calls_total", help: "Calls.", labels: ["operation"] })
+    .inc({ operation: "list" }, 2);
   registry.gauge({ name: "depth", help: "Depth." }).set(7);
   registry.histogram({ name: "wait_seconds", help: "Wait." }, [0.1, 1]).observe(0.5);
   const lines = (await registry.text()).split("\n");
-  expect(lines).toEqual(expect.arrayContaining(['calls_total{operation="list"} 2', "depth 7", 'wait_seconds_bucket{le="1"} 1']));
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'calls_total{operation="list"} 2',
+      "depth 7",
+      'wait_seconds_bucket{le="1"} 1',
+    ]),
+  );
   expect(registry.contentType).toMatch(/^text\/plain/u);
 });
 
@@ -39,7 +47,8 @@ test("the lag of the event loop does not contain the time between two measuremen
   const registry = new MetricsRegistry();
   registry.addProcessMetrics();
   await sleep(500);
-  const [, least = ""] = /^nodejs_eventloop_lag_min_seconds (.+)$/mu.exec(await registry.text()) ?? [];
+  const [, least = ""] =
+    /^nodejs_eventloop_lag_min_seconds (.+)$/mu.exec(await registry.text()) ?? [];
   expect(Number(least)).toBeLessThan(0.1);
   expect(least).not.toBe("");
 });

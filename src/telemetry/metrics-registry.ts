@@ -1,6 +1,16 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
+import {
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from "prom-client";
 
-/** Time between two measurements of the event loop's lag, in milliseconds: each is a wake-up of an idle process. */
+/**
+ * Time between two measurements of the event loop's lag, in milliseconds: each is a wake-up of an
+ * idle process.
+ */
 const LAG_PRECISION_MS = 100;
 const LAG_FIGURES = ["min", "max", "mean", "p50", "p90", "p99"];
 
@@ -31,7 +41,10 @@ export class MetricsRegistry {
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
   }
 
-  /** @param collect sets the gauge whenever the metrics are read; a series that it does not set is removed */
+  /**
+   * @param collect sets the gauge whenever the metrics are read; a series that it does not set is
+   * removed
+   */
   gauge<L extends string = never>(
     { name, help, labels = [] }: MetricDescription<L>,
     collect?: (gauge: Gauge<L>) => void,
@@ -58,21 +71,41 @@ export class MetricsRegistry {
     buckets: readonly number[],
   ): Histogram<L> {
     this.#definitions.push({ type: "histogram", name, help, labels });
-    return new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers: [this.#registry] });
+    return new Histogram({
+      name,
+      help,
+      labelNames: labels,
+      buckets: [...buckets],
+      registers: [this.#registry],
+    });
   }
 
-  /** Adds the metrics of the process: memory, CPU, event loop lag, open handles. Call it once per registry. */
+  /**
+   * Adds the metrics of the process: memory, CPU, event loop lag, open handles. Call it once per
+   * registry.
+   */
   addProcessMetrics(): void {
-    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
+    collectDefaultMetrics({
+      register: this.#registry,
+      eventLoopMonitoringPrecision: LAG_PRECISION_MS,
+    });
     for (const figure of LAG_FIGURES)
-      this.#subtractPrecision(this.#registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`));
+      this.#subtractPrecision(
+        this.#registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`),
+      );
   }
 
-  /** Node reports the time between two measurements, which is that of an idle process and the lag. */
+  /**
+   * Node reports the time between two measurements, which is that of an idle process and the lag.
+   */
   #subtractPrecision(metric: Metric | undefined): void {
-    if (!(metric instanceof Gauge)) throw new Error("prom-client has another metric of the event loop's lag");
+    if (!(metric instanceof Gauge))
+      throw new Error("prom-client has another metric of the event loop's lag");
     const set = metric.set.bind(metric);
-    Object.assign(metric, { set: (labels: {}, seconds: number) => set(labels, Math.max(0, seconds - LAG_PRECISION_MS / 1_000)) });
+    Object.assign(metric, {
+      set: (labels: {}, seconds: number) =>
+        set(labels, Math.max(0, seconds - LAG_PRECISION_MS / 1_000)),
+    });
   }
 
   get contentType(): string {

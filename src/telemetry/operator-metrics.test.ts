@@ -22,14 +22,21 @@ const nothing = {
 };
 
 async function samplesOf(registry: MetricsRegistry): Promise<string[]> {
-  return (await registry.text()).split("\n").filter((line) => /^vaultsync_.*\{?(connection|controller)/u.test(line));
+  return (await registry.text())
+    .split("\n")
+    .filter((line) => /^vaultsync_.*\{?(connection|controller)/u.test(line));
 }
 
 test("a connection has series until it is deleted, and none for what is unknown", async () => {
   const registry = new MetricsRegistry();
   let connections: ConnectionSample[] = [
     sample,
-    { ...sample, connection: "shop/other", tokenExpiresAt: 1_800_000_100_000, tokenLifetimeMs: 60_000 },
+    {
+      ...sample,
+      connection: "shop/other",
+      tokenExpiresAt: 1_800_000_100_000,
+      tokenLifetimeMs: 60_000,
+    },
   ];
   operatorMetrics(registry, () => ({ ...nothing, connections }));
   expect(await samplesOf(registry)).toEqual([
@@ -61,13 +68,16 @@ test("resources are counted by kind and condition", async () => {
     { kind: "VaultSecret", ready: "true", reason: "Synced", count: 7 },
   ];
   operatorMetrics(registry, () => ({ ...nothing, resources }));
-  const lines = async () => (await registry.text()).split("\n").filter((line) => line.startsWith("vaultsync_resources{"));
+  const lines = async () =>
+    (await registry.text()).split("\n").filter((line) => line.startsWith("vaultsync_resources{"));
   expect(await lines()).toEqual([
     'vaultsync_resources{kind="VaultSecret",ready="false",reason="SourceMissing"} 2',
     'vaultsync_resources{kind="VaultSecret",ready="true",reason="Synced"} 7',
   ]);
   resources = [{ kind: "VaultSecret", ready: "true", reason: "Synced", count: 9 }];
-  expect(await lines()).toEqual(['vaultsync_resources{kind="VaultSecret",ready="true",reason="Synced"} 9']);
+  expect(await lines()).toEqual([
+    'vaultsync_resources{kind="VaultSecret",ready="true",reason="Synced"} 9',
+  ]);
 });
 
 test("a work queue shows its depth, the age of its oldest key and its retries", async () => {
@@ -85,7 +95,12 @@ test("a work queue shows its depth, the age of its oldest key and its retries", 
 test("conditions are counted by kind, and shards as configured and led", async () => {
   const registry = new MetricsRegistry();
   const conditions = [{ kind: "VaultSecret", condition: "Stale", count: 2 }];
-  operatorMetrics(registry, () => ({ ...nothing, conditions, shards: { configured: 4, led: 3 }, namespaces: new Map() }));
+  operatorMetrics(registry, () => ({
+    ...nothing,
+    conditions,
+    shards: { configured: 4, led: 3 },
+    namespaces: new Map(),
+  }));
   const lines = (await registry.text()).split("\n");
   expect(lines).toContain('vaultsync_resource_conditions{kind="VaultSecret",condition="Stale"} 2');
   expect(lines).toContain("vaultsync_shards 4");

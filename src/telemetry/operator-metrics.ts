@@ -1,8 +1,14 @@
 import type { MetricDescription, MetricsRegistry } from "./metrics-registry.ts";
 
-/** Upper bounds in seconds, from a reconciliation with nothing to do to a request that runs into its deadline. */
+/**
+ * Upper bounds in seconds, from a reconciliation with nothing to do to a request that runs into its
+ * deadline.
+ */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
-/** Upper bounds in seconds, from a single change to one among thousands, or one that the API server delayed. */
+/**
+ * Upper bounds in seconds, from a single change to one among thousands, or one that the API server
+ * delayed.
+ */
 const PROPAGATION_BUCKETS = [0.01, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** The state of an open connection. Times are in milliseconds since the epoch. */
@@ -61,14 +67,17 @@ export interface OperatorSamples {
   readonly queues: readonly QueueSample[];
   readonly resources: readonly ResourceSample[];
   readonly conditions: readonly ConditionSample[];
-  /** For each namespace of the operator's list, whether the API server denies its lists or watches; empty without such a list. */
+  /**
+   * For each namespace of the operator's list, whether the API server denies its lists or watches;
+   * empty without such a list.
+   */
   readonly namespaces: ReadonlyMap<string, boolean>;
   readonly shards: ShardsSample;
 }
 
 /**
- * Registers every metric of the operator. Names and labels are API: dashboards and alerts read them. The values of each label are
- * a small closed set, or the connections.
+ * Registers every metric of the operator. Names and labels are API: dashboards and alerts read
+ * them. The values of each label are a small closed set, or the connections.
  *
  * @param read returns the current state; series of objects that it does not contain are removed
  */
@@ -127,7 +136,10 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
       help: "Total number of restarts of workloads that ended, per kind and outcome (rolled_out, failed, timed_out).",
       labels: ["kind", "outcome"],
     }),
-    leader: registry.gauge({ name: "vaultsync_leader", help: "1 while this process is the leader, 0 otherwise." }),
+    leader: registry.gauge({
+      name: "vaultsync_leader",
+      help: "1 while this process is the leader, 0 otherwise.",
+    }),
   };
 }
 
@@ -165,37 +177,56 @@ function namespaceGauge(registry: MetricsRegistry, read: () => ReadonlyMap<strin
       labels: ["served_namespace"],
     },
     (gauge) => {
-      for (const [namespace, isUnavailable] of read()) gauge.set({ served_namespace: namespace }, Number(isUnavailable));
+      for (const [namespace, isUnavailable] of read())
+        gauge.set({ served_namespace: namespace }, Number(isUnavailable));
     },
   );
 }
 
 function shardGauges(registry: MetricsRegistry, read: () => ShardsSample): void {
   registry.gauge(
-    { name: "vaultsync_shards", help: "Number of shards that all connections are divided into (--shards)." },
+    {
+      name: "vaultsync_shards",
+      help: "Number of shards that all connections are divided into (--shards).",
+    },
     (gauge) => gauge.set(read().configured),
   );
-  registry.gauge({ name: "vaultsync_shards_led", help: "Number of shards that this process leads." }, (gauge) =>
-    gauge.set(read().led),
+  registry.gauge(
+    { name: "vaultsync_shards_led", help: "Number of shards that this process leads." },
+    (gauge) => gauge.set(read().led),
   );
 }
 
 function queueGauges(registry: MetricsRegistry, read: () => readonly QueueSample[]): void {
   const gauge = (name: string, help: string, valueOf: (queue: QueueSample) => number): void => {
-    registry.gauge({ name: `vaultsync_workqueue_${name}`, help, labels: ["controller"] }, (collected) => {
-      for (const queue of read()) collected.set({ controller: queue.controller }, valueOf(queue));
-    });
+    registry.gauge(
+      { name: `vaultsync_workqueue_${name}`, help, labels: ["controller"] },
+      (collected) => {
+        for (const queue of read()) collected.set({ controller: queue.controller }, valueOf(queue));
+      },
+    );
   };
-  gauge("depth", "Number of resources that wait for a worker, per controller.", ({ depth }) => depth);
+  gauge(
+    "depth",
+    "Number of resources that wait for a worker, per controller.",
+    ({ depth }) => depth,
+  );
   gauge(
     "oldest_age_seconds",
     "Time in seconds that the oldest resource waits for a worker, per controller.",
     ({ oldestAgeMs }) => oldestAgeMs / 1000,
   );
-  gauge("retrying", "Number of resources that failed and wait for a retry, per controller.", ({ retrying }) => retrying);
+  gauge(
+    "retrying",
+    "Number of resources that failed and wait for a retry, per controller.",
+    ({ retrying }) => retrying,
+  );
 }
 
-function connectionGauges(registry: MetricsRegistry, read: () => readonly ConnectionSample[]): void {
+function connectionGauges(
+  registry: MetricsRegistry,
+  read: () => readonly ConnectionSample[],
+): void {
   const gauge = (
     { name, help }: MetricDescription<never>,
     valueOf: (connection: ConnectionSample) => number | undefined,
@@ -207,11 +238,15 @@ function connectionGauges(registry: MetricsRegistry, read: () => readonly Connec
       }
     });
   };
-  registry.gauge({ name: "vaultsync_connections", help: "Number of open vault connections." }, (collected) =>
-    collected.set(read().length),
+  registry.gauge(
+    { name: "vaultsync_connections", help: "Number of open vault connections." },
+    (collected) => collected.set(read().length),
   );
   gauge(
-    { name: "connection_last_success_timestamp_seconds", help: "Time of the last list of the vault, per connection." },
+    {
+      name: "connection_last_success_timestamp_seconds",
+      help: "Time of the last list of the vault, per connection.",
+    },
     ({ listedAt }) => listedAt && listedAt / 1000,
   );
   gauge(
@@ -229,7 +264,10 @@ function connectionGauges(registry: MetricsRegistry, read: () => readonly Connec
     ({ staleResources }) => staleResources,
   );
   gauge(
-    { name: "token_expiry_timestamp_seconds", help: "Time at which the token expires, per connection." },
+    {
+      name: "token_expiry_timestamp_seconds",
+      help: "Time at which the token expires, per connection.",
+    },
     ({ tokenExpiresAt }) => tokenExpiresAt && tokenExpiresAt / 1000,
   );
   gauge(
@@ -239,7 +277,11 @@ function connectionGauges(registry: MetricsRegistry, read: () => readonly Connec
     },
     ({ tokenLifetimeMs }) => tokenLifetimeMs && tokenLifetimeMs / 1000,
   );
-  gauge({ name: "circuit_breaker_open", help: "1 while the circuit breaker of a connection is open, 0 otherwise." }, (sample) =>
-    Number(sample.circuitBreakerOpen),
+  gauge(
+    {
+      name: "circuit_breaker_open",
+      help: "1 while the circuit breaker of a connection is open, 0 otherwise.",
+    },
+    (sample) => Number(sample.circuitBreakerOpen),
   );
 }

@@ -30,6 +30,8 @@ describe("folders", () => {
   });
 
   test("the root of src/vault/server has at most a dozen files", () => {
-    expect(src.filter((path) => dirname(path) === "src/vault/server").length).toBeLessThanOrEqual(12);
+    expect(src.filter((path) => dirname(path) === "src/vault/server").length).toBeLessThanOrEqual(
+      12,
+    );
   });
 });

@@ -12,7 +12,10 @@ const root = join(import.meta.dirname, "..", "..");
 
 /** Returns the source files below `folder`, as paths from the repository root. */
 export function sourceFiles(folder: string): string[] {
-  return execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", folder], { cwd: root, encoding: "utf8" })
+  return execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", folder], {
+    cwd: root,
+    encoding: "utf8",
+  })
     .split("\n")
     .filter((path) => /\.tsx?$/.test(path))
     .filter((path) => readSource(path) !== undefined);
@@ -31,7 +34,9 @@ export function readSource(path: string): string | undefined {
 export function importsBetween(files: readonly string[]): Import[] {
   const known = new Set(files);
   return files.flatMap((from) => {
-    const specifiers = (readSource(from) ?? "").matchAll(/^(?:(?:import|export)\b[^"';]*?from |import )"(\.[^"]+)"/gm);
+    const specifiers = (readSource(from) ?? "").matchAll(
+      /^(?:(?:import|export)\b[^"';]*?from |import )"(\.[^"]+)"/gm,
+    );
     return [...specifiers]
       .map((match) => normalize(join(dirname(from), match[1] ?? "")))
       .filter((to) => known.has(to))
@@ -40,8 +45,9 @@ export function importsBetween(files: readonly string[]): Import[] {
 }
 
 /**
- * Returns the module of a file: its folder, or the file itself when the folder has sub-folders. The files of such a folder
- * are its entry points and its base definitions, above and below the sub-folders, so they count one by one.
+ * Returns the module of a file: its folder, or the file itself when the folder has sub-folders. The
+ * files of such a folder are its entry points and its base definitions, above and below the
+ * sub-folders, so they count one by one.
  */
 export function moduleOf(path: string, folders: ReadonlySet<string>): string {
   const folder = dirname(path);

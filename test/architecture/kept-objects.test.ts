@@ -15,10 +15,16 @@ const KEPT_KINDS = new Set([
 const root = join(import.meta.dirname, "..", "..");
 const manifest = z.object({
   kind: z.string(),
-  metadata: z.object({ name: z.string(), annotations: z.record(z.string(), z.string()).optional() }),
+  metadata: z.object({
+    name: z.string(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
 });
 
-/** Returns the objects of the manifests that are installed; templates of charts and patches of kustomizations are none. */
+/**
+ * Returns the objects of the manifests that are installed; templates of charts and patches of
+ * kustomizations are none.
+ */
 async function objects() {
   const found: { name: string; annotations: Record<string, string> }[] = [];
   for await (const path of glob(["crds/*.yaml", "deploy/**/*.yaml"], { cwd: root })) {
@@ -26,7 +32,10 @@ async function objects() {
     for (const document of parseAllDocuments(await readFile(join(root, path), "utf8"))) {
       const { success, data } = manifest.safeParse(document.toJS());
       if (!success || !KEPT_KINDS.has(data.kind)) continue;
-      found.push({ name: `${path}: ${data.kind}/${data.metadata.name}`, annotations: data.metadata.annotations ?? {} });
+      found.push({
+        name: `${path}: ${data.kind}/${data.metadata.name}`,
+        annotations: data.metadata.annotations ?? {},
+      });
     }
   }
   return found;

@@ -34,13 +34,22 @@ async function logIn(email: string, ...args: string[]): Promise<ProcessResult> {
 async function setSecret(email: string, name: string, ...args: string[]): Promise<string> {
   const value = canaries.text(name);
   await writeFile(directory.join("value"), value);
-  const { code, stderr } = await as(email, "secret", "set", name, "--value-file", directory.join("value"), ...args);
+  const { code, stderr } = await as(
+    email,
+    "secret",
+    "set",
+    name,
+    "--value-file",
+    directory.join("value"),
+    ...args,
+  );
   expect([code, stderr]).toEqual([0, expect.stringMatching(/^stored version \d+ of /u)]);
   expect(canaries.tracesIn({ stderr })).toEqual([]);
   return value;
 }
 
-const json = async (email: string, ...args: string[]) => JSON.parse((await as(email, ...args, "-o", "json")).stdout);
+const json = async (email: string, ...args: string[]) =>
+  JSON.parse((await as(email, ...args, "-o", "json")).stdout);
 
 describe("without a login", () => {
   test("every command says to log in", async () => {
@@ -61,9 +70,19 @@ describe("without a login", () => {
 
   test.each([
     ["a password that is wrong", ["--email", bob], /invalid_credentials/u, 1],
-    ["a vault that does not listen", ["--url", "http://127.0.0.1:1"], /no response from 127\.0\.0\.1:1: ECONNREFUSED/u, 1],
+    [
+      "a vault that does not listen",
+      ["--url", "http://127.0.0.1:1"],
+      /no response from 127\.0\.0\.1:1: ECONNREFUSED/u,
+      1,
+    ],
     ["plain HTTP to another machine", ["--url", "http://vault.example.com"], /use https/u, 2],
-    ["a URL with a password", ["--url", "https://a:b@vault.example.com"], /without credentials/u, 2],
+    [
+      "a URL with a password",
+      ["--url", "https://a:b@vault.example.com"],
+      /without credentials/u,
+      2,
+    ],
     ["a malformed scope", ["--scope", "cloud_type:aws"], /--scope/u, 2],
     ["a lifetime of 0", ["--hours", "0"], /at least 1/u, 2],
   ])("%s is refused, and no login is stored", async (_what, args, message, code) => {
@@ -94,10 +113,19 @@ describe("with a login", () => {
   });
 
   test("a secret is stored, listed without its value, read in each version, and deleted", async () => {
-    const first = await setSecret(ann, "shop/db", "--metadata", "environment_type=prod", "--metadata", "size=3");
+    const first = await setSecret(
+      ann,
+      "shop/db",
+      "--metadata",
+      "environment_type=prod",
+      "--metadata",
+      "size=3",
+    );
     const second = await setSecret(ann, "shop/db");
     const list = await as(ann, "secret", "list");
-    expect(list.stdout).toMatch(/^NAME {5}VERSION {2}OWNER .*\nshop\/db {2}2 {8}ann@example\.com {2}RW {10}no /u);
+    expect(list.stdout).toMatch(
+      /^NAME {5}VERSION {2}OWNER .*\nshop\/db {2}2 {8}ann@example\.com {2}RW {10}no /u,
+    );
     const { secrets } = await json(ann, "secret", "list");
     expect(secrets[0].metadata).toMatchObject({ environment_type: "prod", size: 3 });
     const versions = await as(ann, "secret", "versions", "shop/db");
@@ -109,13 +137,19 @@ describe("with a login", () => {
       code: 2,
       stderr: expect.stringMatching(/confirm with --yes/u),
     });
-    expect(await as(ann, "secret", "delete", "shop/db", "--version", "1", "--yes")).toMatchObject({ code: 0 });
+    expect(await as(ann, "secret", "delete", "shop/db", "--version", "1", "--yes")).toMatchObject({
+      code: 0,
+    });
     expect(await as(ann, "secret", "get", "shop/db", "--version", "1")).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/version_not_found/u),
     });
     expect(await as(ann, "secret", "delete", "shop/db", "--yes")).toMatchObject({ code: 0 });
-    expect(await as(ann, "secret", "list")).toEqual({ code: 0, stdout: "", stderr: "no secrets\n" });
+    expect(await as(ann, "secret", "list")).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "no secrets\n",
+    });
     expect(await as(ann, "secret", "get", "shop/db")).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/no secret "shop\/db": .*list/u),
@@ -124,20 +158,26 @@ describe("with a login", () => {
 
   test("a shared secret is read and written by its recipient, until it is no longer shared", async () => {
     const first = await setSecret(ann, "shared");
-    expect(await as(ann, "secret", "share", "shared", "--with", bob, "--permission", "RW")).toMatchObject({
+    expect(
+      await as(ann, "secret", "share", "shared", "--with", bob, "--permission", "RW"),
+    ).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(/^shared shared with bob@example\.com/u),
     });
     expect((await as(bob, "secret", "get", "shared")).stdout).toBe(first);
     const second = await setSecret(bob, "shared");
     expect((await as(ann, "secret", "get", "shared")).stdout).toBe(second);
-    expect((await as(bob, "secret", "versions", "shared", "--owner", ann)).stdout).toMatch(/\n2 .*\n1 /u);
+    expect((await as(bob, "secret", "versions", "shared", "--owner", ann)).stdout).toMatch(
+      /\n2 .*\n1 /u,
+    );
     // The recipient's own secret of the same name comes first.
     await as(ann, "secret", "unshare", "shared", "--with", bob);
     const own = await setSecret(bob, "shared");
     await as(ann, "secret", "share", "shared", "--with", bob);
     expect((await as(bob, "secret", "get", "shared")).stdout).toBe(own);
-    expect((await as(bob, "secret", "get", "shared", "--owner", "ANN@example.com")).stdout).toBe(second);
+    expect((await as(bob, "secret", "get", "shared", "--owner", "ANN@example.com")).stdout).toBe(
+      second,
+    );
     for (const email of [ann, bob]) await as(email, "secret", "delete", "shared", "--yes");
   });
 
@@ -151,7 +191,11 @@ describe("with a login", () => {
   });
 
   test("a file is uploaded and downloaded exactly, in each version, and deleted", async () => {
-    const bytes = [Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.alloc(0), Buffer.from("\uFEFFa\r\n")];
+    const bytes = [
+      Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+      Buffer.alloc(0),
+      Buffer.from("\uFEFFa\r\n"),
+    ];
     const path = directory.join("web conf 🔑");
     for (const content of bytes) {
       await writeFile(path, content);
@@ -162,7 +206,16 @@ describe("with a login", () => {
     }
     const to = directory.join("to");
     for (const [index, content] of bytes.entries()) {
-      const get = ["file", "get", "web conf 🔑", "--version", `${index + 1}`, "--to", to, "--force"];
+      const get = [
+        "file",
+        "get",
+        "web conf 🔑",
+        "--version",
+        `${index + 1}`,
+        "--to",
+        to,
+        "--force",
+      ];
       expect(await as(ann, ...get)).toMatchObject({ code: 0 });
       expect((await readFile(to)).equals(content)).toBe(true);
     }
@@ -181,11 +234,23 @@ describe("with a login", () => {
   test("a value from standard input is stored exactly, and one that is not text is refused", async () => {
     const env = { VAULTSYNC_ACCOUNT: accountOf(ann) };
     const value = `${canaries.text("piped")}\r\n`;
-    expect(await VaultsyncProcess.run(["secret", "set", "piped"], { env, input: value })).toMatchObject({ code: 0 });
+    expect(
+      await VaultsyncProcess.run(["secret", "set", "piped"], { env, input: value }),
+    ).toMatchObject({ code: 0 });
     expect((await as(ann, "secret", "get", "piped")).stdout).toBe(value);
     await writeFile(directory.join("binary"), Buffer.from([0xff]));
-    const binary = await as(ann, "secret", "set", "piped", "--value-file", directory.join("binary"));
-    expect(binary).toMatchObject({ code: 1, stderr: expect.stringMatching(/is not UTF-8: .*file put/u) });
+    const binary = await as(
+      ann,
+      "secret",
+      "set",
+      "piped",
+      "--value-file",
+      directory.join("binary"),
+    );
+    expect(binary).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is not UTF-8: .*file put/u),
+    });
     await as(ann, "secret", "delete", "piped", "--yes");
   });
 
@@ -216,7 +281,12 @@ test("a vault with a private authority is trusted with --ca-file, also by later 
   await using proxy = await FaultProxy.start(vault, { tls: { cert, key } });
   await writeFile(directory.join("ca.pem"), authority.cert);
   const refused = await logIn(ann, "--url", proxy.url);
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/UNABLE_TO_VERIFY_LEAF_SIGNATURE/u)]);
-  expect((await logIn(ann, "--url", proxy.url, "--ca-file", directory.join("ca.pem"))).code).toBe(0);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/UNABLE_TO_VERIFY_LEAF_SIGNATURE/u),
+  ]);
+  expect((await logIn(ann, "--url", proxy.url, "--ca-file", directory.join("ca.pem"))).code).toBe(
+    0,
+  );
   expect((await as(ann, "secret", "list")).code).toBe(0);
 });

@@ -7,14 +7,25 @@ import { runInProcess } from "../lab/processes/run-in-process.ts";
 async function completions(...words: string[]): Promise<string[]> {
   const { stdout: script } = await runInProcess(["completion", "bash"]);
   const run = `${script}COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _vaultsync; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  return execFileSync("bash", ["--norc", "-c", run, "bash", "vaultsync", ...words], { encoding: "utf8" })
+  return execFileSync("bash", ["--norc", "-c", run, "bash", "vaultsync", ...words], {
+    encoding: "utf8",
+  })
     .trimEnd()
     .split("\n");
 }
 
 test("bash completes commands, options and their choices, at the level of the line", async () => {
   expect(await completions("st")).toEqual(["status"]);
-  expect(await completions("secret", "")).toEqual(["list", "get", "versions", "set", "delete", "share", "unshare", "--help"]);
+  expect(await completions("secret", "")).toEqual([
+    "list",
+    "get",
+    "versions",
+    "set",
+    "delete",
+    "share",
+    "unshare",
+    "--help",
+  ]);
   expect(await completions("secret", "list", "--ou")).toEqual(["--output"]);
   expect(await completions("secret", "list", "--output", "")).toEqual(["table", "json", "yaml"]);
   expect(await completions("vault", "user", "dis")).toEqual(["disable"]);

@@ -11,16 +11,37 @@ async function convert(...lines: string[]) {
   await mkdir(directory.path, { recursive: true });
   const path = directory.join("external-secrets.yaml");
   await writeFile(path, `${lines.join("\n")}\n`);
-  const { code, stdout, stderr } = await runInProcess(["import", "external-secrets", "-f", path, "-n", "shop"]);
+  const { code, stdout, stderr } = await runInProcess([
+    "import",
+    "external-secrets",
+    "-f",
+    path,
+    "-n",
+    "shop",
+  ]);
   const [first] =
-    "empty" in parseAllDocuments(stdout) ? [] : parseAllDocuments(stdout).map((document): unknown => document.toJS());
+    "empty" in parseAllDocuments(stdout)
+      ? []
+      : parseAllDocuments(stdout).map((document): unknown => document.toJS());
   const [problems = "", adopt = ""] = stderr
     .replaceAll(`${path}:`, "")
     .split("to take over the existing Secrets, which stay meanwhile:\n");
-  return { code, stdout, object: first, problems: problems.split("\n").filter(Boolean), adopt: adopt.trim() };
+  return {
+    code,
+    stdout,
+    object: first,
+    problems: problems.split("\n").filter(Boolean),
+    adopt: adopt.trim(),
+  };
 }
 
-const header = ["apiVersion: external-secrets.io/v1", "kind: ExternalSecret", "metadata:", "  name: db", "  namespace: shop"];
+const header = [
+  "apiVersion: external-secrets.io/v1",
+  "kind: ExternalSecret",
+  "metadata:",
+  "  name: db",
+  "  namespace: shop",
+];
 const store = ["spec:", "  secretStoreRef: { name: vault, kind: SecretStore }"];
 const entry = ["  data:", "    - secretKey: password", "      remoteRef: { key: shop-db"];
 
@@ -53,12 +74,20 @@ test("an ExternalSecret with all that can be carried over", async () => {
   expect(object).toEqual({
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultSecret",
-    metadata: { name: "db", namespace: "shop", labels: { team: "shop" }, annotations: { "example.com/page": "on-call" } },
+    metadata: {
+      name: "db",
+      namespace: "shop",
+      labels: { team: "shop" },
+      annotations: { "example.com/page": "on-call" },
+    },
     spec: {
       connectionRef: { kind: "ClusterVaultConnection", name: "central" },
       refreshInterval: "1h0m0s",
       data: [
-        { secretKey: "username", remoteRef: { key: "shop-db", version: 3, property: "/users/0/name", decoding: "Base64" } },
+        {
+          secretKey: "username",
+          remoteRef: { key: "shop-db", version: 3, property: "/users/0/name", decoding: "Base64" },
+        },
         { secretKey: "password", remoteRef: { key: "shop-db" } },
       ],
       dataFrom: [
@@ -92,34 +121,60 @@ test("an ExternalSecret with all that can be carried over", async () => {
 test("removed entries are retained by default, as before", async () => {
   const { code, object } = await convert(...header, ...store, `${entry.join("\n")} }`);
   expect(code).toBe(0);
-  expect(object).toMatchObject({ spec: { connectionRef: { name: "vault" }, target: { whenRemoved: "Retain" } } });
+  expect(object).toMatchObject({
+    spec: { connectionRef: { name: "vault" }, target: { whenRemoved: "Retain" } },
+  });
 });
 
 test.each([
   ["  refreshInterval: 0s", /^7: spec\.refreshInterval: 0 has no counterpart/u],
   ["  refreshPolicy: OnChange", /^7: spec\.refreshPolicy: only Periodic/u],
-  ["  target: { creationPolicy: None }", /^7: spec\.target\.creationPolicy: None has no counterpart/u],
-  ["  target: { deletionPolicy: Merge }", /^7: spec\.target\.deletionPolicy: Merge becomes Delete/u],
-  ["  target: { template: { templateFrom: [] } }", /^7: spec\.target\.template\.templateFrom: has no counterpart/u],
-  ["  target: { template: { data: { url: '{{ range . }}' } } }", /^7: spec\.target\.template\.data\.url: write the template/u],
-  ["  target: { template: { mergePolicy: Merge } }", /^7: spec\.target\.template\.mergePolicy: has no counterpart/u],
+  [
+    "  target: { creationPolicy: None }",
+    /^7: spec\.target\.creationPolicy: None has no counterpart/u,
+  ],
+  [
+    "  target: { deletionPolicy: Merge }",
+    /^7: spec\.target\.deletionPolicy: Merge becomes Delete/u,
+  ],
+  [
+    "  target: { template: { templateFrom: [] } }",
+    /^7: spec\.target\.template\.templateFrom: has no counterpart/u,
+  ],
+  [
+    "  target: { template: { data: { url: '{{ range . }}' } } }",
+    /^7: spec\.target\.template\.data\.url: write the template/u,
+  ],
+  [
+    "  target: { template: { mergePolicy: Merge } }",
+    /^7: spec\.target\.template\.mergePolicy: has no counterpart/u,
+  ],
   ["  somethingNew: 1", /^7: spec\.somethingNew: has no counterpart/u],
-])("%j is reported with its line, and the resource is suspended and not handed over", async (line, message) => {
-  const { code, problems, object, adopt, stdout } = await convert(
-    ...header,
-    store[0] ?? "",
-    line,
-    store[1] ?? "",
-    `${entry.join("\n")} }`,
-  );
-  expect([code, problems, adopt]).toEqual([3, [expect.stringMatching(message)], ""]);
-  expect(object).toMatchObject({ spec: { suspend: true } });
-  const lost = (problems[0] ?? "").replace(/^\d+: /u, "");
-  expect(stdout).toContain(`# Incomplete, and suspended: complete what is listed here, then remove spec.suspend.\n# ${lost}\n`);
-});
+])(
+  "%j is reported with its line, and the resource is suspended and not handed over",
+  async (line, message) => {
+    const { code, problems, object, adopt, stdout } = await convert(
+      ...header,
+      store[0] ?? "",
+      line,
+      store[1] ?? "",
+      `${entry.join("\n")} }`,
+    );
+    expect([code, problems, adopt]).toEqual([3, [expect.stringMatching(message)], ""]);
+    expect(object).toMatchObject({ spec: { suspend: true } });
+    const lost = (problems[0] ?? "").replace(/^\d+: /u, "");
+    expect(stdout).toContain(
+      `# Incomplete, and suspended: complete what is listed here, then remove spec.suspend.\n# ${lost}\n`,
+    );
+  },
+);
 
 test("an incomplete resource does not keep a complete one from its hand-over", async () => {
-  const complete = [...header.map((line) => line.replace("db", "api")), ...store, `${entry.join("\n")} }`];
+  const complete = [
+    ...header.map((line) => line.replace("db", "api")),
+    ...store,
+    `${entry.join("\n")} }`,
+  ];
   const { adopt, stdout } = await convert(...header, ...store, "  data: []", "---", ...complete);
   expect(adopt.split("\n").map((line) => line.trim())).toEqual([
     "kubectl delete externalsecret api -n shop --cascade=orphan",
@@ -133,8 +188,16 @@ test.each([
   ["path: 'a/b+'", String.raw`^a/b\+`],
   ["path: '', name: { regexp: ^x }", "^x"],
 ])("find: { %s } becomes the beginning of the names", async (find, regexp) => {
-  const { code, object } = await convert(...header, ...store, "  dataFrom:", `    - find: { ${find} }`);
-  expect([code, object]).toMatchObject([0, { spec: { dataFrom: [{ find: { name: { regexp } } }] } }]);
+  const { code, object } = await convert(
+    ...header,
+    ...store,
+    "  dataFrom:",
+    `    - find: { ${find} }`,
+  );
+  expect([code, object]).toMatchObject([
+    0,
+    { spec: { dataFrom: [{ find: { name: { regexp } } }] } },
+  ]);
 });
 
 test("a path next to a regular expression is incomplete, and does not find more than the path", async () => {
@@ -144,17 +207,30 @@ test("a path next to a regular expression is incomplete, and does not find more 
     "  dataFrom:",
     "    - find: { path: shop/, name: { regexp: -db$ } }",
   );
-  expect([code, object]).toMatchObject([3, { spec: { suspend: true, dataFrom: [{ find: { name: { regexp: "^shop/" } } }] } }]);
-  expect(problems).toEqual([expect.stringMatching(/^9: spec\.dataFrom\[0\]\.find\.path: write one regular expression/u)]);
+  expect([code, object]).toMatchObject([
+    3,
+    { spec: { suspend: true, dataFrom: [{ find: { name: { regexp: "^shop/" } } }] } },
+  ]);
+  expect(problems).toEqual([
+    expect.stringMatching(/^9: spec\.dataFrom\[0\]\.find\.path: write one regular expression/u),
+  ]);
 });
 
 test.each([
   [", property: 'users.#.name'", /^11: spec\.data\[0\]\.remoteRef\.property: .*JSON Pointer/u],
   [", version: 6c2f", /^11: spec\.data\[0\]\.remoteRef\.version: versions are positive integers/u],
-  [", decodingStrategy: Auto", /^11: spec\.data\[0\]\.remoteRef\.decodingStrategy: None, Base64 and Base64URL/u],
+  [
+    ", decodingStrategy: Auto",
+    /^11: spec\.data\[0\]\.remoteRef\.decodingStrategy: None, Base64 and Base64URL/u,
+  ],
   [", metadataPolicy: Fetch", /^11: spec\.data\[0\]\.remoteRef\.metadataPolicy: /u],
 ])("a reference with %j is reported with its line", async (field, message) => {
-  const { code, problems } = await convert(...header, ...store, "", `${entry.join("\n")}${field} }`);
+  const { code, problems } = await convert(
+    ...header,
+    ...store,
+    "",
+    `${entry.join("\n")}${field} }`,
+  );
   expect([code, problems]).toEqual([3, [expect.stringMatching(message)]]);
 });
 
@@ -162,8 +238,12 @@ test("an ExternalSecret without a source is reported, and a generator is", async
   const generator = "    - sourceRef: { generatorRef: { kind: Password, name: random } }";
   const { code, problems } = await convert(...header, ...store, "  dataFrom:", generator);
   expect(code).toBe(3);
-  expect(problems).toContainEqual(expect.stringMatching(/^9: spec\.dataFrom\[0\]\.sourceRef: has no counterpart/u));
-  expect(problems).toContainEqual(expect.stringMatching(/^7: the VaultSecret is not complete: spec\.dataFrom\[0\]/u));
+  expect(problems).toContainEqual(
+    expect.stringMatching(/^9: spec\.dataFrom\[0\]\.sourceRef: has no counterpart/u),
+  );
+  expect(problems).toContainEqual(
+    expect.stringMatching(/^7: the VaultSecret is not complete: spec\.dataFrom\[0\]/u),
+  );
 });
 
 const other = (kind: string) => [
@@ -175,7 +255,9 @@ const other = (kind: string) => [
 ];
 
 test("other objects are named with what to create instead; files without any are an error", async () => {
-  const { code, problems } = await convert(...["SecretStore", "ClusterExternalSecret", "PushSecret"].flatMap(other));
+  const { code, problems } = await convert(
+    ...["SecretStore", "ClusterExternalSecret", "PushSecret"].flatMap(other),
+  );
   expect(code).toBe(3);
   expect(problems).toEqual([
     expect.stringMatching(/^3: SecretStore one is not converted: create a VaultConnection/u),

@@ -11,5 +11,9 @@ test("the operator loads nothing of the vault server, which would take memory", 
   expect(stdout).toContain("Usage: vaultsync operator [options]");
   const urls = stderr.split("\n");
   expect(urls.filter((url) => url.includes("/src/operator/")).length).toBeGreaterThan(50);
-  expect(urls.filter((url) => /\/src\/vault\/server\/|\/node_modules\/(?:fastify|pg|nodemailer)\//u.test(url))).toEqual([]);
+  expect(
+    urls.filter((url) =>
+      /\/src\/vault\/server\/|\/node_modules\/(?:fastify|pg|nodemailer)\//u.test(url),
+    ),
+  ).toEqual([]);
 });

@@ -18,13 +18,22 @@ test("the operator says which kubeconfig it cannot read", async () => {
 test("the operator says which flag chooses another address if its own is in use", async () => {
   const kubeconfig = directory.join("config");
   const cluster = 'clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]';
-  await writeFile(kubeconfig, `current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n${cluster}\n`);
+  await writeFile(
+    kubeconfig,
+    `current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n${cluster}\n`,
+  );
   const taken = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void taken.close());
   await once(taken, "listening");
   const address = taken.address();
   const listen = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-  const { code, stderr } = await runInProcess(["operator", "--kubeconfig", kubeconfig, "--listen", listen]);
+  const { code, stderr } = await runInProcess([
+    "operator",
+    "--kubeconfig",
+    kubeconfig,
+    "--listen",
+    listen,
+  ]);
   expect(code).toBe(1);
   expect(stderr).toContain(`${listen} is in use (EADDRINUSE): stop the program that listens there`);
   expect(stderr).toContain("or choose another with --listen HOST:PORT");

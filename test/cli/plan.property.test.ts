@@ -9,8 +9,24 @@ import { accountOf, ClusterScene } from "../lab/operator/cluster-scene.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 
 const SPECS = 300;
-const features: Feature[] = ["Merge", "filesFrom", "findMetadata", "forms", "many", "rewrite", "template", "types", "versions"];
-const types = ["Opaque", "kubernetes.io/tls", "kubernetes.io/basic-auth", "kubernetes.io/ssh-auth", "example.com/token"];
+const features: Feature[] = [
+  "Merge",
+  "filesFrom",
+  "findMetadata",
+  "forms",
+  "many",
+  "rewrite",
+  "template",
+  "types",
+  "versions",
+];
+const types = [
+  "Opaque",
+  "kubernetes.io/tls",
+  "kubernetes.io/basic-auth",
+  "kubernetes.io/ssh-auth",
+  "example.com/token",
+];
 const labels = new Map([
   ["shop", { team: "shop" }],
   ["blog", { team: "blog" }],
@@ -31,15 +47,31 @@ const spec = {
 
 const manifest = (kind: string, name: string, namespace: string, written: unknown): Manifest => {
   const apiVersion = "vaultsync.dev/v1alpha1";
-  return { file: "all.yaml", apiVersion, kind, name, namespace, metadata: {}, spec: written, lineOf: () => 1 };
+  return {
+    file: "all.yaml",
+    apiVersion,
+    kind,
+    name,
+    namespace,
+    metadata: {},
+    spec: written,
+    lineOf: () => 1,
+  };
 };
 
 /** Returns a spec that may have mistakes which the API server accepts. */
 function randomSpec(maker: SpecMaker, draw: Draw, kind: "VaultSecret" | "VaultFile"): object {
-  const { target, ...rest }: { target?: { creationPolicy?: string } } = maker.resource(kind, "gamma");
+  const { target, ...rest }: { target?: { creationPolicy?: string } } = maker.resource(
+    kind,
+    "gamma",
+  );
   const isTyped = kind === "VaultSecret" && target?.creationPolicy !== "Merge" && draw.below(0.4);
   const connectionRef = { kind: "ClusterVaultConnection", name: connection.name };
-  return { ...rest, target: { ...target, name: undefined, ...(isTyped && { type: draw.pick(types) }) }, connectionRef };
+  return {
+    ...rest,
+    target: { ...target, name: undefined, ...(isTyped && { type: draw.pick(types) }) },
+    connectionRef,
+  };
 }
 
 test("what a plan accepts, the operator calls neither invalid nor not allowed", async () => {
@@ -52,22 +84,39 @@ test("what a plan accepts, the operator calls neither invalid nor not allowed", 
   const manifests = Array.from({ length: SPECS }, (_, index) => {
     const kind = draw.pick(["VaultSecret", "VaultFile"] as const);
     const maker = new SpecMaker(draw, new Set(draw.some(features)));
-    return manifest(kind, `r${index}`, draw.pick([...labels.keys()]), randomSpec(maker, draw, kind));
+    return manifest(
+      kind,
+      `r${index}`,
+      draw.pick([...labels.keys()]),
+      randomSpec(maker, draw, kind),
+    );
   });
-  const plan = planOf([manifest("ClusterVaultConnection", connection.name, "", spec), ...manifests], [], problems);
+  const plan = planOf(
+    [manifest("ClusterVaultConnection", connection.name, "", spec), ...manifests],
+    [],
+    problems,
+  );
   const accepted = new Set<string>();
   for (const resource of plan.resources) {
     const access = accessThrough(plan.connections[0]!, resource.manifest.namespace, labels);
-    if (checkResource(resource, access, undefined).length === 0) accepted.add(resource.manifest.name);
+    if (checkResource(resource, access, undefined).length === 0)
+      accepted.add(resource.manifest.name);
   }
   for (const { kind, name, namespace, spec: written } of manifests) {
-    scene.put(kind === "VaultFile" ? vaultFileKind : vaultSecretKind, { namespace, name }, Object(written));
+    scene.put(
+      kind === "VaultFile" ? vaultFileKind : vaultSecretKind,
+      { namespace, name },
+      Object(written),
+    );
   }
   scene.start();
   await scene.settle(60_000);
   const answers = manifests.map(({ kind, name, namespace }) => {
     const ref = { namespace, name };
-    return { name, condition: scene.condition(kind === "VaultFile" ? vaultFileKind : vaultSecretKind, ref) };
+    return {
+      name,
+      condition: scene.condition(kind === "VaultFile" ? vaultFileKind : vaultSecretKind, ref),
+    };
   });
   const rejected = answers.filter(({ condition }) => planned.includes(condition?.reason ?? ""));
   expect(rejected.filter(({ name }) => accepted.has(name))).toEqual([]);

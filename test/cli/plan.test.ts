@@ -13,15 +13,29 @@ const directory = new TestDirectory();
 const VALUE = "canary-plan-value";
 
 const client = await vault.client(ann);
-for (const key_value of [VALUE, `${VALUE}-2`]) await client.call("protect", { key_name: "shop/db", key_value });
+for (const key_value of [VALUE, `${VALUE}-2`])
+  await client.call("protect", { key_name: "shop/db", key_value });
 const other = await vault.client(bob);
 await other.call("protect", { key_name: "received", key_value: VALUE });
-await other.call("share", { key_name: "received", usr_id_from: bob, usr_id_to: ann, permission: "R" });
+await other.call("share", {
+  key_name: "received",
+  usr_id_from: bob,
+  usr_id_to: ann,
+  permission: "R",
+});
 await client.upload([{ filename: "nginx.conf", bytes: Buffer.from(VALUE) }]);
 
 beforeEach(async () => {
   await writeFile(directory.join("password"), vault.passwords.get(ann) ?? "");
-  await run("login", "--url", vault.url, "--email", ann, "--password-file", directory.join("password"));
+  await run(
+    "login",
+    "--url",
+    vault.url,
+    "--email",
+    ann,
+    "--password-file",
+    directory.join("password"),
+  );
 });
 
 const run = (...args: string[]): Promise<ProcessResult> =>
@@ -36,7 +50,8 @@ async function write(name: string, ...lines: string[]): Promise<void> {
 
 async function plan(...args: string[]): Promise<ProcessResult> {
   const result = await run("plan", "-f", directory.join("repository"), ...args);
-  const relative = (text: string): string => text.replaceAll(`${directory.join("repository")}/`, "");
+  const relative = (text: string): string =>
+    text.replaceAll(`${directory.join("repository")}/`, "");
   return { ...result, stdout: relative(result.stdout), stderr: relative(result.stderr) };
 }
 
@@ -58,12 +73,17 @@ const secret = (name: string, ...references: string[]): string[] => [
   ...header("VaultSecret", name),
   "  connectionRef: { name: vault }",
   "  data:",
-  ...references.map((reference, index) => `    - { secretKey: key-${index}, remoteRef: { ${reference} } }`),
+  ...references.map(
+    (reference, index) => `    - { secretKey: key-${index}, remoteRef: { ${reference} } }`,
+  ),
 ];
 
 test("a correct repository is printed with the versions that would be written, without values", async () => {
   await write("vault.yaml", ...connection(), `  trustedOwners: [${bob}]`);
-  await write("apps/db.yaml", ...secret("db", "key: shop/db", "key: shop/db, version: 1", "key: received"));
+  await write(
+    "apps/db.yaml",
+    ...secret("db", "key: shop/db", "key: shop/db, version: 1", "key: received"),
+  );
   await write(
     "apps/web.yaml",
     ...header("VaultFile", "web"),
@@ -97,17 +117,33 @@ test("a correct repository is printed with the versions that would be written, w
 });
 
 const through = (...lines: string[]): string[] =>
-  lines.map((line) => line.replace("{ name: vault }", "{ kind: ClusterVaultConnection, name: vault }"));
+  lines.map((line) =>
+    line.replace("{ name: vault }", "{ kind: ClusterVaultConnection, name: vault }"),
+  );
 
 test("references through a connection of the cluster are not those of one of the namespace", async () => {
   await write("1-namespace.yaml", ...connection("https://other.example.com"));
-  const cluster = connection().map((line) => line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""));
-  await write("2-cluster.yaml", ...cluster, "  access:", "    - namespaceSelector: { matchLables: {} }");
-  await write("3-secrets.yaml", ...secret("own", "key: shop/dv"), "---", ...through(...secret("shared", "key: shop/dv")));
+  const cluster = connection().map((line) =>
+    line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""),
+  );
+  await write(
+    "2-cluster.yaml",
+    ...cluster,
+    "  access:",
+    "    - namespaceSelector: { matchLables: {} }",
+  );
+  await write(
+    "3-secrets.yaml",
+    ...secret("own", "key: shop/dv"),
+    "---",
+    ...through(...secret("shared", "key: shop/dv")),
+  );
   const { code, stderr } = await plan();
   expect(code).toBe(3);
   expect(stderr.split("\n")).toEqual([
-    expect.stringMatching(/^2-cluster.yaml:9: spec.access\[0\].namespaceSelector: must have matchLabels or matchExpressions/u),
+    expect.stringMatching(
+      /^2-cluster.yaml:9: spec.access\[0\].namespaceSelector: must have matchLabels or matchExpressions/u,
+    ),
     "references of VaultConnection shop/vault are not checked: log in to https://other.example.com as ann@example.com",
     "",
   ]);
@@ -130,21 +166,47 @@ const byLabel = (labels: string): string[] => [
 ];
 
 test("names that a connection of the cluster does not allow are problems", async () => {
-  const cluster = connection().map((line) => line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""));
+  const cluster = connection().map((line) =>
+    line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""),
+  );
   await write("secret.yaml", ...through(...secret("shared", "key: shop/db")));
   const denied = "spec.access of ClusterVaultConnection vault has no entry for the namespace shop";
   for (const offline of [["--offline"], []]) {
     await write("cluster.yaml", ...cluster);
-    expect(await plan(...offline)).toMatchObject({ code: 3, stderr: expect.stringContaining(denied) });
+    expect(await plan(...offline)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(denied),
+    });
     await write("cluster.yaml", ...cluster, ...byLabel("{ kubernetes.io/metadata.name: store }"));
-    expect(await plan(...offline)).toMatchObject({ code: 3, stderr: expect.stringContaining(denied) });
+    expect(await plan(...offline)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(denied),
+    });
     await write("cluster.yaml", ...cluster, ...byLabel("{ kubernetes.io/metadata.name: shop }"));
     expect(await plan(...offline)).toMatchObject({ code: 0, stderr: "" });
     await write("cluster.yaml", ...cluster, ...byLabel("{ team: shop }"));
-    expect(await plan(...offline)).toMatchObject({ code: 0, stderr: expect.stringContaining("add its Namespace to the files") });
-    await write("cluster.yaml", ...cluster, ...byLabel("{ team: shop }"), "---", ...namespace("store"));
-    expect(await plan(...offline)).toMatchObject({ code: 3, stderr: expect.stringContaining(denied) });
-    await write("cluster.yaml", ...cluster, ...byLabel("{ team: shop }"), "---", ...namespace("shop"));
+    expect(await plan(...offline)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("add its Namespace to the files"),
+    });
+    await write(
+      "cluster.yaml",
+      ...cluster,
+      ...byLabel("{ team: shop }"),
+      "---",
+      ...namespace("store"),
+    );
+    expect(await plan(...offline)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(denied),
+    });
+    await write(
+      "cluster.yaml",
+      ...cluster,
+      ...byLabel("{ team: shop }"),
+      "---",
+      ...namespace("shop"),
+    );
     expect(await plan(...offline)).toMatchObject({ code: 0, stderr: "" });
   }
 });
@@ -157,15 +219,25 @@ const namespace = (team: string): string[] => [
 
 test("required keys that are missing, and a type that is not allowed, are problems", async () => {
   await write("vault.yaml", ...connection());
-  await write("tls.yaml", ...secret("tls", "key: shop/db"), "  target: { type: kubernetes.io/tls }");
-  await write("type.yaml", ...secret("type", "key: shop/db"), "  target: { type: example.com/token }");
+  await write(
+    "tls.yaml",
+    ...secret("tls", "key: shop/db"),
+    "  target: { type: kubernetes.io/tls }",
+  );
+  await write(
+    "type.yaml",
+    ...secret("type", "key: shop/db"),
+    "  target: { type: example.com/token }",
+  );
   const { code, stderr } = await plan("--offline");
   expect(code).toBe(3);
   expect(stderr.trimEnd().split("\n")).toEqual([
     "tls.yaml:8: spec.data: a Secret of type kubernetes.io/tls requires the keys tls.crt and tls.key",
     expect.stringMatching(/^type.yaml:8: spec.target.type: this operator allows Opaque/u),
   ]);
-  expect((await plan("--allowed-secret-types", "a.b/c, example.com/token")).stderr).not.toContain("type.yaml");
+  expect((await plan("--allowed-secret-types", "a.b/c, example.com/token")).stderr).not.toContain(
+    "type.yaml",
+  );
 });
 
 test("a connection of the cluster may be in other files", async () => {
@@ -175,8 +247,16 @@ test("a connection of the cluster may be in other files", async () => {
 
 test("each mistake of a repository is named with its file and line, and the exit code is 3", async () => {
   await write("1-vault.yaml", ...connection());
-  await write("2-missing.yaml", ...secret("missing", "key: shop/db", "key: shop/dv", "key: shop/db, version: 7"));
-  await write("3-typo.yaml", ...secret("typo", "key: shop/db"), "  refreshIntervall: 5m", "  suspend: maybe");
+  await write(
+    "2-missing.yaml",
+    ...secret("missing", "key: shop/db", "key: shop/dv", "key: shop/db, version: 7"),
+  );
+  await write(
+    "3-typo.yaml",
+    ...secret("typo", "key: shop/db"),
+    "  refreshIntervall: 5m",
+    "  suspend: maybe",
+  );
   await write(
     "4-target.yaml",
     ...secret("one", "key: shop/db"),
@@ -184,10 +264,18 @@ test("each mistake of a repository is named with its file and line, and the exit
     ...secret("two", "key: shop/db"),
     "  target: { name: one }",
   );
-  await write("5-connection.yaml", ...secret("lost", "key: shop/db").map((line) => line.replace("name: vault }", "name: vlt }")));
+  await write(
+    "5-connection.yaml",
+    ...secret("lost", "key: shop/db").map((line) => line.replace("name: vault }", "name: vlt }")),
+  );
   await write("6-syntax.yaml", "apiVersion: vaultsync.dev/v1alpha1", "kind: [");
   await write("7-kind.yaml", ...header("VaultSecrets", "kind"));
-  await write("8-file.yaml", ...header("VaultFile", "f"), "  connectionRef: { name: vault }", "  target: { kind: Secret }");
+  await write(
+    "8-file.yaml",
+    ...header("VaultFile", "f"),
+    "  connectionRef: { name: vault }",
+    "  target: { kind: Secret }",
+  );
   await write(
     "9-file.yaml",
     ...header("VaultFile", "g"),
@@ -214,7 +302,9 @@ test("each mistake of a repository is named with its file and line, and the exit
     "5-connection.yaml:5: spec.connectionRef.name: no VaultConnection vlt in namespace shop in these files",
     expect.stringMatching(/^6-syntax\.yaml:3: /u),
     "7-kind.yaml:2: kind: VaultSecrets is not a kind of vaultsync.dev",
-    expect.stringMatching(/^8-file\.yaml:5: spec: spec\.files or spec\.filesFrom must have at least one entry/u),
+    expect.stringMatching(
+      /^8-file\.yaml:5: spec: spec\.files or spec\.filesFrom must have at least one entry/u,
+    ),
     "9-file.yaml:8: absent.conf is not in the list of ann@example.com: check its name, its shares and the scope of the connection; the Secret g is not created without it",
     "9-file.yaml:9: nginx.conf has no version 2, the latest is 1: set version to an existing version or to latest",
   ]);
@@ -256,8 +346,19 @@ const rules = (name: string, ...dataFrom: string[]): string[] => [
 test("sources that are found by rules are printed with the keys that they would have", async () => {
   await write("1-vault.yaml", ...connection());
   const slash = "rewrite: [{ regexp: { source: /, target: . } }]";
-  await write("2-found.yaml", ...rules("found", `{ find: { name: { regexp: ^shop/ } }, ${slash} }`, "extract: { key: shop/db }"));
-  await write("3-optional.yaml", ...secret("optional"), "    - { secretKey: key-0, optional: true, remoteRef: { key: absent } }");
+  await write(
+    "2-found.yaml",
+    ...rules(
+      "found",
+      `{ find: { name: { regexp: ^shop/ } }, ${slash} }`,
+      "extract: { key: shop/db }",
+    ),
+  );
+  await write(
+    "3-optional.yaml",
+    ...secret("optional"),
+    "    - { secretKey: key-0, optional: true, remoteRef: { key: absent } }",
+  );
   const offline = await plan("--offline");
   expect(offline.stdout).toMatch(/dataFrom\[0\] +\^shop\/ +-/u);
   const { code, stdout, stderr } = await plan();
@@ -282,7 +383,10 @@ test("sources that are found by rules are printed with the keys that they would 
     "4-wrong.yaml:9: spec.dataFrom[2].find.name.regexp: missing closing ) at position 2: must be a regular expression in the syntax of RE2, for example ^shop-(.*)$",
     "",
   ]);
-  await write("4-wrong.yaml", ...rules("wrong", "find: { name: { regexp: ^none } }", "find: { name: { regexp: ^shop/ } }"));
+  await write(
+    "4-wrong.yaml",
+    ...rules("wrong", "find: { name: { regexp: ^none } }", "find: { name: { regexp: ^shop/ } }"),
+  );
   expect((await plan()).stderr.split("\n")).toEqual([
     "4-wrong.yaml:7: dataFrom[0] finds no entry in the vault's list: check find, the shares and the scope of the connection; the Secret wrong is not created without it",
     `4-wrong.yaml:8: dataFrom[1] finds "shop/db", which is not a valid key of letters, digits, '-', '_' and '.': set rewrite; it is skipped`,
@@ -312,8 +416,14 @@ test("references of another vault are not checked, and the output says so", asyn
 
 test("a directory without manifests, and one that does not exist, are failures", async () => {
   await write("other.yaml", "kind: Deployment");
-  expect(await plan()).toMatchObject({ code: 1, stderr: expect.stringContaining("no vaultsync.dev objects in") });
-  expect(await run("plan", "-f", directory.join("absent"))).toMatchObject({ code: 1, stderr: expect.stringContaining("ENOENT") });
+  expect(await plan()).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no vaultsync.dev objects in"),
+  });
+  expect(await run("plan", "-f", directory.join("absent"))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("ENOENT"),
+  });
 });
 
 const push = (name: string, from: string, ...entries: string[]): string[] => [
@@ -326,7 +436,10 @@ const push = (name: string, from: string, ...entries: string[]): string[] => [
 
 test("pushes are printed with the entry that they write, and their conflicts and loops are named", async () => {
   await write("1-vault.yaml", ...connection());
-  await write("2-push.yaml", ...push("one", "source", "remoteRef: { key: new }", "file: { filename: new.txt }"));
+  await write(
+    "2-push.yaml",
+    ...push("one", "source", "remoteRef: { key: new }", "file: { filename: new.txt }"),
+  );
   const correct = await plan("--offline");
   expect([correct.code, correct.stderr]).toEqual([0, ""]);
   expect(correct.stdout.split("\n").map((line) => line.split(/ {2,}/u))).toEqual([
@@ -339,7 +452,11 @@ test("pushes are printed with the entry that they write, and their conflicts and
   await write("4-push.yaml", ...push("three", "db", "remoteRef: { key: shop/db }"));
   await write("5-secret.yaml", ...secret("db", "key: shop/db"));
   await write("7-push.yaml", ...push("five", "found", "remoteRef: { key: web-1 }"));
-  await write("8-find.yaml", ...secret("found").slice(0, -1), "  dataFrom: [{ find: { name: { regexp: ^web- } } }]");
+  await write(
+    "8-find.yaml",
+    ...secret("found").slice(0, -1),
+    "  dataFrom: [{ find: { name: { regexp: ^web- } } }]",
+  );
   await write("6-push.yaml", ...push("four", "x", "remoteRef: { key: a }, file: { filename: b }"));
   const { code, stderr } = await plan("--offline");
   expect(code).toBe(3);

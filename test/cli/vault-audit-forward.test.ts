@@ -36,15 +36,34 @@ async function callerAt({
   url: string;
   users?: readonly { password: string }[] | undefined;
 }): Promise<VaultClient> {
-  const body = JSON.stringify({ email: ann, password: users[0]?.password, scope: scopeString(), expiration_hours: 1 });
+  const body = JSON.stringify({
+    email: ann,
+    password: users[0]?.password,
+    scope: scopeString(),
+    expiration_hours: 1,
+  });
   const headers = { "content-type": "application/json" };
-  const { access_token: token } = (await sendRequest(url + operationPath.generate_access_token, { headers, body })).json();
+  const { access_token: token } = (
+    await sendRequest(url + operationPath.generate_access_token, { headers, body })
+  ).json();
   return new VaultClient(url, ann, { token });
 }
 
-/** Starts a server with a pipe as its standard output, which is read up to the first line only, and then not or by `lines`. */
+/**
+ * Starts a server with a pipe as its standard output, which is read up to the first line only, and
+ * then not or by `lines`.
+ */
 async function serveToPipe() {
-  const args = ["src/main.ts", "vault", "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "none", ...serveDev("stdout")];
+  const args = [
+    "src/main.ts",
+    "vault",
+    "serve",
+    "--listen",
+    "127.0.0.1:0",
+    "--metrics-listen",
+    "none",
+    ...serveDev("stdout"),
+  ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
   running.add(child);
   let text = "";
@@ -77,7 +96,9 @@ test("a reader of standard output that stops reading, or is gone, delays no requ
     for (let n = 0; n < requests; n += 10) {
       // Each character takes six bytes of a line.
       const names = Array.from({ length: 10 }, (_, one) => `${n + one}${"\u{e000}".repeat(240)}`);
-      const written = await Promise.all(names.map((name) => caller.call("protect", { key_name: name, key_value: "x" })));
+      const written = await Promise.all(
+        names.map((name) => caller.call("protect", { key_name: name, key_value: "x" })),
+      );
       expect(new Set(written.map((response) => response.outcome()))).toEqual(new Set(["200"]));
     }
   };
@@ -91,20 +112,32 @@ test("a reader of standard output that stops reading, or is gone, delays no requ
 
 test("--audit-forward syslog+tls sends to a server whose certificate Node.js trusts", async () => {
   const authority = certificate("Test CA");
-  const { cert, keyPem: key } = certificate("127.0.0.1", { issuer: authority, hosts: ["127.0.0.1"] });
+  const { cert, keyPem: key } = certificate("127.0.0.1", {
+    issuer: authority,
+    hosts: ["127.0.0.1"],
+  });
   await using collector = await SyslogCollector.tls({ cert, key });
   await writeFile(directory.join("ca.pem"), authority.cert);
-  await using server = await VaultServerProcess.start(serveDev(`syslog+tls://127.0.0.1:${collector.port}`), {
-    env: { NODE_EXTRA_CA_CERTS: directory.join("ca.pem") },
-  });
+  await using server = await VaultServerProcess.start(
+    serveDev(`syslog+tls://127.0.0.1:${collector.port}`),
+    {
+      env: { NODE_EXTRA_CA_CERTS: directory.join("ca.pem") },
+    },
+  );
   await callerAt({ url: server.url, users: [{ password: server.passwords.get(ann) ?? "" }] });
-  await expect.poll(() => collector.lines.join("\n")).toContain('"operation":"generate_access_token"');
+  await expect
+    .poll(() => collector.lines.join("\n"))
+    .toContain('"operation":"generate_access_token"');
 });
 
 test.each([
   ["an unknown form", ["--dev", "--audit-forward", "syslog://host"], "syslog+tls://HOST:PORT"],
   ["no audit log", ["--dev", "--audit-forward", "stdout"], "--audit-log FILE"],
-  ["a disabled audit log", ["--data", "v.db", "--audit-log", "none", "--audit-forward", "stdout"], "--audit-log FILE"],
+  [
+    "a disabled audit log",
+    ["--data", "v.db", "--audit-log", "none", "--audit-forward", "stdout"],
+    "--audit-log FILE",
+  ],
 ])("--audit-forward is rejected with a remedy: %s", async (_what, args, advice) => {
   const result = await runInProcess(["vault", "serve", ...args]);
   expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(advice) });

@@ -3,7 +3,12 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
+import {
+  scopeString,
+  sendRequest,
+  VaultClient,
+  type VaultResponse,
+} from "../lab/vault/vault-client.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { runInProcess } from "../lab/processes/run-in-process.ts";
@@ -27,19 +32,30 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-const run = (args: readonly string[], input = ""): Promise<ProcessResult> => VaultsyncProcess.run(["vault", ...args], { input });
-const audit = (...args: string[]): Promise<ProcessResult> => runInProcess(["vault", "audit", ...args]);
+const run = (args: readonly string[], input = ""): Promise<ProcessResult> =>
+  VaultsyncProcess.run(["vault", ...args], { input });
+const audit = (...args: string[]): Promise<ProcessResult> =>
+  runInProcess(["vault", "audit", ...args]);
 
 /** Starts a server on the data. */
 async function serve(...args: string[]): Promise<VaultServerProcess> {
-  const server = await VaultServerProcess.start(["--data", data, "--master-key-file", join(directory, "key"), ...args]);
+  const server = await VaultServerProcess.start([
+    "--data",
+    data,
+    "--master-key-file",
+    join(directory, "key"),
+    ...args,
+  ]);
   running.add(server);
   return server;
 }
 
 async function makeVault(): Promise<void> {
   await run(["key", "generate", join(directory, "key")]);
-  await run(["user", "add", ann, "--data", data, "--master-key-file", join(directory, "key")], `${password}\n`);
+  await run(
+    ["user", "add", ann, "--data", data, "--master-key-file", join(directory, "key")],
+    `${password}\n`,
+  );
 }
 
 async function callerAt(url: string): Promise<VaultClient> {
@@ -59,7 +75,12 @@ test("after kill -9 under load every response is logged and the chain is intact"
     const caller = await callerAt(server.url);
     const write = async (worker: number): Promise<void> => {
       for (let n = 0; ; n += 1) {
-        answered.push(await caller.call(n % 2 === 0 ? "protect" : "expose", { key_name: `k${worker}`, key_value: "x" }));
+        answered.push(
+          await caller.call(n % 2 === 0 ? "protect" : "expose", {
+            key_name: `k${worker}`,
+            key_value: "x",
+          }),
+        );
       }
     };
     const cutOff = Promise.allSettled(Array.from({ length: 8 }, (_, worker) => write(worker)));
@@ -73,8 +94,12 @@ test("after kill -9 under load every response is logged and the chain is intact"
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
-  const ended = new Map(lines.filter(({ phase }) => phase === "end").map((line) => [line.request, line]));
-  const begun = new Set(lines.filter(({ phase }) => phase === "begin").map(({ request }) => request));
+  const ended = new Map(
+    lines.filter(({ phase }) => phase === "end").map((line) => [line.request, line]),
+  );
+  const begun = new Set(
+    lines.filter(({ phase }) => phase === "begin").map(({ request }) => request),
+  );
   expect(answered.length).toBeGreaterThan(200);
   for (const response of answered) {
     const id = response.headers["x-request-id"];
@@ -90,11 +115,22 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   await makeVault();
   const server = await serve("--audit-log-max-bytes", "65536");
   const caller = await callerAt(server.url);
-  for (let n = 0; n < 60; n += 1) await caller.call("protect", { key_name: `k${n % 7}`, key_value: "x" });
+  for (let n = 0; n < 60; n += 1)
+    await caller.call("protect", { key_name: `k${n % 7}`, key_value: "x" });
   await caller.call("expose", { key_name: "k3" }, { authorization: "unknown" });
   const free = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
-  const busy = await run(["serve", "--data", data, "--master-key-file", join(directory, "key"), ...free]);
-  expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by another process") });
+  const busy = await run([
+    "serve",
+    "--data",
+    data,
+    "--master-key-file",
+    join(directory, "key"),
+    ...free,
+  ]);
+  expect(busy).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("in use by another process"),
+  });
   expect((await audit("verify", log, "--data", data)).code).toBe(0);
   await server.stop();
 
@@ -124,18 +160,31 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   await copyFile(join(directory, "kept"), log);
   await writeFile(log, (await readFile(log, "utf8")).replace("k6", "k5"));
   const altered = await audit("verify", log);
-  expect(altered).toMatchObject({ code: 1, stdout: expect.stringMatching(/^DAMAGED \(altered\): .*, line [0-9]+: /u) });
+  expect(altered).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^DAMAGED \(altered\): .*, line [0-9]+: /u),
+  });
   for (const wrong of [
     ["audit", "verify"],
     ["audit", "verify", join(directory, "none")],
     ["audit", "show", log, "--since", "soon"],
   ]) {
-    expect(await audit(...wrong)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("error:") });
+    expect(await audit(...wrong)).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("error:"),
+    });
   }
 }, 120_000);
 
 test("the audit log is next to the data file, off with --dev, required with PostgreSQL", async () => {
-  const postgres = await run(["serve", "--data", "postgres://vault@127.0.0.1:1/vault", "--master-key-file", "x"]);
+  const postgres = await run([
+    "serve",
+    "--data",
+    "postgres://vault@127.0.0.1:1/vault",
+    "--master-key-file",
+    "x",
+  ]);
   expect(postgres).toMatchObject({ code: 2, stderr: expect.stringContaining("--audit-log FILE") });
   const small = await run(["serve", "--dev", "--audit-log-max-bytes", "1"]);
   expect(small).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 65536") });

@@ -15,7 +15,10 @@ const ids = keys.map((key) => new MasterKey(new Redacted<Uint8Array>(key)).id) a
 /** A KMS: prints keys, and counts its runs. */
 function command(...printed: readonly string[]): string[] {
   const text = `require("node:fs").appendFileSync(process.argv[1], "."); console.log("${printed.join(",")}")`;
-  return ["--master-key-command", JSON.stringify([process.execPath, "-e", text, directory.join("runs")])];
+  return [
+    "--master-key-command",
+    JSON.stringify([process.execPath, "-e", text, directory.join("runs")]),
+  ];
 }
 
 const runs = async (): Promise<number> => (await readFile(directory.join("runs"), "utf8")).length;
@@ -29,16 +32,29 @@ async function run(...args: readonly string[]): Promise<string> {
 test("each command that needs the master key runs --master-key-command once", async () => {
   const data = directory.join("vault.db");
   await writeFile(directory.join("password"), "one-and-only-31");
-  await run("user", "add", ann, "--data", data, "--password-file", directory.join("password"), ...command(oldKey));
+  await run(
+    "user",
+    "add",
+    ann,
+    "--data",
+    data,
+    "--password-file",
+    directory.join("password"),
+    ...command(oldKey),
+  );
   await using server = await VaultServerProcess.start(["--data", data, ...command(oldKey, newKey)]);
   expect(await runs()).toBe(2);
 
   const both = command(oldKey, newKey);
-  expect(await run("rotate-key", "--data", data, ...both, "--to", ids[1])).toContain(`the master key is ${ids[1]}`);
+  expect(await run("rotate-key", "--data", data, ...both, "--to", ids[1])).toContain(
+    `the master key is ${ids[1]}`,
+  );
   await server.stop("SIGTERM");
   expect(server.stderr + server.stdout).not.toContain(oldKey);
   const [only, backup] = [command(newKey), directory.join("backup")];
-  expect(await run("audit", "verify", `${data}-audit.jsonl`, "--data", data, ...only)).toContain("intact");
+  expect(await run("audit", "verify", `${data}-audit.jsonl`, "--data", data, ...only)).toContain(
+    "intact",
+  );
   await run("backup", "--data", data, "--to", backup, ...only);
   expect(await run("restore", "--from", backup, "--verify", ...only)).toContain(ids[1]);
   expect(await runs()).toBe(6);
@@ -53,17 +69,31 @@ test("--master-key-command and other sources of the master key exclude each othe
   const file = await runInProcess(serve, { VAULTSYNC_VAULT_MASTER_KEY_FILE: key });
   expect(file).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be used with") });
   const variable = await runInProcess(serve, { VAULTSYNC_VAULT_MASTER_KEY: oldKey });
-  expect(variable).toMatchObject({ code: 1, stderr: expect.stringContaining("VAULTSYNC_VAULT_MASTER_KEY") });
-  for (const { stdout, stderr } of [both, file, variable]) expect(stdout + stderr).not.toContain(oldKey);
+  expect(variable).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("VAULTSYNC_VAULT_MASTER_KEY"),
+  });
+  for (const { stdout, stderr } of [both, file, variable])
+    expect(stdout + stderr).not.toContain(oldKey);
 });
 
 test("rotate-key with --master-key-command needs --to, because it cannot add a key there", async () => {
-  const { code, stderr } = await runInProcess(["vault", "rotate-key", "--data", "x", ...command(oldKey)]);
+  const { code, stderr } = await runInProcess([
+    "vault",
+    "rotate-key",
+    "--data",
+    "x",
+    ...command(oldKey),
+  ]);
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("--to ID") });
 });
 
 test("a failing master key command ends the start with its exit code", async () => {
-  const failing = JSON.stringify([process.execPath, "-e", `console.error("access denied: ${newKey}"); process.exit(3)`]);
+  const failing = JSON.stringify([
+    process.execPath,
+    "-e",
+    `console.error("access denied: ${newKey}"); process.exit(3)`,
+  ]);
   const { code, stderr } = await runInProcess([
     "vault",
     "serve",
@@ -72,6 +102,9 @@ test("a failing master key command ends the start with its exit code", async () 
     "--master-key-command",
     failing,
   ]);
-  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("exit code 3: access denied: …") });
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("exit code 3: access denied: …"),
+  });
   expect(stderr).not.toContain(newKey);
 });

@@ -33,7 +33,10 @@ async function inProcess(args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-async function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<VaultServerProcess> {
+async function serve(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<VaultServerProcess> {
   const server = await VaultServerProcess.start(args, { env });
   running.add(server);
   return server;
@@ -55,8 +58,12 @@ test("serve --dev prints its url and users in one line and exits 0 on SIGTERM", 
   await fetch(`${server.url}/healthz`);
   expect(await server.stop("SIGTERM")).toBe(0);
   expect(server.stdout.trimEnd().split("\n")).toHaveLength(1);
-  for (const secret of [password, response.json().access_token]) expect(server.stderr).not.toContain(secret);
-  expect(JSON.parse(server.stderr.split("\n")[0] ?? "")).toMatchObject({ program: "vault", level: "info" });
+  for (const secret of [password, response.json().access_token])
+    expect(server.stderr).not.toContain(secret);
+  expect(JSON.parse(server.stderr.split("\n")[0] ?? "")).toMatchObject({
+    program: "vault",
+    level: "info",
+  });
 });
 
 test("serves, stops and serves again with a generated key and added users", async () => {
@@ -79,7 +86,9 @@ test("serves, stops and serves again with a generated key and added users", asyn
   expect((await stat(data)).mode & 0o777).toBe(0o600);
 
   const first = await serve(["--data", data, "--master-key-file", key]);
-  expect(first.stdout).toBe(`{"url":"${first.url}","metrics_url":"${first.metricsUrl}","mail_dir":"${data}-mail"}\n`);
+  expect(first.stdout).toBe(
+    `{"url":"${first.url}","metrics_url":"${first.metricsUrl}","mail_dir":"${data}-mail"}\n`,
+  );
   expect((await stat(`${data}-mail`)).mode & 0o777).toBe(0o700);
   const added = await VaultsyncProcess.run(
     ["vault", "user", "add", "bob@example.com", "--data", data, "--master-key-file", key],
@@ -89,8 +98,13 @@ test("serves, stops and serves again with a generated key and added users", asyn
   );
   expect(added).toEqual({ code: 0, stdout: "", stderr: "added bob@example.com\n" });
   expect((await logIn(first.url, "bob@example.com", "from-standard-input-77aa")).status).toBe(200);
-  const { access_token: token } = (await logIn(first.url, "ann@example.com", "from-a-file-81c2")).json();
-  await new VaultClient(first.url, "ann@example.com", { token }).call("protect", { key_name: "a", key_value: "kept" });
+  const { access_token: token } = (
+    await logIn(first.url, "ann@example.com", "from-a-file-81c2")
+  ).json();
+  await new VaultClient(first.url, "ann@example.com", { token }).call("protect", {
+    key_name: "a",
+    key_value: "kept",
+  });
   expect(await first.stop("SIGINT")).toBe(0);
 
   const second = await serve([], {
@@ -98,7 +112,9 @@ test("serves, stops and serves again with a generated key and added users", asyn
     VAULTSYNC_VAULT_MASTER_KEY: await readFile(key, "utf8"),
     VAULTSYNC_VAULT_LISTEN: "127.0.0.1:0",
   });
-  const response = await new VaultClient(second.url, "ann@example.com", { token }).call("expose", { key_name: "a" });
+  const response = await new VaultClient(second.url, "ann@example.com", { token }).call("expose", {
+    key_name: "a",
+  });
   expect(response.json().key_value).toBe("kept");
 }, 30_000);
 
@@ -115,19 +131,34 @@ test("lists users, sets a password and revokes tokens while the server runs", as
   expect(await user("list", [])).toEqual({ code: 0, stdout: `${ann}\n${bob}\n`, stderr: "" });
   await using server = await serve(["--data", data, "--master-key-file", key]);
   const clientOf = async (email: string, password: string) =>
-    new VaultClient(server.url, email, { token: (await logIn(server.url, email, password)).json().access_token });
-  const [one, other] = [await clientOf(ann, "the-first-81c2"), await clientOf(bob, "the-first-81c2")];
-  const outcomes = async () => [(await one.call("list_file")).outcome(), (await other.call("list_file")).outcome()];
-  expect((await user("revoke-tokens", ["Bob@example.com"])).stderr).toBe("ended the sessions and tokens of bob@example.com\n");
+    new VaultClient(server.url, email, {
+      token: (await logIn(server.url, email, password)).json().access_token,
+    });
+  const [one, other] = [
+    await clientOf(ann, "the-first-81c2"),
+    await clientOf(bob, "the-first-81c2"),
+  ];
+  const outcomes = async () => [
+    (await one.call("list_file")).outcome(),
+    (await other.call("list_file")).outcome(),
+  ];
+  expect((await user("revoke-tokens", ["Bob@example.com"])).stderr).toBe(
+    "ended the sessions and tokens of bob@example.com\n",
+  );
   expect(await outcomes()).toEqual(["200", "401 invalid_token"]);
   expect((await logIn(server.url, bob, "the-first-81c2")).status).toBe(200);
-  expect((await user("set-password", [ann], "the-second-77aa\n")).stderr).toBe("set the password of ann@example.com\n");
+  expect((await user("set-password", [ann], "the-second-77aa\n")).stderr).toBe(
+    "set the password of ann@example.com\n",
+  );
   expect(await outcomes()).toEqual(["401 invalid_token", "401 invalid_token"]);
   expect((await logIn(server.url, ann, "the-first-81c2")).status).toBe(401);
   expect((await logIn(server.url, ann, "the-second-77aa")).status).toBe(200);
   for (const command of ["set-password", "revoke-tokens"]) {
     const missing = await user(command, ["nobody@example.com"], "the-third-5511\n");
-    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("no user has this email")]);
+    expect([missing.code, missing.stderr]).toEqual([
+      1,
+      expect.stringContaining("no user has this email"),
+    ]);
   }
 }, 60_000);
 
@@ -139,12 +170,32 @@ test("exits 2 on wrong usage and 1 on failure, with nothing on standard output",
   const [wrong, failed, metrics] = await Promise.all([
     VaultsyncProcess.run(["vault", "serve", "--data", "x.db"]),
     VaultsyncProcess.run(["vault", "serve", "--dev", "--listen", `127.0.0.1:${port}`]),
-    VaultsyncProcess.run(["vault", "serve", "--dev", "--listen", "127.0.0.1:0", "--metrics-listen", `127.0.0.1:${port}`]),
+    VaultsyncProcess.run([
+      "vault",
+      "serve",
+      "--dev",
+      "--listen",
+      "127.0.0.1:0",
+      "--metrics-listen",
+      `127.0.0.1:${port}`,
+    ]),
   ]);
   taken.close();
-  expect(wrong).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining("refusing to start without a master key") });
-  expect(failed).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("choose another with --listen HOST:PORT") });
-  expect(metrics).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("choose another with --metrics-listen") });
+  expect(wrong).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining("refusing to start without a master key"),
+  });
+  expect(failed).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("choose another with --listen HOST:PORT"),
+  });
+  expect(metrics).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("choose another with --metrics-listen"),
+  });
 }, 60_000);
 
 test("user add rejects an existing user, an empty password and an invalid email", async () => {
@@ -165,10 +216,17 @@ test("user add rejects an existing user, an empty password and an invalid email"
       path("password"),
     ]);
   };
-  const missing = await VaultsyncProcess.run(["vault", "user", "add", "ann@example.com", "--data", data], {
-    input: "one-and-only-31",
+  const missing = await VaultsyncProcess.run(
+    ["vault", "user", "add", "ann@example.com", "--data", data],
+    {
+      input: "one-and-only-31",
+    },
+  );
+  expect(missing).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining("--master-key-file FILE"),
   });
-  expect(missing).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining("--master-key-file FILE") });
   await add("ann@example.com", "one-and-only-31");
   await expect(add("ANN@example.com", "two-and-more-42")).rejects.toThrow("already exists");
   await expect(add("bob@example.com", "")).rejects.toThrow("12 to 1024 characters");
@@ -177,18 +235,38 @@ test("user add rejects an existing user, an empty password and an invalid email"
 
 test.each([
   ["nowhere to keep data", [], "--data FILE"],
-  ["an ephemeral server with a data file", ["--dev", "--data", "vault.db"], "--dev and --data exclude each other"],
+  [
+    "an ephemeral server with a data file",
+    ["--dev", "--data", "vault.db"],
+    "--dev and --data exclude each other",
+  ],
   ["accounts for a lasting server", ["--dev-users", "a@example.com"], "requires --dev"],
   ["plain http beyond this machine", ["--dev", "--listen", "0.0.0.0:0"], "--allow-http-listen"],
-  ["sessions over plain http", ["--dev", "--app-url", "http://vault.example.com"], "an https --app-url"],
-  ["no address of the application", ["--dev", "--app-url", "vault.example.com/app"], "https://HOST"],
+  [
+    "sessions over plain http",
+    ["--dev", "--app-url", "http://vault.example.com"],
+    "an https --app-url",
+  ],
+  [
+    "no address of the application",
+    ["--dev", "--app-url", "vault.example.com/app"],
+    "https://HOST",
+  ],
   ["no network of proxies", ["--dev", "--trust-proxy", "everybody"], "10.0.0.0/8"],
   ["half of TLS", ["--dev", "--tls-cert-file", "x"], "--tls-key-file"],
   ["no port", ["--dev", "--listen", "localhost"], "HOST:PORT"],
   ["a port out of range", ["--dev", "--listen", "localhost:65536"], "HOST:PORT"],
   ["a password on the command line", ["--dev", "--password", "x"], "unknown option"],
-  ["PROXY headers of no proxy", ["--dev", "--proxy-protocol"], "--proxy-protocol requires --trust-proxy"],
-  ["a contradiction about signing up", ["--dev", "--sign-up", "closed", "--sign-up-domains", "example.com"], "drop one of them"],
+  [
+    "PROXY headers of no proxy",
+    ["--dev", "--proxy-protocol"],
+    "--proxy-protocol requires --trust-proxy",
+  ],
+  [
+    "a contradiction about signing up",
+    ["--dev", "--sign-up", "closed", "--sign-up-domains", "example.com"],
+    "drop one of them",
+  ],
   ["an unknown policy", ["--dev", "--expired", "maybe"], "serve, deny"],
 ])("rejects wrong usage with a remedy: %s", async (_what, args, advice) => {
   const result = await runInProcess(["vault", "serve", ...args]);
@@ -197,7 +275,8 @@ test.each([
 
 test("rejects a missing or malformed master key file", async () => {
   await writeFile(path("bad.key"), "short");
-  const serveWith = (key: string) => inProcess(["vault", "serve", "--data", path("v.db"), "--master-key-file", key]);
+  const serveWith = (key: string) =>
+    inProcess(["vault", "serve", "--data", path("v.db"), "--master-key-file", key]);
   await expect(serveWith(path("bad.key"))).rejects.toThrow("32 bytes in base64");
   await expect(serveWith(path("none.key"))).rejects.toThrow("ENOENT");
 });
@@ -212,7 +291,8 @@ test("key generate never overwrites a file", async () => {
 
 test("--help lists options, variables and examples", async () => {
   const printed = await inProcess(["vault", "serve", "--help"]);
-  for (const word of ["--listen", "--master-key-file", "VAULTSYNC_VAULT_DATA", "Examples:"]) expect(printed).toContain(word);
+  for (const word of ["--listen", "--master-key-file", "VAULTSYNC_VAULT_DATA", "Examples:"])
+    expect(printed).toContain(word);
 });
 
 test("serves https with a certificate, uploads included", async () => {
@@ -223,14 +303,23 @@ test("serves https with a certificate, uploads included", async () => {
   const server = await serve(["--dev", "--dev-users", "ann@example.com", ...tls]);
   expect(server.url).toMatch(/^https:/u);
   const agent = new Agent({ ca: ca.cert });
-  const post = async (operation: string, headers: Record<string, string>, body: string | Buffer) => {
+  const post = async (
+    operation: string,
+    headers: Record<string, string>,
+    body: string | Buffer,
+  ) => {
     const call = request(server.url + operation, { method: "POST", headers, agent }).end(body);
     const [response] = await once(call, "response");
     return text(response);
   };
   const json = { "content-type": "application/json" };
   const password = server.passwords.get("ann@example.com") ?? "";
-  const credentials = { email: "ann@example.com", password, scope: scopeString(), expiration_hours: 1 };
+  const credentials = {
+    email: "ann@example.com",
+    password,
+    scope: scopeString(),
+    expiration_hours: 1,
+  };
   const authorization = JSON.parse(
     await post(operationPath.generate_access_token, json, JSON.stringify(credentials)),
   ).access_token;
@@ -247,7 +336,9 @@ test("serves https with a certificate, uploads included", async () => {
     `--b\r\nContent-Disposition: form-data; filename="f"\r\n\r\n${content}\r\n--b--\r\n`,
   );
   const download = JSON.stringify({ email: "ann@example.com", filename: "f" });
-  expect(await post(operationPath.download_file, { ...json, authorization }, download)).toBe(content);
+  expect(await post(operationPath.download_file, { ...json, authorization }, download)).toBe(
+    content,
+  );
   agent.destroy();
 }, 30_000);
 

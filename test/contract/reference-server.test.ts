@@ -37,9 +37,14 @@ class World {
   }
 
   async logIn(): Promise<void> {
-    const body = { password: this.password, scope: formatScope(unlimitedScope), expiration_hours: 10_000 };
+    const body = {
+      password: this.password,
+      scope: formatScope(unlimitedScope),
+      expiration_hours: 10_000,
+    };
     const response = await this.#post(operationPath.generate_access_token, body);
-    if (typeof response !== "object" || response === null || !("access_token" in response)) throw new Error("no token");
+    if (typeof response !== "object" || response === null || !("access_token" in response))
+      throw new Error("no token");
     this.#token = String(response.access_token);
   }
 
@@ -51,19 +56,38 @@ class World {
     const form = new FormData();
     form.append("file", new Blob([bytes]), filename);
     const headers = { authorization: this.#token, email, CountOfFiles: "1" };
-    const response = await fetch(this.server.url + operationPath.protect_file, { method: "POST", headers, body: form });
+    const response = await fetch(this.server.url + operationPath.protect_file, {
+      method: "POST",
+      headers,
+      body: form,
+    });
     if (!response.ok) throw new Error(`unexpected status ${response.status}`);
   }
 
   /** Opens a connection and waits for its first list. */
   connect(options: Partial<ObserveOptions> = {}): Promise<ObservedConnection> {
     const credentials = passwordSource(() => this.password);
-    return untilHealthy(observeConnection({ url: this.server.url, email, credentials, ...options, clock: this.clock }));
+    return untilHealthy(
+      observeConnection({
+        url: this.server.url,
+        email,
+        credentials,
+        ...options,
+        clock: this.clock,
+      }),
+    );
   }
 
   async #post(path: string, body: object): Promise<unknown> {
-    const headers = { "content-type": "application/json", ...(this.#token && { authorization: this.#token }) };
-    const response = await fetch(this.server.url + path, { method: "POST", headers, body: JSON.stringify({ email, ...body }) });
+    const headers = {
+      "content-type": "application/json",
+      ...(this.#token && { authorization: this.#token }),
+    };
+    const response = await fetch(this.server.url + path, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ email, ...body }),
+    });
     if (!response.ok) throw new Error(`unexpected status ${response.status}`);
     return response.json();
   }
@@ -91,14 +115,20 @@ function fileOf({ connection }: ObservedConnection, name: string): FileRecord {
   return connection.snapshot!.file(name)!;
 }
 
-async function text(observed: ObservedConnection, name: string, version: number): Promise<[string, number]> {
+async function text(
+  observed: ObservedConnection,
+  name: string,
+  version: number,
+): Promise<[string, number]> {
   const read = await observed.connection.reader(secretOf(observed, name))(version, signal);
   return [Buffer.from(read.bytes.reveal()).toString(), read.version];
 }
 
 test("follows a secret through its versions and keeps reading a pinned one", async () => {
   const vault = await world();
-  await vault.protect("shop-db", "canary-one", { metadata: { description: "orders", custom: { a: [1] } } });
+  await vault.protect("shop-db", "canary-one", {
+    metadata: { description: "orders", custom: { a: [1] } },
+  });
   const observed = await vault.connect({ references: referencesTo(["shop-db"]) });
   expect(secretOf(observed, "shop-db")).toMatchObject({
     owner: email,
@@ -123,7 +153,11 @@ test("an unchanged list returns 304 for its entity tag", async () => {
   const observed = await vault.connect();
   await listSoon(observed);
   await expect.poll(() => observed.connection.snapshot?.progress("secret")?.lists).toBe(2);
-  expect(observed.requests).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
+  expect(observed.requests).toEqual([
+    "generate_access_token ok",
+    "list_no_dup ok",
+    "list_no_dup unchanged",
+  ]);
   expect(observed.changes).toHaveLength(1);
 });
 
@@ -131,10 +165,12 @@ test("a change ends the held list, and an idle connection sends one list per 50 
   const vault = await world();
   await vault.protect("a", "canary-one");
   const observed = await vault.connect({ follow: "Auto" });
-  const lists = (): number => observed.requests.filter((request) => request.startsWith("list_no_dup")).length;
+  const lists = (): number =>
+    observed.requests.filter((request) => request.startsWith("list_no_dup")).length;
   // The first list, the request that finds out that the server waits, and 50 s each.
   await pump(observed.clock, () => lists() === 2);
-  for (let held = 0; held < 6; held += 1) await pump(observed.clock, () => lists() === 3 + held, 1_000);
+  for (let held = 0; held < 6; held += 1)
+    await pump(observed.clock, () => lists() === 3 + held, 1_000);
   expect(observed.clock.monotonic()).toBeGreaterThan(300_000);
   const before = observed.clock.monotonic();
   await vault.protect("a", "canary-two");
@@ -147,7 +183,10 @@ test("a change ends the held list, and an idle connection sends one list per 50 
 test("a secret leaves the snapshot at its delete time", async () => {
   const vault = await world();
   await vault.protect("short", "canary", { delete_time: 1 });
-  const observed = await vault.connect({ refreshIntervalMs: 3_600_000, references: referencesTo(["short"]) });
+  const observed = await vault.connect({
+    refreshIntervalMs: 3_600_000,
+    references: referencesTo(["short"]),
+  });
   await vault.clock.advance(360_000);
   await expect.poll(() => observed.connection.snapshot?.secretCount).toBe(0);
   expect(observed.changes).toEqual([
@@ -165,7 +204,11 @@ test("downloads return the exact bytes of each version", async () => {
   await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   const record = fileOf(observed, "blob.bin");
   expect(record.versions.map(({ version, size, sha256 }) => [version, size, sha256])).toEqual(
-    [first, second].map((bytes, at) => [at + 1, bytes.length, createHash("sha256").update(bytes).digest("hex")]),
+    [first, second].map((bytes, at) => [
+      at + 1,
+      bytes.length,
+      createHash("sha256").update(bytes).digest("hex"),
+    ]),
   );
   for (const [at, bytes] of [first, second].entries()) {
     const content = await observed.connection.reader(record)(at + 1, signal);
@@ -176,15 +219,30 @@ test("downloads return the exact bytes of each version", async () => {
 
 test("secret values return byte for byte", async () => {
   const vault = await world();
-  const values = ["", " ", "line\r\nline\n", "😀", "a\0b", "\uFEFF", "x".repeat(100_000), '{"key_value":"inner"}'];
+  const values = [
+    "",
+    " ",
+    "line\r\nline\n",
+    "😀",
+    "a\0b",
+    "\uFEFF",
+    "x".repeat(100_000),
+    '{"key_value":"inner"}',
+  ];
   for (const [at, each] of values.entries()) await vault.protect(`value-${at}`, each);
-  const observed = await vault.connect({ references: referencesTo(values.map((_, at) => `value-${at}`)) });
-  for (const [at, each] of values.entries()) expect(await text(observed, `value-${at}`, 1)).toEqual([each, 1]);
+  const observed = await vault.connect({
+    references: referencesTo(values.map((_, at) => `value-${at}`)),
+  });
+  for (const [at, each] of values.entries())
+    expect(await text(observed, `value-${at}`, 1)).toEqual([each, 1]);
 });
 
 test("the connection refreshes its token beyond its lifetime", async () => {
   const vault = await world();
-  const observed = await vault.connect({ tokenLifetimeMs: 3_600_000, refreshIntervalMs: 30 * 60_000 });
+  const observed = await vault.connect({
+    tokenLifetimeMs: 3_600_000,
+    refreshIntervalMs: 30 * 60_000,
+  });
   for (let half = 0; half < 6; half += 1) {
     await vault.clock.advance(30 * 60_000);
     await expect.poll(() => observed.connection.snapshot?.progress("secret")?.lists).toBe(half + 2);
@@ -192,7 +250,9 @@ test("the connection refreshes its token beyond its lifetime", async () => {
   }
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
   expect(observed.requests.filter((request) => request.startsWith("generate"))).toHaveLength(1);
-  expect(observed.requests.filter((request) => request === "refresh_token ok").length).toBeGreaterThanOrEqual(2);
+  expect(
+    observed.requests.filter((request) => request === "refresh_token ok").length,
+  ).toBeGreaterThanOrEqual(2);
 });
 
 test("a narrowed scope lists its secrets, including names with commas and stars", async () => {
@@ -215,5 +275,8 @@ test("reading an unknown version fails with version_not_found", async () => {
   const vault = await world();
   await vault.protect("a", "canary");
   const observed = await vault.connect();
-  expect(await failureOf(text(observed, "a", 7))).toMatchObject({ kind: "permanent", code: "version_not_found" });
+  expect(await failureOf(text(observed, "a", 7))).toMatchObject({
+    kind: "permanent",
+    code: "version_not_found",
+  });
 });

@@ -9,7 +9,8 @@ import { defaultQuotas, type QuotaName } from "../../src/vault/server/quota-limi
 import { reasonText, refusalText, waitText } from "../../src/vault/web/text/refusal-words.ts";
 
 /** Words of the interface, which mean nothing to a user of the pages. */
-const WIRE = /[a-z]+_[a-z_]+|\bfield\b|\bbody\b|\bbytes\b|expected (?:string|int|number|array)|<=|>=|\btoken or session\b/u;
+const WIRE =
+  /[a-z]+_[a-z_]+|\bfield\b|\bbody\b|\bbytes\b|expected (?:string|int|number|array)|<=|>=|\btoken or session\b/u;
 
 const refusals = [
   errors.invalidCredentials(),
@@ -53,17 +54,53 @@ const refusals = [
   errors.storeUnavailable(),
   errors.lowSpace(),
   errors.auditLogUnavailable(),
-  ...(Object.keys(defaultQuotas) as QuotaName[]).map((quota) => errors.quotaExceeded(quota, defaultQuotas[quota])),
+  ...(Object.keys(defaultQuotas) as QuotaName[]).map((quota) =>
+    errors.quotaExceeded(quota, defaultQuotas[quota]),
+  ),
 ];
 
 /** Bodies that are wrong in every field of a form. */
 const wrongBodies = [
-  [operations.protect, { email: "a", key_name: "", key_value: "\ud800", delete_time: 0, metadata: { expiration_time: 2 ** 60 } }],
-  [operations.protect, { email: "a", key_name: "n".repeat(600), key_value: "v", delete_time: 1e13 }],
-  [operations.protect, { email: "a", key_name: "a\tb", key_value: "v", metadata: { expiration_time: -1 } }],
-  [operations.share, { email: "a@b.c", usr_id_from: "a@b.c", key_name: "n", permission: "R", usr_id_to: "a@b.c" }],
-  [operations.share, { email: "a@b.c", usr_id_from: "a@b.c", key_name: "n", permission: "R", usr_id_to: ["nobody", "x y"] }],
-  [operations.team_create, { email: "a@b.c", group_id: "dana@example.com", members: Array.from({ length: 2000 }, () => "x") }],
+  [
+    operations.protect,
+    {
+      email: "a",
+      key_name: "",
+      key_value: "\ud800",
+      delete_time: 0,
+      metadata: { expiration_time: 2 ** 60 },
+    },
+  ],
+  [
+    operations.protect,
+    { email: "a", key_name: "n".repeat(600), key_value: "v", delete_time: 1e13 },
+  ],
+  [
+    operations.protect,
+    { email: "a", key_name: "a\tb", key_value: "v", metadata: { expiration_time: -1 } },
+  ],
+  [
+    operations.share,
+    { email: "a@b.c", usr_id_from: "a@b.c", key_name: "n", permission: "R", usr_id_to: "a@b.c" },
+  ],
+  [
+    operations.share,
+    {
+      email: "a@b.c",
+      usr_id_from: "a@b.c",
+      key_name: "n",
+      permission: "R",
+      usr_id_to: ["nobody", "x y"],
+    },
+  ],
+  [
+    operations.team_create,
+    {
+      email: "a@b.c",
+      group_id: "dana@example.com",
+      members: Array.from({ length: 2000 }, () => "x"),
+    },
+  ],
   [operations.team_add_members, { email: "a@b.c", group_id: "team", members: [] }],
   [sessionOperations.app_request_password, { email: '"x"@example.com' }],
   [sessionOperations.app_set_password, { token: "t", password: "short" }],
@@ -86,9 +123,14 @@ describe("the pages' words for a refusal of the vault", () => {
 
   test("say what is wrong with each field, without words of the interface", async () => {
     const passwords = await Promise.all(
-      ["ababababababab", "password1234", "ann@example.com"].map((text) => passwordProblem(text, "ann@example.com")),
+      ["ababababababab", "password1234", "ann@example.com"].map((text) =>
+        passwordProblem(text, "ann@example.com"),
+      ),
     );
-    const found = [...wrongBodies.flatMap(reasonsOf), ...passwords.filter((problem) => problem !== undefined)];
+    const found = [
+      ...wrongBodies.flatMap(reasonsOf),
+      ...passwords.filter((problem) => problem !== undefined),
+    ];
     expect(found.length).toBeGreaterThan(15);
     for (const reason of found) {
       expect(reasonText(reason), reason).not.toMatch(WIRE);
@@ -106,15 +148,29 @@ describe("the pages' words for a refusal of the vault", () => {
       refusalText({
         code,
         message,
-        details: [name, { path: "metadata.expiration_time", reason: "Too small: expected int to be >=0" }],
+        details: [
+          name,
+          { path: "metadata.expiration_time", reason: "Too small: expected int to be >=0" },
+        ],
       }),
     ).toBe("Name: at most 256 characters. Expires after: at least 0.");
-    expect(refusalText(errors.fileTooLarge(67_108_864))).toBe("The file is too large: at most 67.1 MB.");
-    expect(refusalText(errors.tooManyLogins(40_000))).toBe("Too many failed logins. Try again in 40 seconds.");
-    expect([1, 99, 100, 600].map(waitText)).toEqual(["1 second", "99 seconds", "2 minutes", "10 minutes"]);
+    expect(refusalText(errors.fileTooLarge(67_108_864))).toBe(
+      "The file is too large: at most 67.1 MB.",
+    );
+    expect(refusalText(errors.tooManyLogins(40_000))).toBe(
+      "Too many failed logins. Try again in 40 seconds.",
+    );
+    expect([1, 99, 100, 600].map(waitText)).toEqual([
+      "1 second",
+      "99 seconds",
+      "2 minutes",
+      "10 minutes",
+    ]);
   });
 
   test("are the vault's own sentence for a code that this release does not know", () => {
-    expect(refusalText({ code: "new_code", message: "a new rule applies" })).toBe("A new rule applies.");
+    expect(refusalText({ code: "new_code", message: "a new rule applies" })).toBe(
+      "A new rule applies.",
+    );
   });
 });

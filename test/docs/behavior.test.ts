@@ -7,7 +7,10 @@ import { ClusterControllers } from "../lab/kube/in-memory/cluster-controllers.ts
 import { ACCOUNT, OperatorScene } from "../lab/operator/operator-scene.ts";
 import type { InMemoryVault } from "../lab/vault/in-memory/in-memory-vault.ts";
 
-/** Every cell of the tables in docs/behavior.md: what happens to a target under a policy, on a virtual clock. */
+/**
+ * Every cell of the tables in docs/behavior.md: what happens to a target under a policy, on a
+ * virtual clock.
+ */
 const MINUTE = 60_000;
 const page = readFileSync("docs/behavior.md", "utf8");
 const namespace = "shop";
@@ -22,10 +25,16 @@ interface Stage {
 
 /** The values of secrets that are not those of {@link protect}. */
 type Values = Readonly<Record<string, string>>;
-const valueOf = (values: Values, name: string): object => (name in values ? { key_value: values[name] } : {});
+const valueOf = (values: Values, name: string): object =>
+  name in values ? { key_value: values[name] } : {};
 
 const protect = (vault: InMemoryVault, name: string, more: object = {}): object =>
-  vault.act(ACCOUNT, "protect", { email: ACCOUNT, key_name: name, key_value: `${name}-value`, ...more });
+  vault.act(ACCOUNT, "protect", {
+    email: ACCOUNT,
+    key_name: name,
+    key_value: `${name}-value`,
+    ...more,
+  });
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 const remove = ({ vault }: Stage, ...names: readonly string[]): void => {
   for (const key_name of names) vault.act(ACCOUNT, "delete", { email: ACCOUNT, key_name });
@@ -39,7 +48,12 @@ const reclassify = ({ vault }: Stage, ...names: readonly string[]): void => {
 /** Creates another Secret of a user. */
 const withOther = (stage: Stage): Stage => {
   const metadata = { namespace, name: "other" };
-  stage.scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: { own: encoded("own") } });
+  stage.scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata,
+    data: { own: encoded("own") },
+  });
   return stage;
 };
 const patchSpec = (stage: Stage, spec: object): Stage => {
@@ -56,18 +70,22 @@ const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
     vault.setPassword(ACCOUNT, "another");
     vault.revoke(ACCOUNT, { refresh: true });
   },
-  "a user edits a key of the target": ({ scene }) => void scene.server.patch(SECRETS, app, { data: { a: encoded("edited") } }),
-  "a user adds a key to the target": ({ scene }) => void scene.server.patch(SECRETS, app, { data: { more: encoded("more") } }),
+  "a user edits a key of the target": ({ scene }) =>
+    void scene.server.patch(SECRETS, app, { data: { a: encoded("edited") } }),
+  "a user adds a key to the target": ({ scene }) =>
+    void scene.server.patch(SECRETS, app, { data: { more: encoded("more") } }),
   "a user deletes the target": ({ scene }) => scene.server.delete(SECRETS, app),
   "a user deletes the resource": ({ scene }) => scene.server.delete(vaultSecretKind, app),
-  "a user deletes the connection": ({ scene }) => scene.server.delete(vaultConnectionKind, { namespace, name: "vault" }),
+  "a user deletes the connection": ({ scene }) =>
+    scene.server.delete(vaultConnectionKind, { namespace, name: "vault" }),
   "the spec names another target": (stage) => patchSpec(stage, { target: { name: "other" } }),
   "the spec omits a key": (stage) => patchSpec(stage, { data: [dataOf("b")] }),
   ...Object.fromEntries(
     ["Owner", "Orphan", "Merge"].flatMap((creationPolicy) => {
       const becomes = `the policy becomes \`${creationPolicy}\``;
       const change = (stage: Stage): Stage => patchSpec(stage, { target: { creationPolicy } });
-      const rename = (stage: Stage): Stage => patchSpec(stage, { target: { creationPolicy, name: "other" } });
+      const rename = (stage: Stage): Stage =>
+        patchSpec(stage, { target: { creationPolicy, name: "other" } });
       const then = (event: string) => async (stage: Stage) => {
         change(stage);
         await stage.scene.clock.advance(MINUTE);
@@ -81,7 +99,10 @@ const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
           ? [
               [`${becomes}, then a source has a new version`, then("a source has a new version")],
               [`${becomes}, then the spec omits a key`, then("the spec omits a key")],
-              [`${becomes}, and the spec names an object of others`, (stage: Stage) => rename(withOther(stage))],
+              [
+                `${becomes}, and the spec names an object of others`,
+                (stage: Stage) => rename(withOther(stage)),
+              ],
               [`${becomes}, and the spec names an object that does not exist`, rename],
             ]
           : [[`${becomes}, and the spec names another target`, rename]]),
@@ -117,7 +138,9 @@ interface Policy {
   readonly values?: Values;
 }
 
-/** The policies and shapes, by the heads of their columns: fields of the spec, and of its target. */
+/**
+ * The policies and shapes, by the heads of their columns: fields of the spec, and of its target.
+ */
 const policies: Readonly<Record<string, Policy>> = {
   "`creationPolicy: Owner`": {},
   "`creationPolicy: Orphan`": { target: { creationPolicy: "Orphan" } },
@@ -127,13 +150,25 @@ const policies: Readonly<Record<string, Policy>> = {
   "`whenMissing: Delete`": { target: { whenMissing: "Delete" } },
   "both `Delete`, with `Merge`": { target: { whenMissing: "Delete", creationPolicy: "Merge" } },
   "`suspend: true`": { spec: { suspend: true } },
-  "`version: 1`": { spec: { data: ["a", "b"].map((key) => ({ secretKey: key, remoteRef: { key, version: 1 } })) } },
+  "`version: 1`": {
+    spec: { data: ["a", "b"].map((key) => ({ secretKey: key, remoteRef: { key, version: 1 } })) },
+  },
   "`immutable: true`": { target: { immutable: true } },
   "a template of both": { target: { template: { data: { url: "{{ a }}:{{ b }}" } } } },
-  "a template with `default`": { target: { template: { data: { url: '{{ a | default: "none" }}:{{ b | default: "none" }}' } } } },
-  "a key and an `extract`": { spec: { data: [dataOf("a")], dataFrom: [{ extract: { key: "b" } }] }, values: extracted },
+  "a template with `default`": {
+    target: { template: { data: { url: '{{ a | default: "none" }}:{{ b | default: "none" }}' } } },
+  },
+  "a key and an `extract`": {
+    spec: { data: [dataOf("a")], dataFrom: [{ extract: { key: "b" } }] },
+    values: extracted,
+  },
   "`type: kubernetes.io/tls`": {
-    spec: { data: ["tls.key", "tls.crt"].map((secretKey, at) => ({ secretKey, remoteRef: { key: "ab"[at] } })) },
+    spec: {
+      data: ["tls.key", "tls.crt"].map((secretKey, at) => ({
+        secretKey,
+        remoteRef: { key: "ab"[at] },
+      })),
+    },
     target: { type: "kubernetes.io/tls" },
     values: { a, b },
   },
@@ -142,7 +177,10 @@ const policies: Readonly<Record<string, Policy>> = {
 };
 
 /** Starts an operator that has synced a target with the keys `a` and `b` under a policy. */
-async function synced(scene: OperatorScene, { spec = {}, target = {}, values = {} }: Policy): Promise<Stage> {
+async function synced(
+  scene: OperatorScene,
+  { spec = {}, target = {}, values = {} }: Policy,
+): Promise<Stage> {
   const vault = scene.addFileVault(namespace, [], {});
   for (const name of ["a", "b"]) protect(vault, name, valueOf(values, name));
   if ("creationPolicy" in target && target.creationPolicy === "Merge")
@@ -160,7 +198,12 @@ async function synced(scene: OperatorScene, { spec = {}, target = {}, values = {
     target,
     ...spec,
   };
-  scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: app, spec: first });
+  scene.server.create(vaultSecretKind, {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: app,
+    spec: first,
+  });
   scene.start();
   await scene.clock.advance(MINUTE);
   if (suspend) patchSpec({ scene, vault, values }, { suspend });
@@ -168,7 +211,9 @@ async function synced(scene: OperatorScene, { spec = {}, target = {}, values = {
   return { scene, vault, values };
 }
 
-const dataIn = (object: KubeObject | undefined): Record<string, string> => ({ ...(object?.["data"] as Record<string, string>) });
+const dataIn = (object: KubeObject | undefined): Record<string, string> => ({
+  ...(object?.["data"] as Record<string, string>),
+});
 
 /** Returns what became of the target, in the words of the page. */
 function outcome(before: KubeObject | undefined, after: KubeObject | undefined): string {
@@ -178,7 +223,8 @@ function outcome(before: KubeObject | undefined, after: KubeObject | undefined):
   const isSame = (key: string): boolean => old[key] === now[key];
   if (removed.length > 0) return removed.length === 1 ? "key removed" : "keys removed";
   if (Object.keys(now).some((key) => !(key in old))) return "addition kept";
-  if (!Object.keys(old).every(isSame)) return now["a"] === encoded("edited") ? "edit kept" : "new content";
+  if (!Object.keys(old).every(isSame))
+    return now["a"] === encoded("edited") ? "edit kept" : "new content";
   return before?.metadata.uid === after.metadata.uid ? "unchanged" : "created again";
 }
 
@@ -193,7 +239,9 @@ function otherOutcome({ server }: OperatorScene): string {
   const other = server.find(SECRETS, { namespace, name: "other" });
   if (other === undefined) return "";
   const keys = Object.keys(dataIn(other));
-  return keys.includes("own") && keys.includes("a") ? ", keys added to the other one" : ", the other one created";
+  return keys.includes("own") && keys.includes("a")
+    ? ", keys added to the other one"
+    : ", the other one created";
 }
 
 /** Runs one cell. */
@@ -202,7 +250,8 @@ async function cell(event: string, policy: string): Promise<string> {
   const cluster = new ClusterControllers(scene.server);
   using _ = scene.server.onCommit(() => cluster.wake());
   const [happens, under] = [events[event], policies[policy]];
-  if (happens === undefined || under === undefined) throw new Error(`unknown row or column: ${event}, ${policy}`);
+  if (happens === undefined || under === undefined)
+    throw new Error(`unknown row or column: ${event}, ${policy}`);
   const stage = await synced(scene, under);
   const before = scene.server.find(SECRETS, app);
   await happens(stage);
@@ -228,7 +277,9 @@ const objects: Readonly<Record<string, HandedOver>> = {
     hasMore: true,
     after: ({ scene }) => void scene.server.patch(SECRETS, app, { data: { more: null } }),
   },
-  "it has no other key, and the vault has removed all sources before": { before: (stage) => expire(stage, "a") },
+  "it has no other key, and the vault has removed all sources before": {
+    before: (stage) => expire(stage, "a"),
+  },
 };
 
 /** Returns what becomes of an object of a user that is handed over. */
@@ -237,15 +288,27 @@ async function adoption({ hasMore, confirmed, before, after }: HandedOver): Prom
   const stage = { scene, vault: scene.addFileVault(namespace, [], {}), values: {} };
   protect(stage.vault, "a");
   const data = { a: encoded("theirs"), ...(hasMore && { more: encoded("more") }) };
-  const secret = scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: app, data });
+  const secret = scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: app,
+    data,
+  });
   const spec = { connectionRef: { name: "vault" }, data: [dataOf("a")] };
-  scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: app, spec });
+  scene.server.create(vaultSecretKind, {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: app,
+    spec,
+  });
   scene.start();
   await scene.clock.advance(MINUTE);
   before?.(stage);
   await scene.clock.advance(12 * MINUTE);
   const confirm = confirmed === undefined ? {} : { "vaultsync.dev/confirm-removals": confirmed };
-  scene.server.patch(SECRETS, app, { metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/app", ...confirm } } });
+  scene.server.patch(SECRETS, app, {
+    metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/app", ...confirm } },
+  });
   await scene.clock.advance(MINUTE);
   after?.(stage);
   await scene.clock.advance(MINUTE);
@@ -294,6 +357,10 @@ describe("an object that is handed over", () => {
 });
 
 test("every event and policy of this test is in a table", () => {
-  expect(new Set(tables().flatMap(({ rows }) => rows.map(([event]) => event)))).toEqual(new Set(Object.keys(events)));
-  expect(new Set(tables().flatMap(({ policies: columns }) => columns))).toEqual(new Set(Object.keys(policies)));
+  expect(new Set(tables().flatMap(({ rows }) => rows.map(([event]) => event)))).toEqual(
+    new Set(Object.keys(events)),
+  );
+  expect(new Set(tables().flatMap(({ policies: columns }) => columns))).toEqual(
+    new Set(Object.keys(policies)),
+  );
 });

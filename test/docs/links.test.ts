@@ -10,23 +10,39 @@ const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "
   .split("\0")
   .filter((path) => path !== "" && existsSync(join(root, path)));
 const pages = tracked.filter((path) => path.endsWith(".md"));
-const sources = tracked.filter((path) => /^(src|test|scripts|bench|demo)\/.*\.(ts|tsx|js|py|css)$/u.test(path));
+const sources = tracked.filter((path) =>
+  /^(src|test|scripts|bench|demo)\/.*\.(ts|tsx|js|py|css)$/u.test(path),
+);
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
-/** Says what is wrong with a link of the file `from`, or `undefined`. Both paths are relative to the repository's root. */
+/**
+ * Says what is wrong with a link of the file `from`, or `undefined`. Both paths are relative to the
+ * repository's root.
+ */
 function brokenLink(from: string, path: string, anchor: string | undefined): string | undefined {
   const target = path === "" ? from : path;
   const at = join(root, target);
   if (!existsSync(at)) return `${from}: there is no ${target}`;
-  if (anchor === undefined || anchor === "" || !target.endsWith(".md") || statSync(at).isDirectory()) return undefined;
-  return anchorsIn(read(target)).has(anchor) ? undefined : `${from}: ${target} has no heading #${anchor}`;
+  if (
+    anchor === undefined ||
+    anchor === "" ||
+    !target.endsWith(".md") ||
+    statSync(at).isDirectory()
+  )
+    return undefined;
+  return anchorsIn(read(target)).has(anchor)
+    ? undefined
+    : `${from}: ${target} has no heading #${anchor}`;
 }
 
 function brokenLinksIn(page: string, markdown: string): string[] {
   return relativeLinksIn(markdown).flatMap((link) => {
     const [path = "", anchor] = link.split("#");
-    return brokenLink(page, path === "" ? "" : join(dirname(page), decodeURIComponent(path)), anchor) ?? [];
+    return (
+      brokenLink(page, path === "" ? "" : join(dirname(page), decodeURIComponent(path)), anchor) ??
+      []
+    );
   });
 }
 
@@ -49,7 +65,9 @@ describe("Markdown links", () => {
   test("every path of the repository that a page names in code exists", () => {
     // The changelog also names what was removed.
     const current = pages.filter((page) => page !== "CHANGELOG.md");
-    const named = current.flatMap((page) => pathsNamedIn(read(page)).flatMap((path) => brokenLink(page, path, undefined) ?? []));
+    const named = current.flatMap((page) =>
+      pathsNamedIn(read(page)).flatMap((path) => brokenLink(page, path, undefined) ?? []),
+    );
     expect(named).toEqual([]);
   });
 
@@ -66,8 +84,16 @@ describe("a broken link is found", () => {
 
   test.each([
     ["a file that does not exist", `[x](${missing})`, `README.md: there is no ${missing}`],
-    ["a heading that does not exist", `[x](${heading})`, "README.md: docs/design/engine.md has no heading #no-such-heading"],
-    ["a heading of the same page", "[x](#no-such-heading)", "README.md: README.md has no heading #no-such-heading"],
+    [
+      "a heading that does not exist",
+      `[x](${heading})`,
+      "README.md: docs/design/engine.md has no heading #no-such-heading",
+    ],
+    [
+      "a heading of the same page",
+      "[x](#no-such-heading)",
+      "README.md: README.md has no heading #no-such-heading",
+    ],
     ["a reference definition", `[x]: ${missing}`, `README.md: there is no ${missing}`],
     ["an image", "![x](docs/images/missing.png)", "README.md: there is no docs/images/missing.png"],
   ])("in Markdown: %s", (_, markdown, message) => {
@@ -75,7 +101,9 @@ describe("a broken link is found", () => {
   });
 
   test("in a comment of a source file", () => {
-    expect(brokenNamesIn("src/main.ts", `/** See ${missing}. */`)).toEqual([`src/main.ts: there is no ${missing}`]);
+    expect(brokenNamesIn("src/main.ts", `/** See ${missing}. */`)).toEqual([
+      `src/main.ts: there is no ${missing}`,
+    ]);
     expect(brokenNamesIn("src/main.ts", `// ${heading}.`)).toEqual([
       "src/main.ts: docs/design/engine.md has no heading #no-such-heading",
     ]);
@@ -90,15 +118,17 @@ describe("a broken link is found", () => {
     ]);
   });
 
-  test.each([`\`\`\`\n[x](${missing})\n\`\`\``, `\`[x](${missing})\``, "[x](https://example.com/#y)"])(
-    "not in code or for a URL: %j",
-    (markdown) => {
-      expect(brokenLinksIn("README.md", markdown)).toEqual([]);
-    },
-  );
+  test.each([
+    `\`\`\`\n[x](${missing})\n\`\`\``,
+    `\`[x](${missing})\``,
+    "[x](https://example.com/#y)",
+  ])("not in code or for a URL: %j", (markdown) => {
+    expect(brokenLinksIn("README.md", markdown)).toEqual([]);
+  });
 });
 
 test("anchors are made as on GitHub", () => {
-  const page = "# A `code`, and more!\n## Twice\n## Twice\n```\n# no heading\n```\n### I1\n## [Link](x.md) text\n";
+  const page =
+    "# A `code`, and more!\n## Twice\n## Twice\n```\n# no heading\n```\n### I1\n## [Link](x.md) text\n";
   expect([...anchorsIn(page)]).toEqual(["a-code-and-more", "twice", "twice-1", "i1", "link-text"]);
 });

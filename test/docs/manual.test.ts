@@ -6,16 +6,25 @@ import { z } from "zod";
 import * as names from "../../src/operator/api/names.ts";
 import { eventReasons } from "../../src/operator/api/reasons.ts";
 
-const page = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const page = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
-const Role = z.object({ rules: z.array(z.object({ resources: z.array(z.string()), verbs: z.array(z.string()) })) });
+const Role = z.object({
+  rules: z.array(z.object({ resources: z.array(z.string()), verbs: z.array(z.string()) })),
+});
 
 test("docs/annotations.md names every label, annotation and type of the operator", () => {
-  expect(Object.values(names).filter((name) => !page("docs/annotations.md").includes(`\`${name}\``))).toEqual([]);
+  expect(
+    Object.values(names).filter((name) => !page("docs/annotations.md").includes(`\`${name}\``)),
+  ).toEqual([]);
 });
 
 test("docs/events.md lists every reason of an event about a target", () => {
-  expect(Object.values(eventReasons).filter((reason) => !page("docs/events.md").includes(`| \`${reason}\` |`))).toEqual([]);
+  expect(
+    Object.values(eventReasons).filter(
+      (reason) => !page("docs/events.md").includes(`| \`${reason}\` |`),
+    ),
+  ).toEqual([]);
 });
 
 test("docs/security.md lists every resource that the operator may use, with all verbs", () => {
@@ -28,7 +37,10 @@ test("docs/security.md lists every resource that the operator may use, with all 
   const missing = rules.flatMap(({ resources, verbs }) =>
     resources
       .map((resource) => (resource.endsWith("/status") ? "…/status" : resource))
-      .filter((resource) => !rows.some((row) => row.includes(resource) && verbs.every((verb) => row.includes(verb)))),
+      .filter(
+        (resource) =>
+          !rows.some((row) => row.includes(resource) && verbs.every((verb) => row.includes(verb))),
+      ),
   );
   expect(missing).toEqual([]);
 });
@@ -50,8 +62,12 @@ test("git ignores the keys and data that the vault writes with the paths of the 
     "vault.db-audit.jsonl",
     "new.db",
   ];
-  const { stdout } = spawnSync("git", ["check-ignore", "--no-index", ...files, "vault.db-mail/1.eml", "README.md"], {
-    encoding: "utf8",
-  });
+  const { stdout } = spawnSync(
+    "git",
+    ["check-ignore", "--no-index", ...files, "vault.db-mail/1.eml", "README.md"],
+    {
+      encoding: "utf8",
+    },
+  );
   expect(stdout.trim().split("\n")).toEqual([...files, "vault.db-mail/1.eml"]);
 });

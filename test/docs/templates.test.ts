@@ -11,7 +11,13 @@ const page = readFileSync(new URL("../../docs/resources.md", import.meta.url), "
 const section = page.slice(page.indexOf("\n## Templates\n"));
 
 /** The variables that the section describes. */
-const variables = { user: "ann", password: 'p@ss "1"', crt: chainPem, key: keyPem, p12: keystores.modern };
+const variables = {
+  user: "ann",
+  password: 'p@ss "1"',
+  crt: chainPem,
+  key: keyPem,
+  p12: keystores.modern,
+};
 
 interface Row {
   readonly name: string;
@@ -29,13 +35,16 @@ test("docs/resources.md has one row for each function of templates", () => {
   expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(engine.filters).sort());
 });
 
-test.each(rows)("the example of $name in docs/resources.md yields what it says", ({ name, example, result }) => {
-  expect(example).toContain(name);
-  const bytes = renderedBytes(example, variables);
-  const expected = result.startsWith("`") ? result.slice(1, -1) : bytes.toString();
-  expect(bytes.toString()).toBe(expected);
-  expect(bytes.length).toBeGreaterThan(0);
-});
+test.each(rows)(
+  "the example of $name in docs/resources.md yields what it says",
+  ({ name, example, result }) => {
+    expect(example).toContain(name);
+    const bytes = renderedBytes(example, variables);
+    const expected = result.startsWith("`") ? result.slice(1, -1) : bytes.toString();
+    expect(bytes.toString()).toBe(expected);
+    expect(bytes.length).toBeGreaterThan(0);
+  },
+);
 
 test("the resource in the section about templates yields an address and two files", () => {
   const [, yaml = ""] = /```yaml\n(.*?)```/su.exec(section) ?? [];

@@ -5,7 +5,10 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import type { OperatorProcess } from "../lab/processes/operator-process.ts";
 import { condition, OPERATOR_USER, vaultSecret, World } from "./support/world.ts";
 
-/** Cost of the operator in requests, counted at the vault and at the API server instead of by the operator itself. */
+/**
+ * Cost of the operator in requests, counted at the vault and at the API server instead of by the
+ * operator itself.
+ */
 const RESOURCES = 200;
 const INTERVALS = 5;
 
@@ -23,7 +26,10 @@ beforeAll(async () => {
     "all resources are Ready",
     async () => {
       const resources = await world.list("VaultSecret");
-      return resources.length === RESOURCES && resources.every((one) => condition(one, "Ready")?.status === "True");
+      return (
+        resources.length === RESOURCES &&
+        resources.every((one) => condition(one, "Ready")?.status === "True")
+      );
     },
     60_000,
   );
@@ -36,20 +42,35 @@ afterAll(async () => {
 /** Returns the number of events that the operator has written. */
 function events(): Promise<number> {
   const { namespace } = world;
-  return world.plane.countRequests({ user: OPERATOR_USER, verb: ["create", "patch"], namespace, resource: "events" });
+  return world.plane.countRequests({
+    user: OPERATOR_USER,
+    verb: ["create", "patch"],
+    namespace,
+    resource: "events",
+  });
 }
 
 /** Returns the number of list responses, complete or 304. */
 async function lists(): Promise<number> {
   const counts = ["200", "304"].map((status) =>
-    world.vault.metric(`vaultsync_vault_requests_total{operation="list_no_dup",status="${status}"}`),
+    world.vault.metric(
+      `vaultsync_vault_requests_total{operation="list_no_dup",status="${status}"}`,
+    ),
   );
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 
 test("each value takes one fetch and each resource two writes; events of the first sync are few", async () => {
-  expect(await world.vault.metric('vaultsync_vault_requests_total{operation="version_expose",status="200"}')).toBe(RESOURCES);
-  const writes = { user: OPERATOR_USER, verb: ["create", "update", "patch", "delete"], namespace: world.namespace };
+  expect(
+    await world.vault.metric(
+      'vaultsync_vault_requests_total{operation="version_expose",status="200"}',
+    ),
+  ).toBe(RESOURCES);
+  const writes = {
+    user: OPERATOR_USER,
+    verb: ["create", "update", "patch", "delete"],
+    namespace: world.namespace,
+  };
   expect(await world.plane.countRequests({ ...writes, resource: "secrets" })).toBe(RESOURCES);
   expect(await world.plane.countRequests({ ...writes, resource: "vaultsecrets" })).toBe(RESOURCES);
   // 25 of the targets and one each second, and one of the connection.
@@ -68,13 +89,17 @@ test("five intervals without changes cost five list requests and no request to t
 
   const ours = { user: OPERATOR_USER, namespace: world.namespace };
   expect(
-    await world.plane.countRequests({ ...ours, verb: ["get", "create", "update", "patch", "delete"] }, { since: mark }),
+    await world.plane.countRequests(
+      { ...ours, verb: ["get", "create", "update", "patch", "delete"] },
+      { since: mark },
+    ),
   ).toBe(0);
   expect(operator.exited).toBe(false);
 });
 
 test("the operator opens at most 52 connections to the API server, and keeps fewer", () => {
-  // Six streamed lists, six watches, and a pool of at most 40 for 32 writes and 8 reads, of which one connection uses a part.
+  // Six streamed lists, six watches, and a pool of at most 40 for 32 writes and 8 reads, of which
+  // one connection uses a part.
   expect(proxy.accepted).toBeLessThanOrEqual(6 + 6 + 40);
   expect(proxy.open).toBeLessThan(proxy.accepted);
 });
@@ -85,17 +110,29 @@ test("a restart reads no target, fetches no value and writes nothing", async () 
   operator = await world.startOperator();
   const isReconciled = async (): Promise<boolean> => {
     const { body } = await operator.page("/metrics");
-    const done = /^vaultsync_reconciles_total\{controller="sync",outcome="done"\} (\d+)$/m.exec(body)?.[1];
-    return Number(done) >= RESOURCES && body.includes('\nvaultsync_workqueue_depth{controller="sync"} 0\n');
+    const done = /^vaultsync_reconciles_total\{controller="sync",outcome="done"\} (\d+)$/m.exec(
+      body,
+    )?.[1];
+    return (
+      Number(done) >= RESOURCES &&
+      body.includes('\nvaultsync_workqueue_depth{controller="sync"} 0\n')
+    );
   };
   await waitUntil("all resources are reconciled", isReconciled, 60_000);
   const requests = await world.plane.auditEvents({ since: mark });
   // Resources and their targets have the same names; the names of events begin with them.
   const about = requests.filter(
-    ({ user, objectRef }) => user.username === OPERATOR_USER && objectRef?.name?.startsWith("quiet-"),
+    ({ user, objectRef }) =>
+      user.username === OPERATOR_USER && objectRef?.name?.startsWith("quiet-"),
   );
-  expect(about.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource} ${objectRef?.name}`)).toEqual([]);
-  expect(await world.vault.metric('vaultsync_vault_requests_total{operation="version_expose",status="200"}')).toBe(RESOURCES);
+  expect(
+    about.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource} ${objectRef?.name}`),
+  ).toEqual([]);
+  expect(
+    await world.vault.metric(
+      'vaultsync_vault_requests_total{operation="version_expose",status="200"}',
+    ),
+  ).toBe(RESOURCES);
 });
 
 test("no value appears in logs, events, statuses, annotations or metrics", async () => {

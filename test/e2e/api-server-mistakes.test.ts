@@ -9,7 +9,10 @@ import { recordingLogger } from "../lab/assertions/recording-logger.ts";
 import { certificate } from "../lab/certificates.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 
-/** The log and /readyz of an operator that cannot list anything. It runs in this process, against the real API server. */
+/**
+ * The log and /readyz of an operator that cannot list anything. It runs in this process, against
+ * the real API server.
+ */
 const plane = await sharedControlPlane();
 let withoutCrds: ApiProxy;
 let namespace: string;
@@ -18,7 +21,9 @@ beforeAll(async () => {
   withoutCrds = await startApiProxy();
   withoutCrds.proxy.inject(({ request, response, relay }) =>
     request.path.startsWith("/apis/vaultsync.dev/")
-      ? response.writeHead(404, { "audit-id": "a", "content-type": "text/plain" }).end("404 page not found\n")
+      ? response
+          .writeHead(404, { "audit-id": "a", "content-type": "text/plain" })
+          .end("404 page not found\n")
       : relay(),
   );
 });
@@ -34,12 +39,17 @@ async function withOtherToken(path: string): Promise<string> {
 }
 
 /** Replaces the verb of the first request for a list, which depends on the API server. */
-const withList = (text: string): string => text.replace("cannot watch resource", "cannot list resource");
+const withList = (text: string): string =>
+  text.replace("cannot watch resource", "cannot list resource");
 
 const host = new URL(plane.access.server).host;
-const mistakes: Record<string, { readonly kubeconfig: () => Promise<string>; readonly says: () => string }> = {
+const mistakes: Record<
+  string,
+  { readonly kubeconfig: () => Promise<string>; readonly says: () => string }
+> = {
   "a token that is not valid": {
-    kubeconfig: async () => withOtherToken(await plane.kubeconfigFor({ serviceAccount: "default", namespace })),
+    kubeconfig: async () =>
+      withOtherToken(await plane.kubeconfigFor({ serviceAccount: "default", namespace })),
     says: () =>
       `the API server ${host} rejects the credentials ("Unauthorized"): renew the token or certificate in the kubeconfig`,
   },
@@ -52,7 +62,8 @@ const mistakes: Record<string, { readonly kubeconfig: () => Promise<string>; rea
   },
   "a port at which nothing listens": {
     kubeconfig: () => plane.kubeconfigFor({ user: "admin" }, { server: "https://127.0.0.1:1" }),
-    says: () => "nothing listens at the API server's address 127.0.0.1:1 (ECONNREFUSED): check server in the kubeconfig",
+    says: () =>
+      "nothing listens at the API server's address 127.0.0.1:1 (ECONNREFUSED): check server in the kubeconfig",
   },
   "another certificate authority": {
     kubeconfig: () => plane.kubeconfigFor({ user: "admin" }, { ca: certificate("Other CA").cert }),
@@ -67,19 +78,36 @@ const mistakes: Record<string, { readonly kubeconfig: () => Promise<string>; rea
   },
 };
 
-test.concurrent.each(Object.entries(mistakes))("%s is one line in the log, and what /readyz says", async (_, mistake) => {
-  const { logger, lines } = recordingLogger();
-  const stop = new AbortController();
-  const config = operatorConfig({ kubeconfig: await mistake.kubeconfig(), namespace, listen: { host: "127.0.0.1", port: 0 } });
-  const deps = { clock: systemClock, random: Math.random, logger, metrics: new MetricsRegistry() };
-  const running = runOperator(config, deps, stop.signal);
-  const problems = (): unknown[] =>
-    lines.filter(({ level }) => level !== "info" && level !== "debug").map(({ fields }) => withList(String(fields["reason"])));
-  await expect.poll(problems, { timeout: 20_000, interval: 100 }).toEqual([mistake.says()]);
-  const port = lines.find(({ message }) => message.startsWith("serving"))?.fields["port"];
-  const response = await fetch(`http://127.0.0.1:${String(port)}/readyz`);
-  expect([response.status, withList(await response.text())]).toEqual([503, `not ready: ${mistake.says()}\n`]);
-  stop.abort();
-  await running;
-  expect(problems()).toHaveLength(1);
-});
+test.concurrent.each(Object.entries(mistakes))(
+  "%s is one line in the log, and what /readyz says",
+  async (_, mistake) => {
+    const { logger, lines } = recordingLogger();
+    const stop = new AbortController();
+    const config = operatorConfig({
+      kubeconfig: await mistake.kubeconfig(),
+      namespace,
+      listen: { host: "127.0.0.1", port: 0 },
+    });
+    const deps = {
+      clock: systemClock,
+      random: Math.random,
+      logger,
+      metrics: new MetricsRegistry(),
+    };
+    const running = runOperator(config, deps, stop.signal);
+    const problems = (): unknown[] =>
+      lines
+        .filter(({ level }) => level !== "info" && level !== "debug")
+        .map(({ fields }) => withList(String(fields["reason"])));
+    await expect.poll(problems, { timeout: 20_000, interval: 100 }).toEqual([mistake.says()]);
+    const port = lines.find(({ message }) => message.startsWith("serving"))?.fields["port"];
+    const response = await fetch(`http://127.0.0.1:${String(port)}/readyz`);
+    expect([response.status, withList(await response.text())]).toEqual([
+      503,
+      `not ready: ${mistake.says()}\n`,
+    ]);
+    stop.abort();
+    await running;
+    expect(problems()).toHaveLength(1);
+  },
+);

@@ -4,12 +4,19 @@ import { TestVault } from "../lab/vault/test-vault.ts";
 import { ACCOUNT, bytesOf, condition, type ObservedObject, vaultPush } from "./support/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
-/** The fields of a VaultConnection that other tests of this folder do not set, and what each changes. */
+/**
+ * The fields of a VaultConnection that other tests of this folder do not set, and what each
+ * changes.
+ */
 const OTHER = "other@example.com";
 const world = await useWorld({ vault: await TestVault.start({ emails: [ACCOUNT, OTHER] }) });
 beforeAll(() => world.startOperator());
 
-const token = z.object({ expiresAt: z.iso.datetime(), refreshedAt: z.iso.datetime(), scope: z.string().optional() });
+const token = z.object({
+  expiresAt: z.iso.datetime(),
+  refreshedAt: z.iso.datetime(),
+  scope: z.string().optional(),
+});
 const tokenOf = (object: ObservedObject) => token.parse(object.status?.["token"]);
 const isReady = (object: ObservedObject): boolean => condition(object, "Ready")?.status === "True";
 
@@ -38,24 +45,48 @@ function through(name: string, of: string): object {
 }
 
 test("scope: only secrets with these attributes and names are listed", async () => {
-  const metadata = { cloud_type: "aws", environment_type: "prod", application_type: "container", classification: "top" };
+  const metadata = {
+    cloud_type: "aws",
+    environment_type: "prod",
+    application_type: "container",
+    classification: "top",
+  };
   await world.protect("scoped-in", world.canaries.text("in"), { metadata });
   for (const name of Object.keys(metadata))
-    await world.protect(`scoped-${name}`, world.canaries.text(name), { metadata: { ...metadata, [name]: "another" } });
+    await world.protect(`scoped-${name}`, world.canaries.text(name), {
+      metadata: { ...metadata, [name]: "another" },
+    });
   const data = [{ secretKey: "password", remoteRef: { key: "scoped-cloud_type" } }];
-  const kind = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: { name: "excluded" } };
+  const kind = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name: "excluded" },
+  };
   const excluded = { ...kind, spec: { connectionRef: { name: "scoped" }, data } };
-  const scope = { cloudType: ["aws"], environmentType: ["prod"], applicationType: ["container"], classification: ["top"] };
+  const scope = {
+    cloudType: ["aws"],
+    environmentType: ["prod"],
+    applicationType: ["container"],
+    classification: ["top"],
+  };
   await world.apply(connection("scoped", { scope }), through("scoped-in", "scoped"), excluded);
   await world.ready("VaultSecret", "scoped-in");
   const object = await world.until("VaultConnection", "scoped", isReady);
   expect(object.status).toMatchObject({ secrets: 1 });
-  await world.until("VaultSecret", "excluded", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  await world.until(
+    "VaultSecret",
+    "excluded",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
 });
 
 test("scope.onlyReferenced: the token names exactly the secrets that resources refer to", async () => {
-  for (const name of ["referenced-1", "referenced-2", "unreferenced"]) await world.protect(name, world.canaries.text(name));
-  await world.apply(connection("referenced", { scope: { onlyReferenced: true } }), through("referenced-1", "referenced"));
+  for (const name of ["referenced-1", "referenced-2", "unreferenced"])
+    await world.protect(name, world.canaries.text(name));
+  await world.apply(
+    connection("referenced", { scope: { onlyReferenced: true } }),
+    through("referenced-1", "referenced"),
+  );
   await world.ready("VaultSecret", "referenced-1");
   await world.apply(through("referenced-2", "referenced"));
   await world.ready("VaultSecret", "referenced-2");
@@ -71,14 +102,18 @@ test("scope.onlyReferenced: the token names exactly the secrets that resources r
 
 test("tokenLifetime: the requested token is valid that long", async () => {
   await world.apply(connection("short", { tokenLifetime: "2h" }));
-  const { expiresAt, refreshedAt } = tokenOf(await world.until("VaultConnection", "short", isReady));
+  const { expiresAt, refreshedAt } = tokenOf(
+    await world.until("VaultConnection", "short", isReady),
+  );
   expect(Math.round((Date.parse(expiresAt) - Date.parse(refreshedAt)) / 60_000)).toBe(120);
 });
 
 test("tokenSecretRef: a stored pair of tokens is used instead of a password", async () => {
   await world.protect("by-token", world.canaries.text("by token"));
   const login = await world.vault.logIn(ACCOUNT, { hours: 24 });
-  const { access_token, refresh_token } = z.object({ access_token: z.string(), refresh_token: z.string() }).parse(login.json());
+  const { access_token, refresh_token } = z
+    .object({ access_token: z.string(), refresh_token: z.string() })
+    .parse(login.json());
   const type = "vaultsync.dev/credentials";
   const pair = {
     apiVersion: "v1",
@@ -87,7 +122,11 @@ test("tokenSecretRef: a stored pair of tokens is used instead of a password", as
     type,
     stringData: { access_token, refresh_token },
   };
-  await world.apply(pair, connection("stored", { auth: { tokenSecretRef: { name: "pair" } } }), through("by-token", "stored"));
+  await world.apply(
+    pair,
+    connection("stored", { auth: { tokenSecretRef: { name: "pair" } } }),
+    through("by-token", "stored"),
+  );
   await world.ready("VaultSecret", "by-token");
   expect(tokenOf(await world.until("VaultConnection", "stored", isReady)).scope).toBeUndefined();
 });
@@ -96,9 +135,21 @@ test("trustedOwners: a secret is received from these creators only", async () =>
   const value = world.canaries.text("received");
   const other = await world.vault.client(OTHER);
   await other.call("protect", { key_name: "received", key_value: value });
-  await other.call("share", { key_name: ["received"], permission: "R", usr_id_from: OTHER, usr_id_to: [ACCOUNT] });
-  await world.apply(connection("trusting", { trustedOwners: ["dba@example.com"] }), through("received", "trusting"));
-  const refused = await world.until("VaultSecret", "received", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  await other.call("share", {
+    key_name: ["received"],
+    permission: "R",
+    usr_id_from: OTHER,
+    usr_id_to: [ACCOUNT],
+  });
+  await world.apply(
+    connection("trusting", { trustedOwners: ["dba@example.com"] }),
+    through("received", "trusting"),
+  );
+  const refused = await world.until(
+    "VaultSecret",
+    "received",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
   expect(condition(refused, "Ready")?.message).toMatch(/other@example\.com.*trustedOwners/u);
   expect(await world.get("Secret", "received")).toBeUndefined();
   await world.apply(connection("trusting", { trustedOwners: ["dba@example.com", OTHER] }));
@@ -110,10 +161,21 @@ test("receive: a secret of an owner whom nothing names is received with Anyone o
   const value = world.canaries.text("of a stranger");
   const other = await world.vault.client(OTHER);
   await other.call("protect", { key_name: "strange", key_value: value });
-  await other.call("share", { key_name: ["strange"], permission: "R", usr_id_from: OTHER, usr_id_to: [ACCOUNT] });
+  await other.call("share", {
+    key_name: ["strange"],
+    permission: "R",
+    usr_id_from: OTHER,
+    usr_id_to: [ACCOUNT],
+  });
   await world.apply(connection("receiving", {}), through("strange", "receiving"));
-  const refused = await world.until("VaultSecret", "strange", (one) => condition(one, "Ready")?.reason === "SourceMissing");
-  expect(condition(refused, "Ready")?.message).toMatch(/other@example\.com.*remoteRef\.owner.*spec\.trustedOwners/u);
+  const refused = await world.until(
+    "VaultSecret",
+    "strange",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
+  expect(condition(refused, "Ready")?.message).toMatch(
+    /other@example\.com.*remoteRef\.owner.*spec\.trustedOwners/u,
+  );
   await world.apply(connection("receiving", { receive: "Anyone" }));
   await world.ready("VaultSecret", "strange");
   expect(bytesOf((await world.get("Secret", "strange"))!, "password")?.toString()).toBe(value);
@@ -122,12 +184,20 @@ test("receive: a secret of an owner whom nothing names is received with Anyone o
 test("deleteTime of a VaultPush: the vault removes the entry that long after the push", async () => {
   const stringData = { password: world.canaries.text("pushed") };
   await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "source" }, stringData });
-  await world.apply(vaultPush("source", [{ secretKey: "password", remoteRef: { key: "with-deadline" }, deleteTime: "30d" }]));
+  await world.apply(
+    vaultPush("source", [
+      { secretKey: "password", remoteRef: { key: "with-deadline" }, deleteTime: "30d" },
+    ]),
+  );
   await world.ready("VaultPush", "source");
   const { secrets } = z
-    .object({ secrets: z.array(z.object({ key_name: z.string(), delete_at: z.iso.datetime().optional() })) })
+    .object({
+      secrets: z.array(z.object({ key_name: z.string(), delete_at: z.iso.datetime().optional() })),
+    })
     .parse((await world.caller.call("list_no_dup", {})).json());
-  const deadline = Date.parse(secrets.find(({ key_name }) => key_name === "with-deadline")?.delete_at ?? "");
+  const deadline = Date.parse(
+    secrets.find(({ key_name }) => key_name === "with-deadline")?.delete_at ?? "",
+  );
   expect(Math.round((deadline - Date.now()) / 86_400_000)).toBe(30);
 });
 

@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bytesOf, condition, type ObservedObject, vaultFile, vaultSecret, World } from "./support/world.ts";
+import {
+  bytesOf,
+  condition,
+  type ObservedObject,
+  vaultFile,
+  vaultSecret,
+  World,
+} from "./support/world.ts";
 
-/** Content that a spec makes of the values and names of a vault, on a real API server and a real vault. */
+/**
+ * Content that a spec makes of the values and names of a vault, on a real API server and a real
+ * vault.
+ */
 let world: World;
 let text: string;
 beforeAll(async () => {
@@ -70,14 +80,30 @@ describe("property and decoding", () => {
   });
 
   test("that change rewrite the key of the same version", async () => {
-    await world.apply(vaultSecret("parts", { ...PARTS, nested: { key: "json", property: "/list/0" } }));
-    await world.until("Secret", "parts", (object) => bytesOf(object, "nested")?.toString() === "true");
+    await world.apply(
+      vaultSecret("parts", { ...PARTS, nested: { key: "json", property: "/list/0" } }),
+    );
+    await world.until(
+      "Secret",
+      "parts",
+      (object) => bytesOf(object, "nested")?.toString() === "true",
+    );
   });
 
   test.each([
     ["a value that is no JSON", "plain", { property: "/a" }, "plain: the value is not valid JSON"],
-    ["a pointer to nothing", "json", { property: "/list/2" }, "json: the value has nothing at /list/2"],
-    ["a value that is no base64", "plain", { decoding: "Base64" }, "plain: the value is not valid Base64"],
+    [
+      "a pointer to nothing",
+      "json",
+      { property: "/list/2" },
+      "json: the value has nothing at /list/2",
+    ],
+    [
+      "a value that is no base64",
+      "plain",
+      { decoding: "Base64" },
+      "plain: the value is not valid Base64",
+    ],
   ])("of %s are InvalidProperty, and nothing is created", async (what, key, part, message) => {
     const name = nameOf(what);
     await world.protect("plain", `${world.canaries.text("plain")} *`);
@@ -105,9 +131,15 @@ describe("optional", () => {
       { secretKey: "always", remoteRef: { key: "json", property: "/large" } },
       { secretKey: "later", remoteRef: { key: "later" }, optional: true },
     ];
-    expect(Object.keys(await synced("optional", derived("optional", { data })))).toEqual(["always"]);
+    expect(Object.keys(await synced("optional", derived("optional", { data })))).toEqual([
+      "always",
+    ]);
     await world.protect("later", text);
-    const joined = await world.until("Secret", "optional", (object) => object.data["later"] !== undefined);
+    const joined = await world.until(
+      "Secret",
+      "optional",
+      (object) => object.data["later"] !== undefined,
+    );
     expect(valuesOf(joined)["later"]).toBe(text);
   });
 });
@@ -118,25 +150,46 @@ describe("extract and rewrite", () => {
 
   test("make a key of each member, and follow added and removed ones", async () => {
     await world.protect("config", `{"db/host": "${text}", "port": 5432}`);
-    expect(await synced("config", derived("config", { dataFrom: [{ ...extract, rewrite }] }))).toEqual({
+    expect(
+      await synced("config", derived("config", { dataFrom: [{ ...extract, rewrite }] })),
+    ).toEqual({
       "database.host": text,
       port: "5432",
     });
     await world.protect("config", '{"db/user": "u", "port": 5432}');
-    const followed = await world.until("Secret", "config", (object) => object.data["database.user"] !== undefined);
+    const followed = await world.until(
+      "Secret",
+      "config",
+      (object) => object.data["database.user"] !== undefined,
+    );
     expect(valuesOf(followed)).toEqual({ "database.user": "u", port: "5432" });
   });
 
   test.each([
-    ["a name that is no valid key", [extract], "InvalidKey", "member 1 of config does not make up a valid key"],
+    [
+      "a name that is no valid key",
+      [extract],
+      "InvalidKey",
+      "member 1 of config does not make up a valid key",
+    ],
     [
       "two members with one key",
       [{ ...extract, rewrite: [{ regexp: { source: "^.*$", target: "same" } }] }],
       "InvalidKey",
       "member 1 of config and member 2 of config make up the same key",
     ],
-    ["no object", [{ extract: { key: "plain" } }], "InvalidProperty", "plain: the value is not valid JSON"],
-    ["an array", [{ extract: { key: "array" } }], "InvalidProperty", "array: the value is not a JSON object"],
+    [
+      "no object",
+      [{ extract: { key: "plain" } }],
+      "InvalidProperty",
+      "plain: the value is not valid JSON",
+    ],
+    [
+      "an array",
+      [{ extract: { key: "array" } }],
+      "InvalidProperty",
+      "array: the value is not a JSON object",
+    ],
   ])("of %s are refused, and nothing is created", async (what, dataFrom, reason, message) => {
     const name = nameOf(what);
     await world.protect("array", `["${world.canaries.text("array")}"]`);
@@ -148,9 +201,16 @@ describe("extract and rewrite", () => {
 
 describe("find", () => {
   const byName = {
-    dataFrom: [{ find: { name: { regexp: "^shop-" } }, rewrite: [{ regexp: { source: "^shop-", target: "" } }] }],
+    dataFrom: [
+      {
+        find: { name: { regexp: "^shop-" } },
+        rewrite: [{ regexp: { source: "^shop-", target: "" } }],
+      },
+    ],
   };
-  const byMetadata = { dataFrom: [{ find: { metadata: { environment_type: "prod", cloud_type: "aws" } } }] };
+  const byMetadata = {
+    dataFrom: [{ find: { metadata: { environment_type: "prod", cloud_type: "aws" } } }],
+  };
   const metadata = { environment_type: "prod", cloud_type: "aws" };
 
   test("takes secrets by their names, and a new one with the next list", async () => {
@@ -158,7 +218,11 @@ describe("find", () => {
     await world.protect("my-shop-b", "b");
     expect(await synced("by-name", derived("by-name", byName))).toEqual({ a: "a" });
     await world.protect("shop-c", text);
-    const joined = await world.until("Secret", "by-name", (object) => object.data["c"] !== undefined);
+    const joined = await world.until(
+      "Secret",
+      "by-name",
+      (object) => object.data["c"] !== undefined,
+    );
     expect(valuesOf(joined)).toEqual({ a: "a", c: text });
   });
 
@@ -166,7 +230,10 @@ describe("find", () => {
     await world.protect("one", "1", { metadata });
     await world.protect("two", "2", { metadata: { ...metadata, cloud_type: "gcp" } });
     await world.protect("three", "3", { metadata });
-    expect(await synced("by-metadata", derived("by-metadata", byMetadata))).toEqual({ one: "1", three: "3" });
+    expect(await synced("by-metadata", derived("by-metadata", byMetadata))).toEqual({
+      one: "1",
+      three: "3",
+    });
     await world.protect("three", "4", { metadata: { environment_type: "stage" } });
     expect(await messageOf("by-metadata", "SourceMissing")).toContain(
       "three no longer has the metadata that dataFrom[0] requests",
@@ -183,8 +250,12 @@ describe("find", () => {
         dataFrom: [{ find: { name: { regexp: "^shop-" } } }],
       }),
     );
-    expect(await messageOf("bad-name", "InvalidKey")).toContain('dataFrom[0] finds "bad/name", which is not a valid key');
-    expect(await messageOf("same-key", "InvalidKey")).toContain('finds "shop-a", but the key shop-a is that of "json"');
+    expect(await messageOf("bad-name", "InvalidKey")).toContain(
+      'dataFrom[0] finds "bad/name", which is not a valid key',
+    );
+    expect(await messageOf("same-key", "InvalidKey")).toContain(
+      'finds "shop-a", but the key shop-a is that of "json"',
+    );
   });
 
   test("without a match is SourceMissing, an invalid expression is InvalidSpec", async () => {
@@ -192,7 +263,9 @@ describe("find", () => {
       derived("no-match", { dataFrom: [{ find: { name: { regexp: "^none-" } } }] }),
       derived("no-expression", { dataFrom: [{ find: { name: { regexp: "^shop-(" } } }] }),
     );
-    expect(await messageOf("no-match", "SourceMissing")).toContain("dataFrom[0] finds no entry in the vault's list");
+    expect(await messageOf("no-match", "SourceMissing")).toContain(
+      "dataFrom[0] finds no entry in the vault's list",
+    );
     expect(await messageOf("no-expression", "InvalidSpec")).toContain(
       "spec.dataFrom[0].find.name.regexp: missing closing ) at position 7",
     );
@@ -201,7 +274,12 @@ describe("find", () => {
   test("takes files by their names", async () => {
     await world.upload("conf-a.txt", Buffer.from(`${text}\r\n`));
     await world.upload("archive.zip", Buffer.from("PK"));
-    const filesFrom = [{ find: { filename: { regexp: "^conf-" } }, rewrite: [{ regexp: { source: "^conf-", target: "" } }] }];
+    const filesFrom = [
+      {
+        find: { filename: { regexp: "^conf-" } },
+        rewrite: [{ regexp: { source: "^conf-", target: "" } }],
+      },
+    ];
     const resource = {
       ...vaultFile("found", [], { kind: "ConfigMap" }),
       spec: { connectionRef: { name: "vault" }, filesFrom, target: { kind: "ConfigMap" } },

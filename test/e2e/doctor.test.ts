@@ -14,14 +14,22 @@ let tls: FaultProxy;
 beforeAll(async () => {
   world = await World.create();
   html = await FaultProxy.start(world.vault);
-  html.inject(({ response }) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
+  html.inject(({ response }) =>
+    response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
+  );
   late = await FaultProxy.start(world.vault);
   late.inject(async ({ response, forward }) => {
     const from = await forward();
-    response.writeHead(from.statusCode ?? 502, { ...from.headers, date: new Date(Date.now() - 300_000).toUTCString() });
+    response.writeHead(from.statusCode ?? 502, {
+      ...from.headers,
+      date: new Date(Date.now() - 300_000).toUTCString(),
+    });
     from.pipe(response);
   });
-  const { cert, keyPem: key } = certificate("vault", { issuer: certificate("CA"), hosts: ["127.0.0.1"] });
+  const { cert, keyPem: key } = certificate("vault", {
+    issuer: certificate("CA"),
+    hosts: ["127.0.0.1"],
+  });
   tls = await FaultProxy.start(world.vault, { tls: { cert, key } });
   await world.protect("db", world.canaries.text("value"));
 });
@@ -30,11 +38,25 @@ afterAll(async () => {
 });
 
 const doctor = (...args: string[]) =>
-  runInProcess(["doctor", "--kubeconfig", world.plane.kubeconfigPath, "-n", world.namespace, "--allow-http", ...args]);
+  runInProcess([
+    "doctor",
+    "--kubeconfig",
+    world.plane.kubeconfigPath,
+    "-n",
+    world.namespace,
+    "--allow-http",
+    ...args,
+  ]);
 
 const report = z.object({
   checks: z.array(
-    z.object({ subject: z.string(), check: z.string(), result: z.string(), message: z.string(), remedy: z.string().optional() }),
+    z.object({
+      subject: z.string(),
+      check: z.string(),
+      result: z.string(),
+      message: z.string(),
+      remedy: z.string().optional(),
+    }),
   ),
 });
 
@@ -46,17 +68,32 @@ async function checks(subject: string | undefined, ...args: string[]) {
   return subject === undefined ? all : all.filter((check) => check.subject === subject);
 }
 
-/** Creates a connection that differs from the working one, and returns the checks of it that did not succeed. */
+/**
+ * Creates a connection that differs from the working one, and returns the checks of it that did not
+ * succeed.
+ */
 async function broken(name: string, spec: object, ...args: string[]) {
-  const object = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", metadata: { name } };
+  const object = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultConnection",
+    metadata: { name },
+  };
   const auth = { passwordSecretRef: { name: "vault-login" } };
   await world.apply({ ...object, spec: { url: world.vault.url, email: ACCOUNT, auth, ...spec } });
   const found = await checks(`vaultconnection/${name}`, name, ...args);
-  return found.filter(({ result }) => result !== "ok").map(({ check, message, remedy = "" }) => [check, `${message}; ${remedy}`]);
+  return found
+    .filter(({ result }) => result !== "ok")
+    .map(({ check, message, remedy = "" }) => [check, `${message}; ${remedy}`]);
 }
 
 const secret = (name: string, more: object): Promise<void> =>
-  world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name }, type: "vaultsync.dev/credentials", ...more });
+  world.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name },
+    type: "vaultsync.dev/credentials",
+    ...more,
+  });
 const login = (name: string) => ({ auth: { passwordSecretRef: { name } } });
 const like = (text: RegExp): unknown => expect.stringMatching(text);
 
@@ -69,9 +106,21 @@ test("a working connection has no failure, and each step is printed", async () =
 });
 
 test("an API server that does not respond", async () => {
-  const kubeconfig = await world.plane.kubeconfigFor({ user: "admin" }, { server: "https://127.0.0.1:1" });
-  const { code, stderr } = await runInProcess(["doctor", "--kubeconfig", kubeconfig, "-n", "default"]);
-  expect([code, stderr]).toEqual([1, like(/no response from the API server 127\.0\.0\.1:1: check the kubeconfig's server/u)]);
+  const kubeconfig = await world.plane.kubeconfigFor(
+    { user: "admin" },
+    { server: "https://127.0.0.1:1" },
+  );
+  const { code, stderr } = await runInProcess([
+    "doctor",
+    "--kubeconfig",
+    kubeconfig,
+    "-n",
+    "default",
+  ]);
+  expect([code, stderr]).toEqual([
+    1,
+    like(/no response from the API server 127\.0\.0\.1:1: check the kubeconfig's server/u),
+  ]);
 });
 
 test("CRDs that are not installed", async () => {
@@ -79,27 +128,41 @@ test("CRDs that are not installed", async () => {
   await using _ = proxy;
   proxy.inject(({ request, response, relay }) =>
     request.path.startsWith("/apis/vaultsync.dev/")
-      ? response.writeHead(404, { "audit-id": "a", "content-type": "text/plain" }).end("404 page not found\n")
+      ? response
+          .writeHead(404, { "audit-id": "a", "content-type": "text/plain" })
+          .end("404 page not found\n")
       : relay(),
   );
   const kubeconfig = await world.plane.kubeconfigFor({ user: "admin" }, api);
   const found = await checks(undefined, "--kubeconfig", kubeconfig);
-  expect(found).toMatchObject([{ check: "CRDs", result: "failed", remedy: like(/kubectl apply -k crds/u) }]);
+  expect(found).toMatchObject([
+    { check: "CRDs", result: "failed", remedy: like(/kubectl apply -k crds/u) },
+  ]);
 });
 
 test("an operator that does not run, one that stopped renewing its Lease, and one that runs", async () => {
   const { namespace } = world;
-  const running = async () => (await checks("operator", "--operator-namespace", namespace, "vault"))[0];
-  expect(await running()).toMatchObject({ result: "failed", message: `no Lease of an operator in namespace ${namespace}` });
+  const running = async () =>
+    (await checks("operator", "--operator-namespace", namespace, "vault"))[0];
+  expect(await running()).toMatchObject({
+    result: "failed",
+    message: `no Lease of an operator in namespace ${namespace}`,
+  });
   const renewed = (ago: number) =>
     world.apply({
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
       metadata: { name: "vaultsync" },
-      spec: { holderIdentity: "pod-1_x", renewTime: new Date(Date.now() - ago).toISOString().replace("Z", "000Z") },
+      spec: {
+        holderIdentity: "pod-1_x",
+        renewTime: new Date(Date.now() - ago).toISOString().replace("Z", "000Z"),
+      },
     });
   await renewed(3_600_000);
-  expect(await running()).toMatchObject({ result: "failed", message: like(/renewed 36\d\d s ago for the last time/u) });
+  expect(await running()).toMatchObject({
+    result: "failed",
+    message: like(/renewed 36\d\d s ago for the last time/u),
+  });
   await renewed(0);
   expect(await running()).toMatchObject({ result: "ok", message: like(/^pod-1 leads/u) });
 });
@@ -109,38 +172,66 @@ test("permissions that the ServiceAccount of the operator lacks", async () => {
   expect(all).toMatchObject({ check: "permissions", result: "ok" });
   const [, none] = await checks("operator", "vault", "--service-account", "default");
   expect(none).toMatchObject({ result: "failed", remedy: like(/rbac\.yaml/u) });
-  expect(none?.message).toMatch(/vaultsync-system:default may not: list vaultconnections in .* and \d+ more/u);
+  expect(none?.message).toMatch(
+    /vaultsync-system:default may not: list vaultconnections in .* and \d+ more/u,
+  );
 });
 
 test("addresses that the operator refuses", async () => {
-  expect(await broken("hosts", {}, "--vault-hosts", "vault.example.com")).toEqual([["spec", like(/--vault-hosts/u)]]);
-  const args = ["doctor", "--kubeconfig", world.plane.kubeconfigPath, "-n", world.namespace, "-o", "json", "vault"];
+  expect(await broken("hosts", {}, "--vault-hosts", "vault.example.com")).toEqual([
+    ["spec", like(/--vault-hosts/u)],
+  ]);
+  const args = [
+    "doctor",
+    "--kubeconfig",
+    world.plane.kubeconfigPath,
+    "-n",
+    world.namespace,
+    "-o",
+    "json",
+    "vault",
+  ];
   const { code, stdout } = await runInProcess(args);
   expect([code, stdout]).toEqual([3, like(/spec\.url: a password is not sent over plain http/u)]);
 });
 
 test("credentials that are missing, of another type, without the key, or for another host", async () => {
-  expect(await broken("missing", login("nothing"))).toEqual([["credentials", like(/Secret nothing not found.*kubectl create/u)]]);
-  await secret("typed", { type: "Opaque", stringData: { password: world.canaries.text("password") } });
+  expect(await broken("missing", login("nothing"))).toEqual([
+    ["credentials", like(/Secret nothing not found.*kubectl create/u)],
+  ]);
+  await secret("typed", {
+    type: "Opaque",
+    stringData: { password: world.canaries.text("password") },
+  });
   expect(await broken("type", login("typed"))).toEqual([
     ["credentials", like(/must have the type vaultsync\.dev\/credentials/u)],
   ]);
   await secret("keyless", { stringData: { passwort: world.canaries.text("other") } });
-  expect(await broken("key", login("keyless"))).toEqual([["credentials", like(/no value under the key password/u)]]);
+  expect(await broken("key", login("keyless"))).toEqual([
+    ["credentials", like(/no value under the key password/u)],
+  ]);
   const metadata = { name: "bound", annotations: { "vaultsync.dev/hosts": "vault.example.com" } };
   await secret("bound", { metadata, stringData: { password: world.canaries.text("bound") } });
-  expect(await broken("host", login("bound"))).toEqual([["credentials", like(/does not allow the host 127\.0\.0\.1/u)]]);
+  expect(await broken("host", login("bound"))).toEqual([
+    ["credentials", like(/does not allow the host 127\.0\.0\.1/u)],
+  ]);
 });
 
 test("a CA bundle that is missing, and a certificate of an unknown authority", async () => {
   const { url } = tls;
   const caBundleRef = { kind: "ConfigMap", name: "no-bundle" };
-  expect(await broken("bundle", { url, caBundleRef })).toEqual([["CA bundle", like(/ConfigMap no-bundle not found/u)]]);
-  expect(await broken("authority", { url })).toEqual([["TLS", like(/UNABLE_TO_VERIFY.*name that in spec\.caBundleRef/u)]]);
+  expect(await broken("bundle", { url, caBundleRef })).toEqual([
+    ["CA bundle", like(/ConfigMap no-bundle not found/u)],
+  ]);
+  expect(await broken("authority", { url })).toEqual([
+    ["TLS", like(/UNABLE_TO_VERIFY.*name that in spec\.caBundleRef/u)],
+  ]);
 });
 
 test("a host without an address, and a port at which nothing listens", async () => {
-  expect(await broken("dns", { url: "https://vault.invalid" })).toEqual([["DNS", like(/vault\.invalid has no address/u)]]);
+  expect(await broken("dns", { url: "https://vault.invalid" })).toEqual([
+    ["DNS", like(/vault\.invalid has no address/u)],
+  ]);
   expect(await broken("refused", { url: "https://127.0.0.1:1" })).toEqual([
     ["network", like(/127\.0\.0\.1:1 \(ECONNREFUSED\)/u)],
   ]);
@@ -151,19 +242,32 @@ test("a rejected password, and a URL of something else than a vault", async () =
   expect(await broken("password", login("wrong"))).toEqual([
     ["login", like(/rejects the password in Secret wrong, key password.*spec\.email/u)],
   ]);
-  expect(await broken("html", { url: html.url })).toEqual([["vault", like(/base URL of the vault/u)]]);
+  expect(await broken("html", { url: html.url })).toEqual([
+    ["vault", like(/base URL of the vault/u)],
+  ]);
 });
 
 test("a clock that differs by minutes", async () => {
-  expect(await broken("late", { url: late.url })).toEqual([["clock", like(/the clock of the vault is \d+ s behind.*NTP/u)]]);
+  expect(await broken("late", { url: late.url })).toEqual([
+    ["clock", like(/the clock of the vault is \d+ s behind.*NTP/u)],
+  ]);
 });
 
 test("names that the vault does not list, and a scope that excludes a name", async () => {
   const data = ["db", "no-such-secret"].map((key) => ({ secretKey: key, remoteRef: { key } }));
   const spec = { connectionRef: { name: "names" }, data };
-  await world.apply({ apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: { name: "refers" }, spec });
-  expect(await broken("names", {})).toEqual([["references", like(/does not list no-such-secret, of 2 names/u)]]);
-  expect(await broken("names", { scope: { secretName: ["other"] } })).toEqual([["references", like(/list db, no-such-secret/u)]]);
+  await world.apply({
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name: "refers" },
+    spec,
+  });
+  expect(await broken("names", {})).toEqual([
+    ["references", like(/does not list no-such-secret, of 2 names/u)],
+  ]);
+  expect(await broken("names", { scope: { secretName: ["other"] } })).toEqual([
+    ["references", like(/list db, no-such-secret/u)],
+  ]);
 });
 
 test("a connection of the cluster that does not select the namespace, or not a name", async () => {
@@ -171,18 +275,27 @@ test("a connection of the cluster that does not select the namespace, or not a n
   const data = ["db", "no-such-secret"].map((key) => ({ secretKey: key, remoteRef: { key } }));
   const name = `doctor-${namespace}`;
   const connectionRef = { kind: "ClusterVaultConnection", name };
-  const kinds = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: { name: "through-cluster" } };
+  const kinds = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name: "through-cluster" },
+  };
   await world.apply({ ...kinds, spec: { connectionRef, data } });
   const use = async (access: object[]) => {
     const auth = { passwordSecretRef: { name: "vault-login" } };
     const spec = { url: world.vault.url, email: ACCOUNT, auth, access };
     await world.apply({ ...kinds, kind: "ClusterVaultConnection", metadata: { name }, spec });
-    return (await checks(`clustervaultconnection/${name}`, name, "--operator-namespace", namespace)).slice(1);
+    return (
+      await checks(`clustervaultconnection/${name}`, name, "--operator-namespace", namespace)
+    ).slice(1);
   };
   const failed = { check: "access", result: "failed" };
   const [none] = await use([]);
   expect(none).toMatchObject({ ...failed, message: like(/no entry of spec\.access selects/u) });
-  const selected = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } }, secrets: ["d*"] };
+  const selected = {
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+    secrets: ["d*"],
+  };
   const [access, ...rest] = await use([selected]);
   expect(access).toMatchObject({ ...failed, message: like(/may not read no-such-secret$/u) });
   expect(rest.map(({ check, result }) => `${check} ${result}`)).toEqual([
@@ -192,7 +305,10 @@ test("a connection of the cluster that does not select the namespace, or not a n
     "references failed",
     "owners ok",
   ]);
-  await world.plane.request("DELETE", `/apis/vaultsync.dev/v1alpha1/clustervaultconnections/${name}`);
+  await world.plane.request(
+    "DELETE",
+    `/apis/vaultsync.dev/v1alpha1/clustervaultconnections/${name}`,
+  );
 });
 
 test("a user who may not read Secrets learns what was not checked", async () => {
@@ -202,7 +318,11 @@ test("a user who may not read Secrets learns what was not checked", async () => 
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "viewer" };
   const subjects = [{ kind: "ServiceAccount", name: "viewer", namespace }];
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "viewer" } };
-  await world.apply(account, { ...rbac, kind: "Role", rules }, { ...rbac, kind: "RoleBinding", roleRef, subjects });
+  await world.apply(
+    account,
+    { ...rbac, kind: "Role", rules },
+    { ...rbac, kind: "RoleBinding", roleRef, subjects },
+  );
   const kubeconfig = await world.plane.kubeconfigFor({ serviceAccount: "viewer", namespace });
   const found = await checks(undefined, "--kubeconfig", kubeconfig, "vault");
   expect(found.filter(({ result }) => result === "skipped").map(({ check }) => check)).toEqual([

@@ -1,6 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, type ObservedObject, vaultFile, vaultSecret } from "./support/world.ts";
+import {
+  bytesOf,
+  condition,
+  type ObservedObject,
+  vaultFile,
+  vaultSecret,
+} from "./support/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 const world = await useWorld();
@@ -12,29 +18,47 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 
 /** Returns the sha256 of each file in the vault's list. */
 async function listed(): Promise<Map<string, string>> {
-  const { files } = (await world.caller.call("list_file")).json() as { files: { filename: string; sha256: string }[] };
+  const { files } = (await world.caller.call("list_file")).json() as {
+    files: { filename: string; sha256: string }[];
+  };
   return new Map(files.map((file) => [file.filename, file.sha256]));
 }
 
 function inConfigMap(object: ObservedObject, key: string): Buffer | undefined {
   const text = object.data[key];
   if (text !== undefined) return Buffer.from(text);
-  return object.binaryData[key] === undefined ? undefined : Buffer.from(object.binaryData[key], "base64");
+  return object.binaryData[key] === undefined
+    ? undefined
+    : Buffer.from(object.binaryData[key], "base64");
 }
 
 const downloads = (): Promise<number> =>
   world.vault.metric('vaultsync_vault_requests_total{operation="download_file",status="200"}');
 
 test("resources report SourceMissing for an empty vault", async () => {
-  await world.apply(vaultFile("none", [{ filename: "none.txt" }], { kind: "ConfigMap" }), vaultSecret("none", { none: "none" }));
-  await world.until("VaultFile", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
-  await world.until("VaultSecret", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  await world.apply(
+    vaultFile("none", [{ filename: "none.txt" }], { kind: "ConfigMap" }),
+    vaultSecret("none", { none: "none" }),
+  );
+  await world.until(
+    "VaultFile",
+    "none",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
+  await world.until(
+    "VaultSecret",
+    "none",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
   expect(await world.get("ConfigMap", "none")).toBeUndefined();
 });
 
 test("text and binary files are stored in a ConfigMap and in a Secret byte for byte", async () => {
   const text = Buffer.from(`# ${world.canaries.text("text file")}\r\nlisten 80; # ü\n`);
-  const binary = Buffer.concat([Buffer.from([0, 0xff, 0xfe, 0x80]), world.canaries.bytes("binary file", 5000)]);
+  const binary = Buffer.concat([
+    Buffer.from([0, 0xff, 0xfe, 0x80]),
+    world.canaries.bytes("binary file", 5000),
+  ]);
   await world.upload("nginx.conf", text);
   await world.upload("logo.png", binary);
   const files = [{ filename: "nginx.conf" }, { filename: "logo.png", key: "logo" }];
@@ -59,17 +83,31 @@ test("a new upload is synced with a single download", async () => {
   const before = await downloads();
   const next = Buffer.from(`# ${world.canaries.text("second upload")}\n`);
   await world.upload("nginx.conf", next);
-  await world.until("ConfigMap", "web-conf", (config) => config.data["nginx.conf"] === next.toString());
-  await world.until("Secret", "web-secret", (secret) => bytesOf(secret, "nginx.conf")?.equals(next) === true);
+  await world.until(
+    "ConfigMap",
+    "web-conf",
+    (config) => config.data["nginx.conf"] === next.toString(),
+  );
+  await world.until(
+    "Secret",
+    "web-secret",
+    (secret) => bytesOf(secret, "nginx.conf")?.equals(next) === true,
+  );
   // Two resources use the same version: it is fetched once.
   expect((await downloads()) - before).toBe(1);
 });
 
 test("an external change of the ConfigMap is reverted", async () => {
   const patch = JSON.stringify({ data: { "nginx.conf": "broken", extra: "x" } });
-  await world.plane.kubectl(["patch", "configmap", "web-conf", "--type=merge", "-p", patch], { namespace: world.namespace });
+  await world.plane.kubectl(["patch", "configmap", "web-conf", "--type=merge", "-p", patch], {
+    namespace: world.namespace,
+  });
   const atVault = await listed();
-  const config = await world.until("ConfigMap", "web-conf", (one) => one.data["nginx.conf"] !== "broken");
+  const config = await world.until(
+    "ConfigMap",
+    "web-conf",
+    (one) => one.data["nginx.conf"] !== "broken",
+  );
   expect(sha256(inConfigMap(config, "nginx.conf")!)).toBe(atVault.get("nginx.conf"));
   expect(Object.keys(config.data)).toEqual(["nginx.conf"]);
 });
@@ -81,7 +119,11 @@ test("1 MiB is accepted, and one byte more is rejected with both sizes before an
   const before = await downloads();
   await world.upload("over.bin", randomBytes(1024 * 1024 + 1));
   await world.apply(vaultFile("over", [{ filename: "over.bin" }], { kind: "ConfigMap" }));
-  const resource = await world.until("VaultFile", "over", (one) => condition(one, "Ready")?.reason === "TooLarge");
+  const resource = await world.until(
+    "VaultFile",
+    "over",
+    (one) => condition(one, "Ready")?.reason === "TooLarge",
+  );
   expect(condition(resource, "Ready")?.message).toMatch(/1048577 bytes.*1048576/);
   expect(condition(resource, "Stalled")?.status).toBe("True");
   expect(await downloads()).toBe(before);
@@ -97,7 +139,11 @@ test("two files of 1 MiB less a byte are accepted, of a byte more rejected befor
   await world.ready("VaultFile", "halves");
   const before = await downloads();
   await world.upload("first.bin", randomBytes(half + 1));
-  const resource = await world.until("VaultFile", "halves", (one) => condition(one, "Ready")?.reason === "TooLarge");
+  const resource = await world.until(
+    "VaultFile",
+    "halves",
+    (one) => condition(one, "Ready")?.reason === "TooLarge",
+  );
   expect(condition(resource, "Ready")?.message).toMatch(/1048577 bytes.*1048576/);
   expect(await downloads()).toBe(before);
   expect(bytesOf((await world.get("Secret", "halves"))!, "first.bin")).toHaveLength(half - 1);
@@ -118,13 +164,20 @@ const FILES: Readonly<Record<string, { filename: string; bytes: Uint8Array; isTe
   spaces: { filename: " a name  with spaces ", bytes: Buffer.from("spaces"), isText: true },
   emoji: { filename: "\u{1f680} gr\u00fc\u00df.txt", bytes: Buffer.from("emoji"), isText: true },
   "long-name": { filename: LONG, bytes: Buffer.from("long"), isText: true },
-  archive: { filename: "archive.tar.gz", bytes: Buffer.from("H4sIAAAAAAAAA0tMBAAAAP//", "base64"), isText: false },
+  archive: {
+    filename: "archive.tar.gz",
+    bytes: Buffer.from("H4sIAAAAAAAAA0tMBAAAAP//", "base64"),
+    isText: false,
+  },
 };
 
 test("files with unusual bytes and names are stored byte for byte, and archives are not unpacked", async () => {
   for (const { filename, bytes } of Object.values(FILES)) await world.upload(filename, bytes);
   const files = Object.entries(FILES).map(([key, { filename }]) => ({ filename, key }));
-  await world.apply(vaultFile("bytes", files, { kind: "ConfigMap" }), vaultFile("bytes-secret", files, { kind: "Secret" }));
+  await world.apply(
+    vaultFile("bytes", files, { kind: "ConfigMap" }),
+    vaultFile("bytes-secret", files, { kind: "Secret" }),
+  );
   await world.ready("VaultFile", "bytes");
   await world.ready("VaultFile", "bytes-secret");
   const config = (await world.get("ConfigMap", "bytes"))!;
@@ -142,17 +195,35 @@ test("files with unusual bytes and names are stored byte for byte, and archives 
 test("a name with slashes is its last part at this vault, and requires a key", async () => {
   await world.upload("folder/inner.txt", Buffer.from("inner"));
   expect([...(await listed()).keys()]).toContain("inner.txt");
-  const { code, stderr } = await world.tryApply(vaultFile("slashes", [{ filename: "folder/inner.txt" }], { kind: "ConfigMap" }));
-  expect([code, stderr]).toEqual([1, expect.stringContaining("the filename is not a valid key: set key")]);
+  const { code, stderr } = await world.tryApply(
+    vaultFile("slashes", [{ filename: "folder/inner.txt" }], { kind: "ConfigMap" }),
+  );
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining("the filename is not a valid key: set key"),
+  ]);
   const long = await world.tryApply(vaultFile("long", [{ filename: LONG }], { kind: "ConfigMap" }));
-  expect([long.code, long.stderr]).toEqual([1, expect.stringContaining("the filename is not a valid key: set key")]);
-  await world.apply(vaultFile("slashes", [{ filename: "folder/inner.txt", key: "inner" }], { kind: "ConfigMap" }));
-  await world.until("VaultFile", "slashes", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  expect([long.code, long.stderr]).toEqual([
+    1,
+    expect.stringContaining("the filename is not a valid key: set key"),
+  ]);
+  await world.apply(
+    vaultFile("slashes", [{ filename: "folder/inner.txt", key: "inner" }], { kind: "ConfigMap" }),
+  );
+  await world.until(
+    "VaultFile",
+    "slashes",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
 });
 
 test("a missing file is reported and synced once it exists", async () => {
   await world.apply(vaultFile("later", [{ filename: "later.txt" }], { kind: "ConfigMap" }));
-  await world.until("VaultFile", "later", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  await world.until(
+    "VaultFile",
+    "later",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
   expect(await world.get("ConfigMap", "later")).toBeUndefined();
   await world.upload("later.txt", Buffer.from("here now\n"));
   await world.ready("VaultFile", "later");

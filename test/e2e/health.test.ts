@@ -5,9 +5,19 @@ import { customResourceDefinitions } from "../../src/operator/api/crd.ts";
 import { FaultProxy } from "../faults/support/fault-proxy.ts";
 import { error, on, reset } from "../faults/support/faults.ts";
 import { healthOf } from "./support/health.ts";
-import { condition, type ObservedObject, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
+import {
+  condition,
+  type ObservedObject,
+  vaultFile,
+  vaultPush,
+  vaultSecret,
+  World,
+} from "./support/world.ts";
 
-/** The health that Argo CD and kstatus compute from what the operator reports, as in the table of docs/gitops.md. */
+/**
+ * The health that Argo CD and kstatus compute from what the operator reports, as in the table of
+ * docs/gitops.md.
+ */
 let world: World;
 let proxy: FaultProxy;
 let unseen: ObservedObject[];
@@ -26,7 +36,12 @@ function withSpec(object: object, change: object): object {
 function connection(name: string, change: object): object {
   const auth = { passwordSecretRef: { name: "vault-login" } };
   const spec = { url: proxy.url, email: "ops@example.com", auth, refreshInterval: "5s", ...change };
-  return { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", metadata: { name }, spec };
+  return {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultConnection",
+    metadata: { name },
+    spec,
+  };
 }
 
 const secretOf = (name: string, type?: string): object => ({
@@ -54,7 +69,9 @@ beforeAll(async () => {
     vaultSecret("expiring", { password: "temporary" }),
     vaultSecret("missing", { password: "absent" }),
     withSpec(vaultSecret("alone", { password: "db" }), { connectionRef: { name: "absent" } }),
-    withSpec(vaultSecret("waiting", { password: "db" }), { connectionRef: { name: "unreachable" } }),
+    withSpec(vaultSecret("waiting", { password: "db" }), {
+      connectionRef: { name: "unreachable" },
+    }),
     withSpec(vaultSecret("suspended", { password: "db" }), { suspend: true }),
     secretOf("taken"),
     vaultSecret("taken", { password: "db" }),
@@ -66,7 +83,9 @@ beforeAll(async () => {
     secretOf("pushed"),
     vaultPush("pushed", [password], { deletionPolicy: "Delete" }),
   );
-  unseen = await Promise.all(["VaultSecret", "VaultFile", "VaultPush", "VaultConnection"].map(firstOf));
+  unseen = await Promise.all(
+    ["VaultSecret", "VaultFile", "VaultPush", "VaultConnection"].map(firstOf),
+  );
   await world.startOperator();
 });
 afterAll(async () => {
@@ -81,28 +100,52 @@ async function firstOf(kind: string): Promise<ObservedObject> {
 }
 
 /** Waits until a resource has a condition with this status or reason, and returns its health. */
-async function healthWhen(kind: string, name: string, type: string, value: string): Promise<object> {
+async function healthWhen(
+  kind: string,
+  name: string,
+  type: string,
+  value: string,
+): Promise<object> {
   const hasCondition = (one: ObservedObject): boolean => {
     const { status, reason } = condition(one, type) ?? {};
     return status === value || reason === value;
   };
   const object = await world.until(kind, name, hasCondition, 60_000);
   const [health] = await healthOf([object]);
-  return { kstatus: health?.kstatus.status, argo: health?.argo.status, message: health?.argo.message };
+  return {
+    kstatus: health?.kstatus.status,
+    argo: health?.argo.status,
+    message: health?.argo.message,
+  };
 }
 
 const matching = (message: RegExp): unknown => expect.stringMatching(message);
-const healthy = (message: RegExp) => ({ kstatus: "Current", argo: "Healthy", message: matching(message) });
-const progressing = (message: RegExp) => ({ kstatus: "InProgress", argo: "Progressing", message: matching(message) });
-const degraded = (message: RegExp) => ({ kstatus: "Failed", argo: "Degraded", message: matching(message) });
+const healthy = (message: RegExp) => ({
+  kstatus: "Current",
+  argo: "Healthy",
+  message: matching(message),
+});
+const progressing = (message: RegExp) => ({
+  kstatus: "InProgress",
+  argo: "Progressing",
+  message: matching(message),
+});
+const degraded = (message: RegExp) => ({
+  kstatus: "Failed",
+  argo: "Degraded",
+  message: matching(message),
+});
 
 test("a resource that no operator has seen is in progress, for both tools", async () => {
   for (const { kstatus, argo } of await healthOf(unseen)) {
     expect([kstatus.status, argo.status]).toEqual(["InProgress", "Progressing"]);
     expect(argo.message).toBe("waiting for the operator to reconcile generation 1");
   }
-  // CRDs without a default for the status: kstatus does not notice that no operator has seen the resource.
-  for (const { kstatus, argo } of await healthOf(unseen.map((one) => ({ ...one, status: undefined })))) {
+  // CRDs without a default for the status: kstatus does not notice that no operator has seen the
+  // resource.
+  for (const { kstatus, argo } of await healthOf(
+    unseen.map((one) => ({ ...one, status: undefined })),
+  )) {
     expect([kstatus.status, argo.status]).toEqual(["Current", "Progressing"]);
   }
 });
@@ -117,10 +160,22 @@ test.concurrent.each([
   ["VaultSecret", "missing", "Ready", "SourceMissing", progressing(/^SourceMissing: absent /u)],
   ["VaultSecret", "alone", "Ready", "ConnectionNotFound", progressing(/^ConnectionNotFound: /u)],
   ["VaultSecret", "waiting", "Ready", "ConnectionNotReady", progressing(/^ConnectionNotReady: /u)],
-  ["VaultConnection", "unreachable", "Ready", "VaultUnreachable", progressing(/^VaultUnreachable: /u)],
+  [
+    "VaultConnection",
+    "unreachable",
+    "Ready",
+    "VaultUnreachable",
+    progressing(/^VaultUnreachable: /u),
+  ],
   ["VaultConnection", "misspelled", "Stalled", "AuthFailed", degraded(/^AuthFailed: /u)],
   ["VaultSecret", "taken", "Stalled", "TargetConflict", degraded(/^TargetConflict: /u)],
-  ["VaultSecret", "invalid", "Stalled", "InvalidSpec", degraded(/^InvalidSpec: spec\.target\.type/u)],
+  [
+    "VaultSecret",
+    "invalid",
+    "Stalled",
+    "InvalidSpec",
+    degraded(/^InvalidSpec: spec\.target\.type/u),
+  ],
   ["VaultSecret", "unversioned", "Stalled", "VersionNotFound", degraded(/^VersionNotFound: /u)],
 ] as const)("the health of %s %s when %s is %s", async (kind, name, type, value, expected) => {
   expect(await healthWhen(kind, name, type, value)).toEqual(expected);
@@ -129,16 +184,28 @@ test.concurrent.each([
 test("the check is added to argocd-cm, whose other keys stay", async () => {
   const { plane } = world;
   const path = "/api/v1/namespaces/argocd";
-  expect((await plane.request("POST", "/api/v1/namespaces", { metadata: { name: "argocd" } })).status).toBe(201);
+  expect(
+    (await plane.request("POST", "/api/v1/namespaces", { metadata: { name: "argocd" } })).status,
+  ).toBe(201);
   const theirs = { metadata: { name: "argocd-cm" }, data: { url: "https://argocd.example.com" } };
   expect((await plane.request("POST", `${path}/configmaps`, theirs)).status).toBe(201);
-  const { code, stderr } = await plane.kubectl(["apply", "--server-side", "-k", "deploy/gitops/argocd"]);
+  const { code, stderr } = await plane.kubectl([
+    "apply",
+    "--server-side",
+    "-k",
+    "deploy/gitops/argocd",
+  ]);
   expect(code, stderr).toBe(0);
   const { body } = await plane.request("GET", `${path}/configmaps/argocd-cm`);
   await plane.request("DELETE", path);
   const health = await readFile("deploy/gitops/argocd/health.lua", "utf8");
-  const definitions = [...customResourceDefinitions().values()].map((definition) => crd.parse(definition).spec.names.kind);
-  const keys = definitions.map((kind) => [`resource.customizations.health.vaultsync.dev_${kind}`, health]);
+  const definitions = [...customResourceDefinitions().values()].map(
+    (definition) => crd.parse(definition).spec.names.kind,
+  );
+  const keys = definitions.map((kind) => [
+    `resource.customizations.health.vaultsync.dev_${kind}`,
+    health,
+  ]);
   expect(JSON.parse(body)).toMatchObject({
     metadata: { labels: { "app.kubernetes.io/part-of": "argocd" } },
     data: { ...theirs.data, ...Object.fromEntries(keys) },
@@ -146,7 +213,11 @@ test("the check is added to argocd-cm, whose other keys stay", async () => {
 });
 
 test("a suspended resource is Suspended in Argo CD; kstatus knows only that it is in progress", async () => {
-  const expected = { kstatus: "InProgress", argo: "Suspended", message: matching(/^Suspended: spec\.suspend is true/u) };
+  const expected = {
+    kstatus: "InProgress",
+    argo: "Suspended",
+    message: matching(/^Suspended: spec\.suspend is true/u),
+  };
   expect(await healthWhen("VaultSecret", "suspended", "Ready", "Suspended")).toEqual(expected);
 });
 
@@ -154,10 +225,19 @@ test("a retried resource is in progress although it is ready, and a stale one st
   await world.ready("VaultSecret", "stale");
   await world.ready("VaultSecret", "retried");
   proxy.inject(on(["expose", "version_expose"], error(503, "unavailable")));
-  await world.apply(withSpec(vaultSecret("retried", { password: "db", more: { key: "db", version: 1 } }), VIA_PROXY));
-  expect(await healthWhen("VaultSecret", "retried", "Reconciling", "True")).toEqual(progressing(/^[A-Za-z]+: /u));
+  await world.apply(
+    withSpec(
+      vaultSecret("retried", { password: "db", more: { key: "db", version: 1 } }),
+      VIA_PROXY,
+    ),
+  );
+  expect(await healthWhen("VaultSecret", "retried", "Reconciling", "True")).toEqual(
+    progressing(/^[A-Za-z]+: /u),
+  );
   proxy.inject(reset);
-  expect(await healthWhen("VaultSecret", "stale", "Stale", "True")).toEqual(healthy(/^Synced: .*; Stale: /u));
+  expect(await healthWhen("VaultSecret", "stale", "Stale", "True")).toEqual(
+    healthy(/^Synced: .*; Stale: /u),
+  );
 });
 
 test("a change that no operator has seen, and a deletion, are in progress", async () => {
@@ -166,7 +246,9 @@ test("a change that no operator has seen, and a deletion, are in progress", asyn
   await world.operator.stop();
   await world.apply(vaultSecret("ready", { password: { key: "db", version: 1 } }));
   const outdated = await world.ready("VaultSecret", "ready");
-  const { code } = await world.plane.kubectl(["delete", "vaultpush", "pushed", "--wait=false"], { namespace: world.namespace });
+  const { code } = await world.plane.kubectl(["delete", "vaultpush", "pushed", "--wait=false"], {
+    namespace: world.namespace,
+  });
   expect(code).toBe(0);
   const deleted = await world.ready("VaultPush", "pushed");
   const [behind, deleting] = await healthOf([outdated, deleted]);

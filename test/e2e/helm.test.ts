@@ -9,9 +9,19 @@ import { OperatorProcess } from "../lab/processes/operator-process.ts";
 import { ShellProcess } from "../lab/processes/shell-process.ts";
 import { goTool } from "../lab/tools/go-tool.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
-import { bytesOf, OPERATOR_USER, SERVICE_ACCOUNT, vaultFile, vaultSecret, World } from "./support/world.ts";
+import {
+  bytesOf,
+  OPERATOR_USER,
+  SERVICE_ACCOUNT,
+  vaultFile,
+  vaultSecret,
+  World,
+} from "./support/world.ts";
 
-/** The commands of docs/helm.md. They concern the whole cluster, so they have a control plane of their own. */
+/**
+ * The commands of docs/helm.md. They concern the whole cluster, so they have a control plane of
+ * their own.
+ */
 const root = join(import.meta.dirname, "..", "..");
 const page = commandsIn(await readFile(join(root, "docs/helm.md"), "utf8"));
 const crd = "vaultsecrets.vaultsync.dev";
@@ -23,18 +33,31 @@ let directory: string;
 let value: string;
 let file: string;
 
-/** Runs a command like a user of the repository, and returns its output. @throws Error with the output when it fails */
+/**
+ * Runs a command like a user of the repository, and returns its output. @throws Error with the
+ * output when it fails
+ */
 async function run(command: string): Promise<string> {
   const { PATH, HOME } = process.env;
-  const env = { PATH: [directory, PATH].join(delimiter), HOME, KUBECACHEDIR: directory, ...helm.env };
+  const env = {
+    PATH: [directory, PATH].join(delimiter),
+    HOME,
+    KUBECACHEDIR: directory,
+    ...helm.env,
+  };
   await using shell = new ShellProcess(`set -o pipefail; ${command}`, { cwd: root, env });
   await shell.succeed();
   return shell.output;
 }
 
 /** Runs the commands below a heading of the page, after `change`, and returns their output. */
-async function runSection(heading: string, change = (command: string): string => command): Promise<string> {
-  const commands = page.filter((one) => one.heading === heading).map(({ command }) => change(command));
+async function runSection(
+  heading: string,
+  change = (command: string): string => command,
+): Promise<string> {
+  const commands = page
+    .filter((one) => one.heading === heading)
+    .map(({ command }) => change(command));
   let output = "";
   for (const command of commands) output += await run(command);
   return output;
@@ -70,29 +93,52 @@ afterAll(async () => {
 });
 
 const columns = `kubectl get crd ${crd} -o jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}`;
-const clusterKinds = "crds,validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles";
-const ofTheOperator = "clusterrole.rbac.authorization.k8s.io/vaultsync$ -e /vaultsync-cluster-connections$";
-const operatorObjects = "kubectl get deployments,serviceaccounts,services,pdb,networkpolicies -n vaultsync-system -o name";
+const clusterKinds =
+  "crds,validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles";
+const ofTheOperator =
+  "clusterrole.rbac.authorization.k8s.io/vaultsync$ -e /vaultsync-cluster-connections$";
+const operatorObjects =
+  "kubectl get deployments,serviceaccounts,services,pdb,networkpolicies -n vaultsync-system -o name";
 
 /**
- * Reports whether the admission of owner references (OwnerReferencesPermissionEnforcement) knows our kinds. It reads the kinds of the
- * API server every 30 s, and without them denies every target with an owner.
+ * Reports whether the admission of owner references (OwnerReferencesPermissionEnforcement) knows
+ * our kinds. It reads the kinds of the API server every 30 s, and without them denies every target
+ * with an owner.
  */
 async function isOwnerKnown(): Promise<boolean> {
-  const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", name: "db", uid: "0", blockOwnerDeletion: true };
-  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "owned", ownerReferences: [owner] } };
+  const owner = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    name: "db",
+    uid: "0",
+    blockOwnerDeletion: true,
+  };
+  const object = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "owned", ownerReferences: [owner] },
+  };
   const args = ["create", "--dry-run=server", "--filename=-", `--as=${OPERATOR_USER}`];
-  const { stderr } = await plane.kubectl(args, { namespace: world.namespace, input: JSON.stringify(object) });
+  const { stderr } = await plane.kubectl(args, {
+    namespace: world.namespace,
+    input: JSON.stringify(object),
+  });
   expect(stderr).toContain("forbidden");
   return !stderr.includes("cannot find RESTMapping");
 }
 
 /** Returns the identity and the content of each target, and what else outlives a release. */
 async function whatStays(): Promise<unknown> {
-  const objects = [await world.get("Secret", "db"), await world.get("Secret", "orphan"), await world.get("ConfigMap", "web")];
+  const objects = [
+    await world.get("Secret", "db"),
+    await world.get("Secret", "orphan"),
+    await world.get("ConfigMap", "web"),
+  ];
   const [db, orphan, web] = objects;
   const [cluster, resources, secrets] = await Promise.all([
-    run(`kubectl get ${clusterKinds} -l app.kubernetes.io/managed-by=Helm -o name | grep -v -e ${ofTheOperator}`),
+    run(
+      `kubectl get ${clusterKinds} -l app.kubernetes.io/managed-by=Helm -o name | grep -v -e ${ofTheOperator}`,
+    ),
     run("kubectl get vaultconnections,vaultsecrets,vaultfiles --all-namespaces -o name"),
     run("kubectl get secrets -n vaultsync-system -o name | grep -v sh.helm.release"),
   ]);
@@ -119,7 +165,9 @@ test("the API server accepts the rendered chart, and kube-score finds nothing cr
 
 test("a release installs everything in an empty cluster, and an upgrade its newer CRDs", async () => {
   const older = await olderChart();
-  expect(await runSection("Install", (command) => command.replace("deploy/chart", older))).toContain("STATUS: deployed");
+  expect(
+    await runSection("Install", (command) => command.replace("deploy/chart", older)),
+  ).toContain("STATUS: deployed");
   expect(await run(columns)).toBe("");
   expect(await runSection("Upgrade")).toContain("REVISION: 2");
   expect(await run(columns)).toContain("Ready");
@@ -129,7 +177,9 @@ test("a release installs everything in an empty cluster, and an upgrade its newe
 
 test("a release takes over what kubectl installed", async () => {
   await run("kubectl apply -k deploy/overlays/cluster-wide");
-  await expect(run("helm install other deploy/chart -n vaultsync-system")).rejects.toThrow("cannot be imported");
+  await expect(run("helm install other deploy/chart -n vaultsync-system")).rejects.toThrow(
+    "cannot be imported",
+  );
   expect(await runSection("From kustomize to Helm")).toContain("STATUS: deployed");
 });
 
@@ -141,7 +191,9 @@ test("an operator with the permissions of the release syncs", async () => {
     vaultSecret("orphan", { password: "db" }, { creationPolicy: "Orphan" }),
     vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap" }),
   );
-  await run("kubectl create secret generic of-a-cluster-connection -n vaultsync-system --type=vaultsync.dev/credentials");
+  await run(
+    "kubectl create secret generic of-a-cluster-connection -n vaultsync-system --type=vaultsync.dev/credentials",
+  );
   await expect.poll(isOwnerKnown, { timeout: 60_000, interval: 500 }).toBe(true);
   await world.startClusterOperator();
   for (const name of ["db", "orphan"]) await world.ready("VaultSecret", name);
@@ -153,7 +205,10 @@ test("an upgrade changes no target, and without the CRDs and policies it deletes
   expect(before).toMatchObject({ content: [value, value, file] });
   await runSection("Upgrade");
   expect(await whatStays()).toEqual(before);
-  await runSection("Upgrade", (command) => `${command} --set crds.install=false,cluster.install=false,policies.install=false`);
+  await runSection(
+    "Upgrade",
+    (command) => `${command} --set crds.install=false,cluster.install=false,policies.install=false`,
+  );
   expect(await whatStays()).toEqual(before);
 });
 
@@ -163,7 +218,9 @@ test("the removal of the release removes the operator only", async () => {
   await runSection("Uninstall");
   expect(await run(operatorObjects)).toBe("serviceaccount/default\n");
   await expect(run("kubectl delete -k crds")).rejects.toThrow("see docs/uninstall.md");
-  await expect(run("kubectl delete namespace vaultsync-system")).rejects.toThrow("vaultsync.dev/confirm-delete=true");
+  await expect(run("kubectl delete namespace vaultsync-system")).rejects.toThrow(
+    "vaultsync.dev/confirm-delete=true",
+  );
   await world.ready("VaultSecret", "db");
   expect(await whatStays()).toEqual(before);
 });
@@ -185,16 +242,25 @@ test("a second release serves the namespaces of its list, and no others", async 
   // The policies of this release limit its ServiceAccount, as those of the other one do theirs.
   const forbidden = `kubectl create secret generic not-a-target -n shop --dry-run=server ${account}`;
   const denial = "ValidatingAdmissionPolicy 'vaultsync-team-operator-targets'";
-  await expect.poll(() => run(forbidden).catch(String), { timeout: 30_000, interval: 200 }).toContain(denial);
-  expect(await run("kubectl get configmap vaultsync -n team-operator -o jsonpath={.data.namespaces}")).toBe("shop");
+  await expect
+    .poll(() => run(forbidden).catch(String), { timeout: 30_000, interval: 200 })
+    .toContain(denial);
+  expect(
+    await run("kubectl get configmap vaultsync -n team-operator -o jsonpath={.data.namespaces}"),
+  ).toBe("shop");
 });
 
 test("the removal of the vault keeps its data", async () => {
-  const claim = "kubectl get persistentvolumeclaim data-vault-0 -n vaultsync-vault -o jsonpath={.metadata.uid}";
+  const claim =
+    "kubectl get persistentvolumeclaim data-vault-0 -n vaultsync-vault -o jsonpath={.metadata.uid}";
   const uninstall = "helm uninstall vault -n vaultsync-vault";
-  const notes = await runSection("The vault", (command) => (command === uninstall ? "true" : command));
+  const notes = await runSection("The vault", (command) =>
+    command === uninstall ? "true" : command,
+  );
   expect(notes).toContain("WARNING: the Secret vault-master-key does not exist in vaultsync-vault");
-  await expect.poll(() => run(claim).catch(() => ""), { timeout: 30_000, interval: 200 }).not.toBe("");
+  await expect
+    .poll(() => run(claim).catch(() => ""), { timeout: 30_000, interval: 200 })
+    .not.toBe("");
   const uid = await run(claim);
   await run(uninstall);
   expect(await run("kubectl get statefulsets -n vaultsync-vault -o name")).toBe("");
@@ -202,6 +268,14 @@ test("the removal of the vault keeps its data", async () => {
 });
 
 test("every command of the page is run", () => {
-  const sections = ["Check", "Install", "For some namespaces", "Upgrade", "Uninstall", "From kustomize to Helm", "The vault"];
+  const sections = [
+    "Check",
+    "Install",
+    "For some namespaces",
+    "Upgrade",
+    "Uninstall",
+    "From kustomize to Helm",
+    "The vault",
+  ];
   expect(new Set(page.map(({ heading }) => heading))).toEqual(new Set(sections));
 });

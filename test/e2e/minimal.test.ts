@@ -7,11 +7,13 @@ import { manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
 import { bytesOf, vaultSecret, World } from "./support/world.ts";
 
 /**
- * An operator with the arguments and the permissions of deploy/overlays/minimal, and no others. Other tests use the rest of the
- * cluster, so it serves one namespace.
+ * An operator with the arguments and the permissions of deploy/overlays/minimal, and no others.
+ * Other tests use the rest of the cluster, so it serves one namespace.
  */
 const Pods = z.object({
-  template: z.object({ spec: z.object({ containers: z.tuple([z.object({ args: z.array(z.string()) })]) }) }),
+  template: z.object({
+    spec: z.object({ containers: z.tuple([z.object({ args: z.array(z.string()) })]) }),
+  }),
 });
 
 let plane: ControlPlane;
@@ -24,16 +26,18 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
   operatorNamespace = await plane.createNamespace("minimal");
   manifests = await manifestsOf(plane, "deploy/overlays/minimal", operatorNamespace);
-  // The rules of the cluster keep those of deploy/base for other tests, so these have names of their own.
-  const rbac = JSON.stringify(manifests.filter((manifest) => isRbac(manifest.kind) && !isOfUsers(manifest))).replaceAll(
-    '"name":"vaultsync',
-    `"name":"${operatorNamespace}`,
-  );
+  // The rules of the cluster keep those of deploy/base for other tests, so these have names of
+  // their own.
+  const rbac = JSON.stringify(
+    manifests.filter((manifest) => isRbac(manifest.kind) && !isOfUsers(manifest)),
+  ).replaceAll('"name":"vaultsync', `"name":"${operatorNamespace}`);
   const input = `{"apiVersion":"v1","kind":"List","items":${rbac}}`;
   const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input });
   if (code !== 0) throw new Error(stderr);
   mark = await plane.auditMark();
-  world = await World.create({ account: { serviceAccount: operatorNamespace, namespace: operatorNamespace } });
+  world = await World.create({
+    account: { serviceAccount: operatorNamespace, namespace: operatorNamespace },
+  });
   await world.startClusterOperator([...args(), "--namespaces", world.namespace]);
 });
 
@@ -48,11 +52,13 @@ afterAll(async () => {
   await plane.request("DELETE", `/api/v1/namespaces/${operatorNamespace}`);
 });
 
-const isRbac = (kind: string): boolean => kind === "ServiceAccount" || /^(?:Cluster)?Role(?:Binding)?$/u.test(kind);
+const isRbac = (kind: string): boolean =>
+  kind === "ServiceAccount" || /^(?:Cluster)?Role(?:Binding)?$/u.test(kind);
 
 /** Reports whether this is a role of deploy/cluster, which no binding gives to the operator. */
 const isOfUsers = ({ kind, metadata: { name } }: (typeof manifests)[number]): boolean =>
-  kind === "ClusterRole" && !manifests.some((other) => other.kind === "ClusterRoleBinding" && other.metadata.name === name);
+  kind === "ClusterRole" &&
+  !manifests.some((other) => other.kind === "ClusterRoleBinding" && other.metadata.name === name);
 
 /** Returns the arguments of the overlay after the command, without the address of the pod. */
 function args(): string[] {
@@ -69,7 +75,10 @@ async function requests(): Promise<AuditEvent[]> {
 test("deploy/overlays/minimal grants everything of deploy/base but list and watch on Secrets", async () => {
   const base = permissionsOf(await manifestsOf(plane, "deploy/base", operatorNamespace));
   const operator = manifests.filter((manifest) => !isOfUsers(manifest));
-  expect([...base].filter((one) => !permissionsOf(operator).has(one))).toEqual(["list /secrets", "watch /secrets"]);
+  expect([...base].filter((one) => !permissionsOf(operator).has(one))).toEqual([
+    "list /secrets",
+    "watch /secrets",
+  ]);
   expect([...permissionsOf(operator)].filter((one) => !base.has(one))).toEqual([]);
   expect(args()).toEqual(["--target-watch=off"]);
 });
@@ -78,14 +87,23 @@ test("without list and watch on Secrets, targets are created, repaired, changed 
   const first = world.canaries.text("first");
   await world.protect("unwatched", first);
   await world.apply(vaultSecret("unwatched", { password: "unwatched" }, { name: "unwatched-1" }));
-  await world.until("Secret", "unwatched-1", (one) => bytesOf(one, "password")?.toString() === first);
+  await world.until(
+    "Secret",
+    "unwatched-1",
+    (one) => bytesOf(one, "password")?.toString() === first,
+  );
   await world.ready("VaultSecret", "unwatched");
 
   const { namespace } = world;
   await plane.kubectl(["delete", "secret", "unwatched-1"], { namespace });
   const next = world.canaries.text("next");
   await world.protect("unwatched", next);
-  await world.until("Secret", "unwatched-1", (one) => bytesOf(one, "password")?.toString() === next, 40_000);
+  await world.until(
+    "Secret",
+    "unwatched-1",
+    (one) => bytesOf(one, "password")?.toString() === next,
+    40_000,
+  );
 
   await world.apply(vaultSecret("unwatched", { password: "unwatched" }, { name: "unwatched-2" }));
   await world.until("Secret", "unwatched-2", () => true);
@@ -96,6 +114,12 @@ test("the operator neither lists nor watches Secrets, and no request of it is de
   await world.operator.stop();
   const ours = await requests();
   expect(ours.map(permissionOf)).toContain("get /secrets");
-  expect(ours.filter(({ objectRef, verb }) => objectRef?.resource === "secrets" && /^(list|watch)$/.test(verb))).toEqual([]);
-  expect(ours.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf)).toEqual([]);
+  expect(
+    ours.filter(
+      ({ objectRef, verb }) => objectRef?.resource === "secrets" && /^(list|watch)$/.test(verb),
+    ),
+  ).toEqual([]);
+  expect(
+    ours.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf),
+  ).toEqual([]);
 });

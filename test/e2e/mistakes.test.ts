@@ -7,8 +7,9 @@ import { ACCOUNT, collection, condition, observedObject, vaultSecret } from "./s
 import { useWorld } from "./support/use-world.ts";
 
 /**
- * The mistakes of docs/troubleshooting.md#messages-of-mistakes, each made on the real API server, vault and TLS server: the page is the
- * expectation. Two operators: --allow-http permits what two of the mistakes need denied.
+ * The mistakes of docs/troubleshooting.md#messages-of-mistakes, each made on the real API server,
+ * vault and TLS server: the page is the expectation. Two operators: --allow-http permits what two
+ * of the mistakes need denied.
  */
 const world = await useWorld();
 const { namespace, plane } = world;
@@ -24,16 +25,30 @@ const connection = (name: string, spec: object = {}): object => ({
   ...kindOf,
   kind: "VaultConnection",
   metadata: { name },
-  spec: { url: world.vault.url, email: ACCOUNT, ...loginWith("vault-login"), refreshInterval: "5s", ...spec },
+  spec: {
+    url: world.vault.url,
+    email: ACCOUNT,
+    ...loginWith("vault-login"),
+    refreshInterval: "5s",
+    ...spec,
+  },
 });
-const credentials = (name: string, stringData: object, type = "vaultsync.dev/credentials"): object => ({
+const credentials = (
+  name: string,
+  stringData: object,
+  type = "vaultsync.dev/credentials",
+): object => ({
   apiVersion: "v1",
   kind: "Secret",
   metadata: { name },
   type,
   stringData,
 });
-const secretThrough = (name: string, connectionRef: object, ...keys: readonly string[]): object => ({
+const secretThrough = (
+  name: string,
+  connectionRef: object,
+  ...keys: readonly string[]
+): object => ({
   ...kindOf,
   kind: "VaultSecret",
   metadata: { name },
@@ -50,9 +65,15 @@ const ofConnection = (name: string, spec: object, ...objects: readonly object[])
   name,
   objects: [...objects, connection(name, spec)],
 });
-const ofSecret = (name: string, ...objects: readonly object[]): Mistake => ({ kind: "VaultSecret", name, objects });
+const ofSecret = (name: string, ...objects: readonly object[]): Mistake => ({
+  kind: "VaultSecret",
+  name,
+  objects,
+});
 
-/** The mistakes that the operator reports in the condition Ready, by the first cell of their rows. */
+/**
+ * The mistakes that the operator reports in the condition Ready, by the first cell of their rows.
+ */
 const reported: Readonly<Record<string, Mistake>> = {
   "wrong password": ofConnection(
     "password",
@@ -63,7 +84,9 @@ const reported: Readonly<Record<string, Mistake>> = {
   "host that does not exist": ofConnection("host", { url: "https://vault.invalid" }),
   "wrong port": ofConnection("port", { url: "https://127.0.0.1:1" }),
   "http to a TLS port": ofConnection("plain", { url: tls.url.replace("https", "http") }),
-  "https to a port without TLS": ofConnection("no-tls", { url: world.vault.url.replace("http", "https") }),
+  "https to a port without TLS": ofConnection("no-tls", {
+    url: world.vault.url.replace("http", "https"),
+  }),
   "address of a metadata service": ofConnection("metadata", { url: "https://169.254.169.254" }),
   "certificate of a private authority": ofConnection("private", { url: tls.url }),
   "missing object of spec.caBundleRef": ofConnection("bundle", {
@@ -83,24 +106,43 @@ const reported: Readonly<Record<string, Mistake>> = {
     credentials("keyless", { passwort: world.canaries.text("keyless") }),
   ),
   "missing connection": ofSecret("lonely", secretThrough("lonely", { name: "vualt" }, "shop-db")),
-  "typing error in the name of a secret": ofSecret("typo", vaultSecret("typo", { password: "shop-bd" })),
-  "one of two secrets does not exist": ofSecret("partly", vaultSecret("partly", { a: "shop-db", b: "nothing-like-it" })),
+  "typing error in the name of a secret": ofSecret(
+    "typo",
+    vaultSecret("typo", { password: "shop-bd" }),
+  ),
+  "one of two secrets does not exist": ofSecret(
+    "partly",
+    vaultSecret("partly", { a: "shop-db", b: "nothing-like-it" }),
+  ),
   "scope without the secret": ofSecret(
     "narrow",
     connection("narrow", { scope: { secretName: ["other"] } }),
     secretThrough("narrow", { name: "narrow" }, "shop-db"),
   ),
-  "version that does not exist": ofSecret("version", vaultSecret("version", { password: { key: "shop-db", version: 99 } })),
-  "two resources with one target": ofSecret("second", vaultSecret("second", { password: "shop-db" }, { name: "first" })),
+  "version that does not exist": ofSecret(
+    "version",
+    vaultSecret("version", { password: { key: "shop-db", version: 99 } }),
+  ),
+  "two resources with one target": ofSecret(
+    "second",
+    vaultSecret("second", { password: "shop-db" }, { name: "first" }),
+  ),
   "target that exists": ofSecret(
     "exists",
     credentials("exists", { own: "data" }, "Opaque"),
     vaultSecret("exists", { password: "shop-db" }),
   ),
-  "TLS type with other keys": ofSecret("tls", vaultSecret("tls", { password: "shop-db" }, { type: "kubernetes.io/tls" })),
+  "TLS type with other keys": ofSecret(
+    "tls",
+    vaultSecret("tls", { password: "shop-db" }, { type: "kubernetes.io/tls" }),
+  ),
   "another type of an existing target": ofSecret(
     "retyped",
-    vaultSecret("retyped", { username: "shop-db", password: "shop-db" }, { type: "kubernetes.io/basic-auth" }),
+    vaultSecret(
+      "retyped",
+      { username: "shop-db", password: "shop-db" },
+      { type: "kubernetes.io/basic-auth" },
+    ),
   ),
 };
 
@@ -118,7 +160,10 @@ const rejected: Readonly<Record<string, object>> = {
     ...kindOf,
     kind: "VaultSecret",
     metadata: { name: "unknown" },
-    spec: { connectionRef: { name: "vault" }, data: [{ secretKey: "a", remoteReference: { key: "a" } }] },
+    spec: {
+      connectionRef: { name: "vault" },
+      data: [{ secretKey: "a", remoteReference: { key: "a" } }],
+    },
   },
   "duration without a unit": connection("unit", { refreshInterval: "1m30" }),
   "number instead of a duration": connection("number", { refreshInterval: 60 }),
@@ -130,7 +175,9 @@ beforeAll(async () => {
   const first = vaultSecret("first", { password: "shop-db" });
   const retyped = vaultSecret("retyped", { username: "shop-db", password: "shop-db" });
   const [operator] = await Promise.all([
-    OperatorProcess.start(world.kubeconfig, ["--namespaces", guarded, "--no-leader-elect"], { allowHttp: false }),
+    OperatorProcess.start(world.kubeconfig, ["--namespaces", guarded, "--no-leader-elect"], {
+      allowHttp: false,
+    }),
     world.startOperator(),
     world.apply(first, retyped, connection("down", { url: down.url })),
   ]);
@@ -155,7 +202,9 @@ afterAll(async () => {
 });
 /** Returns the rows of the table of mistakes: what is done, the reason, and the message. */
 function documented(): ReadonlyMap<string, readonly [reason: string, message: string]> {
-  const [, section = ""] = readFileSync("docs/troubleshooting.md", "utf8").split("\n## Messages of mistakes\n");
+  const [, section = ""] = readFileSync("docs/troubleshooting.md", "utf8").split(
+    "\n## Messages of mistakes\n",
+  );
   const rows =
     section
       .split("\n## ")[0]
@@ -179,7 +228,10 @@ function asDocumented(text: string): string {
     [tls.port, "8201"],
     [down.port, "8202"],
   ];
-  const named = text.replaceAll(namespace, "shop").replaceAll(guarded, "shop").replaceAll("EAI_AGAIN", "ENOTFOUND");
+  const named = text
+    .replaceAll(namespace, "shop")
+    .replaceAll(guarded, "shop")
+    .replaceAll("EAI_AGAIN", "ENOTFOUND");
   const spaced = named
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/gu, "2026-11-21T12:00:00.000Z")
     .replaceAll(/\s+/gu, " ")
@@ -190,7 +242,10 @@ function asDocumented(text: string): string {
 const page = documented();
 
 /** Returns what a resource shows now: its reason, whether a user has to act, and its message. */
-async function shown({ kind, name }: Mistake, inNamespace: string): Promise<[reason: string, message: string]> {
+async function shown(
+  { kind, name }: Mistake,
+  inNamespace: string,
+): Promise<[reason: string, message: string]> {
   const { body } = await plane.request("GET", `${collection(kind, inNamespace)}/${name}`);
   const object = observedObject.parse(JSON.parse(body));
   const { reason = "", message = "" } = condition(object, "Ready") ?? {};
@@ -199,11 +254,15 @@ async function shown({ kind, name }: Mistake, inNamespace: string): Promise<[rea
 }
 
 test.concurrent.each(Object.entries(reported))("%s", async (what, mistake) => {
-  await expect.poll(() => shown(mistake, namespace), { timeout: 20_000, interval: 100 }).toEqual(page.get(what));
+  await expect
+    .poll(() => shown(mistake, namespace), { timeout: 20_000, interval: 100 })
+    .toEqual(page.get(what));
 });
 
 test.concurrent.each(Object.entries(strictly))("%s", async (what, mistake) => {
-  await expect.poll(() => shown(mistake, guarded), { timeout: 20_000, interval: 100 }).toEqual(page.get(what));
+  await expect
+    .poll(() => shown(mistake, guarded), { timeout: 20_000, interval: 100 })
+    .toEqual(page.get(what));
 });
 
 test.concurrent.each(Object.entries(rejected))("%s", async (what, object) => {
@@ -212,16 +271,25 @@ test.concurrent.each(Object.entries(rejected))("%s", async (what, object) => {
 });
 
 test("every mistake of the page is made here", () => {
-  expect([...page.keys()].toSorted()).toEqual(Object.keys({ ...reported, ...strictly, ...rejected }).toSorted());
+  expect([...page.keys()].toSorted()).toEqual(
+    Object.keys({ ...reported, ...strictly, ...rejected }).toSorted(),
+  );
 });
 
 test("a vault with a certificate of a private authority works as its message says", async () => {
   const caBundleRef = { kind: "ConfigMap", name: "vault-ca" };
-  const bundle = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "vault-ca" }, data: { "ca.crt": cert } };
+  const bundle = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "vault-ca" },
+    data: { "ca.crt": cert },
+  };
   await world.apply(bundle, connection("private", { url: tls.url, caBundleRef }));
   await world.ready("VaultConnection", "private");
 });
 
 test("no password or value is in anything that the operator wrote", async () => {
-  expect(world.canaries.tracesIn({ ...(await world.operatorOutput()), strict: strict.log })).toEqual([]);
+  expect(
+    world.canaries.tracesIn({ ...(await world.operatorOutput()), strict: strict.log }),
+  ).toEqual([]);
 });

@@ -18,8 +18,8 @@ import { workload, installRollouts } from "./support/workloads.ts";
 import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
 
 /**
- * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs `list`, where others need `watch`
- * only.
+ * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs
+ * `list`, where others need `watch` only.
  */
 const forever = new AbortController().signal;
 
@@ -35,7 +35,9 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
   operatorNamespace = await plane.createNamespace("operator");
   const rbac = ["Role", "RoleBinding", "ServiceAccount"];
-  own = (await manifestsOf(plane, "deploy/namespaced", operatorNamespace)).filter(({ kind }) => rbac.includes(kind));
+  own = (await manifestsOf(plane, "deploy/namespaced", operatorNamespace)).filter(({ kind }) =>
+    rbac.includes(kind),
+  );
   tenant = await manifestsOf(plane, "deploy/namespaced/tenant", operatorNamespace);
   await apply(own);
 
@@ -47,7 +49,14 @@ beforeAll(async () => {
   world = await World.create({ account, ...started.api });
   await apply(tenant, world.namespace);
   await installRollouts(plane);
-  await world.startClusterOperator(["--namespaces", world.namespace, "--shards", "2", "--restart-window", "1s"]);
+  await world.startClusterOperator([
+    "--namespaces",
+    world.namespace,
+    "--shards",
+    "2",
+    "--restart-window",
+    "1s",
+  ]);
 });
 
 afterAll(async () => {
@@ -58,7 +67,10 @@ afterAll(async () => {
 
 async function apply(manifests: readonly object[], namespace?: string): Promise<void> {
   const input = manifests.map((manifest) => JSON.stringify(manifest)).join("\n---\n");
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input, ...(namespace && { namespace }) });
+  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], {
+    input,
+    ...(namespace && { namespace }),
+  });
   if (code !== 0) throw new Error(stderr);
 }
 
@@ -73,7 +85,8 @@ test("deploy/namespaced grants the rules of deploy/base, without a ClusterRole",
   const all = await manifestsOf(plane, "deploy/namespaced", operatorNamespace);
   expect(all.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([]);
   expect(tenant.find(({ kind }) => kind === "Role")?.rules).toEqual(
-    base.find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "vaultsync")?.rules,
+    base.find(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "vaultsync")
+      ?.rules,
   );
 });
 
@@ -83,15 +96,25 @@ test("with Roles only, targets are created, repaired, changed and removed", asyn
   await world.protect("db", first);
   await world.upload("web.conf", Buffer.from(world.canaries.text("file")));
   const files = [{ filename: "web.conf" }];
-  await world.apply(vaultSecret("db", { password: "db" }), vaultFile("web", files, { kind: "ConfigMap" }));
+  await world.apply(
+    vaultSecret("db", { password: "db" }),
+    vaultFile("web", files, { kind: "ConfigMap" }),
+  );
   await world.apply(vaultSecret("none", { password: "none" }));
   await world.ready("VaultSecret", "db");
   await world.ready("VaultFile", "web");
-  await world.until("VaultSecret", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  await world.until(
+    "VaultSecret",
+    "none",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
 
   const { namespace } = world;
   for (const kind of ["secret/db", "configmap/web"]) {
-    await plane.kubectl(["patch", kind, "--type=merge", "-p", JSON.stringify({ data: { extra: "ZHJpZnQ=" } })], { namespace });
+    await plane.kubectl(
+      ["patch", kind, "--type=merge", "-p", JSON.stringify({ data: { extra: "ZHJpZnQ=" } })],
+      { namespace },
+    );
   }
   await world.until("Secret", "db", ({ data }) => !("extra" in data));
   await world.until("ConfigMap", "web", ({ data }) => !("extra" in data));
@@ -103,7 +126,10 @@ test("with Roles only, targets are created, repaired, changed and removed", asyn
   await world.until("ConfigMap", "web", ({ data }) => data["web.conf"] === changed.toString());
 
   const renamed = { name: "renamed" };
-  await world.apply(vaultSecret("db", { password: "db" }, renamed), vaultFile("web", files, { kind: "ConfigMap", ...renamed }));
+  await world.apply(
+    vaultSecret("db", { password: "db" }, renamed),
+    vaultFile("web", files, { kind: "ConfigMap", ...renamed }),
+  );
   await world.gone("Secret", "db");
   await world.gone("ConfigMap", "web");
   expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
@@ -119,18 +145,31 @@ test("workloads of each kind are restarted", async () => {
     .parse(vaultSecret("restarts", { password: "restarts" }));
   await world.apply({ ...resource, spec: { ...spec, rolloutRestart } });
   const isOwn = (annotation: string) => async (): Promise<boolean> => {
-    const types = kinds.map((kind) => (kind === "Rollout" ? "rollouts.argoproj.io" : `${kind.toLowerCase()}s.apps`));
-    const { stdout } = await plane.kubectl(["get", types.join(","), "-o", "json"], { namespace: world.namespace });
+    const types = kinds.map((kind) =>
+      kind === "Rollout" ? "rollouts.argoproj.io" : `${kind.toLowerCase()}s.apps`,
+    );
+    const { stdout } = await plane.kubectl(["get", types.join(","), "-o", "json"], {
+      namespace: world.namespace,
+    });
     return stdout.split(annotation).length - 1 === kinds.length;
   };
-  await expect.poll(isOwn('"vaultsync.dev/restart-state"'), { timeout: 20_000, interval: 200 }).toBe(true);
+  await expect
+    .poll(isOwn('"vaultsync.dev/restart-state"'), { timeout: 20_000, interval: 200 })
+    .toBe(true);
   await world.protect("restarts", world.canaries.text("restarts again"));
-  await expect.poll(isOwn('"vaultsync.dev/content"'), { timeout: 20_000, interval: 200 }).toBe(true);
+  await expect
+    .poll(isOwn('"vaultsync.dev/content"'), { timeout: 20_000, interval: 200 })
+    .toBe(true);
 });
 
 test("with Roles only, a Secret is pushed, and its entry deleted with the VaultPush", async () => {
   const value = world.canaries.text("pushed");
-  const source = { apiVersion: "v1", kind: "Secret", metadata: { name: "pushed" }, stringData: { password: value } };
+  const source = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "pushed" },
+    stringData: { password: value },
+  };
   const data = [{ secretKey: "password", remoteRef: { key: "pushed" } }];
   await world.apply(source, vaultPush("pushed", data, { deletionPolicy: "Delete" }));
   await world.ready("VaultPush", "pushed");
@@ -143,25 +182,49 @@ test("with Roles only, a Secret is pushed, and its entry deleted with the VaultP
 test("many removals wait for a confirmation, which the operator deletes, and are made", async () => {
   const names = Array.from({ length: 6 }, (_, n) => `many-${n}`);
   for (const name of names) await world.protect(name, world.canaries.text(name));
-  await world.apply(...names.map((name) => vaultSecret(name, { password: name }, { whenMissing: "Delete" })));
+  await world.apply(
+    ...names.map((name) => vaultSecret(name, { password: name }, { whenMissing: "Delete" })),
+  );
   for (const name of names) await world.ready("VaultSecret", name);
-  for (const name of names) expect((await world.caller.call("delete", { key_name: name })).status).toBe(200);
-  const held = await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") !== undefined);
+  for (const name of names)
+    expect((await world.caller.call("delete", { key_name: name })).status).toBe(200);
+  const held = await world.until(
+    "VaultConnection",
+    "vault",
+    (one) => condition(one, "RemovalsHeld") !== undefined,
+  );
   expect(condition(held, "RemovalsHeld")?.message).toContain("vaultsync.dev/confirm-removals=6");
   const { namespace } = world;
   const confirm = (number: string) =>
-    plane.kubectl(["annotate", "vaultconnection/vault", "--overwrite", `vaultsync.dev/confirm-removals=${number}`], {
-      namespace,
-    });
+    plane.kubectl(
+      [
+        "annotate",
+        "vaultconnection/vault",
+        "--overwrite",
+        `vaultsync.dev/confirm-removals=${number}`,
+      ],
+      {
+        namespace,
+      },
+    );
   expect((await confirm("6")).code).toBe(0);
-  await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") === undefined);
+  await world.until(
+    "VaultConnection",
+    "vault",
+    (one) => condition(one, "RemovalsHeld") === undefined,
+  );
   for (const name of names) await world.gone("Secret", name, 30_000);
   const { metadata } = await world.until("VaultConnection", "vault", () => true);
   expect(metadata.annotations ?? {}).not.toHaveProperty("vaultsync.dev/confirm-removals");
 
   const annotate = ["annotate", "vaultsecret/db", "vaultsync.dev/force-sync=now"];
   expect((await plane.kubectl(annotate, { namespace })).code).toBe(0);
-  const wait = ["wait", "vaultsecret/db", "--for=jsonpath={.status.lastForceSync}=now", "--timeout=20s"];
+  const wait = [
+    "wait",
+    "vaultsecret/db",
+    "--for=jsonpath={.status.lastForceSync}=now",
+    "--timeout=20s",
+  ];
   expect((await plane.kubectl(wait, { namespace })).code).toBe(0);
 });
 
@@ -170,13 +233,23 @@ test("the count of a repeated event is written", async () => {
   const clock = new VirtualClock(Date.now());
   const { recorder, stop, running } = startEventRecorder(api, clock);
   const { metadata } = await world.ready("VaultSecret", "db");
-  const about = { resource: vaultSecretKind, namespace: world.namespace, name: "db", uid: metadata.uid };
-  const record = (): void => recorder.record({ ...about, type: "Normal", reason: "Test", action: "Test", note: "repeated" });
+  const about = {
+    resource: vaultSecretKind,
+    namespace: world.namespace,
+    name: "db",
+    uid: metadata.uid,
+  };
+  const record = (): void =>
+    recorder.record({ ...about, type: "Normal", reason: "Test", action: "Test", note: "repeated" });
   record();
-  await expect.poll(async () => (await requests()).map(permissionOf)).toContain("create events.k8s.io/events");
+  await expect
+    .poll(async () => (await requests()).map(permissionOf))
+    .toContain("create events.k8s.io/events");
   await clock.advance(60_000);
   record();
-  await expect.poll(async () => (await requests()).map(permissionOf)).toContain("patch events.k8s.io/events");
+  await expect
+    .poll(async () => (await requests()).map(permissionOf))
+    .toContain("patch events.k8s.io/events");
   stop.abort();
   await running;
 });
@@ -184,15 +257,22 @@ test("the count of a repeated event is written", async () => {
 test("no request is denied, and every permission of deploy/namespaced is used", async () => {
   await world.operator.stop();
   const events = await requests();
-  expect(events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf)).toEqual([]);
-  expect(events.filter(({ objectRef }) => objectRef !== undefined && objectRef.namespace === undefined)).toEqual([]);
+  expect(
+    events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf),
+  ).toEqual([]);
+  expect(
+    events.filter(({ objectRef }) => objectRef !== undefined && objectRef.namespace === undefined),
+  ).toEqual([]);
   for (const [namespace, manifests] of [
     [operatorNamespace, own],
     [world.namespace, tenant],
   ] as const) {
-    const used = new Set(events.filter(({ objectRef }) => objectRef?.namespace === namespace).map(permissionOf));
+    const used = new Set(
+      events.filter(({ objectRef }) => objectRef?.namespace === namespace).map(permissionOf),
+    );
     const unused = [...permissionsOf(manifests)].filter((permission) => !used.has(permission));
-    // The API server itself checks the permission for finalizers; the next test shows that it is needed.
+    // The API server itself checks the permission for finalizers; the next test shows that it is
+    // needed.
     expect(unused.filter((permission) => !permission.endsWith("/finalizers"))).toEqual([]);
   }
 });
@@ -204,7 +284,12 @@ test("a request of the operator is denied without each single permission of depl
     [world.namespace, tenant],
   ] as const) {
     const rules = manifests.flatMap(({ rules: some = [] }) => some);
-    for (const { permission, status, message } of await repeatWithout(plane, rules, events, namespace)) {
+    for (const { permission, status, message } of await repeatWithout(
+      plane,
+      rules,
+      events,
+      namespace,
+    )) {
       expect([status, message]).toEqual([403, expect.stringContaining(denialOf(permission))]);
     }
   }
@@ -213,32 +298,41 @@ test("a request of the operator is denied without each single permission of depl
 test.each([
   ["VaultSecret", "db", SECRETS],
   ["VaultFile", "web", CONFIG_MAPS],
-] as const)("without the permission for the finalizers of a %s no target of it can be created", async (kind, owned, target) => {
-  const { metadata } = await world.ready(kind, owned);
-  await using api = await connect(world.kubeconfig);
-  const create = (name: string): Promise<unknown> => {
-    const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind, name: owned, uid: metadata.uid };
-    const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];
-    const object = { apiVersion: "v1", kind: target.kind, metadata: { namespace: world.namespace, name, ownerReferences } };
-    return api.create(target, object, forever);
-  };
-  const isDenied = (name: string): Promise<boolean> =>
-    create(name).then(
-      () => false,
-      (error: unknown) => isKubeError(error, "Forbidden") && error.reason === "OwnerDenied",
-    );
-  const roles = tenant.filter(({ kind: of }) => of === "Role");
-  await apply(roles, world.namespace);
-  let attempts = 0;
-  const next = (): Promise<boolean> => isDenied(`attempt-${(attempts += 1)}`);
-  await expect.poll(next, { timeout: 10_000 }).toBe(false);
-  const without = roles.map(({ rules = [], ...role }) => ({
-    ...role,
-    rules: rules.map((rule) => ({
-      ...rule,
-      resources: rule.resources.filter((resource) => resource !== `${kind.toLowerCase()}s/finalizers`),
-    })),
-  }));
-  await apply(without, world.namespace);
-  await expect.poll(next, { timeout: 10_000 }).toBe(true);
-});
+] as const)(
+  "without the permission for the finalizers of a %s no target of it can be created",
+  async (kind, owned, target) => {
+    const { metadata } = await world.ready(kind, owned);
+    await using api = await connect(world.kubeconfig);
+    const create = (name: string): Promise<unknown> => {
+      const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind, name: owned, uid: metadata.uid };
+      const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];
+      const object = {
+        apiVersion: "v1",
+        kind: target.kind,
+        metadata: { namespace: world.namespace, name, ownerReferences },
+      };
+      return api.create(target, object, forever);
+    };
+    const isDenied = (name: string): Promise<boolean> =>
+      create(name).then(
+        () => false,
+        (error: unknown) => isKubeError(error, "Forbidden") && error.reason === "OwnerDenied",
+      );
+    const roles = tenant.filter(({ kind: of }) => of === "Role");
+    await apply(roles, world.namespace);
+    let attempts = 0;
+    const next = (): Promise<boolean> => isDenied(`attempt-${(attempts += 1)}`);
+    await expect.poll(next, { timeout: 10_000 }).toBe(false);
+    const without = roles.map(({ rules = [], ...role }) => ({
+      ...role,
+      rules: rules.map((rule) => ({
+        ...rule,
+        resources: rule.resources.filter(
+          (resource) => resource !== `${kind.toLowerCase()}s/finalizers`,
+        ),
+      })),
+    }));
+    await apply(without, world.namespace);
+    await expect.poll(next, { timeout: 10_000 }).toBe(true);
+  },
+);

@@ -5,7 +5,12 @@ import type { ApiAccess } from "../lab/control-plane/api-request.ts";
 import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
-import { type HostileWrite, hostileWrites, ownWrites, type Write } from "./support/hostile-writes.ts";
+import {
+  type HostileWrite,
+  hostileWrites,
+  ownWrites,
+  type Write,
+} from "./support/hostile-writes.ts";
 import {
   controllers,
   objects,
@@ -19,7 +24,10 @@ import {
 import { workload } from "./support/workloads.ts";
 import { SERVICE_ACCOUNT } from "./support/world.ts";
 
-/** A client with the token of the operator and bad intent, on an API server with deploy/policies. Every write is a dry run. */
+/**
+ * A client with the token of the operator and bad intent, on an API server with deploy/policies.
+ * Every write is a dry run.
+ */
 const own = SERVICE_ACCOUNT.namespace;
 const MERGE_MANAGER = "fieldManager=vaultsync%3AVaultSecret%2Fdb";
 
@@ -34,42 +42,72 @@ beforeAll(async () => {
   namespace = await plane.createNamespace("policies");
   lenient = await plane.createNamespace("lenient");
   await apply(controllers, namespace);
-  const uid = ["get", "vaultsecret/db", "configmap/foreign", "-o", "jsonpath={.items[*].metadata.uid}"];
+  const uid = [
+    "get",
+    "vaultsecret/db",
+    "configmap/foreign",
+    "-o",
+    "jsonpath={.items[*].metadata.uid}",
+  ];
   await apply(objects((await plane.kubectl(uid, { namespace })).stdout.split(" ")), namespace);
   await apply([workload("Deployment", "web")], "kube-system");
   // As large as an object can be: the API server limits the cost of an expression.
-  const many = Array.from({ length: 12_000 }, (_, index) => [`key-${index}`, Buffer.alloc(64, index).toString("base64")]);
+  const many = Array.from({ length: 12_000 }, (_, index) => [
+    `key-${index}`,
+    Buffer.alloc(64, index).toString("base64"),
+  ]);
   const large = { metadata: { name: "large" }, data: Object.fromEntries(many) };
   await plane.request("POST", `/api/v1/namespaces/${namespace}/secrets`, large);
-  const ours = { apiVersion: "v1", kind: "Secret", metadata: { name: "merged" }, data: { ours: "b3Vycw==" } };
+  const ours = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "merged" },
+    data: { ours: "b3Vycw==" },
+  };
   const path = `/api/v1/namespaces/${namespace}/secrets/merged?${MERGE_MANAGER}`;
   await plane.request("PATCH", path, ours, { "content-type": "application/apply-patch+yaml" });
   operator = { ...plane.access, token: await plane.serviceAccountToken(SERVICE_ACCOUNT) };
   const [unlabeled] = hostileWrites;
-  await waitUntil("the policies are in force", async () => (await send(unlabeled as HostileWrite)).status === 403);
+  await waitUntil(
+    "the policies are in force",
+    async () => (await send(unlabeled as HostileWrite)).status === 403,
+  );
 });
 afterAll(async () => {
-  await plane.kubectl(["patch", "vaultpush/push", "--type=merge", "-p", '{"metadata":{"finalizers":[]}}'], { namespace });
-  for (const name of [namespace, lenient]) await plane.request("DELETE", `/api/v1/namespaces/${name}`);
+  await plane.kubectl(
+    ["patch", "vaultpush/push", "--type=merge", "-p", '{"metadata":{"finalizers":[]}}'],
+    { namespace },
+  );
+  for (const name of [namespace, lenient])
+    await plane.request("DELETE", `/api/v1/namespaces/${name}`);
   await plane.kubectl(["delete", "deployment/web"], { namespace: "kube-system" });
 });
 
 async function apply(manifests: readonly object[], scope?: string): Promise<void> {
   const input = manifests.map((manifest) => JSON.stringify(manifest)).join("\n---\n");
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input, ...(scope && { namespace: scope }) });
+  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], {
+    input,
+    ...(scope && { namespace: scope }),
+  });
   if (code !== 0) throw new Error(stderr);
 }
 
 const send = (write: Write) => tryWrite(operator, write, { namespace, own });
 const messageOf = ({ body }: { readonly body: string }): string =>
   z.object({ message: z.string() }).parse(JSON.parse(body)).message;
-const succeeds = ({ status }: { readonly status: number }): boolean => status === 200 || status === 201;
+const succeeds = ({ status }: { readonly status: number }): boolean =>
+  status === 200 || status === 201;
 
 test.each(hostileWrites.filter(({ isBeyondRbac }) => !isBeyondRbac))(
   "the token of the operator cannot $name: $policy",
   async (write) => {
     const { status, body } = await send(write);
-    const { kind, policy } = responseError({ operation: write.name, status, body: JSON.parse(body), now: 0 });
+    const { kind, policy } = responseError({
+      operation: write.name,
+      status,
+      body: JSON.parse(body),
+      now: 0,
+    });
     expect({ kind, policy, message: messageOf({ body }) }).toEqual({
       kind: "Forbidden",
       policy: write.policy,
@@ -79,16 +117,28 @@ test.each(hostileWrites.filter(({ isBeyondRbac }) => !isBeyondRbac))(
 );
 
 test("tokens of ServiceAccounts cannot be created with the token of the operator", async () => {
-  const metadata = { name: "minted", annotations: { "kubernetes.io/service-account.name": "default" } };
+  const metadata = {
+    name: "minted",
+    annotations: { "kubernetes.io/service-account.name": "default" },
+  };
   const body = { metadata, type: "kubernetes.io/service-account-token" };
-  const response = await send({ name: "", method: "POST", path: "/api/v1/namespaces/NAMESPACE/secrets", body });
-  expect([response.status, messageOf(response)]).toEqual([403, expect.stringContaining("vaultsync-operator-")]);
+  const response = await send({
+    name: "",
+    method: "POST",
+    path: "/api/v1/namespaces/NAMESPACE/secrets",
+    body,
+  });
+  expect([response.status, messageOf(response)]).toEqual([
+    403,
+    expect.stringContaining("vaultsync-operator-"),
+  ]);
 });
 
 test.each(ownWrites)("the token of the operator can $name", async (write) => {
   const { status, body } = await send(write);
   // The operator of another test may have created the content key: admission comes first.
-  const isAdmitted = succeeds({ status }) || (status === 409 && body.includes("vaultsync-content-key"));
+  const isAdmitted =
+    succeeds({ status }) || (status === 409 && body.includes("vaultsync-content-key"));
   expect(isAdmitted, body).toBe(true);
 });
 
@@ -117,7 +167,8 @@ const administratorsOf = (name: string): Manifest => ({
   subjects: [{ apiGroup: rbac, kind: "Group", name: `system:serviceaccounts:${name}` }],
 });
 
-const pathOf = ({ apiVersion, kind }: Manifest): string => `/apis/${apiVersion}/${kind.toLowerCase().replace(/y$/u, "ie")}s`;
+const pathOf = ({ apiVersion, kind }: Manifest): string =>
+  `/apis/${apiVersion}/${kind.toLowerCase().replace(/y$/u, "ie")}s`;
 
 test("without one of its validations, a policy allows what that validation denies", async () => {
   const overlay = await overlayFor(plane, lenient);
@@ -125,10 +176,24 @@ test("without one of its validations, a policy allows what that validation denie
   expect(overlay).not.toContain("vaultsync-system");
   const policies = policiesIn(overlay);
   // The API server converts the object of each write for each policy that concerns its resource.
-  const resources = policies.flatMap(({ spec }) => spec.matchConstraints.resourceRules.flatMap((rule) => rule.resources));
-  expect(resources.toSorted()).toEqual(["*", "configmaps", "daemonsets", "deployments", "rollouts", "secrets", "statefulsets"]);
+  const resources = policies.flatMap(({ spec }) =>
+    spec.matchConstraints.resourceRules.flatMap((rule) => rule.resources),
+  );
+  expect(resources.toSorted()).toEqual([
+    "*",
+    "configmaps",
+    "daemonsets",
+    "deployments",
+    "rollouts",
+    "secrets",
+    "statefulsets",
+  ]);
   const removed: readonly Removed[] = policies.flatMap((policy) =>
-    policy.spec.validations.map((_, index) => ({ policy, index, account: `${policy.metadata.name}-${index}` })),
+    policy.spec.validations.map((_, index) => ({
+      policy,
+      index,
+      account: `${policy.metadata.name}-${index}`,
+    })),
   );
   const variants = removed.flatMap(({ policy, index, account }) =>
     withoutValidation(policy, index, `${account}-${namespace}`, account),
@@ -138,7 +203,9 @@ test("without one of its validations, a policy allows what that validation denie
     await Promise.all(all.map((object) => plane.request("POST", pathOf(object), object)));
     await Promise.all(removed.map(checkRemoved));
   } finally {
-    await Promise.all(all.map((object) => plane.request("DELETE", `${pathOf(object)}/${object.metadata.name}`)));
+    await Promise.all(
+      all.map((object) => plane.request("DELETE", `${pathOf(object)}/${object.metadata.name}`)),
+    );
   }
 });
 

@@ -3,7 +3,10 @@ import { startApiProxy } from "../faults/support/api-proxy.ts";
 import type { FaultProxy } from "../faults/support/fault-proxy.ts";
 import { condition, vaultPush, vaultSecret, World } from "./support/world.ts";
 
-/** VaultPushes on a real API server and a real vault, and an operator that is killed between a push and its report. */
+/**
+ * VaultPushes on a real API server and a real vault, and an operator that is killed between a push
+ * and its report.
+ */
 let world: World;
 let proxy: FaultProxy;
 beforeAll(async () => {
@@ -27,7 +30,13 @@ async function kubectl(...args: string[]): Promise<void> {
 /** Creates or changes a Secret, and returns its value. */
 async function source(name: string, type = "Opaque"): Promise<string> {
   const password = world.canaries.text(`${name} ${type}`);
-  await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name }, type, stringData: { password } });
+  await world.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name },
+    type,
+    stringData: { password },
+  });
   return password;
 }
 
@@ -35,7 +44,9 @@ async function source(name: string, type = "Opaque"): Promise<string> {
 async function versions(name: string): Promise<string[]> {
   const listed = await world.caller.call("version_list", { key_name: name });
   if (listed.status !== 200) return [];
-  const numbers: number[] = listed.json().versions.map((one: { key_version: number }) => one.key_version);
+  const numbers: number[] = listed
+    .json()
+    .versions.map((one: { key_version: number }) => one.key_version);
   return Promise.all(
     numbers.map(async (key_version) => {
       const exposed = await world.caller.call("version_expose", { key_name: name, key_version });
@@ -46,28 +57,40 @@ async function versions(name: string): Promise<string[]> {
 
 test("a Secret is pushed once, and again when it changes; a change in the vault is overwritten", async () => {
   const one = await source("generated");
-  const entries = [...toSecret("generated"), { secretKey: "password", file: { filename: "generated.txt" } }];
+  const entries = [
+    ...toSecret("generated"),
+    { secretKey: "password", file: { filename: "generated.txt" } },
+  ];
   await world.apply(vaultPush("generated", entries));
   await world.ready("VaultPush", "generated");
   expect(await versions("generated")).toEqual([one]);
-  expect((await world.caller.call("download_file", { filename: "generated.txt" })).bytes.toString()).toBe(one);
+  expect(
+    (await world.caller.call("download_file", { filename: "generated.txt" })).bytes.toString(),
+  ).toBe(one);
   const two = await source("generated");
   await expect.poll(() => versions("generated"), { timeout: 20_000 }).toEqual([one, two]);
   await world.protect("generated", "of a user");
-  await expect.poll(() => versions("generated"), { timeout: 20_000 }).toEqual([one, two, "of a user", two]);
+  await expect
+    .poll(() => versions("generated"), { timeout: 20_000 })
+    .toEqual([one, two, "of a user", two]);
   await world.ready("VaultPush", "generated");
 });
 
 test("an operator that is killed between a push and its report does not push again", async () => {
   const value = await source("killed");
   // The status of the push never reaches the API server.
-  proxy.inject(({ request, relay }) => (request.path.includes("/vaultpushes/killed/status") ? undefined : relay()));
+  proxy.inject(({ request, relay }) =>
+    request.path.includes("/vaultpushes/killed/status") ? undefined : relay(),
+  );
   await world.apply(vaultPush("killed", toSecret("killed")));
   await expect.poll(() => versions("killed"), { timeout: 20_000 }).toEqual([value]);
   await world.operator.stop("SIGKILL");
   await proxy.heal();
   // What the CRD sets for a resource that no operator has seen.
-  expect((await world.get("VaultPush", "killed"))?.status).toEqual({ conditions: [], observedGeneration: -1 });
+  expect((await world.get("VaultPush", "killed"))?.status).toEqual({
+    conditions: [],
+    observedGeneration: -1,
+  });
   await world.startOperator();
   await world.ready("VaultPush", "killed");
   expect(await versions("killed")).toEqual([value]);
@@ -77,7 +100,9 @@ test("a VaultSecret of the same entry into the same Secret makes it a PushLoop",
   await source("loop");
   await world.apply(vaultPush("loop", toSecret("loop")));
   await world.ready("VaultPush", "loop");
-  await world.apply(vaultSecret("reader", { password: "loop" }, { name: "loop", creationPolicy: "Merge" }));
+  await world.apply(
+    vaultSecret("reader", { password: "loop" }, { name: "loop", creationPolicy: "Merge" }),
+  );
   await world.until("VaultPush", "loop", (one) => condition(one, "Ready")?.reason === "PushLoop");
   await kubectl("delete", "vaultsecret", "reader");
   await world.ready("VaultPush", "loop");
@@ -100,7 +125,11 @@ test("deletionPolicy Delete deletes what the VaultPush created, and keeps the re
 test("credentials are never pushed", async () => {
   await source("credentials", "vaultsync.dev/credentials");
   await world.apply(vaultPush("credentials", toSecret("credentials")));
-  const pushed = await world.until("VaultPush", "credentials", (one) => condition(one, "Ready")?.reason === "InvalidSpec");
+  const pushed = await world.until(
+    "VaultPush",
+    "credentials",
+    (one) => condition(one, "Ready")?.reason === "InvalidSpec",
+  );
   expect(condition(pushed, "Ready")?.message).toContain("are never pushed");
   expect(await versions("credentials")).toEqual([]);
 });

@@ -13,8 +13,11 @@ const readme = await readFile(join(root, "README.md"), "utf8");
 const commands = commandsIn(readme);
 
 /** Commands that cannot run in a test, each with its reason. */
-const notRun: readonly (readonly [RegExp, string])[] = [[/^npm ci && npm test$/, "this test is part of it"]];
-const isRun = ({ command }: PageCommand): boolean => !notRun.some(([pattern]) => pattern.test(command));
+const notRun: readonly (readonly [RegExp, string])[] = [
+  [/^npm ci && npm test$/, "this test is part of it"],
+];
+const isRun = ({ command }: PageCommand): boolean =>
+  !notRun.some(([pattern]) => pattern.test(command));
 
 let directory: string;
 let env: NodeJS.ProcessEnv;
@@ -35,7 +38,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Replaces the names that a reader chooses, so that files are outside the checkout and `npm ci` does not run twice. */
+/**
+ * Replaces the names that a reader chooses, so that files are outside the checkout and `npm ci`
+ * does not run twice.
+ */
 function concrete(command: string): string {
   return command
     .replace(/^npm ci && /, "")
@@ -44,7 +50,11 @@ function concrete(command: string): string {
 }
 
 function start(command: string, input?: string): ShellProcess {
-  return new ShellProcess(concrete(command), { cwd: root, env, ...(input !== undefined && { input }) });
+  return new ShellProcess(concrete(command), {
+    cwd: root,
+    env,
+    ...(input !== undefined && { input }),
+  });
 }
 
 /** Starts a command that keeps running, and waits until it is ready. */
@@ -59,16 +69,21 @@ async function keepRunning(command: string): Promise<ShellProcess> {
     // An alias does not reach a script: the same name in PATH does.
     await symlink(/alias kubectl=(.+)/.exec(shell.output)?.[1] ?? "", join(directory, "kubectl"));
   } else if (command.includes("> /tmp/vault.json")) {
-    await shell.until(async () => (await stat(join(directory, "vault.json")).catch(() => ({ size: 0 }))).size > 0);
+    await shell.until(
+      async () => (await stat(join(directory, "vault.json")).catch(() => ({ size: 0 }))).size > 0,
+    );
   } else if (command.includes("vault serve")) {
     await shell.until((output) => output.includes('{"url":'));
   } else {
-    await shell.until(async () => (await fetch("http://127.0.0.1:8080/readyz").catch(() => ({ ok: false }))).ok);
+    await shell.until(
+      async () => (await fetch("http://127.0.0.1:8080/readyz").catch(() => ({ ok: false }))).ok,
+    );
   }
   return shell;
 }
 
-const section = (heading: string): PageCommand[] => commands.filter((each) => each.heading === heading && isRun(each));
+const section = (heading: string): PageCommand[] =>
+  commands.filter((each) => each.heading === heading && isRun(each));
 
 describe("README.md", () => {
   test("the end-to-end demo passes", { timeout: 300_000 }, async () => {
@@ -107,7 +122,9 @@ describe("README.md", () => {
     await installed.writeFile("shop.yaml", manifestsIn(readme)[0] ?? "");
     await installed.run(page);
     expect(await installed.passwordOf("shop-db")).toBe(installed.value);
-    expect(new Set(page.map(({ heading }) => heading))).toEqual(new Set(["Installation", "First connection"]));
+    expect(new Set(page.map(({ heading }) => heading))).toEqual(
+      new Set(["Installation", "First connection"]),
+    );
   });
 
   test("the vault server starts with the commands of its section", async () => {
@@ -125,7 +142,9 @@ describe("README.md", () => {
   test("every command is run by a test of this file or has a reason not to be", () => {
     const sections = ["Quick start", "Install", "Usage", "Manual setup", "The vault server"];
     expect(commands.filter((each) => isRun(each) && !sections.includes(each.heading))).toEqual([]);
-    expect(notRun.filter(([pattern]) => !commands.some(({ command }) => pattern.test(command)))).toEqual([]);
+    expect(
+      notRun.filter(([pattern]) => !commands.some(({ command }) => pattern.test(command))),
+    ).toEqual([]);
     expect(section("Quick start")).toHaveLength(1);
   });
 });

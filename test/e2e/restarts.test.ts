@@ -4,7 +4,10 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import { installRollouts, workload, Workloads } from "./support/workloads.ts";
 import { type ObservedObject, vaultFile, vaultSecret, World } from "./support/world.ts";
 
-/** Restarts of workloads that the controllers of a real cluster run. No kubelet runs: the test makes pods ready. */
+/**
+ * Restarts of workloads that the controllers of a real cluster run. No kubelet runs: the test makes
+ * pods ready.
+ */
 let world: World;
 let workloads: Workloads;
 let pods: AsyncDisposable;
@@ -17,7 +20,13 @@ beforeAll(async () => {
   await installRollouts(world.plane);
   workloads = new Workloads(world.plane, world.namespace);
   pods = workloads.runPods();
-  const args = ["--namespaces", world.namespace, "--no-leader-elect", "--restart-window", `${WINDOW_MS}ms`];
+  const args = [
+    "--namespaces",
+    world.namespace,
+    "--no-leader-elect",
+    "--restart-window",
+    `${WINDOW_MS}ms`,
+  ];
   await world.startClusterOperator(args);
 });
 afterAll(async () => {
@@ -25,15 +34,20 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const restarts = z.array(z.object({ kind: z.string(), name: z.string(), result: z.string() })).default([]);
+const restarts = z
+  .array(z.object({ kind: z.string(), name: z.string(), result: z.string() }))
+  .default([]);
 const shown = ({ status }: ObservedObject): string[] =>
   restarts.parse(status?.["restarts"]).map(({ kind, name, result }) => `${kind} ${name} ${result}`);
 
-const digestOf = ({ status }: ObservedObject): string => z.object({ digest: z.string() }).parse(status?.["target"]).digest;
+const digestOf = ({ status }: ObservedObject): string =>
+  z.object({ digest: z.string() }).parse(status?.["target"]).digest;
 
 /** Returns a VaultSecret that restarts these workloads. */
 function restarting(name: string, ...rolloutRestart: readonly object[]): object {
-  const { spec, ...rest } = z.looseObject({ spec: z.looseObject({}) }).parse(vaultSecret(name, { password: name }));
+  const { spec, ...rest } = z
+    .looseObject({ spec: z.looseObject({}) })
+    .parse(vaultSecret(name, { password: name }));
   return { ...rest, spec: { ...spec, rolloutRestart } };
 }
 
@@ -41,8 +55,12 @@ const contentOf = async (kind: string, name: string): Promise<string | undefined
   (await workloads.get(kind, name)).spec.template.metadata.annotations[CONTENT];
 /** Returns the digests that the workload records. */
 const recorded = async (kind: string, name: string): Promise<string[]> => {
-  const state = (await workloads.get(kind, name)).metadata.annotations["vaultsync.dev/restart-state"] ?? "{}";
-  return Object.values(z.object({ sources: z.record(z.string(), z.string()).default({}) }).parse(JSON.parse(state)).sources);
+  const state =
+    (await workloads.get(kind, name)).metadata.annotations["vaultsync.dev/restart-state"] ?? "{}";
+  return Object.values(
+    z.object({ sources: z.record(z.string(), z.string()).default({}) }).parse(JSON.parse(state))
+      .sources,
+  );
 };
 
 test("20 resources of one Deployment change: it restarts once and keeps its replicas", async () => {
@@ -50,7 +68,10 @@ test("20 resources of one Deployment change: it restarts once and keeps its repl
   await world.apply(workload("Deployment", "web"));
   await Promise.all(names.map((name) => world.protect(name, world.canaries.text(name))));
   await world.apply(...names.map((name) => restarting(name, { kind: "Deployment", name: "web" })));
-  await waitUntil("all sources are recorded", async () => (await recorded("Deployment", "web")).length === names.length);
+  await waitUntil(
+    "all sources are recorded",
+    async () => (await recorded("Deployment", "web")).length === names.length,
+  );
   expect(await contentOf("Deployment", "web")).toBeUndefined();
   expect(await workloads.templates("web")).toBe(1);
 
@@ -61,17 +82,28 @@ test("20 resources of one Deployment change: it restarts once and keeps its repl
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   })();
-  await Promise.all(names.map((name) => world.protect(name, world.canaries.text(`${name} changed`))));
+  await Promise.all(
+    names.map((name) => world.protect(name, world.canaries.text(`${name} changed`))),
+  );
   await waitUntil("the Deployment restarts", () => contentOf("Deployment", "web"));
   await scaling;
   for (const name of names) {
-    await world.until("VaultSecret", name, (one) => shown(one).includes("Deployment web RolledOut"), 60_000);
+    await world.until(
+      "VaultSecret",
+      name,
+      (one) => shown(one).includes("Deployment web RolledOut"),
+      60_000,
+    );
   }
-  const current = await Promise.all(names.map(async (name) => digestOf(await world.ready("VaultSecret", name))));
+  const current = await Promise.all(
+    names.map(async (name) => digestOf(await world.ready("VaultSecret", name))),
+  );
   expect((await recorded("Deployment", "web")).toSorted()).toEqual(current.toSorted());
   expect(await workloads.templates("web")).toBe(2);
   expect((await workloads.get("Deployment", "web")).spec.replicas).toBe(8);
-  const { stdout } = await world.plane.kubectl(["get", "events", "-o", "json"], { namespace: world.namespace });
+  const { stdout } = await world.plane.kubectl(["get", "events", "-o", "json"], {
+    namespace: world.namespace,
+  });
   expect(stdout).toContain("RestartRolledOut");
   expect(await world.operator.page("/metrics").then(({ body }) => body)).toContain(
     'vaultsync_restarts_total{kind="Deployment",outcome="rolled_out"} 1',
@@ -104,15 +136,24 @@ test("each kind restarts, by name, by labels or by its annotation, and its rollo
     ["Deployment", "auto", 2],
   ] as const;
   for (const [kind, name, sources] of kinds) {
-    await waitUntil(`${kind} is recorded`, async () => (await recorded(kind, name)).length === sources);
+    await waitUntil(
+      `${kind} is recorded`,
+      async () => (await recorded(kind, name)).length === sources,
+    );
   }
   for (const name of secrets) await world.protect(name, world.canaries.text(`${name} changed`));
   await world.upload("conf", Buffer.from("two"));
-  for (const [kind, name] of kinds) await waitUntil(`${kind} restarts`, () => contentOf(kind, name));
+  for (const [kind, name] of kinds)
+    await waitUntil(`${kind} restarts`, () => contentOf(kind, name));
   const { generation } = (await workloads.get("Rollout", "argo")).metadata;
   await workloads.report("argo", { observedGeneration: String(generation), phase: "Healthy" });
   for (const [kind, name] of kinds) {
-    await world.until("VaultSecret", name, (one) => shown(one).includes(`${kind} ${name} RolledOut`), 60_000);
+    await world.until(
+      "VaultSecret",
+      name,
+      (one) => shown(one).includes(`${kind} ${name} RolledOut`),
+      60_000,
+    );
   }
   await world.until("VaultFile", "conf", (one) => shown(one).includes("Deployment auto RolledOut"));
 });
@@ -124,8 +165,12 @@ test("a wrong reference is rejected by the API server", async () => {
   ]) {
     const { code, stderr } = await world.tryApply(restarting("wrong", reference));
     expect(code).not.toBe(0);
-    expect(stderr).toContain("must have either name or selector, for example {kind: Deployment, name: web}");
+    expect(stderr).toContain(
+      "must have either name or selector, for example {kind: Deployment, name: web}",
+    );
   }
-  const { stderr } = await world.tryApply(restarting("wrong", { kind: "Deployment", selector: { matchLabels: {} } }));
+  const { stderr } = await world.tryApply(
+    restarting("wrong", { kind: "Deployment", selector: { matchLabels: {} } }),
+  );
   expect(stderr).toContain("spec.rolloutRestart[0].selector.matchLabels");
 });

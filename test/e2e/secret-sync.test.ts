@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { healthOf } from "./support/health.ts";
 import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
-/** Synchronization of Secrets by an operator process that has only the permissions of deploy/base. */
+/**
+ * Synchronization of Secrets by an operator process that has only the permissions of deploy/base.
+ */
 let world: World;
 const values = new Map<string, string>();
 beforeAll(async () => {
@@ -27,16 +29,26 @@ test("a Secret is created and follows new versions except for pinned keys", asyn
   const first = world.canaries.text("first");
   const second = world.canaries.text("second");
   await world.protect("follow", first);
-  await world.apply(vaultSecret("follow", { current: "follow", pinned: { key: "follow", version: 1 } }));
+  await world.apply(
+    vaultSecret("follow", { current: "follow", pinned: { key: "follow", version: 1 } }),
+  );
   await world.ready("VaultSecret", "follow");
   const created = await world.until("Secret", "follow", () => true);
   expect(bytesOf(created, "current")?.toString()).toBe(first);
   expect(created.metadata.annotations["vaultsync.dev/versions"]).toBe('{"current":1,"pinned":1}');
 
   await world.protect("follow", second);
-  const updated = await world.until("Secret", "follow", (secret) => bytesOf(secret, "current")?.toString() === second);
+  const updated = await world.until(
+    "Secret",
+    "follow",
+    (secret) => bytesOf(secret, "current")?.toString() === second,
+  );
   expect(bytesOf(updated, "pinned")?.toString()).toBe(first);
-  const resource = await world.until("VaultSecret", "follow", (one) => condition(one, "UpdateAvailable")?.status === "True");
+  const resource = await world.until(
+    "VaultSecret",
+    "follow",
+    (one) => condition(one, "UpdateAvailable")?.status === "True",
+  );
   expect(condition(resource, "UpdateAvailable")?.message).toContain("follow 1 → 2");
 });
 
@@ -45,7 +57,10 @@ test.concurrent("a delete_time removes the key on time, and the Secret with its 
   const started = Date.now();
   await world.protect("short", world.canaries.text("short"), { delete_time: 1 });
   await world.protect("long", world.canaries.text("long"));
-  await world.apply(vaultSecret("both", { short: "short", long: "long" }), vaultSecret("only", { short: "short" }));
+  await world.apply(
+    vaultSecret("both", { short: "short", long: "long" }),
+    vaultSecret("only", { short: "short" }),
+  );
   await world.ready("VaultSecret", "both");
   await world.ready("VaultSecret", "only");
 
@@ -53,9 +68,15 @@ test.concurrent("a delete_time removes the key on time, and the Secret with its 
   expect(Date.now() - started).toBeGreaterThan(60_000);
   expect(Object.keys(both.data)).toEqual(["long"]);
   await world.gone("Secret", "only");
-  const resource = await world.until("VaultSecret", "only", (one) => condition(one, "Ready")?.reason === "SourceRemoved");
+  const resource = await world.until(
+    "VaultSecret",
+    "only",
+    (one) => condition(one, "Ready")?.reason === "SourceRemoved",
+  );
   expect(condition(resource, "Ready")?.status).toBe("False");
-  expect(await healthOf([resource])).toMatchObject([{ kstatus: { status: "InProgress" }, argo: { status: "Progressing" } }]);
+  expect(await healthOf([resource])).toMatchObject([
+    { kstatus: { status: "InProgress" }, argo: { status: "Progressing" } },
+  ]);
 
   const back = world.canaries.text("back");
   await world.protect("short", back);
@@ -64,11 +85,20 @@ test.concurrent("a delete_time removes the key on time, and the Secret with its 
 });
 
 test.concurrent("a foreign Secret is left unchanged, and the target is created once it is deleted", async () => {
-  await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "theirs" }, stringData: { mine: "kept" } });
+  await world.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "theirs" },
+    stringData: { mine: "kept" },
+  });
   const value = world.canaries.text("theirs");
   await world.protect("theirs", value);
   await world.apply(vaultSecret("theirs", { password: "theirs" }));
-  const resource = await world.until("VaultSecret", "theirs", (one) => condition(one, "Ready")?.reason === "TargetConflict");
+  const resource = await world.until(
+    "VaultSecret",
+    "theirs",
+    (one) => condition(one, "Ready")?.reason === "TargetConflict",
+  );
   expect(condition(resource, "Stalled")?.status).toBe("True");
   // The operator has reconciled the resource more than once.
   await sleep(35_000);
@@ -78,7 +108,8 @@ test.concurrent("a foreign Secret is left unchanged, and the target is created o
   expect(bytesOf(ours, "password")?.toString()).toBe(value);
 });
 
-// The targets of the next two tests were written long ago, so that only the watch of targets can notify the operator.
+// The targets of the next two tests were written long ago, so that only the watch of targets can
+// notify the operator.
 test("an external change of a Secret is reverted without a request to the vault", async () => {
   const before = await exposes();
   const value = values.get("edited");
@@ -86,11 +117,18 @@ test("an external change of a Secret is reverted without a request to the vault"
     data: { password: Buffer.from("wrong").toString("base64"), extra: "eA==" },
     metadata: { labels: { mine: "kept" } },
   };
-  const { code } = await world.plane.kubectl(["patch", "secret", "edited", "--type=merge", "-p", JSON.stringify(patch)], {
-    namespace: world.namespace,
-  });
+  const { code } = await world.plane.kubectl(
+    ["patch", "secret", "edited", "--type=merge", "-p", JSON.stringify(patch)],
+    {
+      namespace: world.namespace,
+    },
+  );
   expect(code).toBe(0);
-  const repaired = await world.until("Secret", "edited", (secret) => bytesOf(secret, "password")?.toString() === value);
+  const repaired = await world.until(
+    "Secret",
+    "edited",
+    (secret) => bytesOf(secret, "password")?.toString() === value,
+  );
   expect(Object.keys(repaired.data)).toEqual(["password"]);
   expect(repaired.metadata["labels"]).toMatchObject({ mine: "kept" });
   expect(await exposes()).toBe(before);
@@ -99,8 +137,14 @@ test("an external change of a Secret is reverted without a request to the vault"
 test("a deleted target is recreated without a request to the vault", async () => {
   const before = await exposes();
   const deleted = await world.until("Secret", "deleted", () => true);
-  await world.plane.kubectl(["delete", "secret", "deleted", "--wait=false"], { namespace: world.namespace });
-  const again = await world.until("Secret", "deleted", (secret) => secret.metadata.uid !== deleted.metadata.uid);
+  await world.plane.kubectl(["delete", "secret", "deleted", "--wait=false"], {
+    namespace: world.namespace,
+  });
+  const again = await world.until(
+    "Secret",
+    "deleted",
+    (secret) => secret.metadata.uid !== deleted.metadata.uid,
+  );
   expect(bytesOf(again, "password")?.toString()).toBe(values.get("deleted"));
   expect(await exposes()).toBe(before);
 });
@@ -113,17 +157,35 @@ test("a source that is no longer listed is reported and keeps its key; other key
   await world.ready("VaultSecret", "partly");
   // The scope of the connection no longer includes it, so that the list does not contain it.
   await world.plane.kubectl(
-    ["patch", "vaultconnection", "vault", "--type=merge", "-p", '{"spec":{"scope":{"environmentType":["dev"]}}}'],
+    [
+      "patch",
+      "vaultconnection",
+      "vault",
+      "--type=merge",
+      "-p",
+      '{"spec":{"scope":{"environmentType":["dev"]}}}',
+    ],
     { namespace: world.namespace },
   );
-  await world.until("VaultSecret", "partly", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  await world.until(
+    "VaultSecret",
+    "partly",
+    (one) => condition(one, "Ready")?.reason === "SourceMissing",
+  );
   const followed = world.canaries.text("stays 2");
   await world.protect("stays", followed);
-  const secret = await world.until("Secret", "partly", (one) => bytesOf(one, "stays")?.toString() === followed);
+  const secret = await world.until(
+    "Secret",
+    "partly",
+    (one) => bytesOf(one, "stays")?.toString() === followed,
+  );
   expect(bytesOf(secret, "leaves")?.toString()).toBe(kept);
-  await world.plane.kubectl(["patch", "vaultconnection", "vault", "--type=merge", "-p", '{"spec":{"scope":null}}'], {
-    namespace: world.namespace,
-  });
+  await world.plane.kubectl(
+    ["patch", "vaultconnection", "vault", "--type=merge", "-p", '{"spec":{"scope":null}}'],
+    {
+      namespace: world.namespace,
+    },
+  );
   await world.ready("VaultSecret", "partly");
 });
 
@@ -143,12 +205,24 @@ test("a target without its label, which the watch does not show, is repaired and
   await world.protect("unlabelled", value);
   await world.apply(vaultSecret("unlabelled", { password: "unlabelled" }));
   await world.ready("VaultSecret", "unlabelled");
-  await world.plane.kubectl(["label", "secret", "unlabelled", "app.kubernetes.io/managed-by-"], { namespace: world.namespace });
+  await world.plane.kubectl(["label", "secret", "unlabelled", "app.kubernetes.io/managed-by-"], {
+    namespace: world.namespace,
+  });
   const label = { "app.kubernetes.io/managed-by": "vaultsync" };
-  await world.until("Secret", "unlabelled", ({ metadata }) => JSON.stringify(metadata["labels"]) === JSON.stringify(label));
+  await world.until(
+    "Secret",
+    "unlabelled",
+    ({ metadata }) => JSON.stringify(metadata["labels"]) === JSON.stringify(label),
+  );
   const patch = JSON.stringify({ data: { password: Buffer.from("wrong").toString("base64") } });
-  await world.plane.kubectl(["patch", "secret", "unlabelled", "--type=merge", "-p", patch], { namespace: world.namespace });
-  await world.until("Secret", "unlabelled", (secret) => bytesOf(secret, "password")?.toString() === value);
+  await world.plane.kubectl(["patch", "secret", "unlabelled", "--type=merge", "-p", patch], {
+    namespace: world.namespace,
+  });
+  await world.until(
+    "Secret",
+    "unlabelled",
+    (secret) => bytesOf(secret, "password")?.toString() === value,
+  );
 });
 
 test("an empty version after a non-empty one is not synced until a user accepts it", async () => {
@@ -157,11 +231,18 @@ test("an empty version after a non-empty one is not synced until a user accepts 
   await world.apply(vaultSecret("emptied", { password: "emptied" }));
   await world.ready("VaultSecret", "emptied");
   await world.protect("emptied", "");
-  await world.until("VaultSecret", "emptied", (one) => condition(one, "Ready")?.reason === "SourceSuspicious");
+  await world.until(
+    "VaultSecret",
+    "emptied",
+    (one) => condition(one, "Ready")?.reason === "SourceSuspicious",
+  );
   expect(bytesOf((await world.get("Secret", "emptied"))!, "password")?.toString()).toBe(value);
-  await world.plane.kubectl(["annotate", "vaultsecret", "emptied", "vaultsync.dev/accept=emptied@2"], {
-    namespace: world.namespace,
-  });
+  await world.plane.kubectl(
+    ["annotate", "vaultsecret", "emptied", "vaultsync.dev/accept=emptied@2"],
+    {
+      namespace: world.namespace,
+    },
+  );
   await world.until("Secret", "emptied", (one) => bytesOf(one, "password")?.byteLength === 0);
   await world.ready("VaultSecret", "emptied");
 });

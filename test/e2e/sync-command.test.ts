@@ -11,7 +11,14 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const sync = (...args: string[]) =>
-  runInProcess(["sync", "--kubeconfig", world.plane.kubeconfigPath, "-n", world.namespace, ...args]);
+  runInProcess([
+    "sync",
+    "--kubeconfig",
+    world.plane.kubeconfigPath,
+    "-n",
+    world.namespace,
+    ...args,
+  ]);
 
 test("syncs a resource and prints the version that its target has then", async () => {
   await world.protect("db", world.canaries.text("first"));
@@ -30,13 +37,21 @@ test("syncs a resource and prints the version that its target has then", async (
 test("a resource that is not ready afterwards is printed with its message; the exit code is 3", async () => {
   await world.apply(vaultSecret("missing", { password: "no-such-secret" }));
   const { code, stdout } = await sync("vaultsecret/missing");
-  expect([code, stdout]).toEqual([3, expect.stringMatching(/SourceMissing[^]*\nvaultsecret\/missing: .*no-such-secret/u)]);
+  expect([code, stdout]).toEqual([
+    3,
+    expect.stringMatching(/SourceMissing[^]*\nvaultsecret\/missing: .*no-such-secret/u),
+  ]);
 });
 
 test("a suspended resource, an unknown one and one without an operator say what is wrong", async () => {
   const data = [{ secretKey: "password", remoteRef: { key: "db" } }];
   const spec = { connectionRef: { name: "vault" }, suspend: true, data };
-  await world.apply({ apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: { name: "suspended" }, spec });
+  await world.apply({
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name: "suspended" },
+    spec,
+  });
   expect(await sync("suspended")).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/is suspended: set spec\.suspend to false/u),
@@ -47,7 +62,9 @@ test("a suspended resource, an unknown one and one without an operator say what 
   });
   expect(await sync("deployment/web")).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/expected NAME, vaultsecret\/NAME, vaultfile\/NAME or vaultpush\/NAME/u),
+    stderr: expect.stringMatching(
+      /expected NAME, vaultsecret\/NAME, vaultfile\/NAME or vaultpush\/NAME/u,
+    ),
   });
   await world.operator.stop();
   expect(await sync("db", "--timeout", "1s")).toMatchObject({

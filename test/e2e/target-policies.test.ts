@@ -17,14 +17,19 @@ async function kubectl(...args: string[]): Promise<void> {
   expect(code, stderr).toBe(0);
 }
 
-const secret = (name: string, data: Readonly<Record<string, string>>, metadata: object = {}): object => ({
+const secret = (
+  name: string,
+  data: Readonly<Record<string, string>>,
+  metadata: object = {},
+): object => ({
   apiVersion: "v1",
   kind: "Secret",
   metadata: { name, ...metadata },
   stringData: data,
 });
 const labelsOf = ({ metadata }: ObservedObject): unknown => metadata["labels"];
-const valueOf = (object: ObservedObject, key = "password"): string | undefined => bytesOf(object, key)?.toString();
+const valueOf = (object: ObservedObject, key = "password"): string | undefined =>
+  bytesOf(object, key)?.toString();
 
 test("Orphan: the Secret stays when its resource is deleted, and Owner removes it", async () => {
   await world.apply(
@@ -42,17 +47,36 @@ test("Orphan: the Secret stays when its resource is deleted, and Owner removes i
 
 test("Merge: keys are added, followed and removed in an object of others, which is never created", async () => {
   const merge = { name: "shared", creationPolicy: "Merge" };
-  await world.apply(vaultSecret("first", { password: "db" }, merge), vaultSecret("second", { other: "db", more: "db" }, merge));
-  await world.until("VaultSecret", "first", (one) => condition(one, "Ready")?.reason === "TargetMissing");
+  await world.apply(
+    vaultSecret("first", { password: "db" }, merge),
+    vaultSecret("second", { other: "db", more: "db" }, merge),
+  );
+  await world.until(
+    "VaultSecret",
+    "first",
+    (one) => condition(one, "Ready")?.reason === "TargetMissing",
+  );
   expect(await world.get("Secret", "shared")).toBeUndefined();
   await world.apply(secret("shared", { own: "theirs" }));
   await world.ready("VaultSecret", "first");
   await world.ready("VaultSecret", "second");
   await world.apply(vaultSecret("second", { other: "db" }, merge));
-  const merged = await world.until("Secret", "shared", (object) => object.data["more"] === undefined);
-  expect([valueOf(merged, "own"), valueOf(merged), valueOf(merged, "other")]).toEqual(["theirs", value, value]);
+  const merged = await world.until(
+    "Secret",
+    "shared",
+    (object) => object.data["more"] === undefined,
+  );
+  expect([valueOf(merged, "own"), valueOf(merged), valueOf(merged, "other")]).toEqual([
+    "theirs",
+    value,
+    value,
+  ]);
   await world.apply(vaultSecret("third", { own: "db" }, merge));
-  const third = await world.until("VaultSecret", "third", (one) => condition(one, "Ready")?.reason === "TargetConflict");
+  const third = await world.until(
+    "VaultSecret",
+    "third",
+    (one) => condition(one, "Ready")?.reason === "TargetConflict",
+  );
   expect(condition(third, "Ready")?.message).toContain("own (kubectl-client-side-apply)");
 });
 
@@ -63,10 +87,16 @@ test("labels and annotations are repaired, and removed when the spec drops them"
   await kubectl("label", "--overwrite", "secret", "labels", "team=other", "foreign=x");
   const own = { "app.kubernetes.io/managed-by": "vaultsync" };
   await world.until("Secret", "labels", (object) => {
-    return JSON.stringify(labelsOf(object)) === JSON.stringify({ ...own, foreign: "x", team: "shop" });
+    return (
+      JSON.stringify(labelsOf(object)) === JSON.stringify({ ...own, foreign: "x", team: "shop" })
+    );
   });
   await world.apply(vaultSecret("labels", { password: "db" }));
-  const dropped = await world.until("Secret", "labels", ({ metadata }) => !("example.com/note" in metadata.annotations));
+  const dropped = await world.until(
+    "Secret",
+    "labels",
+    ({ metadata }) => !("example.com/note" in metadata.annotations),
+  );
   expect(labelsOf(dropped)).toEqual({ ...own, foreign: "x" });
 });
 
@@ -76,7 +106,11 @@ test("immutable: a new version is reported, and a deleted Secret is recreated wi
   await world.ready("VaultSecret", "fixed");
   const two = world.canaries.text("two");
   await world.protect("fixed", two);
-  await world.until("VaultSecret", "fixed", (one) => condition(one, "Stalled")?.reason === "TargetImmutable");
+  await world.until(
+    "VaultSecret",
+    "fixed",
+    (one) => condition(one, "Stalled")?.reason === "TargetImmutable",
+  );
   await kubectl("delete", "secret", "fixed");
   const recreated = await world.until("Secret", "fixed", (object) => valueOf(object) === two);
   expect(recreated["immutable"]).toBe(true);
@@ -103,10 +137,20 @@ test("a status that a user overwrites is repaired", async () => {
 test("an object of others is adopted when its owner annotates it", async () => {
   await world.apply(secret("adopted", { password: "theirs" }));
   await world.apply(vaultSecret("adopted", { password: "db" }));
-  const conflict = await world.until("VaultSecret", "adopted", (one) => condition(one, "Ready")?.reason === "TargetConflict");
-  const [annotation = ""] = /vaultsync\.dev\/adopt: \S+/.exec(condition(conflict, "Ready")?.message ?? "") ?? [];
+  const conflict = await world.until(
+    "VaultSecret",
+    "adopted",
+    (one) => condition(one, "Ready")?.reason === "TargetConflict",
+  );
+  const [annotation = ""] =
+    /vaultsync\.dev\/adopt: \S+/.exec(condition(conflict, "Ready")?.message ?? "") ?? [];
   await kubectl("annotate", "secret", "adopted", annotation.replace(": ", "="));
   await kubectl("annotate", "vaultsecret", "adopted", "vaultsync.dev/force-sync=1");
-  const adopted = await world.until("Secret", "adopted", (object) => valueOf(object) === value, 60_000);
+  const adopted = await world.until(
+    "Secret",
+    "adopted",
+    (object) => valueOf(object) === value,
+    60_000,
+  );
   expect(adopted.metadata.annotations).not.toHaveProperty(["vaultsync.dev/adopt"]);
 });

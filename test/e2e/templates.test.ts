@@ -2,7 +2,13 @@ import { createSecureContext } from "node:tls";
 import { compareSync } from "bcryptjs";
 import { beforeAll, expect, test } from "vitest";
 import { chainPem, keyPem, keystores } from "../lab/template/keystores.ts";
-import { bytesOf, condition, type ObservedObject, vaultFile, vaultSecret } from "./support/world.ts";
+import {
+  bytesOf,
+  condition,
+  type ObservedObject,
+  vaultFile,
+  vaultSecret,
+} from "./support/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /** Targets whose content is made by `spec.target.template`. */
@@ -22,13 +28,24 @@ const templated = (template: Readonly<Record<string, string>>, target: object = 
   template: { data: template },
 });
 const textOf = (object: ObservedObject, key: string) => bytesOf(object, key)?.toString();
-const problemOf = async (kind: string, name: string, reason: string): Promise<string | undefined> => {
-  const resource = await world.until(kind, name, (one) => condition(one, "Ready")?.reason === reason);
+const problemOf = async (
+  kind: string,
+  name: string,
+  reason: string,
+): Promise<string | undefined> => {
+  const resource = await world.until(
+    kind,
+    name,
+    (one) => condition(one, "Ready")?.reason === reason,
+  );
   return condition(resource, "Ready")?.message;
 };
 
 test("a VaultSecret follows its template and its sources, and names a missing variable", async () => {
-  const template = { url: "{{ user }}:{{ password }}@db", login: "{{ password | htpasswd: user }}" };
+  const template = {
+    url: "{{ user }}:{{ password }}@db",
+    login: "{{ password | htpasswd: user }}",
+  };
   await world.apply(vaultSecret("app", data, templated(template)));
   await world.ready("VaultSecret", "app");
   const first = await world.until("Secret", "app", () => true);
@@ -37,13 +54,19 @@ test("a VaultSecret follows its template and its sources, and names a missing va
   const [user, hash] = textOf(first, "login")!.split(":");
   expect([user, compareSync(password, hash!)]).toEqual(["ann", true]);
 
-  await world.apply(vaultSecret("app", data, templated({ ...template, url: "{{ user | upper }}" })));
+  await world.apply(
+    vaultSecret("app", data, templated({ ...template, url: "{{ user | upper }}" })),
+  );
   const second = await world.until("Secret", "app", (object) => textOf(object, "url") === "ANN");
   expect(textOf(second, "login")).toBe(textOf(first, "login"));
 
-  await world.apply(vaultSecret("app", data, templated({ ...template, url: "{{ user }}/{{ database }}" })));
+  await world.apply(
+    vaultSecret("app", data, templated({ ...template, url: "{{ user }}/{{ database }}" })),
+  );
   const message = await problemOf("VaultSecret", "app", "TemplateError");
-  expect(message).toContain("spec.target.template.data[url], line 1, column 15: the variable database does not exist");
+  expect(message).toContain(
+    "spec.target.template.data[url], line 1, column 15: the variable database does not exist",
+  );
   expect(textOf((await world.get("Secret", "app"))!, "url")).toBe("ANN");
 
   await world.protect("user", "bob");
@@ -54,28 +77,47 @@ test("a VaultSecret follows its template and its sources, and names a missing va
 
 test("a change of a source alone is followed", async () => {
   await world.protect("name", "one");
-  await world.apply(vaultSecret("source", { name: "name" }, templated({ greeting: "hello {{ name }}" })));
+  await world.apply(
+    vaultSecret("source", { name: "name" }, templated({ greeting: "hello {{ name }}" })),
+  );
   await world.until("Secret", "source", (object) => textOf(object, "greeting") === "hello one");
   await world.protect("name", "two");
   await world.until("Secret", "source", (object) => textOf(object, "greeting") === "hello two");
 });
 
 test("typed Secrets are made by templates, and rejected if their type does not allow the content", async () => {
-  const config = { ".dockerconfigjson": '{{ password | dockerconfigjson: "registry.example.com", user }}' };
-  await world.apply(vaultSecret("registry", data, templated(config, { type: "kubernetes.io/dockerconfigjson" })));
+  const config = {
+    ".dockerconfigjson": '{{ password | dockerconfigjson: "registry.example.com", user }}',
+  };
+  await world.apply(
+    vaultSecret("registry", data, templated(config, { type: "kubernetes.io/dockerconfigjson" })),
+  );
   await world.ready("VaultSecret", "registry");
   const registry = await world.until("Secret", "registry", () => true);
-  expect(JSON.parse(textOf(registry, ".dockerconfigjson")!).auths["registry.example.com"].password).toBe(password);
+  expect(
+    JSON.parse(textOf(registry, ".dockerconfigjson")!).auths["registry.example.com"].password,
+  ).toBe(password);
 
   await world.protect("bundle", keyPem + chainPem);
-  const parts = { "tls.crt": "{{ bundle | pem_certificates }}", "tls.key": "{{ bundle | pem_key }}" };
+  const parts = {
+    "tls.crt": "{{ bundle | pem_certificates }}",
+    "tls.key": "{{ bundle | pem_key }}",
+  };
   const tls = { type: "kubernetes.io/tls" };
   await world.apply(vaultSecret("tls", { bundle: "bundle" }, templated(parts, tls)));
   await world.ready("VaultSecret", "tls");
   expect(textOf(await world.until("Secret", "tls", () => true), "tls.crt")).toBe(chainPem);
 
-  await world.apply(vaultSecret("broken", data, templated({ "tls.crt": "{{ user }}", "tls.key": "{{ password }}" }, tls)));
-  expect(await problemOf("VaultSecret", "broken", "InvalidContent")).toContain("tls.crt: there is no PEM block CERTIFICATE");
+  await world.apply(
+    vaultSecret(
+      "broken",
+      data,
+      templated({ "tls.crt": "{{ user }}", "tls.key": "{{ password }}" }, tls),
+    ),
+  );
+  expect(await problemOf("VaultSecret", "broken", "InvalidContent")).toContain(
+    "tls.crt: there is no PEM block CERTIFICATE",
+  );
   expect(await world.get("Secret", "broken")).toBeUndefined();
 });
 
@@ -83,7 +125,11 @@ test("a VaultFile makes a keystore of PEM files and PEM of a keystore, byte for 
   await world.upload("chain.pem", Buffer.from(chainPem));
   await world.upload("key.pem", Buffer.from(keyPem));
   await world.upload("store.p12", keystores.legacy);
-  const files = [{ filename: "chain.pem", key: "crt" }, { filename: "key.pem" }, { filename: "store.p12" }];
+  const files = [
+    { filename: "chain.pem", key: "crt" },
+    { filename: "key.pem" },
+    { filename: "store.p12" },
+  ];
   const keystore = templated(
     {
       "tls.p12": '{{ crt | pkcs12: vars["key.pem"], "changeit" }}',
@@ -96,20 +142,31 @@ test("a VaultFile makes a keystore of PEM files and PEM of a keystore, byte for 
   await world.apply(vaultFile("stores", files, keystore));
   await world.ready("VaultFile", "stores");
   const stores = await world.until("Secret", "stores", () => true);
-  expect(() => createSecureContext({ pfx: bytesOf(stores, "tls.p12"), passphrase: "changeit" })).not.toThrow();
+  expect(() =>
+    createSecureContext({ pfx: bytesOf(stores, "tls.p12"), passphrase: "changeit" }),
+  ).not.toThrow();
   expect(bytesOf(stores, "tls.jks")?.readUInt32BE()).toBe(0xfeedfeed);
   expect(textOf(stores, "key.pem")).toBe(keyPem);
   expect(bytesOf(stores, "same.p12")).toEqual(keystores.legacy);
 
   await world.apply(
-    vaultFile("settings", [{ filename: "store.p12" }], templated({ a: 'x {{ vars["store.p12"] }}' }, { kind: "ConfigMap" })),
+    vaultFile(
+      "settings",
+      [{ filename: "store.p12" }],
+      templated({ a: 'x {{ vars["store.p12"] }}' }, { kind: "ConfigMap" }),
+    ),
   );
-  expect(await problemOf("VaultFile", "settings", "TemplateError")).toContain("the variable store.p12 is not UTF-8 text");
+  expect(await problemOf("VaultFile", "settings", "TemplateError")).toContain(
+    "the variable store.p12 is not UTF-8 text",
+  );
 });
 
 test("no target is written again after a restart, and no value appears outside of the targets", async () => {
   const names = ["app", "registry", "tls", "stores"];
-  const versions = () => Promise.all(names.map(async (name) => (await world.get("Secret", name))?.metadata.resourceVersion));
+  const versions = () =>
+    Promise.all(
+      names.map(async (name) => (await world.get("Secret", name))?.metadata.resourceVersion),
+    );
   const before = await versions();
   await world.restartOperator();
   await world.protect("name", "three");

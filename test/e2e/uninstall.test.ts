@@ -6,11 +6,27 @@ import { type OwnedControlPlane, startControlPlane } from "../lab/control-plane/
 import { commandsIn } from "../lab/docs/commands.ts";
 import { OperatorProcess } from "../lab/processes/operator-process.ts";
 import { ShellProcess } from "../lab/processes/shell-process.ts";
-import { deleteCommand, deletionsOfArgo, deletionsOfFlux, objectsOf } from "./support/gitops-deletion.ts";
+import {
+  deleteCommand,
+  deletionsOfArgo,
+  deletionsOfFlux,
+  objectsOf,
+} from "./support/gitops-deletion.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
-import { bytesOf, condition, SERVICE_ACCOUNT, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
+import {
+  bytesOf,
+  condition,
+  SERVICE_ACCOUNT,
+  vaultFile,
+  vaultPush,
+  vaultSecret,
+  World,
+} from "./support/world.ts";
 
-/** The commands of docs/uninstall.md. They concern the whole cluster, so they have a control plane of their own. */
+/**
+ * The commands of docs/uninstall.md. They concern the whole cluster, so they have a control plane
+ * of their own.
+ */
 const root = join(import.meta.dirname, "..", "..");
 const page = commandsIn(await readFile(join(root, "docs/uninstall.md"), "utf8"));
 const install = "kubectl apply -k deploy/overlays/cluster-wide";
@@ -24,8 +40,15 @@ let file: string;
 
 /** The CRD of another operator, as far as its resources own Secrets. */
 function externalSecrets(): object {
-  const names = { plural: "externalsecrets", singular: "externalsecret", kind: "ExternalSecret", listKind: "ExternalSecretList" };
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const names = {
+    plural: "externalsecrets",
+    singular: "externalsecret",
+    kind: "ExternalSecret",
+    listKind: "ExternalSecretList",
+  };
+  const schema = {
+    openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+  };
   const spec = {
     group: "external-secrets.io",
     scope: "Namespaced",
@@ -44,7 +67,9 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-uninstall-"));
   plane = await startControlPlane();
   await symlink(plane.kubectlPath, join(directory, "kubectl"));
-  await writeFile(join(directory, "vaultsync"), `#!/bin/sh\nexec node ${root}/src/main.ts "$@"\n`, { mode: 0o755 });
+  await writeFile(join(directory, "vaultsync"), `#!/bin/sh\nexec node ${root}/src/main.ts "$@"\n`, {
+    mode: 0o755,
+  });
   await run(install);
   await plane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(externalSecrets()) });
   await run("kubectl wait --for=condition=Established --timeout=60s crd --all");
@@ -54,8 +79,15 @@ beforeAll(async () => {
     ...["owned", "kept", "removed"].map((name) => vaultSecret(name, { password: "db" })),
     vaultSecret("orphan", { password: "db" }, { creationPolicy: "Orphan" }),
     web,
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "pushed" }, stringData: { password: value } },
-    vaultPush("pushed", [{ secretKey: "password", remoteRef: { key: "pushed" } }], { deletionPolicy: "Delete" }),
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "pushed" },
+      stringData: { password: value },
+    },
+    vaultPush("pushed", [{ secretKey: "password", remoteRef: { key: "pushed" } }], {
+      deletionPolicy: "Delete",
+    }),
   );
   await world.startClusterOperator();
   for (const name of ["owned", "kept", "removed", "orphan"]) await world.ready("VaultSecret", name);
@@ -68,10 +100,18 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Runs a command like a user of the repository, and returns its output. @throws Error with the output when it fails */
+/**
+ * Runs a command like a user of the repository, and returns its output. @throws Error with the
+ * output when it fails
+ */
 async function run(command: string): Promise<string> {
   const { PATH, HOME } = process.env;
-  const env = { PATH: [directory, PATH].join(delimiter), HOME, KUBECONFIG: plane.kubeconfigPath, KUBECACHEDIR: directory };
+  const env = {
+    PATH: [directory, PATH].join(delimiter),
+    HOME,
+    KUBECONFIG: plane.kubeconfigPath,
+    KUBECACHEDIR: directory,
+  };
   await using shell = new ShellProcess(command, { cwd: root, env });
   await shell.succeed();
   return shell.output;
@@ -86,7 +126,8 @@ const outputOfFailure = (command: string): Promise<string> =>
 /** Runs the commands below a heading of the page, and returns the output of each. */
 async function runSection(heading: string): Promise<string[]> {
   const outputs: string[] = [];
-  for (const each of page.filter((one) => one.heading === heading)) outputs.push(await run(each.command));
+  for (const each of page.filter((one) => one.heading === heading))
+    outputs.push(await run(each.command));
   return outputs;
 }
 
@@ -98,14 +139,21 @@ const contentOf = async (name: string): Promise<unknown> => {
 
 /** Returns the content of all targets, and whether they have anything of the operator. */
 async function targets(): Promise<unknown> {
-  const objects = [await world.get("Secret", "owned"), await world.get("Secret", "orphan"), await world.get("ConfigMap", "web")];
+  const objects = [
+    await world.get("Secret", "owned"),
+    await world.get("Secret", "orphan"),
+    await world.get("ConfigMap", "web"),
+  ];
   const marks = objects.map((object) => [
     object?.metadata["ownerReferences"],
     object?.metadata["labels"],
     object?.metadata.annotations,
   ]);
   return {
-    content: [...objects.slice(0, 2).map((one) => one && bytesOf(one, "password")?.toString()), objects[2]?.data["web.conf"]],
+    content: [
+      ...objects.slice(0, 2).map((one) => one && bytesOf(one, "password")?.toString()),
+      objects[2]?.data["web.conf"],
+    ],
     marks,
   };
 }
@@ -122,7 +170,11 @@ test("a resource deleted with --cascade=orphan leaves its target, while the oper
   await here("kubectl delete vaultsecret removed");
   // Garbage collection has reached the other target, so it would have reached this one.
   await world.gone("Secret", "removed", 60_000);
-  const target = await world.until("Secret", "kept", ({ metadata }) => metadata.ownerReferences === undefined);
+  const target = await world.until(
+    "Secret",
+    "kept",
+    ({ metadata }) => metadata.ownerReferences === undefined,
+  );
   expect(bytesOf(target, "password")?.toString()).toBe(value);
 });
 
@@ -139,7 +191,13 @@ test("a Secret of another operator is handed over by the printed commands, never
   await world.apply(external);
   await writeFile(manifest, JSON.stringify(external));
   const uid = await here("kubectl get externalsecret moved -o jsonpath={.metadata.uid}");
-  const owner = { apiVersion: "external-secrets.io/v1", kind: "ExternalSecret", name: "moved", uid, controller: true };
+  const owner = {
+    apiVersion: "external-secrets.io/v1",
+    kind: "ExternalSecret",
+    name: "moved",
+    uid,
+    controller: true,
+  };
   await world.apply({
     apiVersion: "v1",
     kind: "Secret",
@@ -150,7 +208,11 @@ test("a Secret of another operator is handed over by the printed commands, never
 
   const output = await run(`vaultsync import external-secrets -f ${manifest} 2>&1`);
   await run(`vaultsync import external-secrets -f ${manifest} 2> /dev/null | kubectl apply -f -`);
-  const conflict = await world.until("VaultSecret", "moved", (one) => condition(one, "Ready")?.reason === "TargetConflict");
+  const conflict = await world.until(
+    "VaultSecret",
+    "moved",
+    (one) => condition(one, "Ready")?.reason === "TargetConflict",
+  );
   expect(condition(conflict, "Ready")?.message).toContain("is controlled by ExternalSecret/moved");
   const commands = output.split("\n").filter((line) => line.startsWith("  kubectl "));
   expect(commands).toHaveLength(2);
@@ -162,10 +224,19 @@ test("a Secret of another operator is handed over by the printed commands, never
 });
 
 test("an existing ConfigMap is handed over to a VaultFile", async () => {
-  await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "files" }, data: { "web.conf": "theirs" } });
+  await world.apply({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "files" },
+    data: { "web.conf": "theirs" },
+  });
   const before = await world.get("ConfigMap", "files");
   await world.apply(vaultFile("files", [{ filename: "web.conf" }], { kind: "ConfigMap" }));
-  await world.until("VaultFile", "files", (one) => condition(one, "Ready")?.reason === "TargetConflict");
+  await world.until(
+    "VaultFile",
+    "files",
+    (one) => condition(one, "Ready")?.reason === "TargetConflict",
+  );
   await here("kubectl annotate configmap files vaultsync.dev/adopt=VaultFile/files");
   await here("kubectl annotate vaultfile files vaultsync.dev/force-sync=1");
   await world.ready("VaultFile", "files");
@@ -184,7 +255,9 @@ test("nothing is released while an operator runs", async () => {
 test("the removal of the operator removes nothing else", async () => {
   const before = await targets();
   expect(before).toMatchObject(whole());
-  await run("kubectl create secret generic of-a-cluster-connection -n vaultsync-system --type=vaultsync.dev/credentials");
+  await run(
+    "kubectl create secret generic of-a-cluster-connection -n vaultsync-system --type=vaultsync.dev/credentials",
+  );
   await world.operator.stop();
   await runSection("Remove the operator");
   await run("kubectl get secret of-a-cluster-connection -n vaultsync-system");
@@ -195,7 +268,13 @@ test("the removal of the operator removes nothing else", async () => {
 
 test("the deletion of an overlay deletes neither the CRDs nor the namespace with credentials", async () => {
   const output = await outputOfFailure("kubectl delete -k deploy/overlays/cluster-wide");
-  for (const crd of ["vaultconnections", "clustervaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"]) {
+  for (const crd of [
+    "vaultconnections",
+    "clustervaultconnections",
+    "vaultsecrets",
+    "vaultfiles",
+    "vaultpushes",
+  ]) {
     expect(output).toContain(`"${crd}.vaultsync.dev" is forbidden`);
   }
   expect(output).toContain('namespaces "vaultsync-system" is forbidden');
@@ -207,28 +286,46 @@ test("the deletion of an overlay deletes neither the CRDs nor the namespace with
 test.each([
   ["Flux", deletionsOfFlux],
   ["Argo CD", deletionsOfArgo],
-] as const)("a deletion by %s, in its order, removes the operator and keeps everything else", async (_, deletionsOf) => {
-  await run(install);
-  const before = await targets();
-  expect(before).toMatchObject(whole());
-  const steps = deletionsOf(objectsOf(await run("kubectl kustomize deploy/overlays/cluster-wide")));
-  for (const step of steps) await Promise.all(step.map((object) => run(deleteCommand(object))));
+] as const)(
+  "a deletion by %s, in its order, removes the operator and keeps everything else",
+  async (_, deletionsOf) => {
+    await run(install);
+    const before = await targets();
+    expect(before).toMatchObject(whole());
+    const steps = deletionsOf(
+      objectsOf(await run("kubectl kustomize deploy/overlays/cluster-wide")),
+    );
+    for (const step of steps) await Promise.all(step.map((object) => run(deleteCommand(object))));
 
-  expect(await run("kubectl get deployments -n vaultsync-system -o name")).toBe("");
-  await run("kubectl get secret of-a-cluster-connection -n vaultsync-system");
-  expect(await outputOfFailure("kubectl delete -k crds")).toContain("see docs/uninstall.md");
-  expect(await outputOfFailure("kubectl delete namespace vaultsync-system")).toContain("see docs/uninstall.md");
-  expect(await targets()).toEqual(before);
-  await world.ready("VaultSecret", "owned");
-});
+    expect(await run("kubectl get deployments -n vaultsync-system -o name")).toBe("");
+    await run("kubectl get secret of-a-cluster-connection -n vaultsync-system");
+    expect(await outputOfFailure("kubectl delete -k crds")).toContain("see docs/uninstall.md");
+    expect(await outputOfFailure("kubectl delete namespace vaultsync-system")).toContain(
+      "see docs/uninstall.md",
+    );
+    expect(await targets()).toEqual(before);
+    await world.ready("VaultSecret", "owned");
+  },
+);
 
 test("released targets stay when the CRDs are deleted, without anything of the operator", async () => {
   // Its garbage collection shows that that of the targets would have happened.
   const { metadata } = await world.until("VaultConnection", "vault", () => true);
-  const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", name: "vault", uid: metadata.uid };
-  await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "dependent", ownerReferences: [owner] } });
+  const owner = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultConnection",
+    name: "vault",
+    uid: metadata.uid,
+  };
+  await world.apply({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "dependent", ownerReferences: [owner] },
+  });
 
-  const [shown = "", released = ""] = await runSection("Remove the custom resources and keep the targets");
+  const [shown = "", released = ""] = await runSection(
+    "Remove the custom resources and keep the targets",
+  );
   const names = [
     "ConfigMap/files",
     "Secret/kept",
@@ -242,7 +339,9 @@ test("released targets stay when the CRDs are deleted, without anything of the o
   expect(rowsWith(released, "released")).toEqual(new Set(names));
   expect(shown + released).not.toContain(value);
   await world.gone("ConfigMap", "dependent", 60_000);
-  await run("kubectl wait --for=delete --timeout=60s crd/vaultpushes.vaultsync.dev crd/vaultsecrets.vaultsync.dev");
+  await run(
+    "kubectl wait --for=delete --timeout=60s crd/vaultpushes.vaultsync.dev crd/vaultsecrets.vaultsync.dev",
+  );
   expect(await targets()).toMatchObject({
     ...whole(),
     marks: [
@@ -252,7 +351,9 @@ test("released targets stay when the CRDs are deleted, without anything of the o
     ],
   });
   expect((await world.caller.call("expose", { key_name: "pushed" })).status).toBe(200);
-  expect(await run("vaultsync release --all-namespaces --confirm 2>&1")).toBe("nothing to release in any namespace\n");
+  expect(await run("vaultsync release --all-namespaces --confirm 2>&1")).toBe(
+    "nothing to release in any namespace\n",
+  );
 });
 
 test("an operator that is installed again changes a released target only after it is handed over", async () => {
@@ -264,7 +365,11 @@ test("an operator that is installed again changes a released target only after i
   await world.apply(vaultSecret("owned", { password: "db" }));
   // Its ServiceAccount was deleted, and created again.
   await using _operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT));
-  await world.until("VaultSecret", "owned", (one) => condition(one, "Ready")?.reason === "TargetConflict");
+  await world.until(
+    "VaultSecret",
+    "owned",
+    (one) => condition(one, "Ready")?.reason === "TargetConflict",
+  );
   expect(await contentOf("owned")).toBe(value);
   await here("kubectl annotate secret owned vaultsync.dev/adopt=VaultSecret/owned");
   await here("kubectl annotate vaultsecret owned vaultsync.dev/force-sync=1");

@@ -9,9 +9,21 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import { runInProcess } from "../lab/processes/run-in-process.ts";
 import { backupOf, restore } from "./support/backup.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
-import { ACCOUNT, bytesOf, condition, OPERATOR_USER, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
+import {
+  ACCOUNT,
+  bytesOf,
+  condition,
+  OPERATOR_USER,
+  vaultFile,
+  vaultPush,
+  vaultSecret,
+  World,
+} from "./support/world.ts";
 
-/** Upgrades and a restored namespace, from a control plane with the CRDs of an earlier state of this repository. */
+/**
+ * Upgrades and a restored namespace, from a control plane with the CRDs of an earlier state of this
+ * repository.
+ */
 let plane: OwnedControlPlane;
 let world: World;
 let proxy: FaultProxy;
@@ -26,7 +38,8 @@ async function kubectl(args: readonly string[], input?: string): Promise<string>
   return stdout;
 }
 
-const established = (): Promise<string> => kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+const established = (): Promise<string> =>
+  kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 
 const specOf = (object: object): object => (object as { readonly spec: object }).spec;
 
@@ -35,12 +48,20 @@ const proxied = (): object => ({
   apiVersion: "vaultsync.dev/v1alpha1",
   kind: "VaultConnection",
   metadata: { name: "proxied" },
-  spec: { url: proxy.url, email: ACCOUNT, auth: { passwordSecretRef: { name: "vault-login" } }, refreshInterval: "5s" },
+  spec: {
+    url: proxy.url,
+    email: ACCOUNT,
+    auth: { passwordSecretRef: { name: "vault-login" } },
+    refreshInterval: "5s",
+  },
 });
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  await kubectl(["apply", "--server-side", "-f", "-"], await readFile("test/e2e/upgrade/crds-2026-11-22.yaml", "utf8"));
+  await kubectl(
+    ["apply", "--server-side", "-f", "-"],
+    await readFile("test/e2e/upgrade/crds-2026-11-22.yaml", "utf8"),
+  );
   for (const folder of ["deploy/cluster", "deploy/base"]) await kubectl(["apply", "-k", folder]);
   await established();
   world = await World.create({ plane });
@@ -51,12 +72,22 @@ beforeAll(async () => {
     vaultSecret("owned", { password: "db" }),
     {
       ...vaultSecret("kept", { password: "db" }),
-      spec: { ...specOf(vaultSecret("kept", { password: "db" })), connectionRef: { name: "proxied" } },
+      spec: {
+        ...specOf(vaultSecret("kept", { password: "db" })),
+        connectionRef: { name: "proxied" },
+      },
     },
     vaultSecret("orphan", { password: "db" }, { creationPolicy: "Orphan" }),
     web,
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "pushed" }, stringData: { password: value } },
-    vaultPush("pushed", [{ secretKey: "password", remoteRef: { key: "pushed" } }], { deletionPolicy: "Delete" }),
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "pushed" },
+      stringData: { password: value },
+    },
+    vaultPush("pushed", [{ secretKey: "password", remoteRef: { key: "pushed" } }], {
+      deletionPolicy: "Delete",
+    }),
   );
   await world.startOperator();
 });
@@ -72,17 +103,32 @@ afterAll(async () => {
 
 async function reconciles(): Promise<number> {
   const { body } = await world.operator.page("/metrics");
-  const samples = body.matchAll(/^vaultsync_reconciles_total\{controller="VaultConnection".*\} (\d+)$/gmu);
+  const samples = body.matchAll(
+    /^vaultsync_reconciles_total\{controller="VaultConnection".*\} (\d+)$/gmu,
+  );
   return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 const statusWrites = (since: number): Promise<number> =>
-  plane.countRequests({ verb: "update", resource: "vaultconnections", subresource: "status" }, { since });
+  plane.countRequests(
+    { verb: "update", resource: "vaultconnections", subresource: "status" },
+    { since },
+  );
 
 /** Returns what `vaultsync doctor` says about the fields of the CRDs. */
 async function crdFields(): Promise<{ readonly result: string; readonly message: string }> {
-  const { stdout } = await runInProcess(["doctor", "--kubeconfig", plane.kubeconfigPath, "-n", world.namespace, "-o", "json"]);
-  const { checks } = JSON.parse(stdout) as { checks: { check: string; result: string; message: string }[] };
+  const { stdout } = await runInProcess([
+    "doctor",
+    "--kubeconfig",
+    plane.kubeconfigPath,
+    "-n",
+    world.namespace,
+    "-o",
+    "json",
+  ]);
+  const { checks } = JSON.parse(stdout) as {
+    checks: { check: string; result: string; message: string }[];
+  };
   return checks.find(({ check }) => check === "CRD fields") ?? { result: "", message: stdout };
 }
 
@@ -92,10 +138,19 @@ test("under older CRDs everything is synced, and a status that they cannot store
   await world.ready("VaultPush", "pushed");
   await world.ready("VaultSecret", "kept");
   proxy.inject(reset);
-  const stale = await world.until("VaultConnection", "proxied", (one) => condition(one, "Stale")?.status === "True", 60_000);
+  const stale = await world.until(
+    "VaultConnection",
+    "proxied",
+    (one) => condition(one, "Stale")?.status === "True",
+    60_000,
+  );
   expect(stale.status).not.toHaveProperty("staleSince");
-  await waitUntil("the log names the CRD", () => Promise.resolve(world.operator.log.includes("drops status.staleSince")));
-  expect(world.operator.log).toContain("the CRD vaultconnections.vaultsync.dev is older than this operator");
+  await waitUntil("the log names the CRD", () =>
+    Promise.resolve(world.operator.log.includes("drops status.staleSince")),
+  );
+  expect(world.operator.log).toContain(
+    "the CRD vaultconnections.vaultsync.dev is older than this operator",
+  );
   const [since, before] = [await plane.auditMark(), await reconciles()];
   for (const n of [1, 2, 3]) {
     const done = await reconciles();
@@ -122,7 +177,10 @@ test("after the CRDs of this release are applied, the next operator knows their 
   const found = vaultSecret("found", {});
   const dataFrom = [{ find: { name: { regexp: "^db$" } } }];
   const resource = { ...found, spec: { ...specOf(found), data: undefined, dataFrom } };
-  await waitUntil("the new fields are served", async () => (await world.tryApply(resource)).code === 0);
+  await waitUntil(
+    "the new fields are served",
+    async () => (await world.tryApply(resource)).code === 0,
+  );
   // A watch that began before may show the resource without them for minutes.
   await world.restartOperator();
   await world.ready("VaultSecret", "found");
@@ -138,8 +196,15 @@ async function otherCluster(): Promise<World> {
   return other;
 }
 
-async function kubectlIn({ plane: at, namespace }: World, args: readonly string[], input?: string): Promise<void> {
-  const { code, stderr } = await at.kubectl(args, { namespace, ...(input !== undefined && { input }) });
+async function kubectlIn(
+  { plane: at, namespace }: World,
+  args: readonly string[],
+  input?: string,
+): Promise<void> {
+  const { code, stderr } = await at.kubectl(args, {
+    namespace,
+    ...(input !== undefined && { input }),
+  });
   expect(code, stderr).toBe(0);
 }
 
@@ -155,11 +220,19 @@ async function allReady(at: World): Promise<void> {
   await at.ready("VaultPush", "pushed");
 }
 
-/** Returns what a namespace has of the vault, the versions of the pushed entry, and whether the targets have their owners. */
+/**
+ * Returns what a namespace has of the vault, the versions of the pushed entry, and whether the
+ * targets have their owners.
+ */
 async function stateOf(at: World): Promise<object> {
-  const secrets = await Promise.all(["owned", "orphan", "pushed"].map((name) => at.get("Secret", name)));
+  const secrets = await Promise.all(
+    ["owned", "orphan", "pushed"].map((name) => at.get("Secret", name)),
+  );
   const versions = await world.caller.call("version_list", { key_name: "pushed" });
-  const [secret, webFile] = [await at.get("VaultSecret", "owned"), await at.get("VaultFile", "web")];
+  const [secret, webFile] = [
+    await at.get("VaultSecret", "owned"),
+    await at.get("VaultFile", "web"),
+  ];
   const owners = [await ownerUids(at, "Secret", "owned"), await ownerUids(at, "ConfigMap", "web")];
   return {
     secrets: secrets.map((one) => one && bytesOf(one, "password")?.toString()),
@@ -178,7 +251,11 @@ test("a namespace restored into another cluster keeps its targets, also without 
   const names = ["owned", "orphan", "found", "kept"];
   const restored = await Promise.all(names.map((name) => other.get("Secret", name)));
   await allReady(other);
-  await other.until("VaultSecret", "kept", (one) => condition(one, "Ready")?.reason === "ConnectionNotReady");
+  await other.until(
+    "VaultSecret",
+    "kept",
+    (one) => condition(one, "Ready")?.reason === "ConnectionNotReady",
+  );
   expect(await stateOf(other)).toEqual(whole());
   const now = await Promise.all(names.map((name) => other.get("Secret", name)));
   expect(now.map((one) => one?.metadata.uid)).toEqual(restored.map((one) => one?.metadata.uid));
@@ -189,7 +266,9 @@ test("a namespace restored into another cluster keeps its targets, also without 
     resource: "secrets",
     verb: ["create", "update", "patch", "delete"],
   };
-  const writes = (await other.plane.auditEvents({ since })).filter((event) => matches(event, filter));
+  const writes = (await other.plane.auditEvents({ since })).filter((event) =>
+    matches(event, filter),
+  );
   const verbs = writes.map(({ verb, objectRef }) => `${verb} ${objectRef?.name}`);
   expect(verbs.toSorted()).toEqual(["update found", "update orphan", "update owned"]);
 });
@@ -198,7 +277,11 @@ test("targets restored with owner references, which Kubernetes deletes, are crea
   const backup = await backupOf(world);
   const other = await otherCluster();
   const owners = backup.flatMap(({ metadata }) => metadata.ownerReferences ?? []).slice(0, 1);
-  const dependent = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "dependent", ownerReferences: owners } };
+  const dependent = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "dependent", ownerReferences: owners },
+  };
   await restore(other.plane, other.namespace, backup, { withOwners: true });
   await kubectlIn(other, ["create", "-f", "-"], JSON.stringify(dependent));
   // Its garbage collection shows that that of the targets has happened.

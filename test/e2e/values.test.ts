@@ -40,19 +40,26 @@ test("values of every shape are stored unchanged under their keys", async () => 
   await world.apply(vaultSecret("values", keys));
   await world.ready("VaultSecret", "values");
   const secret = await world.until("Secret", "values", () => true);
-  for (const [name, value] of values) expect(bytesOf(secret, name)?.equals(Buffer.from(value)), name).toBe(true);
+  for (const [name, value] of values)
+    expect(bytesOf(secret, name)?.equals(Buffer.from(value)), name).toBe(true);
   expect(Object.keys(secret.data)).toHaveLength(values.size);
 });
 
 test("keys named like members of Object.prototype are ordinary keys", async () => {
   const value = world.canaries.text("proto");
   await world.protect("proto", value);
-  await world.apply(vaultSecret("proto", { constructor: "proto", toString: "proto", ["__proto__"]: "proto" }));
+  await world.apply(
+    vaultSecret("proto", { constructor: "proto", toString: "proto", ["__proto__"]: "proto" }),
+  );
   await world.ready("VaultSecret", "proto");
-  const { body } = await world.plane.request("GET", `/api/v1/namespaces/${world.namespace}/secrets/proto`);
+  const { body } = await world.plane.request(
+    "GET",
+    `/api/v1/namespaces/${world.namespace}/secrets/proto`,
+  );
   const data = new Map(Object.entries<string>(JSON.parse(body).data));
   expect([...data.keys()].sort()).toEqual(["__proto__", "constructor", "toString"]);
-  for (const encoded of data.values()) expect(Buffer.from(encoded, "base64").toString()).toBe(value);
+  for (const encoded of data.values())
+    expect(Buffer.from(encoded, "base64").toString()).toBe(value);
 });
 
 test("values of more than 1 MiB in total are rejected with both sizes, and the target is kept", async () => {
@@ -63,7 +70,11 @@ test("values of more than 1 MiB in total are rejected with both sizes, and the t
   await world.ready("VaultSecret", "halves");
   await world.protect("half-2", half("half 2"));
   await world.apply(vaultSecret("halves", { one: "half-1", two: "half-2" }));
-  const resource = await world.until("VaultSecret", "halves", (one) => condition(one, "Ready")?.reason === "TooLarge");
+  const resource = await world.until(
+    "VaultSecret",
+    "halves",
+    (one) => condition(one, "Ready")?.reason === "TooLarge",
+  );
   expect(condition(resource, "Ready")?.message).toMatch(/1200048 bytes.*1048576/);
   const secret = await world.until("Secret", "halves", () => true);
   expect(bytesOf(secret, "one")?.toString()).toBe(first);
@@ -75,12 +86,22 @@ test("a Secret whose type does not allow its content is reported without its con
   await world.protect("not-a-key", world.canaries.text("key"));
   const target = { type: "kubernetes.io/dockerconfigjson" };
   await world.apply(vaultSecret("registry", { ".dockerconfigjson": "not-a-key" }, target));
-  const rejected = await world.until("VaultSecret", "registry", (one) => condition(one, "Ready")?.reason === "InvalidContent");
+  const rejected = await world.until(
+    "VaultSecret",
+    "registry",
+    (one) => condition(one, "Ready")?.reason === "InvalidContent",
+  );
   expect(condition(rejected, "Stalled")?.status).toBe("True");
   expect(await world.get("Secret", "registry")).toBeUndefined();
 
-  await world.apply(vaultSecret("tls", { "tls.crt": "not-a-certificate" }, { type: "kubernetes.io/tls" }));
-  const invalid = await world.until("VaultSecret", "tls", (one) => condition(one, "Ready")?.reason === "InvalidSpec");
+  await world.apply(
+    vaultSecret("tls", { "tls.crt": "not-a-certificate" }, { type: "kubernetes.io/tls" }),
+  );
+  const invalid = await world.until(
+    "VaultSecret",
+    "tls",
+    (one) => condition(one, "Ready")?.reason === "InvalidSpec",
+  );
   expect(condition(invalid, "Ready")?.message).toContain("tls.key");
 });
 

@@ -13,15 +13,29 @@ afterAll(() => scene[Symbol.asyncDispose]());
 
 const page = "<html><body>Please log in</body></html>";
 const impostors: [what: string, respond: (response: ServerResponse) => void][] = [
-  ["a login page with status 200", (response) => response.writeHead(200, { "content-type": "text/html" }).end(page)],
-  ["status 404 for every request", (response) => response.writeHead(404, { "content-type": "text/plain" }).end("no such page")],
-  ["an empty body", (response) => response.writeHead(200, { "content-type": "application/json" }).end()],
-  ["JSON of another schema", (response) => response.writeHead(200, { "content-type": "application/json" }).end("[]")],
+  [
+    "a login page with status 200",
+    (response) => response.writeHead(200, { "content-type": "text/html" }).end(page),
+  ],
+  [
+    "status 404 for every request",
+    (response) => response.writeHead(404, { "content-type": "text/plain" }).end("no such page"),
+  ],
+  [
+    "an empty body",
+    (response) => response.writeHead(200, { "content-type": "application/json" }).end(),
+  ],
+  [
+    "JSON of another schema",
+    (response) => response.writeHead(200, { "content-type": "application/json" }).end("[]"),
+  ],
   ["status 500", (response) => response.writeHead(500).end("oops")],
   ["a redirect", (response) => response.writeHead(302, { location: "http://127.0.0.1:9/" }).end()],
   [
     "a truncated response",
-    (response) => response.writeHead(200, { "content-length": "100" }).write('{"secrets":[') && response.destroy(),
+    (response) =>
+      response.writeHead(200, { "content-length": "100" }).write('{"secrets":[') &&
+      response.destroy(),
   ],
 ];
 
@@ -35,13 +49,22 @@ test.each(impostors)("%s instead of the vault changes nothing", async (_what, re
       respond(response);
     });
     await waitUntil("the operator has sent several requests", () => requests >= 3, 60_000);
-    const connection = await scene.world.until("VaultConnection", "vault", (one) => condition(one, "Ready")?.status === "False");
+    const connection = await scene.world.until(
+      "VaultConnection",
+      "vault",
+      (one) => condition(one, "Ready")?.status === "False",
+    );
     expect(condition(connection, "Ready")?.message).not.toContain("Please log in");
     expect(await scene.targets()).toBe(before);
     expect((await scene.world.list("VaultSecret")).every(isReady)).toBe(true);
   }
   await scene.persistent.restart();
-  await scene.world.until("VaultConnection", "vault", (one) => condition(one, "Ready")?.status === "True", 60_000);
+  await scene.world.until(
+    "VaultConnection",
+    "vault",
+    (one) => condition(one, "Ready")?.status === "True",
+    60_000,
+  );
   expect(await scene.targets()).toBe(before);
 });
 

@@ -3,7 +3,10 @@ import { runInProcess } from "../lab/processes/run-in-process.ts";
 import { isReady, isStale, KeptSecrets, NAMES } from "./support/kept-secrets.ts";
 import { condition } from "./support/world.ts";
 
-/** No outage of the vault changes a Secret: it is kept, reported as stale, and synced again afterwards. */
+/**
+ * No outage of the vault changes a Secret: it is kept, reported as stale, and synced again
+ * afterwards.
+ */
 let scene: KeptSecrets;
 beforeAll(async () => {
   scene = await KeptSecrets.create();
@@ -12,7 +15,14 @@ afterAll(() => scene[Symbol.asyncDispose]());
 
 /** Returns the reasons of the events about objects of a kind, in the order of their time. */
 async function eventsOf(kind: string): Promise<string[]> {
-  const command = ["get", "events", "-o", "json", `--field-selector=involvedObject.kind=${kind}`, "--sort-by=.eventTime"];
+  const command = [
+    "get",
+    "events",
+    "-o",
+    "json",
+    `--field-selector=involvedObject.kind=${kind}`,
+    "--sort-by=.eventTime",
+  ];
   const { stdout } = await scene.world.plane.kubectl(command, { namespace: scene.world.namespace });
   const { items }: { items: { reason: string }[] } = JSON.parse(stdout);
   return items.map(({ reason }) => reason);
@@ -24,12 +34,22 @@ test("a vault outage of several intervals marks resources as stale and changes n
   await scene.allHave("everything is stale", isStale);
   const resources = await scene.world.list("VaultSecret");
   expect(resources.every(isReady)).toBe(true);
-  const [, since] = /listed reliably since (\S+);/u.exec(condition(resources[0]!, "Stale")?.message ?? "") ?? [];
-  expect(condition(resources[0]!, "Ready")?.message).toMatch(`but the vault was not listed reliably since ${since}`);
+  const [, since] =
+    /listed reliably since (\S+);/u.exec(condition(resources[0]!, "Stale")?.message ?? "") ?? [];
+  expect(condition(resources[0]!, "Ready")?.message).toMatch(
+    `but the vault was not listed reliably since ${since}`,
+  );
   const { namespace } = scene.world;
-  const { stdout: table } = await scene.world.plane.kubectl(["get", "vaultsecrets", "kept-0", "-o", "wide"], { namespace });
+  const { stdout: table } = await scene.world.plane.kubectl(
+    ["get", "vaultsecrets", "kept-0", "-o", "wide"],
+    { namespace },
+  );
   expect(table).toMatch(/ CONNECTION +STALE +MESSAGE\n.* vault +True +the target is in sync/u);
-  const connection = await scene.world.until("VaultConnection", "vault", (one) => condition(one, "Ready")?.status === "False");
+  const connection = await scene.world.until(
+    "VaultConnection",
+    "vault",
+    (one) => condition(one, "Ready")?.status === "False",
+  );
   expect(condition(connection, "Ready")?.reason).toBe("VaultUnreachable");
   expect(await scene.targets()).toBe(before);
 
@@ -59,7 +79,10 @@ test("vaultsync sync during a vault outage exits with 3 and says why", async () 
   const { plane, namespace } = scene.world;
   const args = ["sync", "--kubeconfig", plane.kubeconfigPath, "-n", namespace, "kept-1"];
   const { code, stdout } = await runInProcess(args);
-  expect([code, stdout]).toEqual([3, expect.stringMatching(/VaultUnreachable[^]*the vault was not listed for the forced sync/u)]);
+  expect([code, stdout]).toEqual([
+    3,
+    expect.stringMatching(/VaultUnreachable[^]*the vault was not listed for the forced sync/u),
+  ]);
   await scene.persistent.restart();
   await scene.world.ready("VaultSecret", "kept-1");
 });

@@ -12,7 +12,10 @@ import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 import { createReplicaAccount } from "./support/replica-account.ts";
 
-/** Each alert of deploy/monitoring/operator fires for the metrics of a process in a fault, and none for the same process before it. */
+/**
+ * Each alert of deploy/monitoring/operator fires for the metrics of a process in a fault, and none
+ * for the same process before it.
+ */
 const fast = new ProcessFaults({ clockSpeed: 10 });
 const disposed = new AsyncDisposableStack();
 afterAll(async () => {
@@ -21,7 +24,8 @@ afterAll(async () => {
 });
 
 const labelsOf = (pod: string): Record<string, string> => ({ namespace: "vaultsync-system", pod });
-const scrapeOf = ({ port }: OperatorProcess, pod = "a"): Promise<Scrape> => scrape(`http://127.0.0.1:${port}`, labelsOf(pod));
+const scrapeOf = ({ port }: OperatorProcess, pod = "a"): Promise<Scrape> =>
+  scrape(`http://127.0.0.1:${port}`, labelsOf(pod));
 
 /** Returns the value of a series, NaN without one. */
 function valueIn({ text }: Scrape, series: string): number {
@@ -30,23 +34,42 @@ function valueIn({ text }: Scrape, series: string): number {
 }
 
 /** Scrapes until a series has a value of which `test` is true. */
-async function scrapeUntil(operator: OperatorProcess, series: string, matches: (value: number) => boolean): Promise<Scrape> {
+async function scrapeUntil(
+  operator: OperatorProcess,
+  series: string,
+  matches: (value: number) => boolean,
+): Promise<Scrape> {
   let last = await scrapeOf(operator);
-  await waitUntil(series, async () => matches(valueIn((last = await scrapeOf(operator)), series)), 150_000);
+  await waitUntil(
+    series,
+    async () => matches(valueIn((last = await scrapeOf(operator)), series)),
+    150_000,
+  );
   return last;
 }
 
-/** Responds to logins and refreshes with a token of a minute, the shortest lifetime that the operator follows. */
-const shortLived: Fault = faults.on(["generate_access_token", "refresh_token"], async ({ forward, response }) => {
-  const upstream = await forward();
-  const body = { ...(JSON.parse((await buffer(upstream)).toString()) as object), expires_in: 60 };
-  response.writeHead(upstream.statusCode ?? 0, { "content-type": "application/json" }).end(JSON.stringify(body));
-});
+/**
+ * Responds to logins and refreshes with a token of a minute, the shortest lifetime that the
+ * operator follows.
+ */
+const shortLived: Fault = faults.on(
+  ["generate_access_token", "refresh_token"],
+  async ({ forward, response }) => {
+    const upstream = await forward();
+    const body = { ...(JSON.parse((await buffer(upstream)).toString()) as object), expires_in: 60 };
+    response
+      .writeHead(upstream.statusCode ?? 0, { "content-type": "application/json" })
+      .end(JSON.stringify(body));
+  },
+);
 
 /** A connection whose times are long enough for a process that lives faster. */
 const patient = { refreshInterval: "30s", timeout: "60s", follow: "Interval" };
 
-/** Waits until exactly these alerts fire for scrapes that `take` returns: on a loaded machine, the process may be late at first. */
+/**
+ * Waits until exactly these alerts fire for scrapes that `take` returns: on a loaded machine, the
+ * process may be late at first.
+ */
 const expectAlertsSoon = (
   expected: Parameters<typeof expectAlerts>[2],
   take: () => Promise<readonly [Scrape, Scrape]>,
@@ -60,7 +83,12 @@ const expectAlertsSoon = (
     240_000,
   );
 
-const vaultSecret = (name: string, connection: string, keys: readonly string[], target?: object) => ({
+const vaultSecret = (
+  name: string,
+  connection: string,
+  keys: readonly string[],
+  target?: object,
+) => ({
   kind: "VaultSecret",
   apiVersion: "vaultsync.dev/v1alpha1",
   metadata: { name },
@@ -74,21 +102,36 @@ const vaultSecret = (name: string, connection: string, keys: readonly string[], 
 const removedNames = Array.from({ length: 5 }, (_, index) => `removed-${index}`);
 const blockedNames = Array.from({ length: 6 }, (_, index) => `blocked-${index}`);
 const blocked = ({ method, path, body }: ProxiedRequest): boolean =>
-  method !== "GET" && /\/api\/v1\/.*\/secrets/u.test(path) && /blocked-\d/u.test(path + body.toString());
+  method !== "GET" &&
+  /\/api\/v1\/.*\/secrets/u.test(path) &&
+  /blocked-\d/u.test(path + body.toString());
 
-/** Causes faults of everything but the network to the vault, and waits until the operator shows them. */
+/**
+ * Causes faults of everything but the network to the vault, and waits until the operator shows
+ * them.
+ */
 async function causeFaults({ farm, api, lanes }: Scene): Promise<void> {
   const { expiring, removed } = lanes;
-  await expiring.client.call("protect", { key_name: "expiring", key_value: farm.canaries.text("expiring"), expiration_time: 1 });
+  await expiring.client.call("protect", {
+    key_name: "expiring",
+    key_value: farm.canaries.text("expiring"),
+    expiration_time: 1,
+  });
   for (const key_name of removedNames) await removed.client.call("delete", { key_name });
-  api.proxy.inject(onRequests(blocked, status(500, "InternalError", "etcdserver: request timed out")));
+  api.proxy.inject(
+    onRequests(blocked, status(500, "InternalError", "etcdserver: request timed out")),
+  );
   await farm.create(vaultSecret("missing", "reachable", ["absent"]));
   for (const name of blockedNames) await farm.create(vaultSecret(name, "reachable", ["reachable"]));
   for (const [kind, type] of [
     ["VaultSecret", "ExpiringSoon"],
     ["VaultConnection", "RemovalsHeld"],
   ]) {
-    await scrapeUntil(farm.operator, `vaultsync_resource_conditions{kind="${kind}",condition="${type}"}`, (value) => value === 1);
+    await scrapeUntil(
+      farm.operator,
+      `vaultsync_resource_conditions{kind="${kind}",condition="${type}"}`,
+      (value) => value === 1,
+    );
   }
   await scrapeUntil(farm.operator, missing, (value) => value > 0);
 }
@@ -99,14 +142,18 @@ const retries = 'vaultsync_reconciles_total{controller="sync",outcome="retry"}';
 interface Scene {
   readonly farm: Farm;
   readonly api: ApiProxy;
-  readonly lanes: Readonly<Record<"refused" | "token" | "expiring" | "removed" | "reachable", Lane>>;
+  readonly lanes: Readonly<
+    Record<"refused" | "token" | "expiring" | "removed" | "reachable", Lane>
+  >;
 }
 
 /** Starts an operator whose resources are all in sync. */
 async function start(): Promise<Scene> {
   const api = await startApiProxy();
   disposed.use(api.proxy);
-  const farm = disposed.use(await Farm.create({ accounts: 5, process: fast.options, api: api.api }));
+  const farm = disposed.use(
+    await Farm.create({ accounts: 5, process: fast.options, api: api.api }),
+  );
   await farm.startOperator();
   const lane = async (name: string, options: LaneOptions = {}): Promise<Lane> =>
     disposed.use(await farm.lane(name, { ...options, spec: { ...patient, ...options.spec } }));
@@ -138,8 +185,16 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
   const silent = ["refused", "token", "expiring", "removed"] as const;
   for (const name of silent) await lanes[name].proxy.refuse();
   for (const name of silent) {
-    await scrapeUntil(operator, `vaultsync_circuit_breaker_open{connection="${namespace}/${name}"}`, (value) => value === 1);
-    await scrapeUntil(operator, `vaultsync_stale_resources{connection="${namespace}/${name}"}`, (value) => value > 0);
+    await scrapeUntil(
+      operator,
+      `vaultsync_circuit_breaker_open{connection="${namespace}/${name}"}`,
+      (value) => value === 1,
+    );
+    await scrapeUntil(
+      operator,
+      `vaultsync_stale_resources{connection="${namespace}/${name}"}`,
+      (value) => value > 0,
+    );
   }
   const ofConnections = silent.map((name) => ({ connection: `${namespace}/${name}` }));
   await expectAlertsSoon(
@@ -156,7 +211,10 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
     ],
     async () => {
       const before = await scrapeOf(operator);
-      return [before, await scrapeUntil(operator, retries, (value) => value > valueIn(before, retries) + 3)];
+      return [
+        before,
+        await scrapeUntil(operator, retries, (value) => value > valueIn(before, retries) + 3),
+      ];
     },
   );
 });
@@ -167,29 +225,55 @@ test.concurrent("VaultsyncNamespaceUnavailable fires while a listed namespace do
   await createReplicaAccount(farm, "tenant");
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount: "tenant", namespace });
   const gone = `${namespace}-gone`;
-  const flags = ["--namespaces", `${namespace},${gone}`, "--namespace", namespace, "--no-leader-elect"];
+  const flags = [
+    "--namespaces",
+    `${namespace},${gone}`,
+    "--namespace",
+    namespace,
+    "--no-leader-elect",
+  ];
   const operator = disposed.use(await OperatorProcess.start(kubeconfig, flags));
   const series = `vaultsync_namespace_unavailable{served_namespace="${gone}"}`;
-  const denied = [await scrapeOf(operator), await scrapeUntil(operator, series, (value) => value === 1)] as const;
-  await expectAlerts("operator", [denied], [{ alertname: "VaultsyncNamespaceUnavailable", served_namespace: gone }]);
+  const denied = [
+    await scrapeOf(operator),
+    await scrapeUntil(operator, series, (value) => value === 1),
+  ] as const;
+  await expectAlerts(
+    "operator",
+    [denied],
+    [{ alertname: "VaultsyncNamespaceUnavailable", served_namespace: gone }],
+  );
   await operator.stop();
-  const next = disposed.use(await OperatorProcess.start(kubeconfig, ["--namespaces", namespace, ...flags.slice(2)]));
+  const next = disposed.use(
+    await OperatorProcess.start(kubeconfig, ["--namespaces", namespace, ...flags.slice(2)]),
+  );
   await expectAlerts("operator", [[await scrapeOf(next), await scrapeOf(next)]], []);
 });
 
 test.concurrent("VaultsyncQueueStuck fires while values never arrive through a connection", async () => {
   const farm = disposed.use(await Farm.create({ accounts: 1, process: fast.options }));
   const operator = await farm.startOperator();
-  const lane = disposed.use(await farm.lane("slow", { spec: { ...patient, refreshInterval: "60s" } }));
+  const lane = disposed.use(
+    await farm.lane("slow", { spec: { ...patient, refreshInterval: "60s" } }),
+  );
   const first = await scrapeOf(operator);
-  await expectAlerts("operator", [[first, await scrapeUntil(operator, depth, (value) => value === 0)]], []);
+  await expectAlerts(
+    "operator",
+    [[first, await scrapeUntil(operator, depth, (value) => value === 0)]],
+    [],
+  );
   // Eight of them wait for the vault at a time.
   const names = Array.from({ length: 96 }, (_, index) => `slow-${index}`);
   lane.proxy.inject(faults.on(["expose", "version_expose"], faults.silence));
-  for (const key_name of names) await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
+  for (const key_name of names)
+    await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
   await Promise.all(names.map((name) => farm.create(vaultSecret(name, "slow", [name]))));
   const before = await scrapeUntil(operator, depth, (value) => value > 48);
-  await scrapeUntil(operator, 'vaultsync_workqueue_oldest_age_seconds{controller="sync"}', (age) => age > 300);
+  await scrapeUntil(
+    operator,
+    'vaultsync_workqueue_oldest_age_seconds{controller="sync"}',
+    (age) => age > 300,
+  );
   await expectAlertsSoon(
     [
       { alertname: "VaultsyncQueueStuck", controller: "sync" },
@@ -212,18 +296,29 @@ test.concurrent("alerts of leaders fire without a leader, with two, and without 
   await expectAlerts("operator", [alone], []);
 
   const renewTime = new Date().toISOString().replace("Z", "000Z");
-  const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600, acquireTime: renewTime, renewTime };
+  const spec = {
+    holderIdentity: "another",
+    leaseDurationSeconds: 3_600,
+    acquireTime: renewTime,
+    renewTime,
+  };
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
-  expect((await plane.request("POST", leases, { metadata: { name: "vaultsync" }, spec })).status).toBe(201);
+  expect(
+    (await plane.request("POST", leases, { metadata: { name: "vaultsync" }, spec })).status,
+  ).toBe(201);
   await createReplicaAccount(farm, "standby");
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount: "standby", namespace });
-  const second = disposed.use(OperatorProcess.launch(kubeconfig, ["--namespaces", namespace, "--namespace", namespace]));
+  const second = disposed.use(
+    OperatorProcess.launch(kubeconfig, ["--namespaces", namespace, "--namespace", namespace]),
+  );
   await second.waitForOutput(({ stderr }) => stderr.includes("not leading: lease") || undefined);
   const waiting = [await scrapeOf(second, "b"), await scrapeOf(second, "b")] as const;
   await expectAlerts("operator", [waiting], [{ alertname: "VaultsyncNoLeader" }]);
 
   await plane.request("DELETE", `${leases}/vaultsync`);
-  await second.waitForOutput(({ stderr }) => stderr.includes('"msg":"starting workers"') || undefined);
+  await second.waitForOutput(
+    ({ stderr }) => stderr.includes('"msg":"starting workers"') || undefined,
+  );
   const leading = [waiting[0], await scrapeOf(second, "b")] as const;
   await expectAlerts("operator", [alone, leading], [{ alertname: "VaultsyncSeveralLeaders" }]);
   await expectAlerts("operator", [leading], []);

@@ -17,7 +17,9 @@ const { cert, keyPem: key } = certificate("webhook", { issuer: authority, hosts:
 interface Review {
   readonly request: { readonly uid: string; readonly name: string };
 }
-type Verdict = { readonly allowed: boolean; readonly patch?: object[]; readonly message?: string } | "silence";
+type Verdict =
+  | { readonly allowed: boolean; readonly patch?: object[]; readonly message?: string }
+  | "silence";
 
 /** The verdict by the path of the webhook. */
 const verdicts: Record<string, Verdict> = {
@@ -27,7 +29,10 @@ const verdicts: Record<string, Verdict> = {
     allowed: true,
     patch: [{ op: "add", path: "/data/value", value: Buffer.from("changed").toString("base64") }],
   },
-  "/strips-label": { allowed: true, patch: [{ op: "remove", path: "/metadata/labels/app.kubernetes.io~1managed-by" }] },
+  "/strips-label": {
+    allowed: true,
+    patch: [{ op: "remove", path: "/metadata/labels/app.kubernetes.io~1managed-by" }],
+  },
 };
 /** Names of the Secrets that were reviewed. */
 const reviewed: string[] = [];
@@ -39,7 +44,10 @@ const server = createServer({ cert, key }, (request, response) => {
     const verdict = verdicts[request.url?.split("?")[0] ?? ""] ?? "silence";
     if (verdict === "silence") return;
     const { allowed, patch, message } = verdict;
-    const encoded = patch && { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") };
+    const encoded = patch && {
+      patchType: "JSONPatch",
+      patch: Buffer.from(JSON.stringify(patch)).toString("base64"),
+    };
     const result = {
       uid,
       allowed,
@@ -47,7 +55,13 @@ const server = createServer({ cert, key }, (request, response) => {
       ...(message !== undefined && { status: { message } }),
     };
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: result }));
+    response.end(
+      JSON.stringify({
+        apiVersion: "admission.k8s.io/v1",
+        kind: "AdmissionReview",
+        response: result,
+      }),
+    );
   });
 });
 let port = 0;
@@ -64,7 +78,10 @@ afterAll(() => {
 type Kind = "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration";
 const path = (kind: Kind): string => `/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}s`;
 
-/** Adds a webhook for the writes of one Secret; it is effective when this returns. Disposing the result removes it. */
+/**
+ * Adds a webhook for the writes of one Secret; it is effective when this returns. Disposing the
+ * result removes it.
+ */
 async function webhook(kind: Kind, verdict: string, secret: string): Promise<AsyncDisposable> {
   const { farm } = world;
   const name = `${farm.namespace}-${secret}`;
@@ -75,8 +92,18 @@ async function webhook(kind: Kind, verdict: string, secret: string): Promise<Asy
     webhooks: [
       {
         name: "faults.vaultsync.dev",
-        clientConfig: { url: `https://127.0.0.1:${port}${verdict}`, caBundle: Buffer.from(authority.cert).toString("base64") },
-        rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"], operations: ["CREATE", "UPDATE"] }],
+        clientConfig: {
+          url: `https://127.0.0.1:${port}${verdict}`,
+          caBundle: Buffer.from(authority.cert).toString("base64"),
+        },
+        rules: [
+          {
+            apiGroups: [""],
+            apiVersions: ["v1"],
+            resources: ["secrets"],
+            operations: ["CREATE", "UPDATE"],
+          },
+        ],
         namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": farm.namespace } },
         matchConditions: [{ name: "name", expression: `object.metadata.name == '${secret}'` }],
         failurePolicy: "Fail",
@@ -102,21 +129,40 @@ async function isReviewed(secret: string): Promise<boolean> {
   const { plane, namespace } = world.farm;
   const object = `${collection("Secret", namespace)}/${secret}`;
   const before = reviewed.filter((name) => name === secret).length;
-  await plane.request("PUT", `${object}?dryRun=All`, JSON.parse((await plane.request("GET", object)).body));
+  await plane.request(
+    "PUT",
+    `${object}?dryRun=All`,
+    JSON.parse((await plane.request("GET", object)).body),
+  );
   return reviewed.filter((name) => name === secret).length > before;
 }
 
-/** Returns the number of writes to the Secret of a lane while `action` runs, which may wait for the first one. */
-async function writesDuring(lane: Lane, action: (firstWrite: () => Promise<unknown>) => Promise<unknown>): Promise<number> {
+/**
+ * Returns the number of writes to the Secret of a lane while `action` runs, which may wait for the
+ * first one.
+ */
+async function writesDuring(
+  lane: Lane,
+  action: (firstWrite: () => Promise<unknown>) => Promise<unknown>,
+): Promise<number> {
   const { plane, namespace } = world.farm;
   const since = await plane.auditMark();
-  const filter = { user: OPERATOR_USER, verb: ["create", "update", "patch"], resource: "secrets", namespace, name: lane.name };
+  const filter = {
+    user: OPERATOR_USER,
+    verb: ["create", "update", "patch"],
+    resource: "secrets",
+    namespace,
+    name: lane.name,
+  };
   const writes = (): Promise<number> => plane.countRequests(filter, { since });
   await action(() => waitUntil(`a write to ${lane.name}`, writes));
   return writes();
 }
 
-/** The delay between two repairs doubles from 5 s, so that the next one may be more than a minute away. */
+/**
+ * The delay between two repairs doubles from 5 s, so that the next one may be more than a minute
+ * away.
+ */
 async function expectRecovery(lane: Lane): Promise<void> {
   await lane.protect();
   await lane.inSync(120_000);
@@ -157,21 +203,30 @@ test.concurrent("K8: a webhook that does not respond delays a write and changes 
 test.concurrent.each([
   ["changes the data", "k8-changed", "/changes-data", "TargetRejected", /./],
   // The policy, which comes after webhooks, denies a target without the label.
-  ["removes the label", "k8-stripped", "/strips-label", "TargetForbidden", /policy vaultsync-operator-targets denies/i],
-] as const)("K8: a webhook that %s is reported and not fought", async (_what, name, handler, reason, message) => {
-  await using lane = await world.farm.lane(name);
-  {
-    await using _ = await webhook("MutatingWebhookConfiguration", handler, lane.name);
-    const count = await writesDuring(lane, async () => {
-      await lane.protect();
-      await lane.secretReports(reason, message);
-      await sleep(5_000);
-    });
-    expect(count).toBeGreaterThan(0);
-    expect(count).toBeLessThanOrEqual(4);
-  }
-  await expectRecovery(lane);
-});
+  [
+    "removes the label",
+    "k8-stripped",
+    "/strips-label",
+    "TargetForbidden",
+    /policy vaultsync-operator-targets denies/i,
+  ],
+] as const)(
+  "K8: a webhook that %s is reported and not fought",
+  async (_what, name, handler, reason, message) => {
+    await using lane = await world.farm.lane(name);
+    {
+      await using _ = await webhook("MutatingWebhookConfiguration", handler, lane.name);
+      const count = await writesDuring(lane, async () => {
+        await lane.protect();
+        await lane.secretReports(reason, message);
+        await sleep(5_000);
+      });
+      expect(count).toBeGreaterThan(0);
+      expect(count).toBeLessThanOrEqual(4);
+    }
+    await expectRecovery(lane);
+  },
+);
 
 test.concurrent("K8: another client that reverts every write is reported as a contest", async () => {
   const { farm } = world;

@@ -10,7 +10,8 @@ let plane: OwnedControlPlane;
 let farm: Farm;
 beforeAll(async () => {
   plane = await startControlPlane();
-  for (const folder of ["crds", "deploy/cluster", "deploy/base"]) await kubectl(plane, ["apply", "-k", folder]);
+  for (const folder of ["crds", "deploy/cluster", "deploy/base"])
+    await kubectl(plane, ["apply", "-k", folder]);
   await established();
   farm = await Farm.create({ accounts: 4, plane });
   await farm.startOperator();
@@ -25,7 +26,8 @@ async function kubectl(at: ControlPlane, args: readonly string[]): Promise<void>
   if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
 }
 
-const established = (): Promise<void> => kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+const established = (): Promise<void> =>
+  kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 
 interface Crd {
   readonly metadata: { readonly name: string };
@@ -37,7 +39,10 @@ interface CrdVersion {
   schema: { openAPIV3Schema: { properties: { spec: { properties: Record<string, object> } } } };
 }
 
-/** Updates the CRD of VaultSecrets as a later release would: a field that this one does not know, and another stored version. */
+/**
+ * Updates the CRD of VaultSecrets as a later release would: a field that this one does not know,
+ * and another stored version.
+ */
 async function upgradeCrd(): Promise<void> {
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/vaultsecrets.vaultsync.dev";
   const crd = JSON.parse((await plane.request("GET", path)).body) as Crd;
@@ -55,16 +60,25 @@ test("K9: resources are synced under a CRD with another stored version and unkno
   await using lane = await farm.lane("k9-old");
   await upgradeCrd();
   const beta = `/apis/vaultsync.dev/v1beta1/namespaces/${farm.namespace}/vaultsecrets/${lane.name}`;
-  await waitUntil("the new version is served", async () => (await plane.request("GET", beta)).status === 200, 30_000);
+  await waitUntil(
+    "the new version is served",
+    async () => (await plane.request("GET", beta)).status === 200,
+    30_000,
+  );
   // Stored as v1alpha1 so far.
   const value = await lane.protect();
   await lane.inSync();
   // The operator may write the status between the two requests.
   await waitUntil("a field of the new version is stored", async () => {
     const object = JSON.parse((await plane.request("GET", beta)).body) as { spec: object };
-    return (await plane.request("PUT", beta, { ...object, spec: { ...object.spec, future: "unknown" } })).status === 200;
+    return (
+      (await plane.request("PUT", beta, { ...object, spec: { ...object.spec, future: "unknown" } }))
+        .status === 200
+    );
   });
-  expect(JSON.parse((await plane.request("GET", beta)).body)).toMatchObject({ spec: { future: "unknown" } });
+  expect(JSON.parse((await plane.request("GET", beta)).body)).toMatchObject({
+    spec: { future: "unknown" },
+  });
   await using created = await farm.lane("k9-new");
   const next = await lane.protect();
   await lane.inSync();

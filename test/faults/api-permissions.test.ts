@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady, reports } from "./support/farm.ts";
 
-/** A real API server stops accepting the operator's writes: for lack of a permission or of quota. */
+/**
+ * A real API server stops accepting the operator's writes: for lack of a permission or of quota.
+ */
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const OPERATOR = "operator";
 
@@ -18,7 +20,11 @@ async function bind({ plane, namespace }: Farm): Promise<void> {
   const subjects = [{ kind: "ServiceAccount", name: OPERATOR, namespace }];
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "vaultsync" };
   const binding = { metadata: { name: OPERATOR }, subjects, roleRef };
-  const { status } = await plane.request("POST", `${RBAC}/namespaces/${namespace}/rolebindings`, binding);
+  const { status } = await plane.request(
+    "POST",
+    `${RBAC}/namespaces/${namespace}/rolebindings`,
+    binding,
+  );
   expect(status).toBe(201);
 }
 
@@ -26,12 +32,17 @@ test.concurrent("K7: permissions removed at run time stop writes, and work resum
   await using farm = await farmOfOneNamespace();
   await farm.startOperator();
   await using lane = await farm.lane("k7-permissions");
-  await farm.plane.request("DELETE", `${RBAC}/namespaces/${farm.namespace}/rolebindings/${OPERATOR}`);
+  await farm.plane.request(
+    "DELETE",
+    `${RBAC}/namespaces/${farm.namespace}/rolebindings/${OPERATOR}`,
+  );
   // The API server learns of it by a watch of its own.
   const user = `system:serviceaccount:${farm.namespace}:${OPERATOR}`;
   const mayWrite = ["auth", "can-i", "update", "secrets", `--as=${user}`];
   const { plane, namespace } = farm;
-  await waitUntil("writes are denied", async () => (await plane.kubectl(mayWrite, { namespace })).stdout.startsWith("no"));
+  await waitUntil("writes are denied", async () =>
+    (await plane.kubectl(mayWrite, { namespace })).stdout.startsWith("no"),
+  );
   const value = await lane.protect();
   await sleep(8_000);
   expect(lane.written).toEqual([lane.values[0]]);
@@ -48,15 +59,23 @@ test.concurrent("K7: an exceeded quota is reported and does not touch existing S
   await farm.startOperator();
   await using lane = await farm.lane("k7-quota");
   const quotas = `/api/v1/namespaces/${farm.namespace}/resourcequotas`;
-  await farm.plane.request("POST", quotas, { metadata: { name: "none" }, spec: { hard: { "count/secrets": "0" } } });
+  await farm.plane.request("POST", quotas, {
+    metadata: { name: "none" },
+    spec: { hard: { "count/secrets": "0" } },
+  });
   // The quota is enforced once its status is known.
   const path = `${quotas}/none`;
-  await waitUntil("the quota is enforced", async () => (await farm.plane.request("GET", path)).body.includes('"used"'));
+  await waitUntil("the quota is enforced", async () =>
+    (await farm.plane.request("GET", path)).body.includes('"used"'),
+  );
   await farm.create({
     kind: "VaultSecret",
     apiVersion: "vaultsync.dev/v1alpha1",
     metadata: { name: "k7-second" },
-    spec: { connectionRef: { name: lane.name }, data: [{ secretKey: "value", remoteRef: { key: lane.name } }] },
+    spec: {
+      connectionRef: { name: lane.name },
+      data: [{ secretKey: "value", remoteRef: { key: lane.name } }],
+    },
   });
   await farm.history.until("VaultSecret", "k7-second", (one) => reports(one, "QuotaExceeded"));
   const value = await lane.protect();

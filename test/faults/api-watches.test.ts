@@ -6,7 +6,10 @@ import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, type Lane } from "./support/farm.ts";
 import type { FaultProxy } from "./support/fault-proxy.ts";
 
-/** The operator's watches of a real API server break in every way. What happened meanwhile is found, with as few lists as possible. */
+/**
+ * The operator's watches of a real API server break in every way. What happened meanwhile is found,
+ * with as few lists as possible.
+ */
 let proxy: FaultProxy;
 afterAll(() => proxy[Symbol.asyncDispose]());
 const world = Farm.use(async () => {
@@ -18,10 +21,14 @@ const world = Farm.use(async () => {
 
 beforeEach(() => proxy.heal());
 
-const count = (selector: ReturnType<typeof lists>): number => proxy.requests.filter(selector).length;
+const count = (selector: ReturnType<typeof lists>): number =>
+  proxy.requests.filter(selector).length;
 const watchOfTargets = watches("secrets");
 
-/** Returns the number of lists of Secrets once there are no further ones: a watch may still recover from an earlier test. */
+/**
+ * Returns the number of lists of Secrets once there are no further ones: a watch may still recover
+ * from an earlier test.
+ */
 async function settledLists(): Promise<number> {
   let before = -1;
   await waitUntil("no further list", async () => {
@@ -33,7 +40,10 @@ async function settledLists(): Promise<number> {
   return before;
 }
 
-/** Deletes the Secret of a lane behind the operator's back, and waits until the operator has created it again. */
+/**
+ * Deletes the Secret of a lane behind the operator's back, and waits until the operator has created
+ * it again.
+ */
 async function expectRecreated(lane: Lane, meanwhile: () => Promise<void> | void): Promise<void> {
   const { farm } = world;
   const before = farm.history.latest("Secret", lane.name);
@@ -49,7 +59,9 @@ test("K1: a change while the API server is unreachable is found without another 
   const listed = count(lists("secrets"));
   await proxy.refuse();
   await expectRecreated(lane, async () => {
-    await waitUntil("the operator has noticed", () => world.farm.operator.log.includes("ECONNREFUSED"));
+    await waitUntil("the operator has noticed", () =>
+      world.farm.operator.log.includes("ECONNREFUSED"),
+    );
     await proxy.heal();
   });
   expect(count(lists("secrets"))).toBe(listed);
@@ -62,7 +74,8 @@ test("K1: rolling to another API server and back loses no change, with few lists
   await using second = await plane.startSecondApiServer();
   const listed = count(lists("secrets"));
   await expectRecreated(lane, () => proxy.useUpstream({ url: second.server, ca }));
-  // Each of the two watches of Secrets lists again if the new API server does not know the events before its start.
+  // Each of the two watches of Secrets lists again if the new API server does not know the events
+  // before its start.
   expect(count(lists("secrets"))).toBeLessThanOrEqual(listed + 2);
   proxy.useUpstream({ url, ca });
   const value = await lane.protect();
@@ -102,7 +115,8 @@ test.each([
   await using lane = await world.farm.lane(`k2-${what.toLowerCase().replaceAll(" ", "-")}`);
   let injected = 0;
   // The line replaces the event of the deletion.
-  const replace = (line: string): string[] => (line.includes('"DELETED"') && injected++ === 0 ? [garbage] : [line]);
+  const replace = (line: string): string[] =>
+    line.includes('"DELETED"') && injected++ === 0 ? [garbage] : [line];
   proxy.inject(onRequests(watchOfTargets, lines(replace)));
   await waitUntil("the watch passes the fault", () => count(watchOfTargets) > 0);
   await expectRecreated(lane, () => undefined);

@@ -7,7 +7,10 @@ import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
 import type { Exchange, Fault, FaultProxy } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
-/** Writes at a real API server fail, conflict with others, or take effect although they seem to have failed. */
+/**
+ * Writes at a real API server fail, conflict with others, or take effect although they seem to have
+ * failed.
+ */
 let proxy: FaultProxy;
 afterAll(() => proxy[Symbol.asyncDispose]());
 const world = Farm.use(async () => {
@@ -25,8 +28,16 @@ const world = Farm.use(async () => {
 /** The faults of the tests in progress; each selects the requests for its own object. */
 const active: ((next: Fault) => Fault)[] = [];
 
-/** Applies the fault to the first `count` writes of an object, and calls `seen` with the time of each of its writes. */
-function failFirst(count: number, resource: string, name: string, fault: Fault): { readonly times: number[] } {
+/**
+ * Applies the fault to the first `count` writes of an object, and calls `seen` with the time of
+ * each of its writes.
+ */
+function failFirst(
+  count: number,
+  resource: string,
+  name: string,
+  fault: Fault,
+): { readonly times: number[] } {
   const selected = writes(resource, name);
   const times: number[] = [];
   active.push((next) => (exchange) => {
@@ -54,17 +65,25 @@ test.concurrent.each([
   },
   { row: "K5", what: "504", fault: status(504, "Timeout", "timed out"), gapMs: 0 },
   { row: "K5", what: "a timeout of etcd", fault: timedOut, gapMs: 0 },
-  { row: "K5", what: "a changed leader of etcd", fault: status(500, "InternalError", "etcdserver: leader changed"), gapMs: 0 },
+  {
+    row: "K5",
+    what: "a changed leader of etcd",
+    fault: status(500, "InternalError", "etcdserver: leader changed"),
+    gapMs: 0,
+  },
   { row: "K5", what: "a page of a proxy", fault: faults.page(502), gapMs: 0 },
   { row: "K5", what: "a reset connection", fault: faults.reset, gapMs: 0 },
 ])("$row: $what instead of two writes is retried", async ({ what, fault, gapMs }) => {
-  await using lane = await world.farm.lane(`k5-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`);
+  await using lane = await world.farm.lane(
+    `k5-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`,
+  );
   const { times } = failFirst(2, "secrets", lane.name, fault);
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
   expect(times.length).toBe(3);
-  for (const [index, at] of times.slice(1).entries()) expect(at - times[index]!).toBeGreaterThan(gapMs - 50);
+  for (const [index, at] of times.slice(1).entries())
+    expect(at - times[index]!).toBeGreaterThan(gapMs - 50);
 });
 
 test.concurrent.each([
@@ -96,7 +115,9 @@ test.concurrent("K4: a concurrent change between read and write is a conflict, a
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect(farm.history.latest("Secret", lane.name)?.metadata["labels"]).toMatchObject({ "example.com/team": "a" });
+  expect(farm.history.latest("Secret", lane.name)?.metadata["labels"]).toMatchObject({
+    "example.com/team": "a",
+  });
 });
 
 test.concurrent("K4: a Secret that another client creates first is not taken over", async () => {
@@ -105,7 +126,12 @@ test.concurrent("K4: a Secret that another client creates first is not taken ove
   const { client, email, password } = await farm.account();
   await client.call("protect", { key_name: name, key_value: farm.canaries.text(name) });
   failFirst(1, "secrets", name, async ({ relay }) => {
-    await farm.create({ kind: "Secret", apiVersion: "v1", metadata: { name }, stringData: { value: "foreign" } });
+    await farm.create({
+      kind: "Secret",
+      apiVersion: "v1",
+      metadata: { name },
+      stringData: { value: "foreign" },
+    });
     await relay();
   });
   await farm.connection(name, { url: farm.vault.url, email, password });
@@ -121,7 +147,10 @@ test.concurrent("K4: a Secret that another client creates first is not taken ove
   expect(farm.history.versions("Secret", name).length).toBe(1);
 });
 
-/** Makes the Secret of a lane one that the API server does not let anyone change, and stores a new version. */
+/**
+ * Makes the Secret of a lane one that the API server does not let anyone change, and stores a new
+ * version.
+ */
 async function replaceSecret(lane: Lane, fields: object): Promise<void> {
   const { farm } = world;
   const secret = farm.history.latest("Secret", lane.name)!;
@@ -154,7 +183,8 @@ test.concurrent("K6: a Secret of another type is kept and reported, never delete
   await using lane = await farm.lane("k6-type");
   active.push((next) => async (exchange) => {
     // The operator may not create it again before the replacement exists.
-    if (exchange.request.method === "POST" && writes("secrets", lane.name)(exchange.request)) await sleep(1_000);
+    if (exchange.request.method === "POST" && writes("secrets", lane.name)(exchange.request))
+      await sleep(1_000);
     return next(exchange);
   });
   await replaceSecret(lane, { type: "example.com/other" });
@@ -168,7 +198,12 @@ test.concurrent("K6: a Secret of another type is kept and reported, never delete
 
 test.concurrent("K6: an object that the API server rejects as too large is reported, and the target is kept", async () => {
   await using lane = await world.farm.lane("k6-large");
-  failFirst(1, "secrets", lane.name, status(413, "RequestEntityTooLarge", "etcdserver: request is too large"));
+  failFirst(
+    1,
+    "secrets",
+    lane.name,
+    status(413, "RequestEntityTooLarge", "etcdserver: request is too large"),
+  );
   await lane.protect();
   await lane.secretReports("TooLarge");
   expect(lane.written).toEqual([lane.values[0]]);
@@ -181,7 +216,9 @@ test("K4: a status that another client has changed is written again", async () =
   const { farm } = world;
   const before = active.length;
   failFirst(1, "vaultsecrets", "k4-status", async ({ relay }) => {
-    await farm.patch("VaultSecret", "k4-status", { metadata: { labels: { "example.com/team": "a" } } });
+    await farm.patch("VaultSecret", "k4-status", {
+      metadata: { labels: { "example.com/team": "a" } },
+    });
     await relay();
   });
   await using lane = await farm.lane("k4-status");

@@ -5,21 +5,31 @@ import { Farm, isReady } from "./support/farm.ts";
 import { FaultProxy } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
-/** However many connections and restarts there are, the operator does not lock an account of the vault. */
+/**
+ * However many connections and restarts there are, the operator does not lock an account of the
+ * vault.
+ */
 const world = Farm.use(() => ({ accounts: 4 }));
 
 const LOGIN: Operation = "generate_access_token";
-const count = (proxy: FaultProxy, operation: Operation): number => proxy.to(operationPath[operation]).length;
+const count = (proxy: FaultProxy, operation: Operation): number =>
+  proxy.to(operationPath[operation]).length;
 
 test.concurrent("V13: 20 connections of one account cause one refused login in the first 10 s", async () => {
   const { farm } = world;
   const { email } = await farm.account();
   await using proxy = await FaultProxy.start({ url: farm.vault.url });
   const names = Array.from({ length: 20 }, (_, index) => `v13-same-${index}`);
-  await Promise.all(names.map((name) => farm.connection(name, { url: proxy.url, email, password: "outdated" })));
+  await Promise.all(
+    names.map((name) => farm.connection(name, { url: proxy.url, email, password: "outdated" })),
+  );
   for (const name of names) {
     await farm.history.until("VaultConnection", name, (one) =>
-      Boolean(one.status?.conditions.some(({ type, reason }) => type === "Ready" && reason === "AuthFailed")),
+      Boolean(
+        one.status?.conditions.some(
+          ({ type, reason }) => type === "Ready" && reason === "AuthFailed",
+        ),
+      ),
     );
   }
   await sleep(10_000);
@@ -33,9 +43,13 @@ test.concurrent("V13: an error page instead of a login is no refused password", 
   proxy.inject(faults.page(403));
   await farm.connection("v13-page", { url: proxy.url, email, password });
   const failed = await farm.history.until("VaultConnection", "v13-page", (one) =>
-    Boolean(one.status?.conditions.some(({ type, status }) => type === "Ready" && status === "False")),
+    Boolean(
+      one.status?.conditions.some(({ type, status }) => type === "Ready" && status === "False"),
+    ),
   );
-  expect(failed.status?.conditions.find(({ type }) => type === "Ready")?.reason).toBe("UnexpectedResponse");
+  expect(failed.status?.conditions.find(({ type }) => type === "Ready")?.reason).toBe(
+    "UnexpectedResponse",
+  );
   await proxy.heal();
   await farm.history.until("VaultConnection", "v13-page", isReady);
 });

@@ -7,7 +7,10 @@ import { Farm, isReady, type Lane, type LaneOptions } from "./support/farm.ts";
 import type { Exchange, FaultProxy } from "./support/fault-proxy.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
-/** Intervals of minutes, in a process whose timers run 20 times faster: resync, silence of a watch, reading of a CA bundle. */
+/**
+ * Intervals of minutes, in a process whose timers run 20 times faster: resync, silence of a watch,
+ * reading of a CA bundle.
+ */
 const machine = new ProcessFaults({ clockSpeed: 20 });
 let proxy: FaultProxy;
 afterAll(async () => {
@@ -24,11 +27,17 @@ const world = Farm.use(async () => {
 const lost = new Set<string>();
 beforeAll(() => {
   const withoutLost = lines((line) => {
-    const isLost = line.includes('"DELETED"') && [...lost].some((name) => line.includes(`"name":"${name}"`));
+    const isLost =
+      line.includes('"DELETED"') && [...lost].some((name) => line.includes(`"name":"${name}"`));
     return isLost ? [] : [line];
   });
   const isWatch = watches("secrets");
-  proxy.inject(onRequests((request) => isWatch(request) && !request.path.includes("sendInitialEvents"), withoutLost));
+  proxy.inject(
+    onRequests(
+      (request) => isWatch(request) && !request.path.includes("sendInitialEvents"),
+      withoutLost,
+    ),
+  );
 });
 
 /** A connection whose times are long enough for a process that lives faster. */
@@ -52,7 +61,12 @@ test.concurrent("K2: a watch that is silent is replaced, and what it missed is f
   const { proxy: opened, api } = await startApiProxy();
   await using silenced = opened;
   // Without a resync, only the silence can end the watch.
-  await using farm = await Farm.create({ accounts: 1, api, process: faster.options, args: ["--resync", "0"] });
+  await using farm = await Farm.create({
+    accounts: 1,
+    api,
+    process: faster.options,
+    args: ["--resync", "0"],
+  });
   let silent = 0;
   silenced.inject((exchange: Exchange) => {
     const { request, response } = exchange;
@@ -72,28 +86,43 @@ test.concurrent("K2: a watch that is silent is replaced, and what it missed is f
 });
 
 const UNTRUSTED = /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|SELF_SIGNED|SIGNATURE/;
-const pem = (...authorities: readonly Certificate[]): string => authorities.map(({ cert }) => cert).join("");
+const pem = (...authorities: readonly Certificate[]): string =>
+  authorities.map(({ cert }) => cert).join("");
 const served = (issuer: Certificate) => {
   const { cert, keyPem: key } = certificate("vault", { issuer, hosts: ["127.0.0.1"] });
   return { cert, key };
 };
 
-/** Creates the CA bundle of a lane, and the lane, whose proxy has a certificate of this authority. */
+/**
+ * Creates the CA bundle of a lane, and the lane, whose proxy has a certificate of this authority.
+ */
 async function trusting(name: string, authority: Certificate): Promise<Lane> {
-  await world.farm.create({ kind: "ConfigMap", apiVersion: "v1", metadata: { name }, data: { "ca.crt": pem(authority) } });
+  await world.farm.create({
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: { name },
+    data: { "ca.crt": pem(authority) },
+  });
   return lane(name, { tls: served(authority), spec: { caBundleRef: { kind: "ConfigMap", name } } });
 }
 
-/** Changes the CA bundle of a lane, and waits until the operator has read it: at least every 5 min, 15 s here. */
+/**
+ * Changes the CA bundle of a lane, and waits until the operator has read it: at least every 5 min,
+ * 15 s here.
+ */
 async function changeBundle({ name }: Lane, ...authorities: readonly Certificate[]): Promise<void> {
   const path = `/configmaps/${name}`;
-  const reads = (): number => proxy.requests.filter((request) => request.path.endsWith(path)).length;
+  const reads = (): number =>
+    proxy.requests.filter((request) => request.path.endsWith(path)).length;
   await world.farm.patch("ConfigMap", name, { data: { "ca.crt": pem(...authorities) } });
   const before = reads();
   await waitUntil("the bundle is read", () => reads() > before, 30_000);
 }
 
-/** Makes a change after which the operator reconnects, and waits until the vault has received a request over a new connection. */
+/**
+ * Makes a change after which the operator reconnects, and waits until the vault has received a
+ * request over a new connection.
+ */
 async function reconnects({ proxy: vault }: Lane, change: () => unknown): Promise<void> {
   const before = new Set(vault.requests.map(({ remotePort }) => remotePort));
   await change();

@@ -4,25 +4,40 @@ import { condition } from "../e2e/support/world.ts";
 import { Farm, isReady, reports } from "./support/farm.ts";
 import { FaultProxy } from "./support/fault-proxy.ts";
 
-/** Two namespaces with connections and resources of equal names, to one vault and with an account each (I12). */
+/**
+ * Two namespaces with connections and resources of equal names, to one vault and with an account
+ * each (I12).
+ */
 const NAME = "vault";
 
 interface Tenant {
   readonly farm: Farm;
   readonly proxy: FaultProxy;
   readonly email: string;
-  /** Stores the next version of the entry of this account, which has the same name as that of the other. */
+  /**
+   * Stores the next version of the entry of this account, which has the same name as that of the
+   * other.
+   */
   readonly protect: () => Promise<string>;
 }
 
-const secretOf = (connection: string, name: string): { kind: string; [field: string]: unknown } => ({
+const secretOf = (
+  connection: string,
+  name: string,
+): { kind: string; [field: string]: unknown } => ({
   kind: "VaultSecret",
   apiVersion: "vaultsync.dev/v1alpha1",
   metadata: { name },
-  spec: { connectionRef: { name: connection }, data: [{ secretKey: "value", remoteRef: { key: NAME } }] },
+  spec: {
+    connectionRef: { name: connection },
+    data: [{ secretKey: "value", remoteRef: { key: NAME } }],
+  },
 });
 
-/** Creates the connection and the resource in one namespace, through a proxy of its own to the vault of the first. */
+/**
+ * Creates the connection and the resource in one namespace, through a proxy of its own to the vault
+ * of the first.
+ */
 async function tenant(farm: Farm, vault: Farm): Promise<Tenant> {
   const { client, email, password } = await vault.account();
   const proxy = await FaultProxy.start({ url: vault.vault.url });
@@ -39,15 +54,25 @@ const tokensAt = ({ proxy }: Tenant): Set<string> =>
   new Set(proxy.requests.flatMap(({ headers }) => headers.authorization ?? []));
 const emailsAt = ({ proxy }: Tenant): Set<string> => {
   const logins = proxy.to(operationPath.generate_access_token);
-  return new Set(logins.map(({ body }) => (JSON.parse(body.toString()) as { email: string }).email));
+  return new Set(
+    logins.map(({ body }) => (JSON.parse(body.toString()) as { email: string }).email),
+  );
 };
 const holds = ({ farm }: Tenant, value: string): Promise<unknown> =>
-  farm.history.until("Secret", NAME, ({ data }) => data["value"] === Buffer.from(value).toString("base64"));
+  farm.history.until(
+    "Secret",
+    NAME,
+    ({ data }) => data["value"] === Buffer.from(value).toString("base64"),
+  );
 
 test("I12: a namespace neither uses the credentials of another nor changes its results", async () => {
   await using first = await Farm.create({ accounts: 2 });
   await using second = await Farm.create({ accounts: 0 });
-  const operator = await first.startOperator(["--no-leader-elect", "--namespaces", `${first.namespace},${second.namespace}`]);
+  const operator = await first.startOperator([
+    "--no-leader-elect",
+    "--namespaces",
+    `${first.namespace},${second.namespace}`,
+  ]);
   const a = await tenant(first, first);
   await using _a = a.proxy;
   const b = await tenant(second, first);
@@ -59,7 +84,9 @@ test("I12: a namespace neither uses the credentials of another nor changes its r
   // A name that only the other namespace has is no connection here.
   await b.farm.connection("other", { url: b.proxy.url, email: b.email, password: "unknown" });
   await a.farm.create(secretOf("other", "borrowed"));
-  await a.farm.history.until("VaultSecret", "borrowed", (one) => reports(one, "ConnectionNotFound"));
+  await a.farm.history.until("VaultSecret", "borrowed", (one) =>
+    reports(one, "ConnectionNotFound"),
+  );
 
   // The vault of one fails, and its password becomes wrong: the other continues.
   await b.proxy.refuse();

@@ -6,7 +6,10 @@ import { Farm, isReady } from "./support/farm.ts";
 import { FaultProxy, type Exchange } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
-/** The operator is killed in the middle of its work; each test uses the operator that was started after the kill before it. */
+/**
+ * The operator is killed in the middle of its work; each test uses the operator that was started
+ * after the kill before it.
+ */
 let proxy: FaultProxy;
 const world = Farm.use(async () => {
   const started = await startApiProxy();

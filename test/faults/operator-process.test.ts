@@ -9,8 +9,12 @@ import { onFirst, writes } from "./support/api-faults.ts";
 import { Farm, reports, type FarmOptions } from "./support/farm.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
-/** The operator's process is stopped or stalled, or its clock jumps. Each test has an operator of its own. */
-const farmWith = (options: FarmOptions = {}): Promise<Farm> => Farm.create({ accounts: 4, ...options });
+/**
+ * The operator's process is stopped or stalled, or its clock jumps. Each test has an operator of
+ * its own.
+ */
+const farmWith = (options: FarmOptions = {}): Promise<Farm> =>
+  Farm.create({ accounts: 4, ...options });
 
 test("O3: SIGTERM while a write is in progress ends with exit code 0 after the write", async () => {
   const { proxy: opened, api } = await startApiProxy();
@@ -74,9 +78,13 @@ test("V14: steps of the wall clock by an hour cause no login, no refresh and no 
     await lane.inSync();
   }
   expect(lane.written).toEqual(lane.values);
-  const counted = (["generate_access_token", "refresh_token"] as const).map((one) => lane.proxy.to(operationPath[one]).length);
+  const counted = (["generate_access_token", "refresh_token"] as const).map(
+    (one) => lane.proxy.to(operationPath[one]).length,
+  );
   expect(counted).toEqual([1, 0]);
-  const all = farm.history.versions("VaultSecret", lane.name).flatMap(({ status }) => status?.conditions ?? []);
+  const all = farm.history
+    .versions("VaultSecret", lane.name)
+    .flatMap(({ status }) => status?.conditions ?? []);
   expect(all.filter(({ type }) => type === "Stale")).toEqual([]);
 });
 
@@ -134,7 +142,9 @@ test("O6: of two resources with one target exactly one writes it", async () => {
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect(farm.history.versions("Secret", lane.name).filter(({ data }) => "other" in data)).toEqual([]);
+  expect(farm.history.versions("Secret", lane.name).filter(({ data }) => "other" in data)).toEqual(
+    [],
+  );
 });
 
 test("O5: a resource that is edited 40 times ends with its last edit, and others are not delayed", async () => {

@@ -5,9 +5,14 @@ import { OperatorProcess } from "../lab/processes/operator-process.ts";
 import { Farm } from "./support/farm.ts";
 import * as faults from "./support/faults.ts";
 
-/** The operator's process lacks memory, file descriptors or a disk. Each test has an operator of its own. */
+/**
+ * The operator's process lacks memory, file descriptors or a disk. Each test has an operator of its
+ * own.
+ */
 
-/** Limits the open files, or the address space in bytes, of a running process; what it has remains. */
+/**
+ * Limits the open files, or the address space in bytes, of a running process; what it has remains.
+ */
 function limit({ pid }: OperatorProcess, resource: "nofile" | "as", count: number): void {
   execFileSync("prlimit", ["--pid", `${pid}`, `--${resource}=${count}:`]);
 }
@@ -32,10 +37,15 @@ test.concurrent("O4: without free file descriptors nothing is sent, and work res
 
 test.concurrent("O4: a process that can write neither a file nor its log syncs and stops as usual", async () => {
   await using farm = await Farm.create({ accounts: 1 });
-  // No byte may be written to a file: as on a full or read-only disk, but also without a privilege that ignores both.
+  // No byte may be written to a file: as on a full or read-only disk, but also without a privilege
+  // that ignores both.
   const through = ["sh", "-c", 'exec prlimit --fsize=0 "$@" 2>/dev/full', "sh"];
   const options = { through, env: { NODE_DISABLE_COMPILE_CACHE: "1" } };
-  await using operator = OperatorProcess.launch(farm.kubeconfig, ["--namespaces", farm.namespace, "--no-leader-elect"], options);
+  await using operator = OperatorProcess.launch(
+    farm.kubeconfig,
+    ["--namespaces", farm.namespace, "--no-leader-elect"],
+    options,
+  );
   farm.operators.push(operator);
   await using lane = await farm.lane("o4-disk");
   const value = await lane.protect();
@@ -49,7 +59,10 @@ test.concurrent("O4: a process without memory ends with an error, and a restart 
   const operator = await farm.startOperator();
   await using lane = await farm.lane("o4-memory");
   limit(operator, "as", 1);
-  const others = Array.from({ length: 100_000 }, (_, index) => ({ key_name: `other-${index}`, key_version: 1 }));
+  const others = Array.from({ length: 100_000 }, (_, index) => ({
+    key_name: `other-${index}`,
+    key_version: 1,
+  }));
   lane.proxy.inject(faults.on("list_no_dup", faults.body(JSON.stringify({ secrets: others }))));
   const second = await lane.protect();
   const { code, stderr } = await operator.result;

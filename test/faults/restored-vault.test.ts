@@ -11,11 +11,17 @@ import { Farm, reports } from "./support/farm.ts";
 import { FaultProxy } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
-/** A vault is restored from a backup, and then stores other bytes under a version that it had given to others before. */
+/**
+ * A vault is restored from a backup, and then stores other bytes under a version that it had given
+ * to others before.
+ */
 const EMAIL = "ops@example.com";
 const NAME = "db";
 
-/** A vault on disk that can be backed up and restored by the command line, always at the same address. */
+/**
+ * A vault on disk that can be backed up and restored by the command line, always at the same
+ * address.
+ */
 class RestorableVault implements AsyncDisposable {
   readonly #directory: string;
   readonly #masterKey = new Redacted<Uint8Array>(randomBytes(32));
@@ -58,7 +64,13 @@ class RestorableVault implements AsyncDisposable {
   async restore(): Promise<void> {
     await this.#running?.[Symbol.asyncDispose]();
     this.#store = "second.db";
-    await this.#command("restore", "--from", this.#path("backup"), "--data", this.#path(this.#store));
+    await this.#command(
+      "restore",
+      "--from",
+      this.#path("backup"),
+      "--data",
+      this.#path(this.#store),
+    );
     await this.#start([], Number(new URL(this.url).port));
   }
 
@@ -73,13 +85,20 @@ class RestorableVault implements AsyncDisposable {
 
   async #start(emails: readonly string[], port: number): Promise<void> {
     const listen = { host: "127.0.0.1", port };
-    this.#running = await TestVault.start({ emails, listen, data: this.#path(this.#store), masterKey: this.#masterKey });
+    this.#running = await TestVault.start({
+      emails,
+      listen,
+      data: this.#path(this.#store),
+      masterKey: this.#masterKey,
+    });
     this.#url = this.#running.url;
   }
 
   async #command(...args: readonly string[]): Promise<void> {
     const key = Buffer.from(this.#masterKey.reveal()).toString("base64");
-    const { code, stderr } = await VaultsyncProcess.run(["vault", ...args], { env: { VAULTSYNC_VAULT_MASTER_KEY: key } });
+    const { code, stderr } = await VaultsyncProcess.run(["vault", ...args], {
+      env: { VAULTSYNC_VAULT_MASTER_KEY: key },
+    });
     if (code !== 0) throw new Error(`vaultsync vault ${args.join(" ")}: ${stderr}`);
   }
 }
@@ -95,7 +114,10 @@ interface Scene {
   readonly second: string;
 }
 
-/** Backs up version 1, syncs version 2, restores the backup while the vault cannot be reached, and runs `check`. */
+/**
+ * Backs up version 1, syncs version 2, restores the backup while the vault cannot be reached, and
+ * runs `check`.
+ */
 async function afterRestore(name: string, check: (scene: Scene) => Promise<void>): Promise<void> {
   const { farm } = world;
   await using vault = await RestorableVault.start();
@@ -120,7 +142,11 @@ async function afterRestore(name: string, check: (scene: Scene) => Promise<void>
 
 const written = (name: string): string[] => world.farm.history.values(name, "value");
 const holds = (name: string, value: string): Promise<unknown> =>
-  world.farm.history.until("Secret", name, ({ data }) => data["value"] === Buffer.from(value).toString("base64"));
+  world.farm.history.until(
+    "Secret",
+    name,
+    ({ data }) => data["value"] === Buffer.from(value).toString("base64"),
+  );
 
 test.concurrent("V16: after a restore to a lower version the target keeps the bytes of the higher one", () =>
   afterRestore("v16-lower", async ({ name, proxy, second }) => {
@@ -150,10 +176,16 @@ test.concurrent("V16: other bytes under an unchanged version are kept out until 
     await vault.protect(again);
     await proxy.heal();
     proxy.inject(faults.on("list_no_dup", faults.changed(withoutTimes)));
-    await farm.patch("Secret", name, { data: { value: Buffer.from("changed").toString("base64") } });
-    await farm.history.until("VaultSecret", name, (one) => reports(one, "SourceSuspicious", /vaultsync\.dev\/accept=db@2/));
+    await farm.patch("Secret", name, {
+      data: { value: Buffer.from("changed").toString("base64") },
+    });
+    await farm.history.until("VaultSecret", name, (one) =>
+      reports(one, "SourceSuspicious", /vaultsync\.dev\/accept=db@2/),
+    );
     expect(written(name)).toEqual([second, "changed"]);
-    await farm.patch("VaultSecret", name, { metadata: { annotations: { "vaultsync.dev/accept": `${NAME}@2` } } });
+    await farm.patch("VaultSecret", name, {
+      metadata: { annotations: { "vaultsync.dev/accept": `${NAME}@2` } },
+    });
     await holds(name, again);
     expect(written(name)).toEqual([second, "changed", again]);
   }));

@@ -4,7 +4,10 @@ import { Farm } from "./support/farm.ts";
 
 /** The operator reads its watch of a real API server so slowly that the server closes it. */
 const METRIC = 'apiserver_terminated_watchers_total{group="vaultsync.dev",resource="vaultsecrets"}';
-/** Close to the largest size of all annotations of an object, so that few events fill the buffers of the connection. */
+/**
+ * Close to the largest size of all annotations of an object, so that few events fill the buffers of
+ * the connection.
+ */
 const FILLING = "x".repeat(240 * 1024);
 const MAX_CHANGES = 600;
 
@@ -21,7 +24,10 @@ async function changeUntilClosed(farm: Farm, name: string): Promise<void> {
   let { body } = await farm.plane.request("GET", path);
   for (let change = 0; change < MAX_CHANGES; change += 1) {
     const object = JSON.parse(body) as { metadata: { annotations?: object } };
-    object.metadata.annotations = { ...object.metadata.annotations, "example.com/filling": `${change}${FILLING}` };
+    object.metadata.annotations = {
+      ...object.metadata.annotations,
+      "example.com/filling": `${change}${FILLING}`,
+    };
     const changed = await farm.plane.request("PUT", path, object);
     expect(changed.status).toBe(200);
     body = changed.body;
@@ -40,9 +46,15 @@ test("O7: a watch that the API server closes because it is read slowly loses no 
     { secretKey: "value", remoteRef: { key: lane.name } },
     { secretKey: "missed", remoteRef: { key: lane.name } },
   ];
-  await farm.patch("VaultSecret", lane.name, { metadata: { annotations: { "example.com/filling": "" } }, spec: { data } });
+  await farm.patch("VaultSecret", lane.name, {
+    metadata: { annotations: { "example.com/filling": "" } },
+    spec: { data },
+  });
   operator.signal("SIGCONT");
-  await lane.until("Secret", (secret) => secret.data["missed"] === Buffer.from(lane.values[0] ?? "").toString("base64"));
+  await lane.until(
+    "Secret",
+    (secret) => secret.data["missed"] === Buffer.from(lane.values[0] ?? "").toString("base64"),
+  );
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0]]);
   expect(farm.history.versions("Secret", lane.name).length).toBe(2);

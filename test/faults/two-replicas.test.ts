@@ -5,25 +5,43 @@ import { Farm } from "./support/farm.ts";
 import * as faults from "./support/faults.ts";
 import { createReplicaAccount } from "./support/replica-account.ts";
 
-/** Two replicas of one Lease, each with a ServiceAccount of its own, so that the audit log distinguishes them. */
+/**
+ * Two replicas of one Lease, each with a ServiceAccount of its own, so that the audit log
+ * distinguishes them.
+ */
 const READS: readonly Operation[] = ["expose", "version_expose"];
 const WRITES = ["create", "update", "patch", "delete"];
 
 /** Starts a replica and waits until it only lacks the Lease. */
-async function standBy({ plane, namespace }: Farm, serviceAccount: string): Promise<OperatorProcess> {
+async function standBy(
+  { plane, namespace }: Farm,
+  serviceAccount: string,
+): Promise<OperatorProcess> {
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount, namespace });
-  const operator = OperatorProcess.launch(kubeconfig, ["--namespaces", namespace, "--namespace", namespace]);
+  const operator = OperatorProcess.launch(kubeconfig, [
+    "--namespaces",
+    namespace,
+    "--namespace",
+    namespace,
+  ]);
   await operator.waitForOutput(({ stderr }) => stderr.includes("caches synced") || undefined);
   return operator;
 }
 
 /** Returns the writes of a replica since `since`, each as `<verb> <resource> <status>`. */
-async function writesOf({ plane, namespace }: Farm, replica: string, since: number): Promise<string[]> {
+async function writesOf(
+  { plane, namespace }: Farm,
+  replica: string,
+  since: number,
+): Promise<string[]> {
   const events = await plane.auditEvents({ since });
   const user = `system:serviceaccount:${namespace}:${replica}`;
   return events
     .filter((event) => event.user.username === user && WRITES.includes(event.verb))
-    .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.resource} ${responseStatus?.code}`);
+    .map(
+      ({ verb, objectRef, responseStatus }) =>
+        `${verb} ${objectRef?.resource} ${responseStatus?.code}`,
+    );
 }
 
 test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writes nothing", async () => {
@@ -33,7 +51,8 @@ test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writ
   await using lane = await farm.lane("o2-stopped");
   await using second = await standBy(farm, "second");
   await second.waitForOutput(
-    ({ stderr }) => stderr.includes(`not leading: lease ${farm.namespace}/vaultsync is held by`) || undefined,
+    ({ stderr }) =>
+      stderr.includes(`not leading: lease ${farm.namespace}/vaultsync is held by`) || undefined,
   );
   let reads = 0;
   lane.proxy.inject(

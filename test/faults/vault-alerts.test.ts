@@ -8,12 +8,22 @@ import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 
-/** Each alert of deploy/monitoring/vault fires for the metrics of a server in a fault, and none for a server before it. */
+/**
+ * Each alert of deploy/monitoring/vault fires for the metrics of a server in a fault, and none for
+ * a server before it.
+ */
 const directory = new TestDirectory();
 const email = "ann@example.com";
 
 const start = (...args: readonly string[]): Promise<VaultServerProcess> =>
-  VaultServerProcess.start(["--dev", "--dev-users", email, "--audit-log", directory.join("audit.jsonl"), ...args]);
+  VaultServerProcess.start([
+    "--dev",
+    "--dev-users",
+    email,
+    "--audit-log",
+    directory.join("audit.jsonl"),
+    ...args,
+  ]);
 
 const scrapeOf = ({ metricsUrl }: VaultServerProcess): Promise<Scrape> =>
   scrape(metricsUrl, { namespace: "vaultsync-vault", pod: "vault-0" });
@@ -23,7 +33,8 @@ async function use(server: VaultServerProcess): Promise<number[]> {
   const client = new VaultClient(server.url, email);
   await client.logIn(server.passwords.get(email) ?? "");
   const statuses: number[] = [];
-  for (let count = 0; count < 20; count += 1) statuses.push((await client.call("list_no_dup")).status);
+  for (let count = 0; count < 20; count += 1)
+    statuses.push((await client.call("list_no_dup")).status);
   return statuses;
 }
 
@@ -39,11 +50,20 @@ function slowRequests({ text }: Scrape, operation: string): number {
   return count("+Inf") - count("1");
 }
 
-/** Suspends the server for more than a second during logins, whose passwords take a while to hash. */
+/**
+ * Suspends the server for more than a second during logins, whose passwords take a while to hash.
+ */
 async function suspend(server: VaultServerProcess): Promise<void> {
-  const body = JSON.stringify({ email, password: server.passwords.get(email), scope: scopeString(), expiration_hours: 1 });
+  const body = JSON.stringify({
+    email,
+    password: server.passwords.get(email),
+    scope: scopeString(),
+    expiration_hours: 1,
+  });
   const login = { headers: { "content-type": "application/json" }, body };
-  const logins = Array.from({ length: 6 }, () => sendRequest(server.url + operationPath.generate_access_token, login));
+  const logins = Array.from({ length: 6 }, () =>
+    sendRequest(server.url + operationPath.generate_access_token, login),
+  );
   await sleep(20);
   server.signal("SIGSTOP");
   await sleep(1_100);
@@ -83,7 +103,11 @@ test("alerts of the disk fire below four times --low-space, and below it", async
   ] as const) {
     await using server = await start("--low-space", String(Math.round(lowSpace)));
     const now = await scrapeOf(server);
-    await expectAlerts("vault", [[now, { ...now, at: now.at + 1 }]], [{ alertname, volume: "audit_log" }]);
+    await expectAlerts(
+      "vault",
+      [[now, { ...now, at: now.at + 1 }]],
+      [{ alertname, volume: "audit_log" }],
+    );
   }
 });
 
@@ -95,5 +119,9 @@ test("VaultsyncVaultSlow fires for the operation whose requests take more than a
     await suspend(server);
     now = await scrapeOf(server);
   }
-  await expectAlerts("vault", [[before, now]], [{ alertname: "VaultsyncVaultSlow", operation: "generate_access_token" }]);
+  await expectAlerts(
+    "vault",
+    [[before, now]],
+    [{ alertname: "VaultsyncVaultSlow", operation: "generate_access_token" }],
+  );
 });

@@ -6,7 +6,10 @@ import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
 import type { Fault } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
-/** The vault responds in the form of the contract, with a content that contradicts what it said before. */
+/**
+ * The vault responds in the form of the contract, with a content that contradicts what it said
+ * before.
+ */
 const world = Farm.use(() => ({ accounts: 30 }));
 
 const LIST: Operation = "list_no_dup";
@@ -24,14 +27,25 @@ const twice = (one: ListedSecret): ListedSecret[] => [firstVersion(one), one, fi
 
 /** Returns the version that the annotations of a Secret claim for its value. */
 function claimedVersion(secret: ObservedObject): unknown {
-  return (JSON.parse(secret.metadata.annotations["vaultsync.dev/versions"] ?? "{}") as Record<string, unknown>)["value"];
+  return (
+    JSON.parse(secret.metadata.annotations["vaultsync.dev/versions"] ?? "{}") as Record<
+      string,
+      unknown
+    >
+  )["value"];
 }
 
-/** Checks that each content of the Secret was labeled with the version that has this value in the vault. */
+/**
+ * Checks that each content of the Secret was labeled with the version that has this value in the
+ * vault.
+ */
 function expectTrueVersions(lane: Lane): void {
   for (const secret of world.farm.history.versions("Secret", lane.name)) {
     const value = Buffer.from(secret.data["value"] ?? "", "base64").toString();
-    expect([lane.name, claimedVersion(secret)]).toEqual([lane.name, lane.values.indexOf(value) + 1]);
+    expect([lane.name, claimedVersion(secret)]).toEqual([
+      lane.name,
+      lane.values.indexOf(value) + 1,
+    ]);
   }
 }
 
@@ -96,7 +110,10 @@ test.concurrent("V15: of an entry that is listed twice the highest version count
 test.concurrent("V15: a list of 100,000 other entries delays nothing", async () => {
   await using lane = await world.farm.lane("v15-many");
   const first = lane.values[0]!;
-  const others = Array.from({ length: 100_000 }, (_, index) => ({ key_name: `other-${index}`, key_version: 1 }));
+  const others = Array.from({ length: 100_000 }, (_, index) => ({
+    key_name: `other-${index}`,
+    key_version: 1,
+  }));
   lane.proxy.inject(
     faults.on(
       LIST,
@@ -111,7 +128,16 @@ test.concurrent("V15: a list of 100,000 other entries delays nothing", async () 
 test.concurrent("V15: names in any script are synced", async () => {
   const { farm } = world;
   await using lane = await farm.lane("v15-unicode");
-  const names = ["пароль", "密码", "à".normalize("NFC"), "à".normalize("NFD"), "🔑", "a,b@2", "..", "__proto__"];
+  const names = [
+    "пароль",
+    "密码",
+    "à".normalize("NFC"),
+    "à".normalize("NFD"),
+    "🔑",
+    "a,b@2",
+    "..",
+    "__proto__",
+  ];
   for (const [index, key_name] of names.entries()) {
     const response = await lane.client.call("protect", { key_name, key_value: `value ${index}` });
     expect([key_name, response.status]).toEqual([key_name, 200]);
@@ -127,7 +153,9 @@ test.concurrent("V15: names in any script are synced", async () => {
   });
   await farm.history.until("VaultSecret", "v15-names", isReady);
   const { data } = await farm.history.until("Secret", "v15-names", () => true);
-  const texts = names.map((_, index) => Buffer.from(data[`key-${index}`] ?? "", "base64").toString());
+  const texts = names.map((_, index) =>
+    Buffer.from(data[`key-${index}`] ?? "", "base64").toString(),
+  );
   expect(texts).toEqual(names.map((_, index) => `value ${index}`));
 });
 
@@ -137,7 +165,9 @@ const lagging = (lane: Lane): Fault =>
     READS,
     faults.changed((json) => {
       const stale = { key_value: lane.values[0], key_version: 1 };
-      return "secret" in json ? { ...json, secret: { ...json.secret, ...stale } } : { ...json, ...stale };
+      return "secret" in json
+        ? { ...json, secret: { ...json.secret, ...stale } }
+        : { ...json, ...stale };
     }),
   );
 
@@ -149,7 +179,8 @@ test.concurrent("V17: a value of a lower version than listed is not written, and
   const second = await lane.protect();
   await lane.until(
     "VaultSecret",
-    (one) => !isReady(one) || one.status?.conditions.some(({ type }) => type === "Reconciling") === true,
+    (one) =>
+      !isReady(one) || one.status?.conditions.some(({ type }) => type === "Reconciling") === true,
   );
   await sleep(5_000);
   const writes = {
@@ -168,7 +199,10 @@ test.concurrent("V17: a value of a lower version than listed is not written, and
   expectTrueVersions(lane);
 });
 
-/** Creates a file in the vault and a VaultFile for it, and waits until its ConfigMap has the content. */
+/**
+ * Creates a file in the vault and a VaultFile for it, and waits until its ConfigMap has the
+ * content.
+ */
 async function withFile(lane: Lane): Promise<void> {
   const { farm } = world;
   await upload(lane, "first");
@@ -176,7 +210,11 @@ async function withFile(lane: Lane): Promise<void> {
     kind: "VaultFile",
     apiVersion: "vaultsync.dev/v1alpha1",
     metadata: { name: lane.name },
-    spec: { connectionRef: { name: lane.name }, files: [{ filename: "f.txt" }], target: { kind: "ConfigMap" } },
+    spec: {
+      connectionRef: { name: lane.name },
+      files: [{ filename: "f.txt" }],
+      target: { kind: "ConfigMap" },
+    },
   });
   await farm.history.until("ConfigMap", lane.name, ({ data }) => data["f.txt"] === "first");
 }
@@ -190,8 +228,18 @@ const shorter = faults.changedBytes((bytes) => bytes.subarray(1));
 const other = faults.changedBytes((bytes) => Buffer.alloc(bytes.length, "x"));
 
 test.concurrent.each([
-  { what: "shorter than listed", fault: faults.on("download_file", shorter), reason: "VaultUnreachable", message: /size/ },
-  { what: "of other bytes than listed", fault: faults.on("download_file", other), reason: "VaultUnreachable", message: /digest/ },
+  {
+    what: "shorter than listed",
+    fault: faults.on("download_file", shorter),
+    reason: "VaultUnreachable",
+    message: /size/,
+  },
+  {
+    what: "of other bytes than listed",
+    fault: faults.on("download_file", other),
+    reason: "VaultUnreachable",
+    message: /digest/,
+  },
   {
     what: "empty",
     fault: faults.on(
@@ -226,10 +274,17 @@ test.concurrent.each([
   lane.proxy.inject(fault);
   await upload(lane, "second");
   await farm.history.until("VaultFile", lane.name, (one) => reports(one, reason, message));
-  expect(farm.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual(["first"]);
+  expect(farm.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual([
+    "first",
+  ]);
   await lane.proxy.heal();
   await upload(lane, "third");
-  const synced = await farm.history.until("ConfigMap", lane.name, ({ data }) => data["f.txt"] === "third", 90_000);
+  const synced = await farm.history.until(
+    "ConfigMap",
+    lane.name,
+    ({ data }) => data["f.txt"] === "third",
+    90_000,
+  );
   expect(synced.data).toEqual({ "f.txt": "third" });
 });
 
@@ -239,11 +294,15 @@ test.concurrent("V18: a listed size beyond 1 MiB is TooLarge without a download"
   await withFile(lane);
   const downloads = lane.proxy.to(operationPath.download_file).length;
   const larger = { version: 2, size: 1024 * 1024 + 1, versions: undefined };
-  const list = ({ files }: { files: object[] }) => ({ files: files.map((file) => ({ ...file, ...larger })) });
+  const list = ({ files }: { files: object[] }) => ({
+    files: files.map((file) => ({ ...file, ...larger })),
+  });
   lane.proxy.inject(faults.on("list_file", faults.changed(list)));
   await farm.history.until("VaultFile", lane.name, (one) => reports(one, "TooLarge"));
   expect(lane.proxy.to(operationPath.download_file).length).toBe(downloads);
-  expect(farm.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual(["first"]);
+  expect(farm.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual([
+    "first",
+  ]);
 });
 
 test("no value appears in the log of the operator", () => {

@@ -10,16 +10,22 @@ const world = Farm.use(() => ({ accounts: 30 }));
 
 const LOGIN: Operation = "generate_access_token";
 const READS: readonly Operation[] = ["list_no_dup", "list_file", "expose", "version_expose"];
-const count = (proxy: FaultProxy, operation: Operation): number => proxy.to(operationPath[operation]).length;
+const count = (proxy: FaultProxy, operation: Operation): number =>
+  proxy.to(operationPath[operation]).length;
 
-/** Rejects the access tokens in use now with 401; later ones are accepted. `also` handles all other requests. */
+/**
+ * Rejects the access tokens in use now with 401; later ones are accepted. `also` handles all other
+ * requests.
+ */
 function revokeCurrentTokens(proxy: FaultProxy, also: Fault = ({ relay }) => relay()): Fault {
   const revoked = new Set(proxy.requests.map(({ headers }) => headers.authorization));
   const rejected = faults.error(401, "invalid_token");
   const reads = new Set(READS.map((operation): string => operationPath[operation]));
   return (exchange) => {
     const { path, headers } = exchange.request;
-    return reads.has(path) && revoked.has(headers.authorization) ? rejected(exchange) : also(exchange);
+    return reads.has(path) && revoked.has(headers.authorization)
+      ? rejected(exchange)
+      : also(exchange);
   };
 }
 
@@ -58,7 +64,13 @@ test.concurrent.each([
 ])("V12: $what leads to one login", async ({ what, refresh }) => {
   await using lane = await world.farm.lane(`v12-${what.replaceAll(" ", "-")}`);
   const [listed] = lane.proxy.to(operationPath.list_no_dup);
-  const same = faults.body(JSON.stringify({ access_token: listed?.headers.authorization, refresh_token: "r", expires_in: 3600 }));
+  const same = faults.body(
+    JSON.stringify({
+      access_token: listed?.headers.authorization,
+      refresh_token: "r",
+      expires_in: 3600,
+    }),
+  );
   lane.proxy.inject(revokeCurrentTokens(lane.proxy, faults.on("refresh_token", refresh ?? same)));
   const value = await lane.protect();
   await lane.inSync();
@@ -66,8 +78,14 @@ test.concurrent.each([
   expect([count(lane.proxy, "refresh_token"), count(lane.proxy, LOGIN)]).toEqual([1, 2]);
 });
 
-/** The vault after a password was changed there: no token is valid, and the password of the operator is refused. */
-const passwordChanged = faults.on([...READS, "refresh_token", LOGIN], faults.error(401, "invalid_credentials"));
+/**
+ * The vault after a password was changed there: no token is valid, and the password of the operator
+ * is refused.
+ */
+const passwordChanged = faults.on(
+  [...READS, "refresh_token", LOGIN],
+  faults.error(401, "invalid_credentials"),
+);
 
 test.concurrent("V13: a password changed in the vault is tried once, and again after a minute", async () => {
   await using lane = await world.farm.lane("v13-changed");
@@ -79,7 +97,9 @@ test.concurrent("V13: a password changed in the vault is tried once, and again a
   const value = await lane.protect();
   await lane.proxy.heal();
   // The Secret with the same password, written again, is no reason for another attempt.
-  await world.farm.patch("Secret", "v13-changed-login", { metadata: { labels: { written: "again" } } });
+  await world.farm.patch("Secret", "v13-changed-login", {
+    metadata: { labels: { written: "again" } },
+  });
   await lane.inSync(90_000);
   expect(count(lane.proxy, LOGIN)).toBe(3);
   expect(lane.written).toEqual([lane.values[0], value]);
@@ -108,9 +128,11 @@ test.concurrent.each([
   const lists = count(proxy, "list_no_dup");
   while (count(proxy, "list_no_dup") < lists + 2) await sleep(100);
   expect([count(proxy, LOGIN), count(proxy, "refresh_token")]).toEqual([1, 0]);
-  expect(farm.history.latest("VaultConnection", name)?.status?.conditions.find(({ type }) => type === "Ready")?.status).toBe(
-    "True",
-  );
+  expect(
+    farm.history
+      .latest("VaultConnection", name)
+      ?.status?.conditions.find(({ type }) => type === "Ready")?.status,
+  ).toBe("True");
 });
 
 test("no value appears in the log of the operator", () => {

@@ -8,12 +8,18 @@ import { FaultProxy, type Fault } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
-/** The network between the operator and the vault fails, or the vault asks for a delay, or leads elsewhere. */
+/**
+ * The network between the operator and the vault fails, or the vault asks for a delay, or leads
+ * elsewhere.
+ */
 const machine = new ProcessFaults();
 afterAll(() => machine[Symbol.dispose]());
 const world = Farm.use(() => ({ accounts: 30, process: machine.options }));
 
-/** Stores the next version, which the operator must not see, and checks that it is synced once the fault has ended. */
+/**
+ * Stores the next version, which the operator must not see, and checks that it is synced once the
+ * fault has ended.
+ */
 async function expectRecovery(lane: Lane): Promise<void> {
   expect(lane.written).toEqual([lane.values[0]]);
   const value = await lane.protect();
@@ -40,7 +46,10 @@ test.concurrent("V1: refused connections make a connection VaultUnreachable and 
   expect(await staleResources(lane)).toBe(0);
   await lane.proxy.refuse();
   await lane.connectionReports("VaultUnreachable", /ECONNREFUSED/);
-  const stale = await lane.until("VaultSecret", (one) => condition(one, "Stale")?.status === "True");
+  const stale = await lane.until(
+    "VaultSecret",
+    (one) => condition(one, "Stale")?.status === "True",
+  );
   expect(isReady(stale)).toBe(true);
   expect(await staleResources(lane)).toBe(1);
   await expectRecovery(lane);
@@ -73,7 +82,11 @@ test.concurrent("V1: a server that does not speak HTTP changes nothing", async (
 async function gapsWhile(lane: Lane, fault: Fault, count: number): Promise<number[]> {
   lane.proxy.inject(fault);
   const from = lane.proxy.requests.length;
-  await waitUntil(`${count} requests of ${lane.name}`, () => lane.proxy.requests.length >= from + count, 150_000);
+  await waitUntil(
+    `${count} requests of ${lane.name}`,
+    () => lane.proxy.requests.length >= from + count,
+    150_000,
+  );
   const times = lane.proxy.requests.slice(from).map(({ at }) => at);
   return times.slice(1).map((at, index) => at - times[index]!);
 }
@@ -86,17 +99,21 @@ test.concurrent.each([
   { row: "V4", status: 429, value: () => inSeconds(5), atLeastMs: 4_000, reason: "RateLimited" },
   { row: "V4", status: 429, value: () => "soon", atLeastMs: 1_000, reason: "RateLimited" },
   { row: "V4", status: 429, value: () => "-7", atLeastMs: 1_000, reason: "RateLimited" },
-])("$row: retries after status $status no earlier than its Retry-After ($atLeastMs ms, $value)", async (row) => {
-  await using lane = await world.farm.lane(
-    `${row.row}-${row.status}-${row.value().replaceAll(/[^0-9a-z]+/gi, "-")}`.toLowerCase(),
-  );
-  const fault: Fault = (exchange) => faults.page(row.status, { "retry-after": row.value() })(exchange);
-  const gaps = await gapsWhile(lane, fault, 3);
-  // Timers of two processes differ by a few milliseconds.
-  for (const gap of gaps) expect(gap).toBeGreaterThan(row.atLeastMs - 50);
-  await lane.connectionReports(row.reason);
-  await expectRecovery(lane);
-});
+])(
+  "$row: retries after status $status no earlier than its Retry-After ($atLeastMs ms, $value)",
+  async (row) => {
+    await using lane = await world.farm.lane(
+      `${row.row}-${row.status}-${row.value().replaceAll(/[^0-9a-z]+/gi, "-")}`.toLowerCase(),
+    );
+    const fault: Fault = (exchange) =>
+      faults.page(row.status, { "retry-after": row.value() })(exchange);
+    const gaps = await gapsWhile(lane, fault, 3);
+    // Timers of two processes differ by a few milliseconds.
+    for (const gap of gaps) expect(gap).toBeGreaterThan(row.atLeastMs - 50);
+    await lane.connectionReports(row.reason);
+    await expectRecovery(lane);
+  },
+);
 
 test.concurrent("V4: a Retry-After of years stops the requests of the connection", async () => {
   await using lane = await world.farm.lane("v4-years");
@@ -112,35 +129,47 @@ test.concurrent("V4: responses with 429 reduce the rate of the next requests", a
   const { farm } = world;
   await using lane = await farm.lane("v4-rate", { spec: { requestsPerSecond: 20 } });
   const names = Array.from({ length: 12 }, (_, index) => `v4-rate-${index}`);
-  for (const key_name of names) await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
+  for (const key_name of names)
+    await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
   const expose = operationPath.version_expose;
   const before = lane.proxy.to(expose).length;
   const limited = faults.page(429, { "retry-after": "1" });
   const isLimited = (): boolean => lane.proxy.to(expose).length <= before + names.length;
-  lane.proxy.inject(faults.on("version_expose", (exchange) => (isLimited() ? limited(exchange) : exchange.relay())));
+  lane.proxy.inject(
+    faults.on("version_expose", (exchange) => (isLimited() ? limited(exchange) : exchange.relay())),
+  );
   await farm.create({
     kind: "VaultSecret",
     apiVersion: "vaultsync.dev/v1alpha1",
     metadata: { name: "v4-many" },
-    spec: { connectionRef: { name: lane.name }, data: names.map((key) => ({ secretKey: key, remoteRef: { key } })) },
+    spec: {
+      connectionRef: { name: lane.name },
+      data: names.map((key) => ({ secretKey: key, remoteRef: { key } })),
+    },
   });
   await farm.history.until("VaultSecret", "v4-many", isReady);
   const exposed = lane.proxy.to(expose).slice(-names.length);
-  // At the full rate they are one burst. A sixteenth of it is restored by the successes within some 3 s.
+  // At the full rate they are one burst. A sixteenth of it is restored by the successes within some
+  // 3 s.
   expect(exposed.at(-1)!.at - exposed[0]!.at).toBeGreaterThan(1_500);
   await farm.delete("VaultSecret", "v4-many");
   await lane.proxy.heal();
 });
 
-test.concurrent.each([301, 302, 303, 307, 308])("V8: a redirect %i to another host is not followed", async (status) => {
-  await using trap = await FaultProxy.start({ url: world.farm.vault.url });
-  await using lane = await world.farm.lane(`v8-${status}`);
-  lane.proxy.inject(({ request, response }) => response.writeHead(status, { location: `${trap.url}${request.path}` }).end());
-  const { message } = await lane.connectionReports(undefined, /redirect/);
-  expect(message).not.toContain(trap.url);
-  await expectRecovery(lane);
-  expect(trap.requests).toEqual([]);
-});
+test.concurrent.each([301, 302, 303, 307, 308])(
+  "V8: a redirect %i to another host is not followed",
+  async (status) => {
+    await using trap = await FaultProxy.start({ url: world.farm.vault.url });
+    await using lane = await world.farm.lane(`v8-${status}`);
+    lane.proxy.inject(({ request, response }) =>
+      response.writeHead(status, { location: `${trap.url}${request.path}` }).end(),
+    );
+    const { message } = await lane.connectionReports(undefined, /redirect/);
+    expect(message).not.toContain(trap.url);
+    await expectRecovery(lane);
+    expect(trap.requests).toEqual([]);
+  },
+);
 
 test.concurrent.each([
   { fault: "NXDOMAIN", code: "ENOTFOUND", message: /ENOTFOUND/ },
@@ -161,7 +190,10 @@ test.concurrent("V10: a name with another address is followed after the first fa
   const host = "v10-moved.test";
   machine.set({ hosts: { [host]: ["127.0.0.1"] } });
   await using lane = await world.farm.lane("v10-moved", { host });
-  await using moved = await FaultProxy.start({ url: world.farm.vault.url }, { host: "127.0.0.2", port: lane.proxy.port });
+  await using moved = await FaultProxy.start(
+    { url: world.farm.vault.url },
+    { host: "127.0.0.2", port: lane.proxy.port },
+  );
   machine.set({ hosts: { [host]: ["127.0.0.2"] } });
   await lane.proxy.refuse();
   await lane.protect();
@@ -186,24 +218,38 @@ test.concurrent.each(["169.254.169.254", "0.0.0.0", "100.100.100.200"])(
 );
 
 test.concurrent("V10: without --allow-http a name rebound to loopback is refused without a connection", async () => {
-  const rebound = { "v10-ipv4.test": "127.0.0.1", "v10-ipv6.test": "::1", "v10-mapped.test": "::ffff:127.0.0.1" };
+  const rebound = {
+    "v10-ipv4.test": "127.0.0.1",
+    "v10-ipv6.test": "::1",
+    "v10-mapped.test": "::ffff:127.0.0.1",
+  };
   const hosts = Object.keys(rebound);
-  using names = new ProcessFaults({ hosts: Object.fromEntries(hosts.map((host) => [host, "ENOTFOUND"])) });
-  await using farm = await Farm.create({ accounts: 1, process: { ...names.options, allowHttp: false } });
+  using names = new ProcessFaults({
+    hosts: Object.fromEntries(hosts.map((host) => [host, "ENOTFOUND"])),
+  });
+  await using farm = await Farm.create({
+    accounts: 1,
+    process: { ...names.options, allowHttp: false },
+  });
   await farm.startOperator();
   await using trap = await FaultProxy.start({ url: farm.vault.url }, { host: "::" });
   let connections = 0;
   trap.injectOnConnect(() => (connections += 1));
   const { email, password } = await farm.account();
-  for (const host of hosts) await farm.connection(host, { url: `https://${host}:${trap.port}`, email, password });
+  for (const host of hosts)
+    await farm.connection(host, { url: `https://${host}:${trap.port}`, email, password });
   const reported = (message: RegExp) =>
     Promise.all(
       hosts.map((host) =>
-        farm.history.until("VaultConnection", host, (one) => message.test(condition(one, "Ready")?.message ?? "")),
+        farm.history.until("VaultConnection", host, (one) =>
+          message.test(condition(one, "Ready")?.message ?? ""),
+        ),
       ),
     );
   await reported(/ENOTFOUND/);
-  names.set({ hosts: Object.fromEntries(Object.entries(rebound).map(([host, address]) => [host, [address]])) });
+  names.set({
+    hosts: Object.fromEntries(Object.entries(rebound).map(([host, address]) => [host, [address]])),
+  });
   await reported(/address/);
   expect(connections).toBe(0);
 });

@@ -10,7 +10,10 @@ import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { Farm, type Lane } from "./support/farm.ts";
 import { FaultProxy } from "./support/fault-proxy.ts";
 
-/** The vault's certificate stops being trustworthy while the operator runs: it sends nothing, and reports the cause. */
+/**
+ * The vault's certificate stops being trustworthy while the operator runs: it sends nothing, and
+ * reports the cause.
+ */
 const HOSTS = { hosts: ["127.0.0.1"] };
 const DAY_MS = 86_400_000;
 const authority = certificate("Faults CA");
@@ -22,9 +25,15 @@ beforeAll(async () => {
   authorityFile = join((await sharedControlPlane()).directory, `faults-ca-${process.pid}.pem`);
   await writeFile(authorityFile, authority.cert);
 });
-const world = Farm.use(() => ({ accounts: 20, process: { env: { NODE_EXTRA_CA_CERTS: authorityFile } } }));
+const world = Farm.use(() => ({
+  accounts: 20,
+  process: { env: { NODE_EXTRA_CA_CERTS: authorityFile } },
+}));
 
-/** Stores the next version, which the operator must not see, and checks that it is synced once the fault has ended. */
+/**
+ * Stores the next version, which the operator must not see, and checks that it is synced once the
+ * fault has ended.
+ */
 async function expectRecovery(lane: Lane): Promise<void> {
   expect(lane.written).toEqual([lane.values[0]]);
   const value = await lane.protect();
@@ -34,8 +43,14 @@ async function expectRecovery(lane: Lane): Promise<void> {
   expect(lane.written).toEqual([lane.values[0], value]);
 }
 
-const expired = { notBefore: new Date(Date.now() - 2 * DAY_MS), notAfter: new Date(Date.now() - DAY_MS) };
-const future = { notBefore: new Date(Date.now() + DAY_MS), notAfter: new Date(Date.now() + 2 * DAY_MS) };
+const expired = {
+  notBefore: new Date(Date.now() - 2 * DAY_MS),
+  notAfter: new Date(Date.now() - DAY_MS),
+};
+const future = {
+  notBefore: new Date(Date.now() + DAY_MS),
+  notAfter: new Date(Date.now() + 2 * DAY_MS),
+};
 const issuer = authority;
 
 test.concurrent.each([
@@ -59,9 +74,16 @@ test.concurrent.each([
     served: pair(certificate("unknown", { issuer: certificate("Unknown CA"), ...HOSTS })),
     cause: /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|SELF_SIGNED/,
   },
-  { what: "a self-signed certificate", served: pair(certificate("self", HOSTS)), cause: /DEPTH_ZERO_SELF_SIGNED_CERT/ },
+  {
+    what: "a self-signed certificate",
+    served: pair(certificate("self", HOSTS)),
+    cause: /DEPTH_ZERO_SELF_SIGNED_CERT/,
+  },
 ])("V9: $what is refused, and the condition names the cause", async ({ what, served, cause }) => {
-  await using lane = await world.farm.lane(`v9-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`, { tls: trusted });
+  await using lane = await world.farm.lane(
+    `v9-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`,
+    { tls: trusted },
+  );
   const sent = lane.proxy.requests.length;
   lane.proxy.useCertificate(served);
   await lane.connectionReports(undefined, cause);
@@ -72,8 +94,12 @@ test.concurrent.each([
 test.concurrent("V9: a certificate that expires while the operator runs is refused", async () => {
   // Long enough for a loaded machine to bring the lane in sync before.
   const expiring = { ...HOSTS, notAfter: new Date(Date.now() + 60_000) };
-  await using lane = await world.farm.lane("v9-expiring", { tls: pair(certificate("expiring", { issuer, ...expiring })) });
-  await new Promise((resolve) => setTimeout(resolve, expiring.notAfter.getTime() - Date.now() + 1_000));
+  await using lane = await world.farm.lane("v9-expiring", {
+    tls: pair(certificate("expiring", { issuer, ...expiring })),
+  });
+  await new Promise((resolve) =>
+    setTimeout(resolve, expiring.notAfter.getTime() - Date.now() + 1_000),
+  );
   const sent = lane.proxy.requests.length;
   lane.proxy.reset();
   await lane.connectionReports(undefined, /CERT_HAS_EXPIRED/);
@@ -85,13 +111,17 @@ test.concurrent("V9: a server that renegotiates TLS changes nothing", async () =
   await using lane = await world.farm.lane("v9-renegotiation", { tls: trusted });
   lane.proxy.useCertificate({ ...trusted, maxVersion: "TLSv1.2" });
   lane.proxy.inject(({ socket, relay }) => {
-    if (socket instanceof TLSSocket) socket.renegotiate({ rejectUnauthorized: false }, () => undefined);
+    if (socket instanceof TLSSocket)
+      socket.renegotiate({ rejectUnauthorized: false }, () => undefined);
     return relay();
   });
   await expectRecovery(lane);
 });
 
-/** The response of a server that has chosen an old version: a ServerHello with a cipher of that time. */
+/**
+ * The response of a server that has chosen an old version: a ServerHello with a cipher of that
+ * time.
+ */
 function serverHello(minor: number): Buffer {
   const body = Buffer.from([3, minor, ...randomBytes(32), 0, 0xc0, 0x09, 0]);
   const handshake = Buffer.from([2, 0, 0, body.length, ...body]);
@@ -105,7 +135,9 @@ test.concurrent.each([
   ["TLS 1.0", 1],
   ["TLS 1.1", 2],
 ])("V9: a server that chooses %s is refused with the alert of RFC 8446", async (version, minor) => {
-  await using lane = await world.farm.lane(`v9-${version.toLowerCase().replace(" ", "-")}`, { tls: trusted });
+  await using lane = await world.farm.lane(`v9-${version.toLowerCase().replace(" ", "-")}`, {
+    tls: trusted,
+  });
   const sent = lane.proxy.requests.length;
   await lane.proxy.refuse();
   const alerts: number[][] = [];
@@ -126,7 +158,9 @@ test.concurrent.each([
 
 test.concurrent("V9: a server that stops speaking TLS is refused", async () => {
   await using lane = await world.farm.lane("v9-plain", { tls: trusted });
-  lane.proxy.injectOnConnect((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+  lane.proxy.injectOnConnect((socket) =>
+    socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"),
+  );
   await lane.connectionReports(undefined, /./);
   await expectRecovery(lane);
 });
@@ -134,7 +168,9 @@ test.concurrent("V9: a server that stops speaking TLS is refused", async () => {
 test.concurrent("V8: a redirect to http on the same host is not followed", async () => {
   await using trap = await FaultProxy.start({ url: world.farm.vault.url });
   await using lane = await world.farm.lane("v8-downgrade", { tls: trusted });
-  lane.proxy.inject(({ request, response }) => response.writeHead(307, { location: `${trap.url}${request.path}` }).end());
+  lane.proxy.inject(({ request, response }) =>
+    response.writeHead(307, { location: `${trap.url}${request.path}` }).end(),
+  );
   await lane.connectionReports(undefined, /redirect/);
   await expectRecovery(lane);
   expect(trap.requests).toEqual([]);

@@ -35,20 +35,30 @@ const SAMPLES = [
   "\x01",
 ];
 
-/** Returns texts that may match parts of an expression: its own characters and words, and one of each class. */
+/**
+ * Returns texts that may match parts of an expression: its own characters and words, and one of
+ * each class.
+ */
 function fragmentsOf(source: string): string[] {
   const words = source.match(/[A-Za-z0-9_:;,="'@%/-]{2,}/gu) ?? [];
-  return [...new Set([...words, ...(source.match(/[^\\^$|()[\]{}?*+]/gu) ?? []), ...SAMPLES])].filter((text) =>
-    /^[\0-\xff]+$/u.test(text),
-  );
+  return [
+    ...new Set([...words, ...(source.match(/[^\\^$|()[\]{}?*+]/gu) ?? []), ...SAMPLES]),
+  ].filter((text) => /^[\0-\xff]+$/u.test(text));
 }
 
-/** Returns a target for each regular expression in the sources of the vault server and the protocol. */
+/**
+ * Returns a target for each regular expression in the sources of the vault server and the protocol.
+ */
 export function expressionTargets(): FuzzTarget[] {
-  const files = globSync("src/{vault/server,protocol,lib}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
+  const files = globSync("src/{vault/server,protocol,lib}/**/*.ts", { cwd: ROOT }).filter(
+    (file) => !file.endsWith(".test.ts"),
+  );
   const literals = new Map<string, { source: string; flags: string }>();
   for (const file of files.sort()) {
-    for (const [literal, source = "", flags = ""] of readFileSync(join(ROOT, file), "utf8").matchAll(LITERAL)) {
+    for (const [literal, source = "", flags = ""] of readFileSync(
+      join(ROOT, file),
+      "utf8",
+    ).matchAll(LITERAL)) {
       literals.set(literal, { source, flags });
     }
   }

@@ -71,7 +71,11 @@ const failures = async (targets: readonly FuzzTarget[], budgetMs: number): Promi
 /** Returns the first inputs that are tried for a seed. */
 const firstInputs = async (seed: number) => {
   const tried: string[] = [];
-  const target = { ...parserTargets()[0]!, shapes: [], parse: (input: Buffer) => tried.push(input.toString("latin1")) };
+  const target = {
+    ...parserTargets()[0]!,
+    shapes: [],
+    parse: (input: Buffer) => tried.push(input.toString("latin1")),
+  };
   await fuzz(target, seededRandom(seed), 20);
   return tried.slice(0, 10);
 };
@@ -95,7 +99,9 @@ describe("fuzzing with a time oracle", { timeout: 300_000 }, () => {
 
   test("finds no expression that takes more than 50 ms for 16 KiB", async () => {
     const targets = expressionTargets();
-    expect(targets.map(({ name }) => name)).toContain("expression /^[^\\s@\\p{C}]+@[^\\s@\\p{C}]+$/u");
+    expect(targets.map(({ name }) => name)).toContain(
+      "expression /^[^\\s@\\p{C}]+@[^\\s@\\p{C}]+$/u",
+    );
     expect(await failures(targets, BUDGET_MS.expression)).toEqual([]);
   });
 
@@ -115,11 +121,21 @@ describe("fuzzing with a time oracle", { timeout: 300_000 }, () => {
   test("the script replays an input, and fails while it is slow", async () => {
     await using directory = await mkdtempDisposable(join(tmpdir(), "fuzz-"));
     const file = join(directory.path, "slow.json");
-    await writeFile(file, JSON.stringify({ target: "JSON body", shape: [{ text: "[", pumped: true }], bytes: 1024, ms: 60 }));
+    await writeFile(
+      file,
+      JSON.stringify({
+        target: "JSON body",
+        shape: [{ text: "[", pumped: true }],
+        bytes: 1024,
+        ms: 60,
+      }),
+    );
     const replay = (...preloaded: string[]) =>
       new Promise<{ code: number; output: string }>((resolve) => {
-        const child = execFile(process.execPath, [...preloaded, SCRIPT, "--replay", file], (_, output, errors) =>
-          resolve({ code: child.exitCode ?? -1, output: output + errors }),
+        const child = execFile(
+          process.execPath,
+          [...preloaded, SCRIPT, "--replay", file],
+          (_, output, errors) => resolve({ code: child.exitCode ?? -1, output: output + errors }),
         );
       });
     expect(await replay()).toMatchObject({

@@ -9,7 +9,10 @@ export interface FuzzTarget {
   readonly name: string;
   /** Size of the longest input that is tried: 1 MiB, or the limit of the field. */
   readonly maxBytes: number;
-  /** Size of the first input of a shape; small, because exponential parsers never return from large ones. */
+  /**
+   * Size of the first input of a shape; small, because exponential parsers never return from large
+   * ones.
+   */
   readonly minBytes?: number;
   /** Latin-1 texts that inputs are made of. */
   readonly fragments: readonly string[];
@@ -40,10 +43,14 @@ const CONFIRMATIONS = 5;
 /** Multiple of the limit that no disturbance explains. */
 const CERTAIN = 20;
 const CORPUS = 12;
-/** Shapes whose probes exceed this share of the limit, if the time grew linearly, are tried in full. */
+/**
+ * Shapes whose probes exceed this share of the limit, if the time grew linearly, are tried in full.
+ */
 const PROMISING = 0.3;
 
-/** Returns the CPU time of this thread, in milliseconds: other load on the machine does not count. */
+/**
+ * Returns the CPU time of this thread, in milliseconds: other load on the machine does not count.
+ */
 async function cpuMs(parse: () => unknown): Promise<number> {
   const start = process.threadCpuUsage();
   const pending = parse();
@@ -52,16 +59,25 @@ async function cpuMs(parse: () => unknown): Promise<number> {
   return (user + system) / 1000;
 }
 
-/** Returns the CPU time of an input; a little above the limit, the minimum of several repetitions. */
+/**
+ * Returns the CPU time of an input; a little above the limit, the minimum of several repetitions.
+ */
 export async function timeOf({ parse }: FuzzTarget, input: Buffer): Promise<number> {
   let ms = await cpuMs(() => parse(input));
-  for (let again = 0; again < CONFIRMATIONS && ms > LIMIT_MS && ms < CERTAIN * LIMIT_MS; again += 1) {
+  for (
+    let again = 0;
+    again < CONFIRMATIONS && ms > LIMIT_MS && ms < CERTAIN * LIMIT_MS;
+    again += 1
+  ) {
     ms = Math.min(ms, await cpuMs(() => parse(input)));
   }
   return ms;
 }
 
-/** Sizes from `from` to `to`, growing slowly at first: an exponential parser is noticed before it takes seconds. */
+/**
+ * Sizes from `from` to `to`, growing slowly at first: an exponential parser is noticed before it
+ * takes seconds.
+ */
 function* sizes(from: number, to: number): Generator<number> {
   for (let size = from; size < to; size = size < 64 ? Math.ceil(size * 1.1) : size * 2) yield size;
   yield to;
@@ -73,7 +89,10 @@ interface Ranked {
   readonly cost: number;
 }
 
-/** Looks for the slowest inputs of one target: keeps the shapes that take longest per byte, and mutates them. */
+/**
+ * Looks for the slowest inputs of one target: keeps the shapes that take longest per byte, and
+ * mutates them.
+ */
 class Search {
   readonly #target: FuzzTarget;
   readonly #random: Random;
@@ -110,7 +129,8 @@ class Search {
     this.#corpus.splice(rank === -1 ? this.#corpus.length : rank, 0, { shape, cost });
     this.#corpus.length = Math.min(this.#corpus.length, CORPUS);
     const isRecord = this.#corpus[0]?.shape === shape;
-    if (superlinear || isRecord || cost * maxBytes > PROMISING * LIMIT_MS) await this.#grow(shape, cost, probe);
+    if (superlinear || isRecord || cost * maxBytes > PROMISING * LIMIT_MS)
+      await this.#grow(shape, cost, probe);
   }
 
   /** Tries larger sizes while the limit is within reach. */

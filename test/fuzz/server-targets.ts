@@ -65,7 +65,9 @@ async function send(url: string, text: string): Promise<void> {
   await once(socket, "close");
 }
 
-/** Targets of a whole server in this process: the head of an authenticated request, and its path. */
+/**
+ * Targets of a whole server in this process: the head of an authenticated request, and its path.
+ */
 export class ServerTargets implements AsyncDisposable {
   readonly #vault: TestVault;
   readonly #client: VaultClient;
@@ -76,8 +78,17 @@ export class ServerTargets implements AsyncDisposable {
   }
 
   static async start(): Promise<ServerTargets> {
-    const unlimited = { requestsPerSecond: 1e9, requestBurst: 1e9, strangerFailuresPerSecond: 1e9, strangerBurst: 1e9 };
-    const vault = await TestVault.start({ data: ":memory:", limits: unlimited, trustedProxies: ["127.0.0.1"] });
+    const unlimited = {
+      requestsPerSecond: 1e9,
+      requestBurst: 1e9,
+      strangerFailuresPerSecond: 1e9,
+      strangerBurst: 1e9,
+    };
+    const vault = await TestVault.start({
+      data: ":memory:",
+      limits: unlimited,
+      trustedProxies: ["127.0.0.1"],
+    });
     return new ServerTargets(vault, await vault.client("ann@example.com", scopeString(), 1000));
   }
 

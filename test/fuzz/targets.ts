@@ -1,6 +1,10 @@
 import { Readable } from "node:stream";
 import type { JsonRequest, OperationDefinition } from "../../src/protocol/define-operation.ts";
-import { canonicalEmail, isEmailAddress, isPlainEmailAddress } from "../../src/protocol/email-address.ts";
+import {
+  canonicalEmail,
+  isEmailAddress,
+  isPlainEmailAddress,
+} from "../../src/protocol/email-address.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
 import { nameProblem } from "../../src/protocol/names.ts";
 import { operations } from "../../src/protocol/operations.ts";
@@ -9,7 +13,12 @@ import { scopeString } from "../../src/protocol/schemas/scope-string.ts";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
 import { clientNetwork } from "../../src/vault/server/http/client-network.ts";
 import { sealLine } from "../../src/vault/server/audit/audit-line.ts";
-import { boundedForStranger, describeRequest, inBrief, inFull } from "../../src/vault/server/audit/describe-request.ts";
+import {
+  boundedForStranger,
+  describeRequest,
+  inBrief,
+  inFull,
+} from "../../src/vault/server/audit/describe-request.ts";
 import { headerParameters, partFilename } from "../../src/vault/server/files/disposition.ts";
 import { multipartParts } from "../../src/vault/server/files/multipart.ts";
 import { isKnown } from "../../src/vault/server/http/etag.ts";
@@ -30,7 +39,10 @@ const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
 const once = (text: string): Piece => ({ text, pumped: false });
 const pumped = (text: string): Piece => ({ text, pumped: true });
 
-/** Texts that matter to every parser: controls, white space, the ends of ranges, bytes that are not UTF-8. */
+/**
+ * Texts that matter to every parser: controls, white space, the ends of ranges, bytes that are not
+ * UTF-8.
+ */
 const ODD = [
   "a",
   "A",
@@ -99,9 +111,18 @@ function tolerant(parse: (input: Buffer) => unknown): (input: Buffer) => unknown
 }
 
 /** Returns a target for a header that the server parses, decoded as Node.js does. */
-function header(name: string, fragments: readonly string[], parse: (value: string) => unknown): FuzzTarget {
+function header(
+  name: string,
+  fragments: readonly string[],
+  parse: (value: string) => unknown,
+): FuzzTarget {
   const whole = [...ODD, ...PERCENT, ...fragments];
-  return { name, maxBytes: HEADER_BYTES, fragments: whole, parse: tolerant((input) => parse(input.toString("latin1"))) };
+  return {
+    name,
+    maxBytes: HEADER_BYTES,
+    fragments: whole,
+    parse: tolerant((input) => parse(input.toString("latin1"))),
+  };
 }
 
 const jsonBody: FuzzTarget = {
@@ -124,8 +145,18 @@ function isJsonOperation(operation: OperationDefinition): operation is JsonOpera
   return typeof operation.request === "function";
 }
 
-/** Returns a target for the body of an operation: its JSON, its schema, and the line that the audit log has of it. */
-function requestTarget({ name, request, example, authentication, audit, path }: JsonOperation): FuzzTarget {
+/**
+ * Returns a target for the body of an operation: its JSON, its schema, and the line that the audit
+ * log has of it.
+ */
+function requestTarget({
+  name,
+  request,
+  example,
+  authentication,
+  audit,
+  path,
+}: JsonOperation): FuzzTarget {
   const schema = request(defaultLimits);
   const fields = Object.keys({ ...example.request, email: "" });
   const isOpen = authentication === "none" || path.startsWith("/app/") || path.endsWith("token");
@@ -137,7 +168,12 @@ function requestTarget({ name, request, example, authentication, audit, path }: 
     fragments: [
       ...JSON_TEXTS,
       ...ODD,
-      ...fields.flatMap((field) => [`"${field}":`, `{"${field}":"`, `{"${field}":["`, `,"${field}":[`]),
+      ...fields.flatMap((field) => [
+        `"${field}":`,
+        `{"${field}":"`,
+        `{"${field}":["`,
+        `,"${field}":[`,
+      ]),
     ],
     shapes: fields.flatMap((field) => [
       [once(`{"${field}":["`), pumped('§","'), once('"]}')],
@@ -161,7 +197,8 @@ function requestTarget({ name, request, example, authentication, audit, path }: 
 }
 
 async function* chunks(input: Buffer): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < input.length; at += CHUNK_BYTES) yield Buffer.from(input.subarray(at, at + CHUNK_BYTES));
+  for (let at = 0; at < input.length; at += CHUNK_BYTES)
+    yield Buffer.from(input.subarray(at, at + CHUNK_BYTES));
 }
 
 const multipart: FuzzTarget = {
@@ -189,8 +226,16 @@ const multipart: FuzzTarget = {
   ],
   shapes: [
     [once("--b\r\n"), pumped("a:b\r\n\r\n\r\n--b\r\n"), once("a:b\r\n\r\n\r\n--b--")],
-    [once("--b\r\ncontent-disposition: form-data; filename=a\r\n\r\n"), pumped("\r\n--"), once("\r\n--b--")],
-    [once("--b\r\n"), pumped("content-disposition: form-data; filename=a§\r\n\r\n\r\n--b\r\n"), once("")],
+    [
+      once("--b\r\ncontent-disposition: form-data; filename=a\r\n\r\n"),
+      pumped("\r\n--"),
+      once("\r\n--b--"),
+    ],
+    [
+      once("--b\r\n"),
+      pumped("content-disposition: form-data; filename=a§\r\n\r\n\r\n--b\r\n"),
+      once(""),
+    ],
     [once("--b--\r\n"), pumped("a")],
   ],
   parse: async (input) => {
@@ -232,8 +277,14 @@ const headers: readonly FuzzTarget[] = [
   header("if-none-match", ['"', 'W/"', '"1-a"', ",", ", ", "*", "W/"], (value) => {
     isKnown(request({ "if-none-match": value }), 'W/"1-a"');
   }),
-  header("prefer", ["wait", "wait=", "=", ",", ";", '"', "respond-async", "1"], (value) => preferredWaitMs({ prefer: value })),
-  header("forwarded address", ["::", ":", "[", "]", ".", "1.", "ffff:", "::ffff:", "0", "f", "/", "]:"], clientNetwork),
+  header("prefer", ["wait", "wait=", "=", ",", ";", '"', "respond-async", "1"], (value) =>
+    preferredWaitMs({ prefer: value }),
+  ),
+  header(
+    "forwarded address",
+    ["::", ":", "[", "]", ".", "1.", "ffff:", "::ffff:", "0", "f", "/", "]:"],
+    clientNetwork,
+  ),
   header("email", ["@", ".", "a@b.c", "-", '"', "<", "(", "a.", "b-"], (value) => {
     isEmailAddress(value);
     isPlainEmailAddress(value);
@@ -258,8 +309,14 @@ const scope: FuzzTarget = {
     "environment_type:*,",
   ],
   shapes: [
-    [once("cloud_type:*,environment_type:*,application_type:*,classification:*"), pumped(",secret_name:§")],
-    [once("cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:"), pumped("%41")],
+    [
+      once("cloud_type:*,environment_type:*,application_type:*,classification:*"),
+      pumped(",secret_name:§"),
+    ],
+    [
+      once("cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:"),
+      pumped("%41"),
+    ],
   ],
   parse: tolerant((input) => {
     const text = input.toString("utf8");
@@ -270,6 +327,15 @@ const scope: FuzzTarget = {
 
 /** Everything of the server that parses what a stranger sends, except the HTTP itself. */
 export function parserTargets(): FuzzTarget[] {
-  const definitions: readonly OperationDefinition[] = [...Object.values(operations), ...Object.values(sessionOperations)];
-  return [jsonBody, multipart, scope, ...headers, ...definitions.filter(isJsonOperation).map(requestTarget)];
+  const definitions: readonly OperationDefinition[] = [
+    ...Object.values(operations),
+    ...Object.values(sessionOperations),
+  ];
+  return [
+    jsonBody,
+    multipart,
+    scope,
+    ...headers,
+    ...definitions.filter(isJsonOperation).map(requestTarget),
+  ];
 }

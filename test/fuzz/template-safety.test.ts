@@ -27,9 +27,12 @@ const variables = new Map<string, Uint8Array>([
 canaries.known("key", keyPem.split("\n")[2]!);
 const seed = new Redacted(canaries.bytes("seed", 32));
 
-const render = (key: string): Rendering => renderTemplate({ template: { data: { key } }, variables, seed }, INLINE_UNITS);
+const render = (key: string): Rendering =>
+  renderTemplate({ template: { data: { key } }, variables, seed }, INLINE_UNITS);
 const templates = fc
-  .array(fc.oneof(fc.constantFrom(...TEMPLATE_TEXTS), fc.string({ maxLength: 2 })), { maxLength: 24 })
+  .array(fc.oneof(fc.constantFrom(...TEMPLATE_TEXTS), fc.string({ maxLength: 2 })), {
+    maxLength: 24,
+  })
   .map((texts) => texts.join(""));
 /** Templates whose syntax is right, so that most of them are rendered. */
 const expressions = fc
@@ -48,7 +51,9 @@ const expressions = fc
       "vars[text]",
       "empty.__proto__",
     ),
-    fc.array(fc.constantFrom(...TEMPLATE_TEXTS.filter((text) => text.startsWith(" | "))), { maxLength: 4 }),
+    fc.array(fc.constantFrom(...TEMPLATE_TEXTS.filter((text) => text.startsWith(" | "))), {
+      maxLength: 4,
+    }),
   )
   .map(([name, calls]) => `{{ ${name}${calls.join("")} }}`);
 const any = fc.oneof(
@@ -57,7 +62,9 @@ const any = fc.oneof(
   fc.array(expressions, { maxLength: 3 }).map((list) => list.join(" ")),
 );
 
-const prototypes = [Object, Array, String, Function, Map, Uint8Array, Error].map(({ prototype }) => prototype as object);
+const prototypes = [Object, Array, String, Function, Map, Uint8Array, Error].map(
+  ({ prototype }) => prototype as object,
+);
 const members = (): readonly unknown[] =>
   prototypes.flatMap((prototype) =>
     Reflect.ownKeys(prototype).flatMap((name) => {
@@ -85,13 +92,25 @@ test("no template reaches a file, the network, the environment, the output or a 
   const reached: string[] = [];
   const env = process.env;
   const spies = (
-    ["openSync", "readFileSync", "statSync", "existsSync", "readdirSync", "realpathSync", "readFile", "stat"] as const
+    [
+      "openSync",
+      "readFileSync",
+      "statSync",
+      "existsSync",
+      "readdirSync",
+      "realpathSync",
+      "readFile",
+      "stat",
+    ] as const
   ).map((name) => vi.spyOn(fs, name));
   syncBuiltinESMExports();
   const output = [vi.spyOn(process.stdout, "write"), vi.spyOn(process.stderr, "write")];
   const hook = createHook({ init: (_, type) => void reached.push(type) });
   try {
-    process.env = new Proxy(env, { get: (_, name) => void reached.push(`env ${String(name)}`), ownKeys: () => [] });
+    process.env = new Proxy(env, {
+      get: (_, name) => void reached.push(`env ${String(name)}`),
+      ownKeys: () => [],
+    });
     hook.enable();
     fc.assert(
       fc.property(any, (template) => void render(template)),
@@ -101,7 +120,9 @@ test("no template reaches a file, the network, the environment, the output or a 
     hook.disable();
     process.env = env;
   }
-  const called = [...spies, ...output].filter(({ mock }) => mock.calls.length > 0).map((spy) => spy.getMockName());
+  const called = [...spies, ...output]
+    .filter(({ mock }) => mock.calls.length > 0)
+    .map((spy) => spy.getMockName());
   vi.restoreAllMocks();
   syncBuiltinESMExports();
   expect(reached).toEqual([]);
@@ -126,5 +147,7 @@ test("the interpreter has these tags and functions and no others", () => {
   const text = "base64 base64decode default indent json lower quote trim upper urlencode";
   const pem = "pem_certificates pem_chain pem_key pem_leaf";
   const keystores12 = "pkcs12 pkcs12_certificates pkcs12_key pkcs12_truststore jks jks_truststore";
-  expect(Object.keys(engine.filters).sort()).toEqual(`${text} ${pem} ${keystores12} dockerconfigjson htpasswd`.split(" ").sort());
+  expect(Object.keys(engine.filters).sort()).toEqual(
+    `${text} ${pem} ${keystores12} dockerconfigjson htpasswd`.split(" ").sort(),
+  );
 });

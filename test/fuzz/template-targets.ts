@@ -9,7 +9,10 @@ const MAX_TEMPLATE_BYTES = 16 * 1024;
 const MAX_VALUE_BYTES = 1024 * 1024;
 
 const seed = new Redacted(Buffer.alloc(32));
-const many = Array.from({ length: 200 }, (_, index): [string, Buffer] => [`v${index}`, Buffer.from("x")]);
+const many = Array.from({ length: 200 }, (_, index): [string, Buffer] => [
+  `v${index}`,
+  Buffer.from("x"),
+]);
 const known = new Map([
   ["text", Buffer.from('a"\\ü\n'.repeat(2_000))],
   ["crt", Buffer.from(chainPem)],
@@ -52,8 +55,31 @@ export const TEMPLATE_TEXTS: readonly string[] = [
     "1",
     "-",
   ],
-  ["text", "vars", "pw", "item", "item.value", 'vars["crt"]', "vars.key", "absent", "bin", "empty", "nil", "true", "blank"],
-  ["__proto__", "constructor", ".__proto__", ".constructor", ".size", ".first", ".length", "prototype"],
+  [
+    "text",
+    "vars",
+    "pw",
+    "item",
+    "item.value",
+    'vars["crt"]',
+    "vars.key",
+    "absent",
+    "bin",
+    "empty",
+    "nil",
+    "true",
+    "blank",
+  ],
+  [
+    "__proto__",
+    "constructor",
+    ".__proto__",
+    ".constructor",
+    ".size",
+    ".first",
+    ".length",
+    "prototype",
+  ],
   [" == ", " != ", " and ", " or ", "not ", " contains ", "(1..1000000)", "(vars..text)"],
   [
     " | json",
@@ -66,10 +92,31 @@ export const TEMPLATE_TEXTS: readonly string[] = [
     ' | default: "x"',
     " | trim",
   ],
-  [" | htpasswd: pw", ' | dockerconfigjson: "r", pw', " | pem_leaf", " | pem_key", " | pkcs12: key, pw", " | jks_truststore: pw"],
+  [
+    " | htpasswd: pw",
+    ' | dockerconfigjson: "r", pw',
+    " | pem_leaf",
+    " | pem_key",
+    " | pkcs12: key, pw",
+    " | jks_truststore: pw",
+  ],
   [" | pkcs12_key: pw", " | append: text", " | size", " | getenv", "§"],
-  ["{{ text }}", "{{ text | json }}", "{{ crt | pem_leaf }}", "{{ p12 | pkcs12_key: pw }}", "{{ crt | jks: key, pw }}"],
-  ["{% for item in vars %}", "{% endfor %}", "{% if text %}", "{% elsif pw %}", "{% else %}", "{% endif %}", "{% unless a %}"],
+  [
+    "{{ text }}",
+    "{{ text | json }}",
+    "{{ crt | pem_leaf }}",
+    "{{ p12 | pkcs12_key: pw }}",
+    "{{ crt | jks: key, pw }}",
+  ],
+  [
+    "{% for item in vars %}",
+    "{% endfor %}",
+    "{% if text %}",
+    "{% elsif pw %}",
+    "{% else %}",
+    "{% endif %}",
+    "{% unless a %}",
+  ],
   [
     "{% endunless %}",
     "{% raw %}",
@@ -98,9 +145,26 @@ const CHARACTERS = [
   "\xff",
   "\xed\xa0\x80",
 ];
-const LABELS = ["CERTIFICATE", "PRIVATE KEY", ""].flatMap((label) => [`-----BEGIN ${label}-----`, `-----END ${label}-----`]);
-const PEM = [...LABELS, "-----BEGIN ", "-----", "\n", "A", "MII", "=", chainPem, keyPem, chainPem.slice(40, 300)];
-/** Headers in BER with definite and indefinite lengths, an identifier, a large number, and whole keystores. */
+const LABELS = ["CERTIFICATE", "PRIVATE KEY", ""].flatMap((label) => [
+  `-----BEGIN ${label}-----`,
+  `-----END ${label}-----`,
+]);
+const PEM = [
+  ...LABELS,
+  "-----BEGIN ",
+  "-----",
+  "\n",
+  "A",
+  "MII",
+  "=",
+  chainPem,
+  keyPem,
+  chainPem.slice(40, 300),
+];
+/**
+ * Headers in BER with definite and indefinite lengths, an identifier, a large number, and whole
+ * keystores.
+ */
 const BER = [
   "\x30\x80",
   "\x30\x82\xff\xff",
@@ -118,19 +182,57 @@ const BER = [
 ];
 
 /** Functions with arguments that make them run, and the texts that their input is made of. */
-const CALLS: readonly { readonly calls: readonly string[]; readonly fragments: readonly string[] }[] = [
+const CALLS: readonly {
+  readonly calls: readonly string[];
+  readonly fragments: readonly string[];
+}[] = [
   {
-    calls: ["upper", "lower", "trim", "urlencode", "json", "quote", "indent: 32", "base64", "base64decode"],
+    calls: [
+      "upper",
+      "lower",
+      "trim",
+      "urlencode",
+      "json",
+      "quote",
+      "indent: 32",
+      "base64",
+      "base64decode",
+    ],
     fragments: CHARACTERS,
   },
-  { calls: ['default: "x"', 'htpasswd: "ann"', 'dockerconfigjson: "r", "ann"'], fragments: CHARACTERS },
+  {
+    calls: ['default: "x"', 'htpasswd: "ann"', 'dockerconfigjson: "r", "ann"'],
+    fragments: CHARACTERS,
+  },
   { calls: ["pem_leaf", "pem_chain", "pem_certificates", "pem_key"], fragments: PEM },
-  { calls: ["pkcs12: key, pw", "jks: key, pw", "pkcs12_truststore: pw", "jks_truststore: pw"], fragments: PEM },
+  {
+    calls: ["pkcs12: key, pw", "jks: key, pw", "pkcs12_truststore: pw", "jks_truststore: pw"],
+    fragments: PEM,
+  },
   { calls: ["pkcs12_key: pw", "pkcs12_certificates: pw"], fragments: BER },
 ];
 
-const JSON_TEXTS = ["{", "}", "[", "]", ":", ",", '"', '"auths":', "{}", "1", "\\u0000", " ", '{"auths":{"r":{}}}'];
-const SSH_TEXTS = [...PEM, "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----", "b3BlbnNzaC1rZXktdjEA"];
+const JSON_TEXTS = [
+  "{",
+  "}",
+  "[",
+  "]",
+  ":",
+  ",",
+  '"',
+  '"auths":',
+  "{}",
+  "1",
+  "\\u0000",
+  " ",
+  '{"auths":{"r":{}}}',
+];
+const SSH_TEXTS = [
+  ...PEM,
+  "-----BEGIN OPENSSH PRIVATE KEY-----",
+  "-----END OPENSSH PRIVATE KEY-----",
+  "b3BlbnNzaC1rZXktdjEA",
+];
 
 /** Types of Secrets, the key that is fuzzed, and the texts that its value is made of. */
 const SHAPES: readonly (readonly [type: string, key: string, fragments: readonly string[]])[] = [
@@ -155,11 +257,15 @@ export function shapeTargets(): readonly FuzzTarget[] {
   });
 }
 
-/** Templates, and the input of each of their functions, as the operator renders them in the thread of its event loop. */
+/**
+ * Templates, and the input of each of their functions, as the operator renders them in the thread
+ * of its event loop.
+ */
 export function templateTargets(): readonly FuzzTarget[] {
   const functions = CALLS.flatMap(({ calls, fragments }) =>
     calls.map((call): FuzzTarget => {
-      const parse = (input: Buffer) => renderInline(`{{ input | ${call} }}`, new Map([...known, ["input", input]]));
+      const parse = (input: Buffer) =>
+        renderInline(`{{ input | ${call} }}`, new Map([...known, ["input", input]]));
       return { name: `template function ${call}`, maxBytes: MAX_VALUE_BYTES, fragments, parse };
     }),
   );

@@ -12,10 +12,14 @@ const { tag, base } = inject("image");
 async function listFiles(): Promise<string[]> {
   const container = await docker(["create", tag]);
   try {
-    const exported = spawn("docker", ["export", container], { stdio: ["ignore", "pipe", "inherit"] });
+    const exported = spawn("docker", ["export", container], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const listed = spawn("tar", ["--list"], { stdio: ["pipe", "pipe", "inherit"] });
     exported.stdout.pipe(listed.stdin);
-    return (await text(listed.stdout)).split("\n").filter((path) => path !== "" && !path.endsWith("/"));
+    return (await text(listed.stdout))
+      .split("\n")
+      .filter((path) => path !== "" && !path.endsWith("/"));
   } finally {
     await docker(["rm", "--force", "--volumes", container]);
   }
@@ -31,17 +35,29 @@ beforeAll(async () => {
 test("Node is the only program of the image", () => {
   expect(files).toContain("app/dist/main.js");
   expect(files).toContain("app/dist/web/index.html");
-  expect(files.filter((path) => /^(?:usr\/)?(?:local\/)?s?bin\//u.test(path))).toEqual(["usr/local/bin/node"]);
+  expect(files.filter((path) => /^(?:usr\/)?(?:local\/)?s?bin\//u.test(path))).toEqual([
+    "usr/local/bin/node",
+  ]);
 });
 
 test("the image has no tests, sources, source maps or packages for development", () => {
   expect(files.filter((path) => /\.(?:test\.js|ts|map|tsx)$/u.test(path))).toEqual([]);
-  expect(files.filter((path) => /node_modules\/(?:typescript|vitest|npm|preact|testcontainers)\//u.test(path))).toEqual([]);
+  expect(
+    files.filter((path) =>
+      /node_modules\/(?:typescript|vitest|npm|preact|testcontainers)\//u.test(path),
+    ),
+  ).toEqual([]);
 });
 
 test("the image runs the operator as a numeric user", async () => {
-  const Config = z.object({ User: z.string(), Entrypoint: z.array(z.string()), Cmd: z.array(z.string()) });
-  const config = Config.parse(JSON.parse(await docker(["image", "inspect", "--format", "{{json .Config}}", tag])));
+  const Config = z.object({
+    User: z.string(),
+    Entrypoint: z.array(z.string()),
+    Cmd: z.array(z.string()),
+  });
+  const config = Config.parse(
+    JSON.parse(await docker(["image", "inspect", "--format", "{{json .Config}}", tag])),
+  );
   expect(config).toEqual({
     User: "65532:65532",
     Entrypoint: ["/usr/local/bin/node", "/app/dist/main.js"],

@@ -13,8 +13,9 @@ import { startOperatorContainer } from "./support/operator-container.ts";
 import { VaultContainer } from "./support/vault-container.ts";
 
 /**
- * The demo, with the image in containers: the operator as the pod that the API server has admitted under Pod Security restricted, with
- * the token of its ServiceAccount and nothing else, and the vault by https, since the Deployment does not allow http.
+ * The demo, with the image in containers: the operator as the pod that the API server has admitted
+ * under Pod Security restricted, with the token of its ServiceAccount and nothing else, and the
+ * vault by https, since the Deployment does not allow http.
  */
 const { tag } = inject("image");
 const owned = new AsyncDisposableStack();
@@ -40,66 +41,99 @@ function logOf(container: ConfinedContainer): Stage["operator"]["log"] {
 }
 
 function report(name: string, { healthy, ready }: StartTime): void {
-  process.stdout.write(`${name}: /healthz after ${Math.round(healthy)} ms, /readyz after ${Math.round(ready)} ms\n`);
+  process.stdout.write(
+    `${name}: /healthz after ${Math.round(healthy)} ms, /readyz after ${Math.round(ready)} ms\n`,
+  );
 }
 
 const inMiB = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 
 async function reportMemory(when: string): Promise<void> {
-  const [ofOperator, ofVault] = await Promise.all([operator.container.memory(), vault.container.memory()]);
+  const [ofOperator, ofVault] = await Promise.all([
+    operator.container.memory(),
+    vault.container.memory(),
+  ]);
   process.stdout.write(`memory ${when}: operator ${inMiB(ofOperator)}, vault ${inMiB(ofVault)}\n`);
 }
 
 /** Replaces the address of the vault in the examples, and adds the certificates that it needs. */
 function adaptExample(text: string): string {
   const reference = "  caBundleRef: { kind: ConfigMap, name: vault-ca }\n";
-  const ca = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "vault-ca", namespace: demoNamespace } };
+  const ca = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "vault-ca", namespace: demoNamespace },
+  };
   if (!text.includes("kind: VaultConnection")) return text;
   const adapted = text.replace(/^ {2}url: .*\n/mu, `  url: ${vault.url}\n${reference}`);
   return `${adapted}---\n${JSON.stringify({ ...ca, data: { "ca.crt": vault.ca } })}\n`;
 }
 
-test("the demo's story passes with operator and vault in containers", { timeout: 300_000 }, async () => {
-  await reportMemory("idle");
-  const loggedIn = await VaultAccount.login(vault.url, account, vault.password);
-  await using view = await ClusterView.open(controlPlane.kubeconfigPath, demoNamespace);
-  const stage: Stage = {
-    options: { once: true, verbose: false, vaultPort: 0, help: false },
-    controlPlane,
-    operator: { url: operator.url, log: logOf(operator.container) },
-    vault: {
-      url: vault.url,
-      metricsUrl: vault.metricsUrl,
-      log: logOf(vault.container),
-      password: vault.password,
-      account: loggedIn,
-      content: await fillVault(loggedIn),
-    },
-    view,
-    adaptExample,
-    signal: new AbortController().signal,
-  };
-  await expect(runStory(stage)).resolves.toBeUndefined();
-  await reportMemory("after the story");
-});
+test(
+  "the demo's story passes with operator and vault in containers",
+  { timeout: 300_000 },
+  async () => {
+    await reportMemory("idle");
+    const loggedIn = await VaultAccount.login(vault.url, account, vault.password);
+    await using view = await ClusterView.open(controlPlane.kubeconfigPath, demoNamespace);
+    const stage: Stage = {
+      options: { once: true, verbose: false, vaultPort: 0, help: false },
+      controlPlane,
+      operator: { url: operator.url, log: logOf(operator.container) },
+      vault: {
+        url: vault.url,
+        metricsUrl: vault.metricsUrl,
+        log: logOf(vault.container),
+        password: vault.password,
+        account: loggedIn,
+        content: await fillVault(loggedIn),
+      },
+      view,
+      adaptExample,
+      signal: new AbortController().signal,
+    };
+    await expect(runStory(stage)).resolves.toBeUndefined();
+    await reportMemory("after the story");
+  },
+);
 
-test("the operator syncs 1,000 resources within the memory limit of its pod", { timeout: 600_000 }, async () => {
-  const resources = `/apis/vaultsync.dev/v1alpha1/namespaces/${demoNamespace}/vaultsecrets`;
-  const indexes = Array.from({ length: 1000 }, (_, index) => index).values();
-  const create = async (): Promise<void> => {
-    for (const index of indexes) {
-      const spec = { connectionRef: { name: "vault" }, data: [{ secretKey: "password", remoteRef: { key: "shop-db" } }] };
-      const body = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: { name: `many-${index}` }, spec };
-      expect((await controlPlane.request("POST", resources, body)).status).toBe(201);
-    }
-  };
-  await Promise.all([create(), create(), create(), create()]);
-  const synced = ["get", "vaultsecrets", "--namespace", demoNamespace, "--output=jsonpath={.items[*].status.target.name}"];
-  const targets = async (): Promise<number> =>
-    (await controlPlane.kubectl(synced)).stdout.split(" ").filter((name) => name.startsWith("many-")).length;
-  await expect.poll(targets, { timeout: 300_000, interval: 1000 }).toBe(1000);
-  await reportMemory("with 1,000 resources");
-});
+test(
+  "the operator syncs 1,000 resources within the memory limit of its pod",
+  { timeout: 600_000 },
+  async () => {
+    const resources = `/apis/vaultsync.dev/v1alpha1/namespaces/${demoNamespace}/vaultsecrets`;
+    const indexes = Array.from({ length: 1000 }, (_, index) => index).values();
+    const create = async (): Promise<void> => {
+      for (const index of indexes) {
+        const spec = {
+          connectionRef: { name: "vault" },
+          data: [{ secretKey: "password", remoteRef: { key: "shop-db" } }],
+        };
+        const body = {
+          apiVersion: "vaultsync.dev/v1alpha1",
+          kind: "VaultSecret",
+          metadata: { name: `many-${index}` },
+          spec,
+        };
+        expect((await controlPlane.request("POST", resources, body)).status).toBe(201);
+      }
+    };
+    await Promise.all([create(), create(), create(), create()]);
+    const synced = [
+      "get",
+      "vaultsecrets",
+      "--namespace",
+      demoNamespace,
+      "--output=jsonpath={.items[*].status.target.name}",
+    ];
+    const targets = async (): Promise<number> =>
+      (await controlPlane.kubectl(synced)).stdout
+        .split(" ")
+        .filter((name) => name.startsWith("many-")).length;
+    await expect.poll(targets, { timeout: 300_000, interval: 1000 }).toBe(1000);
+    await reportMemory("with 1,000 resources");
+  },
+);
 
 test("operator and vault exit with 0 in the grace period, and have changed no file", async () => {
   const graceMs = pod.spec.terminationGracePeriodSeconds * 1000;
@@ -111,5 +145,7 @@ test("operator and vault exit with 0 in the grace period, and have changed no fi
 
 test("a new container of the vault on the same volume has the same accounts", async () => {
   await vault.start();
-  await expect(VaultAccount.login(vault.url, account, vault.password)).resolves.toBeInstanceOf(VaultAccount);
+  await expect(VaultAccount.login(vault.url, account, vault.password)).resolves.toBeInstanceOf(
+    VaultAccount,
+  );
 });

@@ -1,4 +1,7 @@
-/** Returns the largest number of times within any window of this duration, given ascending times in ms. */
+/**
+ * Returns the largest number of times within any window of this duration, given ascending times in
+ * ms.
+ */
 export function busiestWindow(times: readonly number[], windowMs: number): number {
   let most = 0;
   let first = 0;
@@ -9,5 +12,7 @@ export function busiestWindow(times: readonly number[], windowMs: number): numbe
   return most;
 }
 
-/** Returns the largest number of times within any window of a second, given ascending times in ms. */
+/**
+ * Returns the largest number of times within any window of a second, given ascending times in ms.
+ */
 export const busiestSecond = (times: readonly number[]): number => busiestWindow(times, 1_000);

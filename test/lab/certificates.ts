@@ -31,7 +31,8 @@ function der(tag: number, ...parts: readonly (Uint8Array | string)[]): Buffer {
 
 const sequence = (...parts: readonly (Uint8Array | string)[]): Buffer => der(0x30, ...parts);
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, "hex"));
-const commonName = (name: string): Buffer => sequence(der(0x31, sequence(oid("550403"), der(0x0c, name))));
+const commonName = (name: string): Buffer =>
+  sequence(der(0x31, sequence(oid("550403"), der(0x0c, name))));
 const time = (date: Date): Buffer => der(0x18, date.toISOString().replace(/[-:T]|\.\d+/g, ""));
 const TRUE = der(0x01, Buffer.from([0xff]));
 const ED25519 = sequence(oid("2b6570"));
@@ -47,7 +48,12 @@ function extensions(hosts: readonly string[] | undefined): Buffer {
 
 /** An Ed25519 certificate: an authority when it names no hosts, else one for a server. */
 export function certificate(name: string, options: CertificateOptions = {}): Certificate {
-  const { issuer, hosts, notBefore = new Date(Date.now() - DAY_MS), notAfter = new Date(Date.now() + DAY_MS) } = options;
+  const {
+    issuer,
+    hosts,
+    notBefore = new Date(Date.now() - DAY_MS),
+    notAfter = new Date(Date.now() + DAY_MS),
+  } = options;
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
@@ -62,5 +68,10 @@ export function certificate(name: string, options: CertificateOptions = {}): Cer
   const signature = sign(null, body, issuer?.key ?? privateKey);
   const whole = sequence(body, ED25519, der(0x03, Buffer.from([0]), signature));
   const cert = `-----BEGIN CERTIFICATE-----\n${whole.toString("base64")}\n-----END CERTIFICATE-----\n`;
-  return { name, cert, key: privateKey, keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) };
+  return {
+    name,
+    cert,
+    key: privateKey,
+    keyPem: privateKey.export({ type: "pkcs8", format: "pem" }),
+  };
 }

@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
-/** Returns the messages of a stream in which each starts with its length (RFC 6587), and the rest. */
+/**
+ * Returns the messages of a stream in which each starts with its length (RFC 6587), and the rest.
+ */
 function framed(bytes: Buffer): { readonly messages: string[]; readonly rest: Buffer } {
   const messages: string[] = [];
   let rest = bytes;
@@ -31,11 +33,19 @@ export class SyslogCollector implements AsyncDisposable {
     return SyslogCollector.#listen(createServer(), "connection", port, reads);
   }
 
-  static async tls(certificate: { readonly cert: string; readonly key: string }): Promise<SyslogCollector> {
+  static async tls(certificate: {
+    readonly cert: string;
+    readonly key: string;
+  }): Promise<SyslogCollector> {
     return SyslogCollector.#listen(createTlsServer(certificate), "secureConnection", 0, true);
   }
 
-  static async #listen(server: Server, event: string, port: number, reads: boolean): Promise<SyslogCollector> {
+  static async #listen(
+    server: Server,
+    event: string,
+    port: number,
+    reads: boolean,
+  ): Promise<SyslogCollector> {
     const collector = new SyslogCollector(server);
     server.on("connection", (socket: Socket) => {
       collector.connections += 1;
@@ -76,7 +86,9 @@ export class SyslogCollector implements AsyncDisposable {
 }
 
 /** Receives datagrams; disposing it closes the socket. */
-export async function udpCollector(): Promise<{ readonly port: number; readonly messages: string[] } & Disposable> {
+export async function udpCollector(): Promise<
+  { readonly port: number; readonly messages: string[] } & Disposable
+> {
   const socket = createSocket("udp4");
   const messages: string[] = [];
   socket.on("message", (bytes) => messages.push(bytes.toString("utf8")));

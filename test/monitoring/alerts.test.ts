@@ -8,7 +8,11 @@ import { alertsOf, parts } from "../lab/monitoring/rules.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/alerts.md"), "utf8");
 const caseFile = z.object({
-  tests: z.array(z.object({ promql_expr_test: z.array(z.object({ expr: z.string(), exp_samples: z.array(z.unknown()) })) })),
+  tests: z.array(
+    z.object({
+      promql_expr_test: z.array(z.object({ expr: z.string(), exp_samples: z.array(z.unknown()) })),
+    }),
+  ),
 });
 
 const endToEnd = { operator: "alerts.test.ts", vault: "vault-alerts.test.ts" };
@@ -20,7 +24,9 @@ describe.each(parts)("alerts of the %s", (part) => {
   test("each has a case in which it fires, and one in which it does not", () => {
     const expected = caseFile.parse(parse(cases)).tests.flatMap((one) => one.promql_expr_test);
     for (const { alert } of alerts) {
-      const ofAlert = expected.filter(({ expr }) => expr === `ALERTS{alertname="${alert}", alertstate="firing"}`);
+      const ofAlert = expected.filter(
+        ({ expr }) => expr === `ALERTS{alertname="${alert}", alertstate="firing"}`,
+      );
       const fires = ofAlert.map((one) => one.exp_samples.length > 0);
       expect([alert, fires.includes(true), fires.includes(false)]).toEqual([alert, true, true]);
     }

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { chartsOf, legendOf, queryOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
+import {
+  chartsOf,
+  legendOf,
+  queryOf,
+  readDashboard,
+} from "../../scripts/pictures/dashboards/dashboard.ts";
 import { formatValue } from "../../scripts/pictures/dashboards/format-value.ts";
 import { namedMetrics } from "../lab/monitoring/named-metrics.ts";
 import { parts } from "../lab/monitoring/rules.ts";
@@ -13,13 +18,19 @@ describe.each(parts)("the dashboard of the %s", (part) => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
     const cells = dashboard.panels.flatMap(({ title, gridPos: { x, y, w, h } }) => {
       expect([title, x + w <= 24]).toEqual([title, true]);
-      return Array.from({ length: w * h }, (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`);
+      return Array.from(
+        { length: w * h },
+        (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`,
+      );
     });
     expect(new Set(cells).size).toBe(cells.length);
   });
 
   test("uses only variables that it defines, and limits every query to the namespace", () => {
-    const known = new Set([...dashboard.templating.list.map(({ name }) => name), "__rate_interval"]);
+    const known = new Set([
+      ...dashboard.templating.list.map(({ name }) => name),
+      "__rate_interval",
+    ]);
     for (const { title, targets } of charts) {
       for (const { expr } of targets) {
         const used = [...expr.matchAll(/\$(\w+)/gu)].map(([, name]) => name!);
@@ -27,7 +38,9 @@ describe.each(parts)("the dashboard of the %s", (part) => {
         expect(namedMetrics(expr).names.size).toBeGreaterThan(0);
         expect([
           title,
-          expr.replaceAll(/\w+\{[^}]*namespace=~"\$namespace"[^}]*\}/gu, "").match(/\b(vaultsync|process|nodejs)_\w+/u),
+          expr
+            .replaceAll(/\w+\{[^}]*namespace=~"\$namespace"[^}]*\}/gu, "")
+            .match(/\b(vaultsync|process|nodejs)_\w+/u),
         ]).toEqual([title, null]);
       }
     }
@@ -35,9 +48,9 @@ describe.each(parts)("the dashboard of the %s", (part) => {
 });
 
 test("variables and legends are filled in as by Grafana", () => {
-  expect(queryOf('rate(a{namespace=~"$namespace", connection=~"$connection"}[$__rate_interval])', "8s")).toBe(
-    'rate(a{namespace=~".*", connection=~".*"}[8s])',
-  );
+  expect(
+    queryOf('rate(a{namespace=~"$namespace", connection=~"$connection"}[$__rate_interval])', "8s"),
+  ).toBe('rate(a{namespace=~".*", connection=~".*"}[8s])');
   expect(legendOf("{{kind}} {{reason}}", { kind: "VaultSecret" })).toBe("VaultSecret ");
 });
 

@@ -6,13 +6,21 @@ import { isKnownValue, knownMetrics, scrapeLabels } from "../lab/monitoring/know
 import { namedMetrics } from "../lab/monitoring/named-metrics.ts";
 import { alertsOf, parts, type Part } from "../lab/monitoring/rules.ts";
 
-const docs = ["docs/alerts.md", "docs/metrics.md", "docs/operator.md", "docs/vault-server.md", "docs/troubleshooting.md"];
-const textOf = (path: string): string => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
+const docs = [
+  "docs/alerts.md",
+  "docs/metrics.md",
+  "docs/operator.md",
+  "docs/vault-server.md",
+  "docs/troubleshooting.md",
+];
+const textOf = (path: string): string =>
+  readFileSync(join(import.meta.dirname, "../..", path), "utf8");
 
 /** Returns what a text names that no registry of these parts has. */
 async function unknownIn(text: string, from: readonly Part[]): Promise<string[]> {
   const known = new Map<string, readonly string[]>();
-  for (const part of from) for (const [name, labels] of await knownMetrics(part)) known.set(name, labels);
+  for (const part of from)
+    for (const [name, labels] of await knownMetrics(part)) known.set(name, labels);
   const { names, matchers, grouping } = namedMetrics(text);
   const labels = new Set([...scrapeLabels, ...[...names].flatMap((name) => known.get(name) ?? [])]);
   return [
@@ -20,7 +28,9 @@ async function unknownIn(text: string, from: readonly Part[]): Promise<string[]>
     ...[...names].filter((name) => !known.has(name) && !known.has(`${name}_bucket`)),
     ...matchers.flatMap(({ metric, label, value }) => {
       const isLabel = scrapeLabels.includes(label) || known.get(metric)?.includes(label) === true;
-      return isLabel && isKnownValue(metric, label, value) ? [] : [`${metric}{${label}="${value}"}`];
+      return isLabel && isKnownValue(metric, label, value)
+        ? []
+        : [`${metric}{${label}="${value}"}`];
     }),
     ...[...grouping].filter((label) => !labels.has(label)).map((label) => `by (${label})`),
   ];
@@ -51,19 +61,26 @@ describe.each(parts)("the %s", (part) => {
   });
 });
 
-test.each(parts)("the dashboard of the %s names only metrics, labels and values that exist", async (part) => {
-  for (const { title, targets } of chartsOf(readDashboard(part))) {
-    expect([title, await unknownIn(targets.map(({ expr }) => expr).join("\n"), [part])]).toEqual([title, []]);
-    const labels = [
-      ...targets
-        .map(({ legendFormat }) => legendFormat)
-        .join("")
-        .matchAll(/\{\{(\w+)\}\}/gu),
-    ];
-    const query = targets.map(({ expr }) => expr).join("\n");
-    for (const [, label = ""] of labels) expect([title, label === "pod" || query.includes(label)]).toEqual([title, true]);
-  }
-});
+test.each(parts)(
+  "the dashboard of the %s names only metrics, labels and values that exist",
+  async (part) => {
+    for (const { title, targets } of chartsOf(readDashboard(part))) {
+      expect([title, await unknownIn(targets.map(({ expr }) => expr).join("\n"), [part])]).toEqual([
+        title,
+        [],
+      ]);
+      const labels = [
+        ...targets
+          .map(({ legendFormat }) => legendFormat)
+          .join("")
+          .matchAll(/\{\{(\w+)\}\}/gu),
+      ];
+      const query = targets.map(({ expr }) => expr).join("\n");
+      for (const [, label = ""] of labels)
+        expect([title, label === "pod" || query.includes(label)]).toEqual([title, true]);
+    }
+  },
+);
 
 test.each(docs)("%s names only metrics, labels and values that exist", async (path) => {
   const text = textOf(path);

@@ -8,13 +8,22 @@ import { alertsOf, parts } from "../lab/monitoring/rules.ts";
 
 describe.each(parts)("alerts of the %s", (part) => {
   test("promtool check rules accepts them", async () => {
-    const output = await promtool(part, ["check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"]);
+    const output = await promtool(part, [
+      "check",
+      "rules",
+      "--lint=all",
+      "--lint-fatal",
+      "rules.yaml",
+    ]);
     expect(output).toContain(`SUCCESS: ${alertsOf(part).length} rules found`);
   });
 
   test("promtool parses every query of the dashboard", async () => {
     const rules = chartsOf(readDashboard(part)).flatMap(({ id, targets }) =>
-      targets.map(({ refId, expr }) => ({ record: `panel:${id}:${refId}`, expr: queryOf(expr, "5m") })),
+      targets.map(({ refId, expr }) => ({
+        record: `panel:${id}:${refId}`,
+        expr: queryOf(expr, "5m"),
+      })),
     );
     const output = await promtool(part, ["check", "rules", "queries.yaml"], {
       "queries.yaml": stringify({ groups: [{ name: "queries", rules }] }),
@@ -24,6 +33,8 @@ describe.each(parts)("alerts of the %s", (part) => {
 
   test("promtool test rules finds them firing and not firing as described", async () => {
     const cases = readFileSync(join(import.meta.dirname, `${part}-alerts.yaml`), "utf8");
-    expect(await promtool(part, ["test", "rules", "cases.yaml"], { "cases.yaml": cases })).toContain("SUCCESS");
+    expect(
+      await promtool(part, ["test", "rules", "cases.yaml"], { "cases.yaml": cases }),
+    ).toContain("SUCCESS");
   });
 });

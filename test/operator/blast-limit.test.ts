@@ -16,9 +16,12 @@ const teams = range(10).map((n) => `team-${n}`);
 const allNames = teams.flatMap(namesOf);
 
 const left = (scene: OperatorScene, namespaces: readonly string[] = teams): number =>
-  namespaces.flatMap((one) => namesOf(one).filter((name) => scene.value(one, name) !== undefined)).length;
+  namespaces.flatMap((one) => namesOf(one).filter((name) => scene.value(one, name) !== undefined))
+    .length;
 const heldIn = (scene: OperatorScene): string[] =>
-  teams.filter((one) => scene.condition("RemovalsHeld", one)?.message?.includes("confirm-removals=4") === true);
+  teams.filter(
+    (one) => scene.condition("RemovalsHeld", one)?.message?.includes("confirm-removals=4") === true,
+  );
 
 function confirm(scene: OperatorScene, namespace: string, number: string): void {
   const metadata = { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: number } };
@@ -26,9 +29,15 @@ function confirm(scene: OperatorScene, namespace: string, number: string): void 
 }
 
 /** Starts an operator of ten namespaces with a connection to the same vault and four names each. */
-async function shared(scene: OperatorScene, intervalOf: (team: string) => string = () => "60s"): Promise<void> {
+async function shared(
+  scene: OperatorScene,
+  intervalOf: (team: string) => string = () => "60s",
+): Promise<void> {
   for (const team of teams) {
-    scene.addVault(team, namesOf(team), DELETE, { of: "team-0", refreshInterval: intervalOf(team) });
+    scene.addVault(team, namesOf(team), DELETE, {
+      of: "team-0",
+      refreshInterval: intervalOf(team),
+    });
   }
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -81,7 +90,11 @@ describe("names that disappear from one vault, of which each connection has four
     await scene.restart();
     await scene.clock.advance(PROOF);
     expect([left(scene), heldIn(scene)]).toEqual([4, ["team-0"]]);
-    scene.server.patch(vaultConnectionKind, { namespace: "team-0", name: "vault" }, { spec: { timeout: "11s" } });
+    scene.server.patch(
+      vaultConnectionKind,
+      { namespace: "team-0", name: "vault" },
+      { spec: { timeout: "11s" } },
+    );
     await scene.clock.advance(PROOF);
     expect([left(scene), heldIn(scene)]).toEqual([4, ["team-0"]]);
   });
@@ -94,10 +107,17 @@ describe("names that disappear from one vault, of which each connection has four
     for (const team of teams.slice(1)) confirm(scene, team, "4");
     await scene.clock.advance(MINUTE);
     const setUrl = (url: string): unknown =>
-      scene.server.patch(vaultConnectionKind, { namespace: "team-0", name: "vault" }, { spec: { url } });
+      scene.server.patch(
+        vaultConnectionKind,
+        { namespace: "team-0", name: "vault" },
+        { spec: { url } },
+      );
     setUrl("https://team-0.example.com/v1");
     await scene.clock.advance(MINUTE);
-    expect([scene.condition("Ready", "team-0")?.reason, heldIn(scene)]).toEqual(["InvalidSpec", ["team-0"]]);
+    expect([scene.condition("Ready", "team-0")?.reason, heldIn(scene)]).toEqual([
+      "InvalidSpec",
+      ["team-0"],
+    ]);
     setUrl("https://team-0.example.com");
     await scene.clock.advance(PROOF);
     expect([left(scene), heldIn(scene)]).toEqual([4, ["team-0"]]);
@@ -145,12 +165,21 @@ test("a hold follows resources whose policy becomes Delete or Retain while it la
   await scene.clock.advance(MINUTE);
   vault.remove(...names);
   await scene.clock.advance(MINUTE);
-  const edit = async (chosen: readonly string[], whenMissing: string): Promise<string | undefined> => {
+  const edit = async (
+    chosen: readonly string[],
+    whenMissing: string,
+  ): Promise<string | undefined> => {
     for (const name of chosen)
-      scene.server.patch(vaultSecretKind, { namespace: "shop", name }, { spec: { target: { whenMissing } } });
+      scene.server.patch(
+        vaultSecretKind,
+        { namespace: "shop", name },
+        { spec: { target: { whenMissing } } },
+      );
     await scene.clock.advance(PROOF);
     expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
-    return /confirm-removals=(?<held>\d)/u.exec(scene.condition("RemovalsHeld", "shop")?.message ?? "")?.groups?.["held"];
+    return /confirm-removals=(?<held>\d)/u.exec(
+      scene.condition("RemovalsHeld", "shop")?.message ?? "",
+    )?.groups?.["held"];
   };
   expect(await edit([], "Delete")).toBe("5");
   expect(await edit(["name-0"], "Delete")).toBe("6");
@@ -168,7 +197,9 @@ test("a single name that feeds many targets is held with all of them", async () 
   vault.remove("ca");
   await scene.clock.advance(10 * MINUTE);
   expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual(names);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=1");
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+    "vaultsync.dev/confirm-removals=1",
+  );
   confirm(scene, "shop", "1");
   await scene.clock.advance(MINUTE);
   expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual([]);
@@ -184,12 +215,16 @@ test("a confirmation of another number confirms no later loss of as many names",
   await scene.clock.advance(MINUTE);
   vault.remove(...names);
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=6");
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+    "vaultsync.dev/confirm-removals=6",
+  );
   confirm(scene, "shop", "5");
   await scene.clock.advance(MINUTE);
   vault.write("name-0");
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=5");
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+    "vaultsync.dev/confirm-removals=5",
+  );
   expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
   confirm(scene, "shop", "5");
   await scene.clock.advance(MINUTE);
@@ -210,7 +245,9 @@ test("names whose targets stay need no confirmation, but count for those whose t
   vault.remove("db");
   await scene.clock.advance(10 * MINUTE);
   expect([scene.value("shop", "db"), scene.value("shop", "kept-0")]).toEqual(["db@1", "kept-0@1"]);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=1");
+  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+    "vaultsync.dev/confirm-removals=1",
+  );
 });
 
 test("a name that feeds few of many targets loses them without a confirmation", async () => {
@@ -225,9 +262,9 @@ test("a name that feeds few of many targets loses them without a confirmation", 
   await scene.clock.advance(MINUTE);
   vault.remove("db-0");
   await scene.clock.advance(PROOF);
-  expect([scene.value("shop", "db-0"), scene.value("shop", "app-3"), scene.value("shop", "db-1")]).toEqual([
-    undefined,
-    undefined,
-    "db-1@1",
-  ]);
+  expect([
+    scene.value("shop", "db-0"),
+    scene.value("shop", "app-3"),
+    scene.value("shop", "db-1"),
+  ]).toEqual([undefined, undefined, "db-1@1"]);
 });

@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene, OPERATOR_NAMESPACE, passwordIn } from "../lab/operator/cluster-scene.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  accountOf,
+  ClusterScene,
+  OPERATOR_NAMESPACE,
+  passwordIn,
+} from "../lab/operator/cluster-scene.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../../src/operator/kube/resource.ts";
 
 const corporate = { name: "corporate" };
@@ -11,7 +21,10 @@ const allow = (secrets: string[], files: string[] = []): object => ({
   access: [{ namespaceSelector: { matchLabels: team }, secrets, files }],
 });
 
-/** Returns a running operator, and the VaultSecret shop/db, which follows the secret shop-db through a connection of the cluster. */
+/**
+ * Returns a running operator, and the VaultSecret shop/db, which follows the secret shop-db through
+ * a connection of the cluster.
+ */
 async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene> {
   const scene = new ClusterScene();
   scene.namespace("shop", team);
@@ -28,15 +41,34 @@ test("an allowed resource is synced with the credentials of the operator's names
   expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: Synced`);
   const passwords = scene.calls.flatMap(({ password }) => password ?? []);
   expect(passwords).toEqual([passwordIn(OPERATOR_NAMESPACE)]);
-  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({ users: 1, secrets: 2 });
+  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({
+    users: 1,
+    secrets: 2,
+  });
   expect(scene.condition(clusterVaultConnectionKind, corporate)?.reason).toBe("Synced");
 });
 
 test.each<[what: string, spec: object, message: string]>([
-  ["without access", {}, "spec.access of ClusterVaultConnection corporate has no entry for the namespace shop"],
-  ["with an access that selects others", { access: [{ namespaceSelector: { matchLabels: { team: "blog" } } }] }, "no entry for"],
-  ["with an entry without secrets", { access: [{ namespaceSelector: { matchLabels: team }, files: ["*"] }] }, "to read shop-db"],
-  ["with other names", allow(["blog-*", "shop"]), "spec.access[].secrets of ClusterVaultConnection corporate does not allow"],
+  [
+    "without access",
+    {},
+    "spec.access of ClusterVaultConnection corporate has no entry for the namespace shop",
+  ],
+  [
+    "with an access that selects others",
+    { access: [{ namespaceSelector: { matchLabels: { team: "blog" } } }] },
+    "no entry for",
+  ],
+  [
+    "with an entry without secrets",
+    { access: [{ namespaceSelector: { matchLabels: team }, files: ["*"] }] },
+    "to read shop-db",
+  ],
+  [
+    "with other names",
+    allow(["blog-*", "shop"]),
+    "spec.access[].secrets of ClusterVaultConnection corporate does not allow",
+  ],
 ])("a connection %s serves no resource, and nothing is read", async (_, spec, message) => {
   await using scene = await sceneWith(spec);
   expect(scene.outcome("shop", "db")).toBe("absent: NamespaceNotAllowed");
@@ -52,7 +84,9 @@ test("a missing name is shown with a near one that the namespace may read, witho
   scene.follow(db, corporate, { password: "shop-bd" });
   await scene.settle();
   const message = (): string => scene.condition(vaultSecretKind, db)?.message ?? "";
-  expect(message()).toMatch(/^shop-bd is not in the list of ClusterVaultConnection corporate: .*did you mean shop-db\?/u);
+  expect(message()).toMatch(
+    /^shop-bd is not in the list of ClusterVaultConnection corporate: .*did you mean shop-db\?/u,
+  );
   expect(message()).not.toContain(account);
   scene.follow(db, corporate, { password: "shop-kye" });
   // One edit away, and nearer than all that the namespace may read.
@@ -77,25 +111,38 @@ test("a resource with one name that is not allowed keeps all of its keys", async
   expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
 });
 
-test.each<[how: string, lose: (scene: ClusterScene) => void, regain: (scene: ClusterScene) => void]>([
-  ["of another label", (scene) => scene.label("shop", { team: "blog" }), (scene) => scene.label("shop", team)],
-  ["of a changed access", (scene) => scene.connect(corporate, {}), (scene) => scene.connect(corporate, allow(["shop-*"]))],
-])("a namespace that loses its access because %s keeps its targets, and continues later", async (_, lose, regain) => {
-  await using scene = await sceneWith();
-  scene.calls.length = 0;
-  lose(scene);
-  await scene.settle(1_000);
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
-  scene.write(corporate, ["shop-db"]);
-  await scene.settle();
-  await scene.restart();
-  await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
-  expect(scene.takeReads()).toEqual([]);
-  regain(scene);
-  await scene.settle(1_000);
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
-});
+test.each<
+  [how: string, lose: (scene: ClusterScene) => void, regain: (scene: ClusterScene) => void]
+>([
+  [
+    "of another label",
+    (scene) => scene.label("shop", { team: "blog" }),
+    (scene) => scene.label("shop", team),
+  ],
+  [
+    "of a changed access",
+    (scene) => scene.connect(corporate, {}),
+    (scene) => scene.connect(corporate, allow(["shop-*"])),
+  ],
+])(
+  "a namespace that loses its access because %s keeps its targets, and continues later",
+  async (_, lose, regain) => {
+    await using scene = await sceneWith();
+    scene.calls.length = 0;
+    lose(scene);
+    await scene.settle(1_000);
+    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
+    scene.write(corporate, ["shop-db"]);
+    await scene.settle();
+    await scene.restart();
+    await scene.settle();
+    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
+    expect(scene.takeReads()).toEqual([]);
+    regain(scene);
+    await scene.settle(1_000);
+    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
+  },
+);
 
 test("find finds what the namespace may read, and the target is kept when that changes", async () => {
   await using scene = await sceneWith(allow(["shop-*", "blog"]));
@@ -135,7 +182,10 @@ test("connections of both kinds that have the same name are different ones", asy
   expect(scene.outcome("shop", "own")).toBe(`password=${accountOf(own)} shop-db 3: Synced`);
   expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: Synced`);
   expect(scene.status(vaultConnectionKind, own)).toMatchObject({ users: 1, secrets: 1 });
-  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({ users: 1, secrets: 2 });
+  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({
+    users: 1,
+    secrets: 2,
+  });
   scene.server.delete(vaultConnectionKind, own);
   await scene.settle();
   expect(scene.outcome("shop", "own")).toContain(": ConnectionNotFound");
@@ -153,7 +203,9 @@ test("a value that one namespace read is not available to others; files have the
   expect(scene.outcome("blog", "db")).toBe("absent: NamespaceNotAllowed");
   expect(scene.outcome("shop", "web", vaultFileKind)).toBe("key-0=file: Synced");
   expect(scene.outcome("shop", "secret", vaultFileKind)).toBe("absent: NamespaceNotAllowed");
-  expect(scene.condition(vaultFileKind, { namespace: "shop", name: "secret" })?.message).toContain("spec.access[].files");
+  expect(scene.condition(vaultFileKind, { namespace: "shop", name: "secret" })?.message).toContain(
+    "spec.access[].files",
+  );
 });
 
 test("a read that is in progress is aborted when its namespace loses the access", async () => {
@@ -206,15 +258,22 @@ test("what a rule finds is read only as far as the access allows, also if it cha
 test("the access of a new spec does not count for the account of the one before", async () => {
   await using scene = await sceneWith({});
   scene.network = {
-    send: ({ resource }, signal) => (resource === CONFIG_MAPS ? scene.clock.sleep(10_000, signal) : undefined),
+    send: ({ resource }, signal) =>
+      resource === CONFIG_MAPS ? scene.clock.sleep(10_000, signal) : undefined,
   };
   const email = accountOf({ name: "narrow" });
   scene.vault.setPassword(email, passwordIn(OPERATOR_NAMESPACE));
-  scene.connect(corporate, { ...allow(["*"]), email, caBundleRef: { kind: "ConfigMap", name: "ca" } });
+  scene.connect(corporate, {
+    ...allow(["*"]),
+    email,
+    caBundleRef: { kind: "ConfigMap", name: "ca" },
+  });
   await scene.settle();
   expect(scene.takeReads()).toEqual([]);
   await scene.settle();
-  expect(scene.condition(clusterVaultConnectionKind, corporate)?.message).toContain("not found in namespace vaultsync-system");
+  expect(scene.condition(clusterVaultConnectionKind, corporate)?.message).toContain(
+    "not found in namespace vaultsync-system",
+  );
   expect(scene.condition(vaultSecretKind, db)?.reason).toBe("ConnectionNotReady");
 });
 
@@ -251,10 +310,14 @@ test("a secret deleted while its namespace had no access is missing, not removed
   await using scene = await sceneWith();
   scene.write(corporate, ["shop-db"], { delete_time: 1 });
   await scene.settle();
-  expect(scene.status(vaultSecretKind, db)).toMatchObject({ items: [{ deleteAt: expect.any(String) }] });
+  expect(scene.status(vaultSecretKind, db)).toMatchObject({
+    items: [{ deleteAt: expect.any(String) }],
+  });
   scene.label("shop", {});
   await scene.settle();
-  expect(scene.status(vaultSecretKind, db)).not.toMatchObject({ items: [{ deleteAt: expect.any(String) }] });
+  expect(scene.status(vaultSecretKind, db)).not.toMatchObject({
+    items: [{ deleteAt: expect.any(String) }],
+  });
   scene.vault.act(account, "delete", { key_name: "shop-db" });
   await scene.settle(60_000);
   // Opens another client, whose first list is after the deadline.
@@ -267,7 +330,8 @@ test("a secret deleted while its namespace had no access is missing, not removed
 
 test("names of namespaces without access are not in the scope of the token", async () => {
   await using scene = await sceneWith({ ...allow(["shop-*"]), scope: { onlyReferenced: true } });
-  const scopeOf = (): string => scene.status(clusterVaultConnectionKind, corporate).token?.scope ?? "";
+  const scopeOf = (): string =>
+    scene.status(clusterVaultConnectionKind, corporate).token?.scope ?? "";
   expect(scopeOf()).toContain("shop-db");
   scene.label("shop", {});
   await scene.settle();
@@ -291,6 +355,8 @@ test("an operator for some namespaces says that it cannot use connections of the
     message:
       "ClusterVaultConnection corporate cannot be used: this operator serves some namespaces only (--namespaces). Refer to a VaultConnection",
   });
-  expect([...users].filter((plural) => plural === "namespaces" || plural === "clustervaultconnections")).toEqual([]);
+  expect(
+    [...users].filter((plural) => plural === "namespaces" || plural === "clustervaultconnections"),
+  ).toEqual([]);
   expect(scene.calls).toEqual([]);
 });

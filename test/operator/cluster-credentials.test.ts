@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene, OPERATOR_NAMESPACE, passwordIn } from "../lab/operator/cluster-scene.ts";
+import {
+  accountOf,
+  ClusterScene,
+  OPERATOR_NAMESPACE,
+  passwordIn,
+} from "../lab/operator/cluster-scene.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { EVENTS, SECRETS } from "../../src/operator/kube/resource.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
@@ -11,7 +16,10 @@ const account = accountOf(corporate);
 const db = { namespace: "shop", name: "db" };
 const access = [{ namespaceSelector: { matchLabels: {} }, secrets: ["*"] }];
 
-/** Returns a running operator, and the VaultSecret shop/db, which is synced through a connection of the cluster. */
+/**
+ * Returns a running operator, and the VaultSecret shop/db, which is synced through a connection of
+ * the cluster.
+ */
 async function start(): Promise<ClusterScene> {
   const scene = new ClusterScene();
   scene.namespace("shop");
@@ -31,13 +39,24 @@ test("refreshed tokens are stored in the operator's namespace only", async () =>
     scope: formatScope(unlimitedScope),
     expiration_hours: 1,
   };
-  const issued = JSON.parse(Buffer.from(scene.vault.respond({ operation: "generate_access_token", body }).body).toString());
+  const issued = JSON.parse(
+    Buffer.from(scene.vault.respond({ operation: "generate_access_token", body }).body).toString(),
+  );
   const data = Object.fromEntries(
-    ["access_token", "refresh_token"].map((key) => [key, Buffer.from(String(issued[key])).toString("base64")]),
+    ["access_token", "refresh_token"].map((key) => [
+      key,
+      Buffer.from(String(issued[key])).toString("base64"),
+    ]),
   );
   const places = [OPERATOR_NAMESPACE, "shop"].map((namespace) => ({ namespace, name: "tokens" }));
   for (const metadata of places)
-    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, type: CREDENTIALS_TYPE, data });
+    scene.server.create(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      type: CREDENTIALS_TYPE,
+      data,
+    });
   scene.connect(corporate, { access, auth: { tokenSecretRef: { name: "tokens" } } });
   await scene.settle(2 * 3_600_000);
   const [stored, other] = places.map((ref) => scene.server.get(SECRETS, ref)["data"]);
@@ -51,9 +70,13 @@ test("refreshed tokens are stored in the operator's namespace only", async () =>
 test("an event about a connection of the cluster is in the namespace default", async () => {
   await using scene = await start();
   scene.namespace("default");
-  scene.vaultNetwork = { send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")) };
+  scene.vaultNetwork = {
+    send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")),
+  };
   await scene.settle(120_000);
-  const events = scene.server.all(EVENTS).filter(({ metadata }) => metadata.name.startsWith("corporate."));
+  const events = scene.server
+    .all(EVENTS)
+    .filter(({ metadata }) => metadata.name.startsWith("corporate."));
   const open = events.find((event) => event["reason"] === "CircuitBreakerOpened");
   expect(open).toMatchObject({
     metadata: { namespace: "default" },

@@ -17,7 +17,10 @@ function start(requestsPerSecond = Infinity): { scene: OperatorScene; vault: Sim
   return { scene, vault };
 }
 
-/** Returns the requests about VaultSecrets, targets and events since the last reset, and those for values, and resets them. */
+/**
+ * Returns the requests about VaultSecrets, targets and events since the last reset, and those for
+ * values, and resets them.
+ */
 function takeRequests(scene: OperatorScene, vault: SimulatedVault): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const request of scene.requests) {
@@ -63,7 +66,8 @@ test("a resource that is edited each second costs a status in 2 to 4 s, and show
   const edited = NAMES.slice(0, 20);
   for (let second = 0; second < 60; second += 1) {
     const patch = { spec: { target: { whenRemoved: second % 2 === 0 ? "Retain" : "Delete" } } };
-    for (const name of edited) scene.server.patch(vaultSecretKind, { namespace: "shop", name }, patch);
+    for (const name of edited)
+      scene.server.patch(vaultSecretKind, { namespace: "shop", name }, patch);
     // No edit conflicts with the status of an earlier one.
     await scene.clock.advance(1_010);
   }
@@ -74,7 +78,10 @@ test("a resource that is edited each second costs a status in 2 to 4 s, and show
   expect(statuses).toBeGreaterThanOrEqual(20 * (4 + 60 / 4));
   expect(statuses).toBeLessThanOrEqual(20 * (5 + 60 / 2));
   for (const name of edited) {
-    const { metadata, ...resource } = scene.server.get(vaultSecretKind, { namespace: "shop", name });
+    const { metadata, ...resource } = scene.server.get(vaultSecretKind, {
+      namespace: "shop",
+      name,
+    });
     expect(resource["status"]).toMatchObject({ observedGeneration: metadata.generation });
   }
 });
@@ -82,7 +89,9 @@ test("a resource that is edited each second costs a status in 2 to 4 s, and show
 test("a throttled first sync costs the same and takes as long as the limit of the vault requires", async () => {
   const { scene, vault } = start(20);
   await scene.clock.advance((COUNT / 20) * 1_000 + 2_000);
-  expect(NAMES.filter((name) => scene.condition("Ready", "shop", name)?.status !== "True")).toEqual([]);
+  expect(NAMES.filter((name) => scene.condition("Ready", "shop", name)?.status !== "True")).toEqual(
+    [],
+  );
   const { "create events": _, ...cost } = takeRequests(scene, vault);
   expect(cost).toEqual(firstSync);
 });

@@ -21,7 +21,9 @@ const reset = (): never => {
   throw new TransientError("list_no_dup", "reset");
 };
 
-/** Starts an operator with a vault that holds lists, behind a proxy that ends them after `afterMs`. */
+/**
+ * Starts an operator with a vault that holds lists, behind a proxy that ends them after `afterMs`.
+ */
 async function startBehind(proxy?: SimulatedVault["proxy"]) {
   const scene = new OperatorScene();
   const vault = scene.addVault("shop", ["db"]);
@@ -32,9 +34,13 @@ async function startBehind(proxy?: SimulatedVault["proxy"]) {
   vault.listedAt.length = 0;
   let writes: (string | undefined)[] = [];
   scene.server.onCommit(({ resource }) => {
-    if (resource.plural === vaultConnectionKind.plural) writes.push(scene.condition("Ready", "shop")?.status);
+    if (resource.plural === vaultConnectionKind.plural)
+      writes.push(scene.condition("Ready", "shop")?.status);
   });
-  /** Returns the number of lists, and Ready as each write of the status of the connection showed it, since the last call. */
+  /**
+   * Returns the number of lists, and Ready as each write of the status of the connection showed it,
+   * since the last call.
+   */
   const take = () => {
     const taken = { lists: vault.listedAt.splice(0).length, writes };
     writes = [];
@@ -87,7 +93,10 @@ test("a vault that goes down during a held request is reported by the next list"
   await behind.scene.clock.advance(10 * SECOND);
   behind.vault.setDown(true);
   await behind.scene.clock.advance(SECOND);
-  expect(behind.scene.condition("Ready", "shop")).toMatchObject({ status: "False", reason: "VaultUnreachable" });
+  expect(behind.scene.condition("Ready", "shop")).toMatchObject({
+    status: "False",
+    reason: "VaultUnreachable",
+  });
   behind.vault.setDown(false);
   await behind.scene.clock.advance(2 * MINUTE);
   expect(behind.scene.condition("Ready", "shop")).toMatchObject({ status: "True" });

@@ -14,7 +14,9 @@ function eventsOf(scene: OperatorScene, kind: string, name?: string): string[] {
     const regarding = event["regarding"] as { readonly kind: string; readonly name: string };
     return regarding.kind === kind && (name === undefined || regarding.name === name);
   });
-  return all.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).map((event) => [event["type"], event["reason"]].join(" "));
+  return all
+    .toSorted((a, b) => timeOf(a).localeCompare(timeOf(b)))
+    .map((event) => [event["type"], event["reason"]].join(" "));
 }
 
 test("an outage of the vault is an event of the connection, and none of its resources", async () => {
@@ -47,7 +49,10 @@ test("resources that wait for a connection from their start have no event until 
   scene.start();
   await scene.clock.advance(5 * MINUTE);
   expect(scene.condition("Ready", "shop", "a")?.reason).toBe("ConnectionNotReady");
-  expect([eventsOf(scene, "VaultSecret"), eventsOf(scene, "VaultConnection")[0]]).toEqual([[], "Warning VaultUnreachable"]);
+  expect([eventsOf(scene, "VaultSecret"), eventsOf(scene, "VaultConnection")[0]]).toEqual([
+    [],
+    "Warning VaultUnreachable",
+  ]);
   vault.latencyMs = 10;
   await scene.clock.advance(10 * MINUTE);
   expect(eventsOf(scene, "VaultSecret")).toEqual(["Normal TargetCreated", "Normal TargetCreated"]);
@@ -62,7 +67,11 @@ test("a resource has events of its failure, its recovery and another name of its
   await scene.clock.advance(3 * MINUTE);
   vault.write("a");
   await scene.clock.advance(3 * MINUTE);
-  expect(eventsOf(scene, "VaultSecret", "a")).toEqual(["Normal TargetCreated", "Warning SourceMissing", "Normal Recovered"]);
+  expect(eventsOf(scene, "VaultSecret", "a")).toEqual([
+    "Normal TargetCreated",
+    "Warning SourceMissing",
+    "Normal Recovered",
+  ]);
   const { metadata, spec } = scene.server.get(vaultSecretKind, { namespace: "shop", name: "a" });
   scene.server.replace(vaultSecretKind, {
     apiVersion: "vaultsync.dev/v1alpha1",
@@ -83,7 +92,9 @@ test("a restart changes no condition of a connection that works, and records no 
   await scene.restart(() => scene.resetMeasurements());
   await scene.clock.advance(MINUTE);
   expect(scene.condition("Ready", "shop")).toEqual(before);
-  expect(scene.log.slice(lines).filter(({ message }) => message.startsWith("resource"))).toEqual([]);
+  expect(scene.log.slice(lines).filter(({ message }) => message.startsWith("resource"))).toEqual(
+    [],
+  );
   // The metadata of the new token.
   expect(scene.requests.filter((request) => request.includes("vaultconnections"))).toEqual([
     `update ${vaultConnectionKind.plural} vault`,

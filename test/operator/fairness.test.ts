@@ -15,10 +15,13 @@ function percentile(values: readonly number[], share: number): number {
 }
 
 /**
- * Returns the propagation times of 150 changes, while vaults in other namespaces have 100 each: they take 8 s for each request, or respond
- * with 429 to most of them.
+ * Returns the propagation times of 150 changes, while vaults in other namespaces have 100 each:
+ * they take 8 s for each request, or respond with 429 to most of them.
  */
-async function propagationsOf(neighbors: { slow?: number; throttled?: number }): Promise<{ times: number[]; others: number }> {
+async function propagationsOf(neighbors: {
+  slow?: number;
+  throttled?: number;
+}): Promise<{ times: number[]; others: number }> {
   const { slow = 0, throttled = 0 } = neighbors;
   await using scene = new OperatorScene();
   const healthy = names("healthy", 150);
@@ -38,7 +41,10 @@ async function propagationsOf(neighbors: { slow?: number; throttled?: number }):
     await scene.clock.advance(MINUTE);
   }
   for (const name of healthy) expect(scene.value("shop", name)).toBe(`${name}@2`);
-  return { times: scene.propagations("shop"), others: others.flatMap((namespace) => scene.propagations(namespace)).length };
+  return {
+    times: scene.propagations("shop"),
+    others: others.flatMap((namespace) => scene.propagations(namespace)).length,
+  };
 }
 
 let undisturbed: ReturnType<typeof propagationsOf> | undefined;
@@ -57,7 +63,11 @@ test.each([
 });
 
 /** Changes 30 of 95 names each minute, optionally while 5 others cannot be read. */
-async function changesBeside({ unreadable }: { unreadable: boolean }): Promise<{ times: number[]; lists: number }> {
+async function changesBeside({
+  unreadable,
+}: {
+  unreadable: boolean;
+}): Promise<{ times: number[]; lists: number }> {
   await using scene = new OperatorScene();
   const readable = names("readable", 95);
   const broken = names("broken", 5);
@@ -97,7 +107,9 @@ test("64 resources that are edited every 10 ms delay a change of the vault by le
   while (vault.listedAt.length === 0) await scene.clock.advance(100);
   vault.latencyMs = 10;
   for (let edits = 0; edits < 150; edits += 1) {
-    const patch = { spec: { data: [{ secretKey: `value${edits % 2}`, remoteRef: { key: "hot-1" } }] } };
+    const patch = {
+      spec: { data: [{ secretKey: `value${edits % 2}`, remoteRef: { key: "hot-1" } }] },
+    };
     for (const name of hot) scene.server.patch(vaultSecretKind, { namespace: "shop", name }, patch);
     await scene.clock.advance(10);
   }
@@ -116,8 +128,10 @@ test("an outage of the API server of 20 minutes costs few requests, and ends wit
   vault.write(...all);
   await scene.clock.advance(20 * MINUTE);
   const inSecond = new Map<number, number>();
-  for (const at of scene.requestedAt) inSecond.set(Math.floor(at / 1_000), (inSecond.get(Math.floor(at / 1_000)) ?? 0) + 1);
-  // Each of the 100 keys tries once, and the first retries are a burst of 100; 6 watches and the status are in addition.
+  for (const at of scene.requestedAt)
+    inSecond.set(Math.floor(at / 1_000), (inSecond.get(Math.floor(at / 1_000)) ?? 0) + 1);
+  // Each of the 100 keys tries once, and the first retries are a burst of 100; 6 watches and the
+  // status are in addition.
   expect(Math.max(...inSecond.values())).toBeLessThanOrEqual(220);
   expect(scene.requestedAt.length).toBeLessThan(5_000);
   scene.endOutage();

@@ -8,13 +8,16 @@ const MINUTE = 60_000;
 const connection = { namespace: "shop", name: "vault" };
 const names = Array.from({ length: 10 }, (_, n) => `file-${n}`);
 
-const remaining = (scene: OperatorScene): string[] => names.filter((name) => scene.hasFile("shop", name));
+const remaining = (scene: OperatorScene): string[] =>
+  names.filter((name) => scene.hasFile("shop", name));
 const confirm = (scene: OperatorScene, number: string): void => {
   const metadata = { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: number } };
   scene.server.patch(vaultConnectionKind, connection, { metadata });
 };
 
-/** Starts an operator that has synced ten files of a vault that holds its lists until they change. */
+/**
+ * Starts an operator that has synced ten files of a vault that holds its lists until they change.
+ */
 async function synced(scene: OperatorScene, policies: object): Promise<InMemoryVault> {
   const vault = scene.addFileVault("shop", names, policies);
   scene.start();
@@ -59,7 +62,11 @@ test("a suspended resource keeps its target until it is resumed, also if removal
   const vault = scene.addVault("shop", names, { whenMissing: "Delete" });
   const left = (): string[] => names.filter((name) => scene.value("shop", name) !== undefined);
   const suspend = (value: boolean): unknown =>
-    scene.server.patch(vaultSecretKind, { namespace: "shop", name: "file-0" }, { spec: { suspend: value } });
+    scene.server.patch(
+      vaultSecretKind,
+      { namespace: "shop", name: "file-0" },
+      { spec: { suspend: value } },
+    );
   scene.start();
   await scene.clock.advance(MINUTE);
   suspend(true);

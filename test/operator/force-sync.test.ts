@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { OperatorScene } from "../lab/operator/operator-scene.ts";
 import type { SimulatedVault } from "../lab/vault/simulated-vault.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { readStatus, type SyncStatus } from "../../src/operator/sync/sync-status.ts";
@@ -20,7 +24,9 @@ async function synced(scene: OperatorScene): Promise<SimulatedVault> {
 }
 
 function force(scene: OperatorScene, value: string): void {
-  scene.server.patch(vaultSecretKind, ref, { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: value } } });
+  scene.server.patch(vaultSecretKind, ref, {
+    metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: value } },
+  });
 }
 
 const statusOf = (scene: OperatorScene): SyncStatus =>
@@ -64,22 +70,37 @@ test.each<[string, string, (scene: OperatorScene, vault: SimulatedVault) => void
     "its connection is invalid",
     "ConnectionNotReady",
     (scene) =>
-      scene.server.patch(vaultConnectionKind, { namespace: "shop", name: "vault" }, { spec: { url: "https://a@b.example.com" } }),
+      scene.server.patch(
+        vaultConnectionKind,
+        { namespace: "shop", name: "vault" },
+        { spec: { url: "https://a@b.example.com" } },
+      ),
   ],
-  ["the value cannot be read", "VaultUnreachable", (_, vault) => (vault.write("db"), vault.unreadable.add("db"))],
+  [
+    "the value cannot be read",
+    "VaultUnreachable",
+    (_, vault) => (vault.write("db"), vault.unreadable.add("db")),
+  ],
   [
     "there is no connection",
     "ConnectionNotFound",
     (scene) => scene.server.delete(vaultConnectionKind, { namespace: "shop", name: "vault" }),
   ],
-  ["the spec is invalid", "InvalidSpec", (scene) => scene.server.patch(vaultSecretKind, ref, { spec: { data: [] } })],
+  [
+    "the spec is invalid",
+    "InvalidSpec",
+    (scene) => scene.server.patch(vaultSecretKind, ref, { spec: { data: [] } }),
+  ],
 ])("a forced sync is echoed if %s", async (_, reason, fail) => {
   await using scene = new OperatorScene();
   const vault = await synced(scene);
   fail(scene, vault);
   force(scene, "now");
   await scene.clock.advance(15_000);
-  expect([scene.condition("Ready", "shop", "db")?.reason, statusOf(scene).lastForceSync]).toEqual([reason, "now"]);
+  expect([scene.condition("Ready", "shop", "db")?.reason, statusOf(scene).lastForceSync]).toEqual([
+    reason,
+    "now",
+  ]);
   expect(scene.value("shop", "db")).toBe("db@1");
 });
 
@@ -87,7 +108,10 @@ test.each<[string, string, (scene: OperatorScene, vault: SimulatedVault) => void
 function echoesOf(scene: OperatorScene): string[] {
   const seen: string[] = [];
   scene.server.onCommit(({ resource, after }) => {
-    const status = resource.plural === vaultSecretKind.plural ? readStatus("VaultSecret", after?.["status"]) : {};
+    const status =
+      resource.plural === vaultSecretKind.plural
+        ? readStatus("VaultSecret", after?.["status"])
+        : {};
     if (status.lastForceSync === undefined) return;
     const ready = status.conditions?.find(({ type }) => type === "Ready");
     seen.push(`${status.lastForceSync} ${ready?.status} ${ready?.reason}`);
@@ -104,13 +128,18 @@ test("a forced sync reports that the vault is down, until a list succeeds", asyn
   force(scene, "now");
   await scene.clock.advance(30 * MINUTE);
   expect(written.filter((one) => !one.includes("VaultUnreachable"))).toEqual([]);
-  expect(scene.condition("Ready", "shop", "db")?.message).toMatch(/^the vault was not listed for the forced sync: cannot list/);
+  expect(scene.condition("Ready", "shop", "db")?.message).toMatch(
+    /^the vault was not listed for the forced sync: cannot list/,
+  );
   expect(scene.condition("Reconciling", "shop", "db")?.reason).toBe("VaultUnreachable");
   // The failure, and that the lists are outdated.
   expect(written.length).toBeLessThanOrEqual(2);
   vault.setDown(false);
   await scene.clock.advance(2 * MINUTE);
-  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual(["db@2", "Synced"]);
+  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual([
+    "db@2",
+    "Synced",
+  ]);
 });
 
 test("a resource is ready again after a forced sync that failed, if the vault has nothing new", async () => {
@@ -138,7 +167,10 @@ test("a forced sync whose list takes longer than 10 s fails, and is ready when t
   await scene.clock.advance(15_000);
   expect(written).toEqual(["now False VaultUnreachable"]);
   await scene.clock.advance(50_000);
-  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual(["db@2", "Synced"]);
+  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual([
+    "db@2",
+    "Synced",
+  ]);
 });
 
 test("a forced sync through a held list is echoed soon, although the vault has nothing new", async () => {
@@ -147,10 +179,18 @@ test("a forced sync through a held list is echoed soon, although the vault has n
   scene.start();
   await scene.clock.advance(MINUTE);
   const file = { namespace: "shop", name: "terms" };
-  scene.server.patch(vaultFileKind, file, { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } } });
+  scene.server.patch(vaultFileKind, file, {
+    metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } },
+  });
   await scene.clock.advance(2_000);
-  const { lastForceSync, conditions } = readStatus("VaultFile", scene.server.get(vaultFileKind, file)["status"]);
-  expect([lastForceSync, conditions]).toEqual(["now", [expect.objectContaining({ type: "Ready", status: "True" })]]);
+  const { lastForceSync, conditions } = readStatus(
+    "VaultFile",
+    scene.server.get(vaultFileKind, file)["status"],
+  );
+  expect([lastForceSync, conditions]).toEqual([
+    "now",
+    [expect.objectContaining({ type: "Ready", status: "True" })],
+  ]);
 });
 
 test("a target that was edited is repaired while a forced sync waits for the vault", async () => {
@@ -189,7 +229,9 @@ test("many forced syncs share their lists, and none occupies a worker while it w
     scene.server.patch(vaultSecretKind, { namespace: "shop", name }, { metadata });
   }
   await scene.clock.advance(5_000);
-  const echoes = scene.server.all(vaultSecretKind).map((one) => readStatus("VaultSecret", one["status"]).lastForceSync);
+  const echoes = scene.server
+    .all(vaultSecretKind)
+    .map((one) => readStatus("VaultSecret", one["status"]).lastForceSync);
   expect(echoes).toEqual(names.map(() => "now"));
   expect(vault.listedAt.length).toBeLessThanOrEqual(2);
 });

@@ -1,7 +1,19 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ClusterScene, OPERATOR_NAMESPACE, passwordIn, type SceneConnection } from "../lab/operator/cluster-scene.ts";
-import { type Command, commands, NAMES, NAMESPACES, RULE, topology } from "../lab/operator/isolation-commands.ts";
+import {
+  ClusterScene,
+  OPERATOR_NAMESPACE,
+  passwordIn,
+  type SceneConnection,
+} from "../lab/operator/cluster-scene.ts";
+import {
+  type Command,
+  commands,
+  NAMES,
+  NAMESPACES,
+  RULE,
+  topology,
+} from "../lab/operator/isolation-commands.ts";
 import {
   accountFor,
   connectionOf,
@@ -13,10 +25,18 @@ import {
   rightOf,
   specOf,
 } from "../lab/operator/isolation-model.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 
-/** Time in milliseconds for which a request may follow a state that the watches do not show any more. */
+/**
+ * Time in milliseconds for which a request may follow a state that the watches do not show any
+ * more.
+ */
 const LAG_MS = 100;
 /** Time in milliseconds that a read of a value takes, so that access changes meanwhile. */
 const READ_MS = 300;
@@ -25,8 +45,10 @@ const SETTLE_MS = 12_000;
 
 const sameConnection = (one: SceneConnection, { namespace: of, name }: SceneConnection): boolean =>
   one.namespace === of && one.name === name;
-const targetOf = ({ kind, name }: Pick<ModelResource, "kind" | "name">): string => `${kind}-${name}`;
-const kindOf = (kind: ModelResource["kind"]) => (kind === "secret" ? vaultSecretKind : vaultFileKind);
+const targetOf = ({ kind, name }: Pick<ModelResource, "kind" | "name">): string =>
+  `${kind}-${name}`;
+const kindOf = (kind: ModelResource["kind"]) =>
+  kind === "secret" ? vaultSecretKind : vaultFileKind;
 /** The account name "own" stands for the name of the connection itself. */
 const named = ({ connection, account: name, access }: ModelConnection): ModelConnection => ({
   connection,
@@ -34,7 +56,9 @@ const named = ({ connection, account: name, access }: ModelConnection): ModelCon
   access,
 });
 
-/** A running operator, the model of its cluster, and a record of everything that it had no right to. */
+/**
+ * A running operator, the model of its cluster, and a record of everything that it had no right to.
+ */
 class Isolation {
   readonly scene = new ClusterScene();
   readonly violations: string[] = [];
@@ -53,13 +77,15 @@ class Isolation {
     this.state = { labels: new Map(), connections: [], resources: [] };
     this.#history.push({ state: this.state, until: Infinity });
     this.scene.server.onCommit(({ resource, before, after, user }) => {
-      if (user === "operator" && resource.plural === SECRETS.plural && after !== undefined) this.#checkWrite(after, before);
+      if (user === "operator" && resource.plural === SECRETS.plural && after !== undefined)
+        this.#checkWrite(after, before);
     });
     const all = NAMESPACES.flatMap((of) => [{ namespace: of }, {}]).flatMap((place) =>
       ["one", "two"].map((name) => ({ ...place, name })),
     );
     for (const connection of all) {
-      for (const name of ["own", "other"]) this.#fillAccount(named({ connection, account: name, access: [] }));
+      for (const name of ["own", "other"])
+        this.#fillAccount(named({ connection, account: name, access: [] }));
     }
     this.scene.start();
   }
@@ -68,7 +94,9 @@ class Isolation {
     switch (next.do) {
       case "label":
         this.scene.label(next.namespace, next.labels);
-        return this.#change({ labels: new Map(this.state.labels).set(next.namespace, next.labels) });
+        return this.#change({
+          labels: new Map(this.state.labels).set(next.namespace, next.labels),
+        });
       case "connect":
         return this.#connect(named(next.connection));
       case "disconnect":
@@ -78,7 +106,8 @@ class Isolation {
       case "delete":
         return this.#delete(next.resource);
       case "write":
-        for (const connection of this.state.connections) this.#write(accountFor(connection), next.names);
+        for (const connection of this.state.connections)
+          this.#write(accountFor(connection), next.names);
         return undefined;
       case "restart":
         return this.scene.restart();
@@ -93,30 +122,47 @@ class Isolation {
       const states = this.#statesAt(at);
       if (name !== undefined && !states.some((state) => hasRight(state, email, name)))
         this.violations.push(`${operation} of ${name} as ${email} at ${at}`);
-      if (password !== undefined && password !== passwordOf(email)) this.violations.push(`login as ${email} with ${password}`);
+      if (password !== undefined && password !== passwordOf(email))
+        this.violations.push(`login as ${email} with ${password}`);
     }
     this.scene.calls.length = 0;
   }
 
-  /** Returns the resources that do not have the state that their rights imply, after a settled time. */
+  /**
+   * Returns the resources that do not have the state that their rights imply, after a settled time.
+   */
   unsettled(): string[] {
     // Which names a rule has found before depends on more than the state.
     const fixed = this.state.resources.filter(({ isFound = false }) => !isFound);
     return fixed.flatMap((resource) => {
       const { namespace: of, name, kind } = resource;
-      const condition = this.scene.condition(kindOf(kind), { namespace: of, name: `${kind}-${name}` });
+      const condition = this.scene.condition(kindOf(kind), {
+        namespace: of,
+        name: `${kind}-${name}`,
+      });
       const right = rightOf(this.state, resource);
       const wanted =
-        right !== undefined ? "Synced" : connectionOf(this.state, resource) ? "NamespaceNotAllowed" : "ConnectionNotFound";
-      const problem = condition?.reason === wanted ? this.#wrongValue(resource, right) : `${condition?.reason}, not ${wanted}`;
+        right !== undefined
+          ? "Synced"
+          : connectionOf(this.state, resource)
+            ? "NamespaceNotAllowed"
+            : "ConnectionNotFound";
+      const problem =
+        condition?.reason === wanted
+          ? this.#wrongValue(resource, right)
+          : `${condition?.reason}, not ${wanted}`;
       return problem === undefined ? [] : [`${keyOfResource(resource)}: ${problem}`];
     });
   }
 
   #wrongValue(resource: ModelResource, right: string | undefined): string | undefined {
     if (right === undefined) return undefined;
-    const target = this.scene.server.find(SECRETS, { namespace: resource.namespace, name: targetOf(resource) });
-    const values = target === undefined ? [] : valuesOf(target).map(({ account: of, name }) => `${of} ${name}`);
+    const target = this.scene.server.find(SECRETS, {
+      namespace: resource.namespace,
+      name: targetOf(resource),
+    });
+    const values =
+      target === undefined ? [] : valuesOf(target).map(({ account: of, name }) => `${of} ${name}`);
     const expected = resource.names.map((name) => `${right} ${name}`);
     return values.sort().join() === expected.sort().join() ? undefined : `has ${values.join()}`;
   }
@@ -135,26 +181,43 @@ class Isolation {
   }
 
   #connect(connection: ModelConnection): void {
-    const spec = connection.connection.namespace === undefined ? { access: connection.access.map(specOf) } : {};
+    const spec =
+      connection.connection.namespace === undefined
+        ? { access: connection.access.map(specOf) }
+        : {};
     this.scene.connect(connection.connection, { ...spec, email: accountFor(connection) });
-    const others = this.state.connections.filter((one) => !sameConnection(one.connection, connection.connection));
+    const others = this.state.connections.filter(
+      (one) => !sameConnection(one.connection, connection.connection),
+    );
     this.#change({ connections: [...others, connection] });
   }
 
   #disconnect(connection: SceneConnection): void {
-    const kind = connection.namespace === undefined ? clusterVaultConnectionKind : vaultConnectionKind;
+    const kind =
+      connection.namespace === undefined ? clusterVaultConnectionKind : vaultConnectionKind;
     if (this.scene.server.find(kind, connection) === undefined) return;
     this.scene.server.delete(kind, connection);
-    this.#change({ connections: this.state.connections.filter((one) => !sameConnection(one.connection, connection)) });
+    this.#change({
+      connections: this.state.connections.filter(
+        (one) => !sameConnection(one.connection, connection),
+      ),
+    });
   }
 
   #follow(resource: ModelResource): void {
     const { kind, namespace: of, name, connection, names, isFound = false } = resource;
     const ref = { namespace: of, name: `${kind}-${name}` };
     if (isFound) this.scene.follow(ref, connection, {}, RULE);
-    else if (kind === "secret") this.scene.follow(ref, connection, Object.fromEntries(names.map((one, n) => [`key-${n}`, one])));
+    else if (kind === "secret")
+      this.scene.follow(
+        ref,
+        connection,
+        Object.fromEntries(names.map((one, n) => [`key-${n}`, one])),
+      );
     else this.scene.followFiles(ref, connection, names);
-    const others = this.state.resources.filter((one) => keyOfResource(one) !== keyOfResource(resource));
+    const others = this.state.resources.filter(
+      (one) => keyOfResource(one) !== keyOfResource(resource),
+    );
     this.#change({ resources: [...others, resource] });
   }
 
@@ -164,7 +227,11 @@ class Isolation {
     if (this.scene.server.find(kindOf(kind), ref) === undefined) return;
     this.scene.server.delete(kindOf(kind), ref);
     if (this.scene.server.find(SECRETS, ref) !== undefined) this.scene.server.delete(SECRETS, ref);
-    this.#change({ resources: this.state.resources.filter((one) => keyOfResource(one) !== keyOfResource(resource)) });
+    this.#change({
+      resources: this.state.resources.filter(
+        (one) => keyOfResource(one) !== keyOfResource(resource),
+      ),
+    });
   }
 
   #change(changes: Partial<ModelState>): void {
@@ -174,23 +241,38 @@ class Isolation {
     this.#history.push({ state: this.state, until: Infinity });
   }
 
-  /** Returns the states that an effect at this time may be based on: specs of resources that were followed when it began, and access. */
+  /**
+   * Returns the states that an effect at this time may be based on: specs of resources that were
+   * followed when it began, and access.
+   */
   #statesAt(at: number): ModelState[] {
-    const since = (time: number) => this.#history.filter(({ until }) => until >= time).map(({ state }) => state);
-    const resources = [...new Set(since(at - LAG_MS - READ_MS).flatMap((state) => state.resources))];
+    const since = (time: number) =>
+      this.#history.filter(({ until }) => until >= time).map(({ state }) => state);
+    const resources = [
+      ...new Set(since(at - LAG_MS - READ_MS).flatMap((state) => state.resources)),
+    ];
     return since(at - LAG_MS).map((state) => ({ ...state, resources }));
   }
 
-  /** A value may be written to a namespace if a resource there has a right to it, or the target had it before. */
+  /**
+   * A value may be written to a namespace if a resource there has a right to it, or the target had
+   * it before.
+   */
   #checkWrite(secret: KubeObject, before: KubeObject | undefined): void {
     const { namespace: of = "", name } = secret.metadata;
     if (of === OPERATOR_NAMESPACE && name === "vaultsync-content-key") return;
     const states = this.#statesAt(this.scene.clock.monotonic());
-    if (!states.some(({ resources }) => resources.some((one) => one.namespace === of && targetOf(one) === name)))
+    if (
+      !states.some(({ resources }) =>
+        resources.some((one) => one.namespace === of && targetOf(one) === name),
+      )
+    )
       this.violations.push(`write of ${of}/${name}, which is the target of no resource`);
     const kept = new Set(before === undefined ? [] : valuesOf(before).map(({ text }) => text));
     for (const value of valuesOf(secret)) {
-      const isRight = kept.has(value.text) || states.some((state) => hasRight(state, value.account, value.name, of));
+      const isRight =
+        kept.has(value.text) ||
+        states.some((state) => hasRight(state, value.account, value.name, of));
       if (!isRight) this.violations.push(`write of "${value.text}" to ${of}/${name}`);
     }
   }
@@ -224,8 +306,11 @@ test("no request and no write is for a resource without a right to it, in random
       isolation.check();
       expect(isolation.violations).toEqual([]);
       expect(isolation.unsettled()).toEqual([]);
-      const clusterUsers = isolation.state.resources.filter(({ connection }) => connection.namespace === undefined);
-      for (const resource of clusterUsers) seen[rightOf(isolation.state, resource) === undefined ? "denied" : "allowed"] += 1;
+      const clusterUsers = isolation.state.resources.filter(
+        ({ connection }) => connection.namespace === undefined,
+      );
+      for (const resource of clusterUsers)
+        seen[rightOf(isolation.state, resource) === undefined ? "denied" : "allowed"] += 1;
     }),
     { numRuns: 150 },
   );

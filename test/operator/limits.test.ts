@@ -9,6 +9,7 @@ test("a process that works on 8 shards reconciles at most --concurrency resource
   for (const namespace of CONNECTIONS) scene.addVault(namespace, NAMES);
   scene.start({ shards: 8, concurrency: 5 });
   await scene.clock.advance(120_000);
-  for (const namespace of CONNECTIONS) for (const name of NAMES) expect(scene.value(namespace, name)).toBe(`${name}@1`);
+  for (const namespace of CONNECTIONS)
+    for (const name of NAMES) expect(scene.value(namespace, name)).toBe(`${name}@1`);
   expect(scene.maxInFlight).toBe(5);
 });

@@ -14,7 +14,9 @@ const MINUTE = 60_000;
 /** Returns the messages and actions of the lines about one object. */
 function linesOf(scene: OperatorScene, key: string): string[] {
   const lines = scene.log.filter(({ fields, level }) => fields["key"] === key && level !== "debug");
-  return lines.map(({ level, fields, message }) => [level, message, fields["action"] ?? fields["reason"]].join(" "));
+  return lines.map(({ level, fields, message }) =>
+    [level, message, fields["action"] ?? fields["reason"]].join(" "),
+  );
 }
 
 test("each write of a target is logged as what it was", async () => {
@@ -41,14 +43,27 @@ test("a change of Ready to the worse is a warning for every kind", async () => {
   scene.addVault("shop", ["a"]);
   const create = (kind: Kind, name: string, spec: object): void => {
     const metadata = kind.namespaced ? { namespace: "shop", name } : { name };
-    scene.server.create(kind, { apiVersion: "vaultsync.dev/v1alpha1", kind: kind.kind, metadata, spec });
+    scene.server.create(kind, {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: kind.kind,
+      metadata,
+      spec,
+    });
   };
-  for (const kind of [clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind])
+  for (const kind of [
+    clusterVaultConnectionKind,
+    vaultConnectionKind,
+    vaultFileKind,
+    vaultPushKind,
+    vaultSecretKind,
+  ])
     create(kind, "wrong", {});
   scene.start();
   await scene.clock.advance(MINUTE);
   const warnings = scene.log.filter(({ message }) => message === "resource is not ready");
-  const shown = warnings.map(({ level, fields }) => [level, fields["controller"], fields["reason"], fields["key"]].join(" "));
+  const shown = warnings.map(({ level, fields }) =>
+    [level, fields["controller"], fields["reason"], fields["key"]].join(" "),
+  );
   expect(new Set(shown)).toEqual(
     new Set([
       "warn ClusterVaultConnection InvalidSpec wrong",
@@ -70,7 +85,11 @@ test("a circuit breaker that opens or closes is logged with connection, host and
   expect(lines).toEqual([
     {
       level: "warn",
-      fields: { connection: "shop/vault", host: "shop.example.com", reason: expect.stringContaining("timeout") },
+      fields: {
+        connection: "shop/vault",
+        host: "shop.example.com",
+        reason: expect.stringContaining("timeout"),
+      },
       message: "circuit breaker opened: only the list is tried, with backoff",
     },
   ]);

@@ -28,6 +28,8 @@ test("a list that is too long is reported, rarely requested, and changes no targ
       "block who shares that much with it: `vaultsync secret list` shows the owners, or raise --max-list-bytes of the operator. " +
       "The operator tries again, at least every 5 minutes",
   });
-  expect(scene.calls.filter(({ operation }) => operation === "list_no_dup").length).toBeLessThanOrEqual(12);
+  expect(
+    scene.calls.filter(({ operation }) => operation === "list_no_dup").length,
+  ).toBeLessThanOrEqual(12);
   expect(scene.outcome("shop", "db")).toContain(`password=${accountOf(shop)} db 1`);
 });

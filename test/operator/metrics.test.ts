@@ -27,7 +27,9 @@ test("every change of the vault counts once in the time of propagation, initial 
   await scene.clock.advance(2 * MINUTE);
   expect(scene.value("shop", "b")).toBe("b@2");
   expect(await samplesOf(scene, "vaultsync_propagation_seconds_count")).toEqual(new Map([["", 2]]));
-  const [seconds = Number.NaN] = (await samplesOf(scene, "vaultsync_propagation_seconds_sum")).values();
+  const [seconds = Number.NaN] = (
+    await samplesOf(scene, "vaultsync_propagation_seconds_sum")
+  ).values();
   expect(seconds * 1_000).toBeCloseTo(scene.propagations("shop").reduce((sum, ms) => sum + ms, 0));
 });
 
@@ -39,7 +41,9 @@ test("a connection has series of its freshness and circuit breaker until it is d
   await scene.clock.advance(10_000);
   const shop = '{connection="shop/vault"}';
   const other = '{connection="other/vault"}';
-  const [listedAt = 0] = (await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")).values();
+  const [listedAt = 0] = (
+    await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")
+  ).values();
   vault.latencyMs = 3_600_000;
   await scene.clock.advance(10 * MINUTE);
   const lastLists = await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds");
@@ -81,9 +85,20 @@ test("resources are counted by their condition, without reasons that others inve
   vault.remove("a");
   await scene.clock.advance(2 * MINUTE);
   const secret = { namespace: "shop", name: "d" };
-  const invented = { conditions: [{ type: "Ready", status: "False", reason: "Invented", message: "" }] };
-  const spec = { connectionRef: { name: "none" }, suspend: true, data: [{ secretKey: "k", remoteRef: { key: "a" } }] };
-  scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: secret, spec });
+  const invented = {
+    conditions: [{ type: "Ready", status: "False", reason: "Invented", message: "" }],
+  };
+  const spec = {
+    connectionRef: { name: "none" },
+    suspend: true,
+    data: [{ secretKey: "k", remoteRef: { key: "a" } }],
+  };
+  scene.server.create(vaultSecretKind, {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: secret,
+    spec,
+  });
   await scene.restart(() => {
     const { resourceVersion } = scene.server.get(vaultSecretKind, secret).metadata;
     scene.server.replaceStatus(vaultSecretKind, { ...secret, resourceVersion }, invented);
@@ -107,10 +122,22 @@ test("resources are counted by each of their conditions, without those that othe
   await scene.clock.advance(10 * MINUTE);
   const invented = { status: "True", reason: "Synced", message: "" };
   const key = { namespace: "shop", name: "other" };
-  const spec = { connectionRef: { name: "none" }, data: [{ secretKey: "k", remoteRef: { key: "a" } }] };
-  scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: key, spec });
+  const spec = {
+    connectionRef: { name: "none" },
+    data: [{ secretKey: "k", remoteRef: { key: "a" } }],
+  };
+  scene.server.create(vaultSecretKind, {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: key,
+    spec,
+  });
   const { resourceVersion } = scene.server.get(vaultSecretKind, key).metadata;
-  scene.server.replaceStatus(vaultSecretKind, { ...key, resourceVersion }, { conditions: [{ ...invented, type: "Invented" }] });
+  scene.server.replaceStatus(
+    vaultSecretKind,
+    { ...key, resourceVersion },
+    { conditions: [{ ...invented, type: "Invented" }] },
+  );
   await scene.clock.advance(6);
   const samples = await samplesOf(scene, "vaultsync_resource_conditions");
   expect(samples.get(stale)).toBe(3);
@@ -123,7 +150,9 @@ test("a token has a lifetime next to its expiry, and one operator leads its only
   scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
-  const [expiry = 0] = (await samplesOf(scene, "vaultsync_token_expiry_timestamp_seconds")).values();
+  const [expiry = 0] = (
+    await samplesOf(scene, "vaultsync_token_expiry_timestamp_seconds")
+  ).values();
   const [lifetime = 0] = (await samplesOf(scene, "vaultsync_token_lifetime_seconds")).values();
   expect(expiry - lifetime).toBeLessThanOrEqual(scene.clock.now() / 1_000);
   expect(expiry - lifetime).toBeGreaterThan(scene.clock.now() / 1_000 - 120);
@@ -138,7 +167,9 @@ test("a connection that was never listed has an age since it was opened", async 
   await scene.clock.advance(10 * MINUTE);
   const [age = 0] = (await samplesOf(scene, "vaultsync_connection_list_age_seconds")).values();
   expect(age).toBeGreaterThan(9 * 60);
-  expect(await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")).toEqual(new Map());
+  expect(await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")).toEqual(
+    new Map(),
+  );
 });
 
 test("a resource that is not ready does not count as done, and writes count by action", async () => {
@@ -147,8 +178,11 @@ test("a resource that is not ready does not count as done, and writes count by a
   vault.remove("b");
   scene.start();
   await scene.clock.advance(MINUTE);
-  const outcomes = async (): Promise<Map<string, number>> => samplesOf(scene, "vaultsync_reconciles_total");
-  const [notReady, done] = ["not_ready", "done"].map((outcome) => `{controller="sync",outcome="${outcome}"}`);
+  const outcomes = async (): Promise<Map<string, number>> =>
+    samplesOf(scene, "vaultsync_reconciles_total");
+  const [notReady, done] = ["not_ready", "done"].map(
+    (outcome) => `{controller="sync",outcome="${outcome}"}`,
+  );
   expect((await outcomes()).get(notReady!)).toBe(1);
   const before = (await outcomes()).get(done!);
   scene.server.delete(vaultConnectionKind, { namespace: "shop", name: "vault" }, {});

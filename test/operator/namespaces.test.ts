@@ -7,12 +7,18 @@ import { NAMESPACES as NAMESPACE_KIND, SECRETS } from "../../src/operator/kube/r
 
 const MINUTE = 60_000;
 const DEPLOYMENTS = workloadDescriptor.Deployment;
-/** Longest time until a namespace whose permissions are back is served, and one that is added to the file. */
+/**
+ * Longest time until a namespace whose permissions are back is served, and one that is added to the
+ * file.
+ */
 const BACK_MS = 45_000;
 const BOTH = { leaderElect: false, namespaces: ["shop", "billing"] };
 const FROM_FILE = { leaderElect: false, namespacesFile: "/etc/vaultsync/namespaces" };
 
-/** Two namespaces with a vault each, for an operator with Roles, and the permissions that are withdrawn. */
+/**
+ * Two namespaces with a vault each, for an operator with Roles, and the permissions that are
+ * withdrawn.
+ */
 class NamespacesScene extends OperatorScene {
   /** Namespaces in which everything is denied, and `<namespace>/<plural>`. */
   readonly #denied = new Set<string>();
@@ -22,7 +28,8 @@ class NamespacesScene extends OperatorScene {
     for (const namespace of ["shop", "billing"]) this.addVault(namespace, ["db"]);
     this.namespacesFile = "shop,billing";
     this.server.authorize = ({ user, namespace = "", resource }) =>
-      user !== "operator" || (!this.#denied.has(namespace) && !this.#denied.has(`${namespace}/${resource.plural}`));
+      user !== "operator" ||
+      (!this.#denied.has(namespace) && !this.#denied.has(`${namespace}/${resource.plural}`));
   }
 
   /** Withdraws permissions, and drops all watches, as the network does. */
@@ -41,12 +48,16 @@ class NamespacesScene extends OperatorScene {
 
   /** Returns the values of the metric by namespace. */
   async unavailable(): Promise<Record<string, string>> {
-    const samples = (await this.metrics.text()).matchAll(/^vaultsync_namespace_unavailable\{served_namespace="(\w+)"\} (\d)$/gmu);
+    const samples = (await this.metrics.text()).matchAll(
+      /^vaultsync_namespace_unavailable\{served_namespace="(\w+)"\} (\d)$/gmu,
+    );
     return Object.fromEntries([...samples].map(([, namespace, value]) => [namespace, value]));
   }
 
   get logged(): string[] {
-    return this.log.filter(({ level }) => level === "error" || level === "warn").map(({ message }) => message);
+    return this.log
+      .filter(({ level }) => level === "error" || level === "warn")
+      .map(({ message }) => message);
   }
 }
 
@@ -79,7 +90,10 @@ test.each([
 
   scene.allow();
   await scene.clock.advance(BACK_MS);
-  expect([scene.values, scene.problems.text]).toEqual([{ shop: "db@2", billing: "db@1" }, undefined]);
+  expect([scene.values, scene.problems.text]).toEqual([
+    { shop: "db@2", billing: "db@1" },
+    undefined,
+  ]);
   expect(await scene.unavailable()).toEqual({ shop: "0", billing: "0" });
 });
 
@@ -111,7 +125,10 @@ test("a namespace of which one collection cannot be listed is not touched", asyn
     { shop: "db@1", billing: "db@1" },
     { shop: "0", billing: "1" },
   ]);
-  expect([written, scene.vault("billing").listedAt.filter((at) => at > scene.clock.monotonic() - MINUTE)]).toEqual([[], []]);
+  expect([
+    written,
+    scene.vault("billing").listedAt.filter((at) => at > scene.clock.monotonic() - MINUTE),
+  ]).toEqual([[], []]);
   scene.allow();
   await scene.clock.advance(BACK_MS);
   expect(scene.values).toEqual({ shop: "db@1", billing: "db@2" });
@@ -155,7 +172,10 @@ test("a namespace is served after it was added to the file", async () => {
   scene.namespacesFile = "shop\n";
   scene.start(FROM_FILE);
   await scene.clock.advance(MINUTE);
-  expect([scene.values, await scene.unavailable()]).toEqual([{ shop: "db@1", billing: undefined }, { shop: "0" }]);
+  expect([scene.values, await scene.unavailable()]).toEqual([
+    { shop: "db@1", billing: undefined },
+    { shop: "0" },
+  ]);
   scene.namespacesFile = "shop\nbilling\n";
   await scene.clock.advance(MINUTE);
   expect(scene.values).toEqual({ shop: "db@1", billing: "db@1" });
@@ -169,7 +189,10 @@ test("a namespace that is removed from the file keeps its targets and ends its s
   scene.resetMeasurements();
   for (const namespace of ["shop", "billing"]) scene.vault(namespace).write("db");
   await scene.clock.advance(10 * MINUTE);
-  expect([scene.values, await scene.unavailable()]).toEqual([{ shop: "db@2", billing: "db@1" }, { shop: "0" }]);
+  expect([scene.values, await scene.unavailable()]).toEqual([
+    { shop: "db@2", billing: "db@1" },
+    { shop: "0" },
+  ]);
   expect(scene.vault("billing").listedAt).toEqual([]);
   expect(scene.server.watches()).toHaveLength(watches / 2);
 
@@ -182,7 +205,9 @@ test("a namespace that is removed and added again is not written if nothing chan
   await using scene = await started(FROM_FILE);
   const ref = { namespace: "billing", name: "db" };
   const versions = (): unknown =>
-    [SECRETS, vaultSecretKind].map((resource) => scene.server.get(resource, ref).metadata.resourceVersion);
+    [SECRETS, vaultSecretKind].map(
+      (resource) => scene.server.get(resource, ref).metadata.resourceVersion,
+    );
   const before = versions();
   scene.namespacesFile = "shop";
   await scene.clock.advance(MINUTE);
@@ -201,14 +226,17 @@ test("a namespace that is denied and removed from the file is no problem any mor
   expect([scene.problems.text, await scene.unavailable()]).toEqual([undefined, { shop: "0" }]);
 });
 
-test.each(["", "shop,Billing!"])("the file %j changes nothing while the operator runs", async (text) => {
-  await using scene = await started(FROM_FILE);
-  scene.namespacesFile = text;
-  scene.vault("billing").write("db");
-  await scene.clock.advance(2 * MINUTE);
-  expect(scene.values).toEqual({ shop: "db@1", billing: "db@2" });
-  expect(scene.logged).toEqual(["list of namespaces cannot be used, keeping the last one"]);
-});
+test.each(["", "shop,Billing!"])(
+  "the file %j changes nothing while the operator runs",
+  async (text) => {
+    await using scene = await started(FROM_FILE);
+    scene.namespacesFile = text;
+    scene.vault("billing").write("db");
+    await scene.clock.advance(2 * MINUTE);
+    expect(scene.values).toEqual({ shop: "db@1", billing: "db@2" });
+    expect(scene.logged).toEqual(["list of namespaces cannot be used, keeping the last one"]);
+  },
+);
 
 test("workloads of a namespace are restarted although those of another one cannot be listed", async () => {
   await using scene = new NamespacesScene();
@@ -234,19 +262,31 @@ test("workloads of a namespace are restarted although those of another one canno
   for (const namespace of ["shop", "billing"]) scene.vault(namespace).write("db");
   await scene.clock.advance(3 * MINUTE);
   expect(scene.values).toEqual({ shop: "db@2", billing: "db@2" });
-  const restarts = ["shop", "billing"].map((namespace) => scene.server.get(vaultSecretKind, { namespace, name: "db" })["status"]);
+  const restarts = ["shop", "billing"].map(
+    (namespace) => scene.server.get(vaultSecretKind, { namespace, name: "db" })["status"],
+  );
   expect(restarts).toMatchObject([
     { restarts: [{ name: "app" }] },
-    { restarts: [{ name: "app", result: "Failed", message: expect.stringContaining("deploy/namespaced/tenant") }] },
+    {
+      restarts: [
+        {
+          name: "app",
+          result: "Failed",
+          message: expect.stringContaining("deploy/namespaced/tenant"),
+        },
+      ],
+    },
   ]);
-  expect(JSON.stringify(scene.server.get(DEPLOYMENTS, { namespace: "shop", name: "app" })["spec"])).toContain(
-    "vaultsync.dev/content",
-  );
+  expect(
+    JSON.stringify(scene.server.get(DEPLOYMENTS, { namespace: "shop", name: "app" })["spec"]),
+  ).toContain("vaultsync.dev/content");
   scene.allow();
   await scene.clock.advance(6 * MINUTE);
-  expect(JSON.stringify(scene.server.get(vaultSecretKind, { namespace: "billing", name: "db" })["status"])).not.toContain(
-    "may not list",
-  );
+  expect(
+    JSON.stringify(
+      scene.server.get(vaultSecretKind, { namespace: "billing", name: "db" })["status"],
+    ),
+  ).not.toContain("may not list");
 });
 
 test("workloads of a namespace that is removed and added again are restarted", async () => {
@@ -254,7 +294,12 @@ test("workloads of a namespace that is removed and added again are restarted", a
   const ref = { namespace: "billing", name: "db" };
   const template = { metadata: {}, spec: { containers: [] } };
   const metadata = { namespace: "billing", name: "app" };
-  scene.server.create(DEPLOYMENTS, { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: { template } });
+  scene.server.create(DEPLOYMENTS, {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata,
+    spec: { template },
+  });
   const rolloutRestart = [{ kind: "Deployment", name: "app" }];
   scene.server.patch(
     vaultSecretKind,
@@ -269,5 +314,7 @@ test("workloads of a namespace that is removed and added again are restarted", a
   }
   scene.vault("billing").write("db");
   await scene.clock.advance(3 * MINUTE);
-  expect(JSON.stringify(scene.server.get(DEPLOYMENTS, metadata)["spec"])).toContain("vaultsync.dev/content");
+  expect(JSON.stringify(scene.server.get(DEPLOYMENTS, metadata)["spec"])).toContain(
+    "vaultsync.dev/content",
+  );
 });

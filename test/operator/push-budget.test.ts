@@ -12,7 +12,10 @@ const BUDGET = 30;
 function entry(scene: PushScene, name = "db"): { count: number; latest: string } {
   let count = 0;
   while (scene.vault.bytesOf("secret", ACCOUNT, name, count + 1) !== undefined) count += 1;
-  return { count, latest: Buffer.from(scene.vault.bytesOf("secret", ACCOUNT, name, count) ?? []).toString() };
+  return {
+    count,
+    latest: Buffer.from(scene.vault.bytesOf("secret", ACCOUNT, name, count) ?? []).toString(),
+  };
 }
 
 const isWrite = (operation: string): boolean => operation === "protect";
@@ -26,7 +29,9 @@ async function started(): Promise<PushScene> {
   return scene;
 }
 
-/** Gives the Secret the values of these numbers, each for longer than the operator takes to push it. */
+/**
+ * Gives the Secret the values of these numbers, each for longer than the operator takes to push it.
+ */
 async function rotate(scene: PushScene, first: number, last: number): Promise<void> {
   for (let value = first; value <= last; value += 1) {
     scene.source({ password: `value ${value}` });
@@ -39,10 +44,18 @@ test("pushes that a template leads back to their Secret write 30 versions an hou
   const read = (name: string, key: string, value: string): void => {
     const target = { name, template: { data: { password: value } } };
     const data = [{ secretKey: "v", remoteRef: { key } }];
-    scene.put(vaultSecretKind, `to-${name}`, { connectionRef: { name: "vault" }, data, target }, NAMESPACE);
+    scene.put(
+      vaultSecretKind,
+      `to-${name}`,
+      { connectionRef: { name: "vault" }, data, target },
+      NAMESPACE,
+    );
   };
   const push = (secret: string, key: string): void =>
-    scene.push({ secret: { name: secret }, data: [{ secretKey: "password", remoteRef: { key } }] }, `from-${secret}`);
+    scene.push(
+      { secret: { name: secret }, data: [{ secretKey: "password", remoteRef: { key } }] },
+      `from-${secret}`,
+    );
   scene.source({ password: "one" });
   push("source", "x");
   read("other", "x", "{{ v }}!");
@@ -52,7 +65,9 @@ test("pushes that a template leads back to their Secret write 30 versions an hou
   read("source", "y", "{{ v }}");
   await scene.settle(50 * MINUTE);
   expect(Math.max(entry(scene, "x").count, entry(scene, "y").count)).toBe(BUDGET);
-  expect(["from-source", "from-other"].map((name) => scene.reason(name))).toContain("TargetContested");
+  expect(["from-source", "from-other"].map((name) => scene.reason(name))).toContain(
+    "TargetContested",
+  );
   await scene.settle(5 * HOUR);
   expect(entry(scene, "x").count).toBeGreaterThan(5 * BUDGET);
   expect(entry(scene, "x").count).toBeLessThanOrEqual(6 * BUDGET);
@@ -66,7 +81,9 @@ test("a value that changes more than 30 times in an hour is pushed at the time i
   await rotate(scene, BUDGET, BUDGET + 2);
   const message = scene.condition("Stalled")?.message ?? "";
   expect([entry(scene).count, scene.reason()]).toEqual([BUDGET, "TargetContested"]);
-  expect(message).toMatch(/^secret db: 30 versions were pushed within an hour; the next one follows at \S+Z\. .* Secret source/);
+  expect(message).toMatch(
+    /^secret db: 30 versions were pushed within an hour; the next one follows at \S+Z\. .* Secret source/,
+  );
   const next = Date.parse(/at (\S+Z)/.exec(message)?.[1] ?? "");
   expect(next - begin).toBeLessThanOrEqual(HOUR);
   await scene.settle(next - scene.clock.now() - 100);
@@ -85,7 +102,13 @@ test("the versions of an entry count for all VaultPushes and connections, and fo
   scene.push({ connectionRef: { name: "second" } }, "other");
   await rotate(scene, BUDGET, BUDGET + 1);
   expect([entry(scene).count, scene.reason("other")]).toEqual([BUDGET, "TargetContested"]);
-  scene.push({ connectionRef: { name: "second" }, data: [{ secretKey: "password", remoteRef: { key: "new" } }] }, "other");
+  scene.push(
+    {
+      connectionRef: { name: "second" },
+      data: [{ secretKey: "password", remoteRef: { key: "new" } }],
+    },
+    "other",
+  );
   await scene.settle();
   expect([entry(scene, "new").count, scene.reason("other")]).toEqual([1, "Synced"]);
 });
@@ -95,7 +118,8 @@ test("a version whose response was lost counts, and an attempt that stored nothi
   let loses: "request" | "response" = "request";
   const lost = { status: 503, headers: {}, body: new Uint8Array() };
   scene.vaultNetwork = {
-    send: ({ operation }) => Promise.resolve(isWrite(operation) && loses === "request" ? lost : undefined),
+    send: ({ operation }) =>
+      Promise.resolve(isWrite(operation) && loses === "request" ? lost : undefined),
     respond: ({ operation }, response) => Promise.resolve(isWrite(operation) ? lost : response),
   };
   await rotate(scene, 1, 2);

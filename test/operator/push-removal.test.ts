@@ -6,9 +6,12 @@ import { FORCE_SYNC_ANNOTATION, PUSH_FINALIZER } from "../../src/operator/api/na
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
 const ref = (name: string) => ({ namespace: NAMESPACE, name });
-const finalizers = (scene: PushScene): readonly string[] => scene.resource().metadata.finalizers ?? [];
+const finalizers = (scene: PushScene): readonly string[] =>
+  scene.resource().metadata.finalizers ?? [];
 
-async function started(data: Readonly<Record<string, string>> = { password: "one" }): Promise<PushScene> {
+async function started(
+  data: Readonly<Record<string, string>> = { password: "one" },
+): Promise<PushScene> {
   const scene = await PushScene.start();
   scene.source(data);
   return scene;
@@ -29,16 +32,29 @@ test("Retain keeps the entry and has no finalizer, and the policy can change", a
 
 test("Delete removes the entries that the resource created, also after a restart", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete", data: [{ secretKey: "password", remoteRef: { key: "db" } }, ...toFile.data] });
+  scene.push({
+    deletionPolicy: "Delete",
+    data: [{ secretKey: "password", remoteRef: { key: "db" } }, ...toFile.data],
+  });
   await scene.settle();
   await scene.restart(() => scene.delete());
-  expect([scene.exists(), scene.versions(), scene.versions("conf", "file")]).toEqual([false, [], []]);
+  expect([scene.exists(), scene.versions(), scene.versions("conf", "file")]).toEqual([
+    false,
+    [],
+    [],
+  ]);
   expect(scene.events).toContain("EntryDeleted: deleted the secret db in the vault");
 });
 
 test.each<[string, (scene: PushScene) => void]>([
-  ["it existed before", (scene) => void scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "before" })],
-  ["it had the bytes before", (scene) => void scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "one" })],
+  [
+    "it existed before",
+    (scene) => void scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "before" }),
+  ],
+  [
+    "it had the bytes before",
+    (scene) => void scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "one" }),
+  ],
 ])("Delete keeps an entry that the resource did not create: %s", async (_, before) => {
   await using scene = await started();
   before(scene);
@@ -121,14 +137,20 @@ test("Delete keeps an entry that another VaultPush takes over", async () => {
   await scene.settle();
   scene.delete();
   await scene.settle();
-  expect([scene.exists(), scene.versions(), scene.reason("another")]).toEqual([false, ["one"], "Synced"]);
+  expect([scene.exists(), scene.versions(), scene.reason("another")]).toEqual([
+    false,
+    ["one"],
+    "Synced",
+  ]);
 });
 
 test("the deletion waits for a vault that is unreachable, and setting Retain ends it", async () => {
   await using scene = await started();
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.vaultNetwork = { send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }) };
+  scene.vaultNetwork = {
+    send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }),
+  };
   scene.delete();
   await scene.settle(600_000);
   expect(scene.condition()).toMatchObject({
@@ -145,7 +167,9 @@ test("the deletion continues when the vault can be reached again", async () => {
   await using scene = await started();
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.vaultNetwork = { send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }) };
+  scene.vaultNetwork = {
+    send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }),
+  };
   scene.delete();
   await scene.settle(120_000);
   scene.vaultNetwork = {};
@@ -159,7 +183,9 @@ test("a lost response to the deletion of the entry does not hold the resource", 
   await scene.settle();
   scene.vaultNetwork = {
     respond: ({ operation }, response) =>
-      Promise.resolve(operation === "delete" ? { ...response, status: 500, body: new Uint8Array() } : response),
+      Promise.resolve(
+        operation === "delete" ? { ...response, status: 500, body: new Uint8Array() } : response,
+      ),
   };
   scene.delete();
   await scene.settle(60_000);
@@ -202,7 +228,9 @@ test("a resource that is deleted while suspended leaves the vault unchanged", as
 test("the finalizers of others are kept", async () => {
   await using scene = await started();
   scene.push();
-  scene.server.patch(vaultPushKind, ref("push"), { metadata: { finalizers: ["example.com/hold"] } });
+  scene.server.patch(vaultPushKind, ref("push"), {
+    metadata: { finalizers: ["example.com/hold"] },
+  });
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.delete();

@@ -4,9 +4,12 @@ import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts"
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
 const ref = (name: string) => ({ namespace: NAMESPACE, name });
-const writes = (requests: readonly string[]): string[] => requests.filter((one) => /^(protect|delete)/.test(one));
+const writes = (requests: readonly string[]): string[] =>
+  requests.filter((one) => /^(protect|delete)/.test(one));
 
-async function started(data: Readonly<Record<string, string>> = { password: "one" }): Promise<PushScene> {
+async function started(
+  data: Readonly<Record<string, string>> = { password: "one" },
+): Promise<PushScene> {
   const scene = await PushScene.start();
   scene.source(data);
   return scene;
@@ -23,7 +26,11 @@ const readers: readonly [string, object, (scene: PushScene) => void][] = [
   [
     "a VaultSecret that finds it",
     {},
-    (scene) => scene.read("VaultSecret", { data: undefined, dataFrom: [{ find: { name: { regexp: "^d" } } }] }),
+    (scene) =>
+      scene.read("VaultSecret", {
+        data: undefined,
+        dataFrom: [{ find: { name: { regexp: "^d" } } }],
+      }),
   ],
   [
     "a VaultSecret with another connection to the same vault",
@@ -36,18 +43,21 @@ const readers: readonly [string, object, (scene: PushScene) => void][] = [
   ["a VaultFile", toFile, (scene) => scene.read("VaultFile")],
 ];
 
-test.each(readers)("%s of the same entry into the same Secret is a PushLoop", async (_, spec, read) => {
-  await using scene = await started();
-  read(scene);
-  await scene.settle();
-  scene.takeVaultRequests();
-  scene.push(spec);
-  await scene.settle();
-  expect([scene.reason(), writes(scene.takeVaultRequests())]).toEqual(["PushLoop", []]);
-  expect(scene.condition("Stalled")?.message).toMatch(
-    /^Vault(Secret|File) reader reads the (secret db|file conf) into the Secret/,
-  );
-});
+test.each(readers)(
+  "%s of the same entry into the same Secret is a PushLoop",
+  async (_, spec, read) => {
+    await using scene = await started();
+    read(scene);
+    await scene.settle();
+    scene.takeVaultRequests();
+    scene.push(spec);
+    await scene.settle();
+    expect([scene.reason(), writes(scene.takeVaultRequests())]).toEqual(["PushLoop", []]);
+    expect(scene.condition("Stalled")?.message).toMatch(
+      /^Vault(Secret|File) reader reads the (secret db|file conf) into the Secret/,
+    );
+  },
+);
 
 test.each(readers)(
   "%s that is created after the VaultPush stops it, and lets it continue when it is deleted",
@@ -85,9 +95,15 @@ test("of two VaultPushes to one entry the older one pushes, also after a restart
   scene.push({}, "push", "other");
   scene.push({}, "another");
   await scene.settle(300_000);
-  expect([scene.versions(), scene.reason(), scene.reason("another")]).toEqual([["one"], "Synced", "PushConflict"]);
+  expect([scene.versions(), scene.reason(), scene.reason("another")]).toEqual([
+    ["one"],
+    "Synced",
+    "PushConflict",
+  ]);
   expect(scene.condition("Ready", "another")?.message).toMatch(/^the VaultPush push is older/);
-  expect(scene.condition("Ready", "push", "other")?.message).toMatch(/^a VaultPush of another namespace is older/);
+  expect(scene.condition("Ready", "push", "other")?.message).toMatch(
+    /^a VaultPush of another namespace is older/,
+  );
   await scene.restart();
   expect([scene.versions(), scene.reason("push", "other")]).toEqual([["one"], "PushConflict"]);
   scene.delete();
@@ -110,5 +126,9 @@ test("after a change of the connection to another account, the key is pushed the
   await scene.settle();
   scene.connection("vault", { email: OTHER });
   await scene.settle();
-  expect([scene.versions(), scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([["one"], ["one"], "Synced"]);
+  expect([scene.versions(), scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([
+    ["one"],
+    ["one"],
+    "Synced",
+  ]);
 });

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
 import { ACCOUNT, OTHER, PushScene } from "../lab/operator/push-scene.ts";
 
-const writes = (requests: readonly string[]): string[] => requests.filter((one) => /^(protect|delete)/.test(one));
+const writes = (requests: readonly string[]): string[] =>
+  requests.filter((one) => /^(protect|delete)/.test(one));
 
 /** Starts an operator that has pushed the value `one`. */
 async function pushed(changes: object = {}): Promise<PushScene> {
@@ -20,7 +21,9 @@ test("an operator that dies between the push and its status does not push again"
   scene.source({ password: "one" });
   scene.network = {
     send: ({ verb, resource }, signal) =>
-      verb === "update" && resource.plural === "vaultpushes" ? scene.clock.sleep(600_000, signal) : undefined,
+      verb === "update" && resource.plural === "vaultpushes"
+        ? scene.clock.sleep(600_000, signal)
+        : undefined,
   };
   scene.push();
   await scene.settle();
@@ -36,23 +39,26 @@ test("a restart reads the Secret once and pushes nothing", async () => {
   expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([["one"], []]);
 });
 
-test.each(["timeout", "error"])("a push whose response is lost (%s) is not repeated if the vault has stored it", async (how) => {
-  await using scene = await PushScene.start();
-  let lost = 0;
-  scene.vaultNetwork = {
-    respond: async ({ operation }, response, signal) => {
-      if (operation !== "protect" || lost > 0) return response;
-      lost += 1;
-      if (how === "timeout") await scene.clock.sleep(60_000, signal);
-      return { ...response, status: 500, body: new Uint8Array() };
-    },
-  };
-  scene.source({ password: "one" });
-  scene.push();
-  await scene.settle(60_000);
-  expect([lost, scene.versions(), scene.reason()]).toEqual([1, ["one"], "Synced"]);
-  expect(scene.status().items).toMatchObject([{ version: 1, created: true }]);
-});
+test.each(["timeout", "error"])(
+  "a push whose response is lost (%s) is not repeated if the vault has stored it",
+  async (how) => {
+    await using scene = await PushScene.start();
+    let lost = 0;
+    scene.vaultNetwork = {
+      respond: async ({ operation }, response, signal) => {
+        if (operation !== "protect" || lost > 0) return response;
+        lost += 1;
+        if (how === "timeout") await scene.clock.sleep(60_000, signal);
+        return { ...response, status: 500, body: new Uint8Array() };
+      },
+    };
+    scene.source({ password: "one" });
+    scene.push();
+    await scene.settle(60_000);
+    expect([lost, scene.versions(), scene.reason()]).toEqual([1, ["one"], "Synced"]);
+    expect(scene.status().items).toMatchObject([{ version: 1, created: true }]);
+  },
+);
 
 test("an old list after a push causes no second version, and nothing but reads", async () => {
   await using scene = await pushed();
@@ -146,7 +152,11 @@ test("a secret outside the scope is ScopeDenied and not sent again every minute"
   await scene.settle(120_000);
   expect([scene.versions(), scene.reason()]).toEqual([[], "ScopeDenied"]);
   expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
-  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db" }, metadata: { environment_type: "prod" } }] });
+  scene.push({
+    data: [
+      { secretKey: "password", remoteRef: { key: "db" }, metadata: { environment_type: "prod" } },
+    ],
+  });
   await scene.settle();
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
 });
@@ -163,14 +173,26 @@ test("with onlyReferenced, the token admits the names that are pushed", async ()
 test("a received secret is written only if the spec names its creator", async () => {
   await using scene = await PushScene.start();
   scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
-  scene.vault.act(OTHER, "share", { key_name: "db", permission: "RW", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  scene.vault.act(OTHER, "share", {
+    key_name: "db",
+    permission: "RW",
+    usr_id_from: OTHER,
+    usr_id_to: ACCOUNT,
+  });
   scene.source({ password: "one" });
   scene.push();
   await scene.settle();
-  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([["theirs"], "AmbiguousName"]);
+  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([
+    ["theirs"],
+    "AmbiguousName",
+  ]);
   scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
   await scene.settle();
-  expect([scene.versions("db", "secret", OTHER), scene.versions(), scene.reason()]).toEqual([["theirs", "one"], [], "Synced"]);
+  expect([scene.versions("db", "secret", OTHER), scene.versions(), scene.reason()]).toEqual([
+    ["theirs", "one"],
+    [],
+    "Synced",
+  ]);
   expect(scene.status().items).toMatchObject([{ owner: OTHER, version: 2 }]);
   scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: ACCOUNT } }] });
   await scene.settle();
@@ -185,11 +207,19 @@ test("a secret of a trusted owner is not replaced by an own one when its share e
   await using scene = await PushScene.start();
   scene.connection("vault", { trustedOwners: [OTHER] });
   scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
-  scene.vault.act(OTHER, "share", { key_name: "db", permission: "RW", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  scene.vault.act(OTHER, "share", {
+    key_name: "db",
+    permission: "RW",
+    usr_id_from: OTHER,
+    usr_id_to: ACCOUNT,
+  });
   scene.source({ password: "one" });
   scene.push();
   await scene.settle();
-  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([["theirs", "one"], "Synced"]);
+  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([
+    ["theirs", "one"],
+    "Synced",
+  ]);
   scene.vault.act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
   scene.source({ password: "two" });
   await scene.settle();
@@ -199,7 +229,12 @@ test("a secret of a trusted owner is not replaced by an own one when its share e
 test("a secret that is shared without permission to write is ScopeDenied, with the remedy", async () => {
   await using scene = await PushScene.start();
   scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
-  scene.vault.act(OTHER, "share", { key_name: "db", permission: "R", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  scene.vault.act(OTHER, "share", {
+    key_name: "db",
+    permission: "R",
+    usr_id_from: OTHER,
+    usr_id_to: ACCOUNT,
+  });
   scene.source({ password: "one" });
   scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
   await scene.settle();
@@ -213,10 +248,23 @@ test("a secret that is shared without permission to write is ScopeDenied, with t
 });
 
 test("an own secret that is shared keeps its metadata, which the message says", async () => {
-  await using scene = await pushed({ data: [{ secretKey: "password", remoteRef: { key: "db" }, deleteTime: "30d" }] });
-  scene.vault.act(ACCOUNT, "share", { key_name: "db", permission: "R", usr_id_from: ACCOUNT, usr_id_to: OTHER });
+  await using scene = await pushed({
+    data: [{ secretKey: "password", remoteRef: { key: "db" }, deleteTime: "30d" }],
+  });
+  scene.vault.act(ACCOUNT, "share", {
+    key_name: "db",
+    permission: "R",
+    usr_id_from: ACCOUNT,
+    usr_id_to: OTHER,
+  });
   scene.source({ password: "two" });
   await scene.settle();
-  expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([["one", "two"], ["protect_link"]]);
-  expect(scene.condition()).toMatchObject({ reason: "Synced", message: expect.stringContaining("are not stored") });
+  expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([
+    ["one", "two"],
+    ["protect_link"],
+  ]);
+  expect(scene.condition()).toMatchObject({
+    reason: "Synced",
+    message: expect.stringContaining("are not stored"),
+  });
 });

@@ -5,7 +5,8 @@ import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { readPushStatus } from "../../src/operator/controllers/push/push-status.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
-const writes = (requests: readonly string[]): string[] => requests.filter((one) => /^(protect|delete)/.test(one));
+const writes = (requests: readonly string[]): string[] =>
+  requests.filter((one) => /^(protect|delete)/.test(one));
 
 /** Starts an operator that has pushed the value `one`. */
 async function pushed(changes: object = {}): Promise<PushScene> {
@@ -21,7 +22,9 @@ async function pushed(changes: object = {}): Promise<PushScene> {
 test("a key is pushed once, and once again after each change of its bytes", async () => {
   await using scene = await pushed();
   expect(scene.status()).toMatchObject({
-    items: [{ secretKey: "password", key: "db", version: 1, created: true, pushedAt: expect.any(String) }],
+    items: [
+      { secretKey: "password", key: "db", version: 1, created: true, pushedAt: expect.any(String) },
+    ],
   });
   await scene.settle(600_000);
   expect(new Set(scene.takeVaultRequests())).toEqual(new Set(["list_no_dup"]));
@@ -38,7 +41,9 @@ test("a Secret that does not change costs one read of its metadata in each inter
   await using scene = await pushed();
   scene.requests.length = 0;
   await scene.settle(60_000);
-  expect(scene.requests.filter((one) => !one.includes("lease"))).toEqual(Array.from({ length: 6 }, () => "get secrets source"));
+  expect(scene.requests.filter((one) => !one.includes("lease"))).toEqual(
+    Array.from({ length: 6 }, () => "get secrets source"),
+  );
 });
 
 test("the failure and the recovery of a VaultPush are events", async () => {
@@ -48,8 +53,14 @@ test("the failure and the recovery of a VaultPush are events", async () => {
   expect(scene.reason()).toBe("SourceMissing");
   scene.source({ password: "one" });
   await scene.settle();
-  const reasons = scene.events.map((event) => event.split(":")[0]).filter((reason) => reason !== "Connected");
-  expect(reasons.toSorted((a, b) => (a ?? "").localeCompare(b ?? ""))).toEqual(["EntryPushed", "Recovered", "SourceMissing"]);
+  const reasons = scene.events
+    .map((event) => event.split(":")[0])
+    .filter((reason) => reason !== "Connected");
+  expect(reasons.toSorted((a, b) => (a ?? "").localeCompare(b ?? ""))).toEqual([
+    "EntryPushed",
+    "Recovered",
+    "SourceMissing",
+  ]);
 });
 
 test("bytes that the vault has already are not pushed", async () => {
@@ -67,22 +78,36 @@ test("metadata and deleteTime are sent with each push, and cause none", async ()
   const entry = { secretKey: "password", remoteRef: { key: "db" } };
   const given = { metadata: { environment_type: "prod", expiration_time: 30 }, deleteTime: "1h" };
   await using scene = await pushed({ data: [{ ...entry, ...given }] });
-  const list = (): unknown => JSON.parse(JSON.stringify(scene.vault.act(ACCOUNT, "list_no_dup", {})));
+  const list = (): unknown =>
+    JSON.parse(JSON.stringify(scene.vault.act(ACCOUNT, "list_no_dup", {})));
   expect(list()).toMatchObject({
-    secrets: [{ delete_time: 60, metadata: { environment_type: "prod", expiration_time: 30, cloud_type: "aws" } }],
+    secrets: [
+      {
+        delete_time: 60,
+        metadata: { environment_type: "prod", expiration_time: 30, cloud_type: "aws" },
+      },
+    ],
   });
   scene.push({ data: [{ ...entry, metadata: { environment_type: "dev" }, deleteTime: "2h" }] });
   await scene.settle();
   expect(writes(scene.takeVaultRequests())).toEqual([]);
   scene.source({ password: "two" });
   await scene.settle();
-  expect(list()).toMatchObject({ secrets: [{ delete_time: 120, metadata: { environment_type: "dev", expiration_time: 30 } }] });
+  expect(list()).toMatchObject({
+    secrets: [{ delete_time: 120, metadata: { environment_type: "dev", expiration_time: 30 } }],
+  });
 });
 
 test("a secret that the vault removed at its deleteTime is pushed again when its key changes", async () => {
-  await using scene = await pushed({ data: [{ secretKey: "password", remoteRef: { key: "db" }, deleteTime: "1h" }] });
+  await using scene = await pushed({
+    data: [{ secretKey: "password", remoteRef: { key: "db" }, deleteTime: "1h" }],
+  });
   await scene.settle(3_700_000);
-  expect([scene.versions(), scene.reason(), writes(scene.takeVaultRequests())]).toEqual([[], "SourceRemoved", []]);
+  expect([scene.versions(), scene.reason(), writes(scene.takeVaultRequests())]).toEqual([
+    [],
+    "SourceRemoved",
+    [],
+  ]);
   await scene.restart();
   expect([scene.versions(), scene.reason()]).toEqual([[], "SourceRemoved"]);
   scene.source({ password: "two" });
@@ -97,7 +122,9 @@ test("files are pushed with any bytes, and secrets only as text", async () => {
   scene.push({ data: [{ secretKey: "password", file: { filename: "conf" } }] });
   await scene.settle();
   expect(scene.vault.bytesOf("file", ACCOUNT, "conf", 1)).toEqual(binary);
-  expect(scene.status().items).toMatchObject([{ filename: "conf", version: 1, createdAt: expect.any(String), created: true }]);
+  expect(scene.status().items).toMatchObject([
+    { filename: "conf", version: 1, createdAt: expect.any(String), created: true },
+  ]);
   expect(writes(scene.takeVaultRequests())).toEqual(["protect_file"]);
   scene.push();
   await scene.settle();
@@ -112,7 +139,9 @@ test("a missing Secret, a missing key and an empty value leave the vault unchang
   scene.source({ other: "x" });
   await scene.settle();
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "SourceMissing"]);
-  expect(scene.condition()?.message).toContain("the key password of the Secret source does not exist");
+  expect(scene.condition()?.message).toContain(
+    "the key password of the Secret source does not exist",
+  );
   scene.server.delete(
     { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
     { namespace: NAMESPACE, name: "source" },
@@ -124,16 +153,19 @@ test("a missing Secret, a missing key and an empty value leave the vault unchang
   expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
 });
 
-test.each(["vaultsync.dev/credentials", "kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"])(
-  "a Secret of the type %s is never pushed",
-  async (type) => {
-    await using scene = await PushScene.start();
-    scene.source({ password: "canary" }, { type });
-    scene.push();
-    await scene.settle();
-    expect([scene.versions(), scene.reason(), scene.takeVaultRequests().includes("protect")]).toEqual([[], "InvalidSpec", false]);
-  },
-);
+test.each([
+  "vaultsync.dev/credentials",
+  "kubernetes.io/service-account-token",
+  "bootstrap.kubernetes.io/token",
+])("a Secret of the type %s is never pushed", async (type) => {
+  await using scene = await PushScene.start();
+  scene.source({ password: "canary" }, { type });
+  scene.push();
+  await scene.settle();
+  expect([scene.versions(), scene.reason(), scene.takeVaultRequests().includes("protect")]).toEqual(
+    [[], "InvalidSpec", false],
+  );
+});
 
 test("a suspended resource pushes nothing until it is resumed", async () => {
   await using scene = await pushed();
@@ -168,8 +200,10 @@ test.each<[string, (operation: string) => boolean]>([
   };
   const echoes: unknown[] = [];
   scene.server.onCommit(({ resource, after }) => {
-    const { lastForceSync, conditions } = resource.plural === "vaultpushes" ? readPushStatus(after?.["status"]) : {};
-    if (lastForceSync === "now") echoes.push(conditions?.find(({ type }) => type === "Ready")?.status);
+    const { lastForceSync, conditions } =
+      resource.plural === "vaultpushes" ? readPushStatus(after?.["status"]) : {};
+    if (lastForceSync === "now")
+      echoes.push(conditions?.find(({ type }) => type === "Ready")?.status);
   });
   const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } };
   scene.server.patch(vaultPushKind, { namespace: NAMESPACE, name: "push" }, { metadata });

@@ -8,16 +8,33 @@ const MINUTE = 60_000;
 const shop = { namespace: "shop", name: "vault" };
 const email = accountOf(shop);
 
-/** Connects the account of `shop` from another namespace, with a password of this number that is wrong. */
+/**
+ * Connects the account of `shop` from another namespace, with a password of this number that is
+ * wrong.
+ */
 function guess(scene: ClusterScene, namespace: string, number: number): void {
   const secret = { namespace, name: `guess-${number}` };
   const data = { password: Buffer.from(`canary-guess-${namespace}-${number}`).toString("base64") };
-  scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: secret, type: CREDENTIALS_TYPE, data });
+  scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: secret,
+    type: CREDENTIALS_TYPE,
+    data,
+  });
   const auth = { passwordSecretRef: { name: secret.name } };
-  scene.put(vaultConnectionKind, secret, { url: "https://vault.example.com", email, auth, refreshInterval: "5s" });
+  scene.put(vaultConnectionKind, secret, {
+    url: "https://vault.example.com",
+    email,
+    auth,
+    refreshInterval: "5s",
+  });
 }
 
-/** Returns a running operator after nine rejected passwords of the account of `shop`, all of another namespace. */
+/**
+ * Returns a running operator after nine rejected passwords of the account of `shop`, all of another
+ * namespace.
+ */
 async function attacked(): Promise<ClusterScene> {
   const scene = new ClusterScene();
   for (const name of ["shop", "stranger"]) scene.namespace(name);
@@ -45,11 +62,14 @@ test("a password that is not sent, because others were rejected, is not called r
   guess(scene, "stranger", 9);
   await scene.settle();
   expect(loginsWith(scene, "canary-guess-stranger-9")).toBe(0);
-  const { message } = scene.condition(vaultConnectionKind, { namespace: "stranger", name: "guess-9" }) ?? {};
+  const { message } =
+    scene.condition(vaultConnectionKind, { namespace: "stranger", name: "guess-9" }) ?? {};
   expect(message).toContain(
     `the password in Secret guess-9, key password was not sent: the vault rejected more than 8 others that this namespace stores for ${email}`,
   );
-  expect(message).toMatch(/correct or delete those connections\. The next login is at [0-9T:.-]+Z$/);
+  expect(message).toMatch(
+    /correct or delete those connections\. The next login is at [0-9T:.-]+Z$/,
+  );
 });
 
 test("the namespace of an attack logs in again an hour after its last rejected password", async () => {
@@ -61,7 +81,9 @@ test("the namespace of an attack logs in again an hour after its last rejected p
   await scene.settle(58 * MINUTE);
   expect(loginsWith(scene, "canary-guess-stranger-9")).toBe(0);
   await scene.settle(5 * MINUTE);
-  expect(scene.condition(vaultConnectionKind, { namespace: "stranger", name: "guess-9" })?.status).toBe("True");
+  expect(
+    scene.condition(vaultConnectionKind, { namespace: "stranger", name: "guess-9" })?.status,
+  ).toBe("True");
 });
 
 test("connections of the cluster are paused neither by a namespace nor by each other", async () => {

@@ -13,7 +13,9 @@ const remaining = (scene: OperatorScene, all: readonly string[]): string[] =>
   all.filter((name) => scene.value("shop", name) !== undefined);
 const connection = { namespace: "shop", name: "vault" };
 const annotationOf = (scene: OperatorScene): string | undefined =>
-  scene.server.get(vaultConnectionKind, connection).metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
+  scene.server.get(vaultConnectionKind, connection).metadata.annotations?.[
+    CONFIRM_REMOVALS_ANNOTATION
+  ];
 
 function confirm(scene: OperatorScene, number: string): void {
   const metadata = { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: number } };
@@ -21,7 +23,11 @@ function confirm(scene: OperatorScene, number: string): void {
 }
 
 /** Starts an operator that has synced secrets of these names. */
-async function synced(scene: OperatorScene, all: readonly string[], target: object): Promise<SimulatedVault> {
+async function synced(
+  scene: OperatorScene,
+  all: readonly string[],
+  target: object,
+): Promise<SimulatedVault> {
   const vault = scene.addVault("shop", all, target);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -47,7 +53,8 @@ describe("a source that is missing", () => {
     const start = scene.clock.monotonic();
     while (scene.value("shop", "a") !== undefined) await scene.clock.advance(100);
     const [first = 0] = vault.listedAt;
-    // Three lists within less than two intervals, which the jitter allows, are followed by a fourth.
+    // Three lists within less than two intervals, which the jitter allows, are followed by a
+    // fourth.
     expect([3, 4]).toContain(vault.listedAt.length);
     expect(scene.clock.monotonic() - first).toBeGreaterThanOrEqual(2 * MINUTE);
     expect(scene.clock.monotonic() - start).toBeLessThan(PROOF);
@@ -81,11 +88,17 @@ describe("a source that is missing", () => {
     vault.listBody = body;
     await scene.clock.advance(20 * MINUTE);
     expect(remaining(scene, ["a", "b"])).toEqual(["a", "b"]);
-    expect(scene.condition("Ready", "shop")).toMatchObject({ status: "False", reason: "UnexpectedResponse" });
+    expect(scene.condition("Ready", "shop")).toMatchObject({
+      status: "False",
+      reason: "UnexpectedResponse",
+    });
     vault.listBody = undefined;
     vault.write("a");
     await scene.clock.advance(6 * MINUTE);
-    expect([scene.value("shop", "a"), scene.condition("Ready", "shop")?.status]).toEqual(["a@2", "True"]);
+    expect([scene.value("shop", "a"), scene.condition("Ready", "shop")?.status]).toEqual([
+      "a@2",
+      "True",
+    ]);
   });
 
   test("counts its lists from the beginning after a restart", async () => {
@@ -121,8 +134,13 @@ describe("many names that disappear together", () => {
     vault.remove(...all.slice(0, 5));
     await scene.clock.advance(PROOF);
     expect(remaining(scene, all)).toEqual(all);
-    expect(scene.condition("RemovalsHeld", "shop")).toMatchObject({ status: "True", reason: "RemovalsHeld" });
-    expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("vaultsync.dev/confirm-removals=5");
+    expect(scene.condition("RemovalsHeld", "shop")).toMatchObject({
+      status: "True",
+      reason: "RemovalsHeld",
+    });
+    expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+      "vaultsync.dev/confirm-removals=5",
+    );
     expect(scene.condition("Ready", "shop", "db-0")?.message).toContain("RemovalsHeld");
     confirm(scene, "4");
     await scene.clock.advance(PROOF);
@@ -130,7 +148,10 @@ describe("many names that disappear together", () => {
     confirm(scene, "5");
     await scene.clock.advance(MINUTE);
     expect(remaining(scene, all)).toEqual(all.slice(5));
-    expect([annotationOf(scene), scene.condition("RemovalsHeld", "shop")]).toEqual([undefined, undefined]);
+    expect([annotationOf(scene), scene.condition("RemovalsHeld", "shop")]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   test("are not held if they are 20 % of the names, or fewer than five", async () => {
@@ -185,7 +206,9 @@ describe("many names that disappear together", () => {
     const all = names(10);
     const vault = await synced(scene, all, { whenMissing: "Delete" });
     vault.remove(...all.slice(3));
-    scene.server.patch(vaultConnectionKind, connection, { spec: { scope: { cloudType: ["aws"] } } });
+    scene.server.patch(vaultConnectionKind, connection, {
+      spec: { scope: { cloudType: ["aws"] } },
+    });
     await scene.clock.advance(PROOF);
     expect(remaining(scene, all)).toEqual(all);
   });

@@ -6,7 +6,8 @@ import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
 const MINUTE = 60_000;
-const DATED = /^the target is in sync with the vault, but the vault was not listed reliably since (\S+Z)$/u;
+const DATED =
+  /^the target is in sync with the vault, but the vault was not listed reliably since (\S+Z)$/u;
 
 /** Returns a scene whose vault does not respond any more, long enough that everything is stale. */
 async function stale(): Promise<OperatorScene> {
@@ -29,21 +30,33 @@ test("in an outage Ready says since when, and Stale is the same for resource and
   expect(ready?.status).toBe("True");
   const [, since] = DATED.exec(ready?.message ?? "") ?? [];
   expect(since).toMatch(/^2026-11-21T00:0[345]/u);
-  expect(of?.message).toBe(`the vault was not listed reliably since ${since}; the target is kept unchanged`);
-  expect(ofConnection?.message).toBe(`the vault was not listed reliably since ${since}; all targets are kept unchanged`);
+  expect(of?.message).toBe(
+    `the vault was not listed reliably since ${since}; the target is kept unchanged`,
+  );
+  expect(ofConnection?.message).toBe(
+    `the vault was not listed reliably since ${since}; all targets are kept unchanged`,
+  );
   expect([of?.reason, ofConnection?.reason]).toEqual(["VaultUnreachable", "VaultUnreachable"]);
-  expect(scene.server.get(vaultConnectionKind, { namespace: "shop", name: "vault" })["status"]).toMatchObject({
+  expect(
+    scene.server.get(vaultConnectionKind, { namespace: "shop", name: "vault" })["status"],
+  ).toMatchObject({
     staleSince: since,
   });
 });
 
 test("a restart in an outage writes no status of a resource, and keeps since when it lasts", async () => {
   await using scene = await stale();
-  const before = ["Ready", "Stale"].map((type) => [scene.condition(type, "shop", "a"), scene.condition(type, "shop")]);
+  const before = ["Ready", "Stale"].map((type) => [
+    scene.condition(type, "shop", "a"),
+    scene.condition(type, "shop"),
+  ]);
   await scene.restart(() => scene.resetMeasurements());
   await scene.clock.advance(10 * MINUTE);
   expect(scene.requests.filter((request) => request.startsWith("update vaultsecrets"))).toEqual([]);
-  const after = ["Ready", "Stale"].map((type) => [scene.condition(type, "shop", "a"), scene.condition(type, "shop")]);
+  const after = ["Ready", "Stale"].map((type) => [
+    scene.condition(type, "shop", "a"),
+    scene.condition(type, "shop"),
+  ]);
   expect([after[0]?.[0], after[1]]).toEqual([before[0]?.[0], before[1]]);
 });
 
@@ -60,7 +73,8 @@ test("after an outage nothing is stale, and the message of Ready has no date", a
   vault.latencyMs = 10;
   await scene.clock.advance(10 * MINUTE);
   expect(scene.condition("Ready", "shop", "a")).toEqual(before);
-  for (const name of ["a", undefined]) expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+  for (const name of ["a", undefined])
+    expect(scene.condition("Stale", "shop", name)).toBeUndefined();
 });
 
 test("lists that fail now and then during an outage change neither its beginning nor any status", async () => {
@@ -85,8 +99,12 @@ test("the first list of a vault ends that it was unavailable: each resource cost
   scene.resetMeasurements();
   vault.latencyMs = 10;
   await scene.clock.advance(20 * MINUTE);
-  expect(scene.condition("Ready", "shop", "a")?.message).toBe("the target is in sync with the vault");
-  expect(scene.requests.filter((request) => request.startsWith("update vaultsecrets"))).toHaveLength(3);
+  expect(scene.condition("Ready", "shop", "a")?.message).toBe(
+    "the target is in sync with the vault",
+  );
+  expect(
+    scene.requests.filter((request) => request.startsWith("update vaultsecrets")),
+  ).toHaveLength(3);
 });
 
 test("nothing is stale that never had a list of the vault", async () => {
@@ -95,11 +113,12 @@ test("nothing is stale that never had a list of the vault", async () => {
   scene.server.delete(SECRETS, { namespace: "shop", name: "login" }, {});
   scene.start();
   await scene.clock.advance(10 * MINUTE);
-  expect([scene.condition("Ready", "shop")?.reason, scene.condition("Ready", "shop", "a")?.reason]).toEqual([
-    "AuthFailed",
-    "ConnectionNotReady",
-  ]);
-  for (const name of ["a", undefined]) expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+  expect([
+    scene.condition("Ready", "shop")?.reason,
+    scene.condition("Ready", "shop", "a")?.reason,
+  ]).toEqual(["AuthFailed", "ConnectionNotReady"]);
+  for (const name of ["a", undefined])
+    expect(scene.condition("Stale", "shop", name)).toBeUndefined();
 });
 
 test("a VaultPush that is Ready says since when the vault was not listed", async () => {
@@ -107,10 +126,15 @@ test("a VaultPush that is Ready says since when the vault was not listed", async
   scene.source({ password: "one" });
   scene.push();
   await scene.settle();
-  scene.vaultNetwork = { send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")) };
+  scene.vaultNetwork = {
+    send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")),
+  };
   await scene.settle(10 * MINUTE);
-  const ready = (): string => scene.status().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
-  expect(ready()).toMatch(/^the vault has the bytes of the Secret, but the vault was not listed reliably since \S+Z$/u);
+  const ready = (): string =>
+    scene.status().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+  expect(ready()).toMatch(
+    /^the vault has the bytes of the Secret, but the vault was not listed reliably since \S+Z$/u,
+  );
   scene.vaultNetwork = {};
   await scene.settle(10 * MINUTE);
   expect([ready(), scene.versions("db", "secret", ACCOUNT), NAMESPACE]).toEqual([

@@ -16,7 +16,10 @@ const failures: readonly Failure[] = [
 ];
 const flags: readonly OperatorFlags[] = [{ leaderElect: false }, {}, { shards: 3 }];
 
-/** Starts an operator. Whether a request fails depends on its number among those of its verb and resource. */
+/**
+ * Starts an operator. Whether a request fails depends on its number among those of its verb and
+ * resource.
+ */
 function start(
   scene: OperatorScene,
   failureOf: (number: number, request: string) => Failure | undefined,
@@ -38,9 +41,17 @@ test.each(failures.flatMap((failure) => flags.map((flag) => ({ failure, flag }))
   async ({ failure, flag }) => {
     await using scene = new OperatorScene();
     // Four renewals that fail are a lost Lease.
-    start(scene, (number, request) => (number <= (request === "update leases" ? 2 : 4) ? failure : undefined), flag);
+    start(
+      scene,
+      (number, request) => (number <= (request === "update leases" ? 2 : 4) ? failure : undefined),
+      flag,
+    );
     await scene.clock.advance(5 * MINUTE);
-    expect([scene.isReady, scene.value("shop", "db"), scene.problems.text]).toEqual([true, "db@1", undefined]);
+    expect([scene.isReady, scene.value("shop", "db"), scene.problems.text]).toEqual([
+      true,
+      "db@1",
+      undefined,
+    ]);
   },
 );
 
@@ -58,7 +69,9 @@ test.each([
     `${named}: the API server 10.0.0.1:6443 does not respond in time: check the network and its load`,
   );
   const lines = scene.log.filter(({ level }) => level === "error");
-  expect(lines.map(({ message }) => message)).toEqual(Array(2).fill("API server cannot be used, retrying"));
+  expect(lines.map(({ message }) => message)).toEqual(
+    Array(2).fill("API server cannot be used, retrying"),
+  );
   isFailing = false;
   await scene.clock.advance(MINUTE);
   expect([scene.value("shop", "db"), scene.problems.text]).toEqual(["db@1", undefined]);
@@ -83,7 +96,12 @@ test("an operator whose namespace does not exist starts when it is created", asy
 test("an operator with a malformed content key starts when its Secret is deleted", async () => {
   await using scene = new OperatorScene();
   const metadata = { namespace: "vaultsync-system", name: "vaultsync-content-key" };
-  scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: { key: "c2hvcnQ=" } });
+  scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata,
+    data: { key: "c2hvcnQ=" },
+  });
   start(scene, () => undefined);
   await scene.clock.advance(MINUTE);
   expect(scene.problems.text).toBe(

@@ -57,14 +57,26 @@ test("without a watch of Secrets a former target is removed that no status has n
 test("without a watch of Secrets a merged object is read every 5 minutes", async () => {
   await using scene = await unwatched();
   const metadata = { namespace, name: "app" };
-  scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data: { own: "eA==" } });
+  scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata,
+    type: "Opaque",
+    data: { own: "eA==" },
+  });
   retarget(scene, { name: "app", creationPolicy: "Merge" });
   await scene.clock.advance(MINUTE);
-  expect(Object.keys(scene.server.get(SECRETS, metadata)["data"] as object).sort()).toEqual(["own", "value"]);
+  expect(Object.keys(scene.server.get(SECRETS, metadata)["data"] as object).sort()).toEqual([
+    "own",
+    "value",
+  ]);
   scene.requests.length = 0;
   await scene.clock.advance(20 * MINUTE);
   expect(scene.requests.filter((request) => request === "get secrets app")).toHaveLength(4);
   scene.server.patch(SECRETS, metadata, { data: { value: null } });
   await scene.clock.advance(6 * MINUTE);
-  expect(Object.keys(scene.server.get(SECRETS, metadata)["data"] as object).sort()).toEqual(["own", "value"]);
+  expect(Object.keys(scene.server.get(SECRETS, metadata)["data"] as object).sort()).toEqual([
+    "own",
+    "value",
+  ]);
 });

@@ -2,15 +2,26 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
-import { type Manifest, Manifest as ManifestSchema, manifestsOf, permissionsOf } from "../e2e/support/granted.ts";
+import {
+  type Manifest,
+  Manifest as ManifestSchema,
+  manifestsOf,
+  permissionsOf,
+} from "../e2e/support/granted.ts";
 import { withoutStreamedLists } from "../e2e/support/without-streamed-lists.ts";
 import { installRollouts } from "../e2e/support/workloads.ts";
 import { type ApiProxy, startApiProxy } from "../faults/support/api-proxy.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { PermissionScene } from "./permission-scene.ts";
 
-/** Each permission of deploy/namespaced, removed from a real operator of its own: `npm run rbac`. */
-const files = ["deploy/namespaced/tenant/rbac.yaml", "deploy/namespaced/rbac.yaml", "deploy/base/rbac.yaml"];
+/**
+ * Each permission of deploy/namespaced, removed from a real operator of its own: `npm run rbac`.
+ */
+const files = [
+  "deploy/namespaced/tenant/rbac.yaml",
+  "deploy/namespaced/rbac.yaml",
+  "deploy/base/rbac.yaml",
+];
 const manifests = files.flatMap((file) =>
   parseAllDocuments(readFileSync(file, "utf8")).map((one) => ManifestSchema.parse(one.toJS())),
 );
@@ -39,7 +50,8 @@ function createScene(without?: string): Promise<PermissionScene> {
   return PermissionScene.create({
     plane,
     api: started.api,
-    own: async (namespace) => (await manifestsOf(plane, "deploy/namespaced", namespace)).filter(isRbac),
+    own: async (namespace) =>
+      (await manifestsOf(plane, "deploy/namespaced", namespace)).filter(isRbac),
     tenant: (namespace) => manifestsOf(plane, "deploy/namespaced/tenant", namespace),
     ...(without !== undefined && { without }),
   });

@@ -5,7 +5,14 @@ import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { type Manifest, permissionOf } from "../e2e/support/granted.ts";
 import { rulesWithout } from "../e2e/support/without-permission.ts";
 import { workload, Workloads } from "../e2e/support/workloads.ts";
-import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "../e2e/support/world.ts";
+import {
+  bytesOf,
+  condition,
+  vaultFile,
+  vaultPush,
+  vaultSecret,
+  World,
+} from "../e2e/support/world.ts";
 import { connect } from "../integration/kube/connect.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
@@ -26,7 +33,10 @@ export interface SceneOptions {
 const WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet", "Rollout"];
 const many = Array.from({ length: 6 }, (_, index) => `many-${index}`);
 
-/** A real operator with deploy/namespaced, without one permission, that is made to do everything it can. */
+/**
+ * A real operator with deploy/namespaced, without one permission, that is made to do everything it
+ * can.
+ */
 export class PermissionScene implements AsyncDisposable {
   readonly world: World;
   readonly #operator: OperatorProcess;
@@ -34,17 +44,31 @@ export class PermissionScene implements AsyncDisposable {
   readonly #mark: number;
   #failure: unknown;
 
-  private constructor(world: World, operator: OperatorProcess, operatorNamespace: string, mark: number) {
+  private constructor(
+    world: World,
+    operator: OperatorProcess,
+    operatorNamespace: string,
+    mark: number,
+  ) {
     this.world = world;
     this.#operator = operator;
     this.#operatorNamespace = operatorNamespace;
     this.#mark = mark;
   }
 
-  static async create({ plane, api, own, tenant, without = "" }: SceneOptions): Promise<PermissionScene> {
+  static async create({
+    plane,
+    api,
+    own,
+    tenant,
+    without = "",
+  }: SceneOptions): Promise<PermissionScene> {
     const operatorNamespace = await plane.createNamespace("operator");
     const lacking = (manifests: readonly Manifest[]): Manifest[] =>
-      manifests.map(({ rules, ...manifest }) => ({ ...manifest, ...(rules && { rules: rulesWithout(rules, without) }) }));
+      manifests.map(({ rules, ...manifest }) => ({
+        ...manifest,
+        ...(rules && { rules: rulesWithout(rules, without) }),
+      }));
     const apply = async (manifests: readonly Manifest[], namespace: string): Promise<void> => {
       const input = lacking(manifests)
         .map((manifest) => JSON.stringify(manifest))
@@ -53,18 +77,30 @@ export class PermissionScene implements AsyncDisposable {
       if (code !== 0) throw new Error(stderr);
     };
     await apply(await own(operatorNamespace), operatorNamespace);
-    const world = await World.create({ plane, ...api, account: { serviceAccount: "vaultsync", namespace: operatorNamespace } });
+    const world = await World.create({
+      plane,
+      ...api,
+      account: { serviceAccount: "vaultsync", namespace: operatorNamespace },
+    });
     await apply(await tenant(operatorNamespace), world.namespace);
     const mark = await plane.auditMark();
     const args = ["--namespaces", world.namespace, "--shards", "2", "--restart-window", "1s"];
-    return new PermissionScene(world, OperatorProcess.launch(world.kubeconfig, args), operatorNamespace, mark);
+    return new PermissionScene(
+      world,
+      OperatorProcess.launch(world.kubeconfig, args),
+      operatorNamespace,
+      mark,
+    );
   }
 
   get log(): string {
     return this.#operator.log;
   }
 
-  /** What kept the operator from doing everything; `undefined` if it did, or was denied something before. */
+  /**
+   * What kept the operator from doing everything; `undefined` if it did, or was denied something
+   * before.
+   */
   get failure(): unknown {
     return this.#failure;
   }
@@ -73,7 +109,9 @@ export class PermissionScene implements AsyncDisposable {
   async denied(): Promise<string[]> {
     const user = `system:serviceaccount:${this.#operatorNamespace}:vaultsync`;
     const events = await this.world.plane.auditEvents({ since: this.#mark });
-    const denied = events.filter(({ user: { username }, responseStatus }) => username === user && responseStatus?.code === 403);
+    const denied = events.filter(
+      ({ user: { username }, responseStatus }) => username === user && responseStatus?.code === 403,
+    );
     return [...new Set(denied.map(permissionOf))];
   }
 
@@ -100,18 +138,29 @@ export class PermissionScene implements AsyncDisposable {
 
   async #createAll(): Promise<void> {
     const { world } = this;
-    for (const name of ["db", "restarts", ...many]) await world.protect(name, world.canaries.text(name));
+    for (const name of ["db", "restarts", ...many])
+      await world.protect(name, world.canaries.text(name));
     await world.upload("web.conf", Buffer.from(world.canaries.text("file")));
     const { spec, ...restarts } = z
       .looseObject({ spec: z.looseObject({}) })
       .parse(vaultSecret("restarts", { password: "restarts" }));
     await world.apply(
       ...WORKLOADS.map((kind) => workload(kind, "app")),
-      { ...restarts, spec: { ...spec, rolloutRestart: WORKLOADS.map((kind) => ({ kind, name: "app" })) } },
+      {
+        ...restarts,
+        spec: { ...spec, rolloutRestart: WORKLOADS.map((kind) => ({ kind, name: "app" })) },
+      },
       vaultSecret("db", { password: "db" }),
       vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap" }),
-      { apiVersion: "v1", kind: "Secret", metadata: { name: "pushed" }, stringData: { password: world.canaries.text("pushed") } },
-      vaultPush("pushed", [{ secretKey: "password", remoteRef: { key: "pushed" } }], { deletionPolicy: "Delete" }),
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "pushed" },
+        stringData: { password: world.canaries.text("pushed") },
+      },
+      vaultPush("pushed", [{ secretKey: "password", remoteRef: { key: "pushed" } }], {
+        deletionPolicy: "Delete",
+      }),
       ...many.map((name) => vaultSecret(name, { password: name }, { whenMissing: "Delete" })),
     );
     for (const name of ["db", "restarts", ...many]) await world.ready("VaultSecret", name);
@@ -124,7 +173,9 @@ export class PermissionScene implements AsyncDisposable {
     const { world } = this;
     const drift = JSON.stringify({ data: { extra: "ZHJpZnQ=" } });
     for (const target of ["secret/db", "configmap/web"]) {
-      await world.plane.kubectl(["patch", target, "--type=merge", "-p", drift], { namespace: world.namespace });
+      await world.plane.kubectl(["patch", target, "--type=merge", "-p", drift], {
+        namespace: world.namespace,
+      });
     }
     await world.until("Secret", "db", ({ data }) => !("extra" in data));
     await world.until("ConfigMap", "web", ({ data }) => !("extra" in data));
@@ -136,7 +187,8 @@ export class PermissionScene implements AsyncDisposable {
     const workloads = new Workloads(world.plane, world.namespace);
     for (const kind of WORKLOADS) {
       const isRestarted = async (): Promise<boolean> =>
-        "vaultsync.dev/content" in (await workloads.get(kind, "app")).spec.template.metadata.annotations;
+        "vaultsync.dev/content" in
+        (await workloads.get(kind, "app")).spec.template.metadata.annotations;
       await waitUntil(`${kind} restarts`, isRestarted);
     }
   }
@@ -154,12 +206,25 @@ export class PermissionScene implements AsyncDisposable {
     await world.gone("ConfigMap", "web");
     await plane.kubectl(["delete", "--timeout=20s", "vaultpush/pushed"], { namespace });
     for (const key_name of many) await world.caller.call("delete", { key_name });
-    await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") !== undefined);
-    await plane.kubectl(["annotate", "vaultconnection/vault", "vaultsync.dev/confirm-removals=6"], { namespace });
-    await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") === undefined);
+    await world.until(
+      "VaultConnection",
+      "vault",
+      (one) => condition(one, "RemovalsHeld") !== undefined,
+    );
+    await plane.kubectl(["annotate", "vaultconnection/vault", "vaultsync.dev/confirm-removals=6"], {
+      namespace,
+    });
+    await world.until(
+      "VaultConnection",
+      "vault",
+      (one) => condition(one, "RemovalsHeld") === undefined,
+    );
   }
 
-  /** The count of a repeated event is written after a minute, so this client of the operator does it by a virtual clock. */
+  /**
+   * The count of a repeated event is written after a minute, so this client of the operator does it
+   * by a virtual clock.
+   */
   async #repeatEvent(): Promise<void> {
     const { namespace, kubeconfig } = this.world;
     await using api = await connect(kubeconfig);
@@ -168,7 +233,13 @@ export class PermissionScene implements AsyncDisposable {
     const { metadata } = await this.world.ready("VaultSecret", "db");
     const about = { resource: vaultSecretKind, namespace, name: "db", uid: metadata.uid };
     for (const _ of [1, 2]) {
-      recorder.record({ ...about, type: "Normal", reason: "Test", action: "Test", note: "repeated" });
+      recorder.record({
+        ...about,
+        type: "Normal",
+        reason: "Test",
+        action: "Test",
+        note: "repeated",
+      });
       await sleep(1_000);
       await clock.advance(60_000);
     }

@@ -11,4 +11,5 @@ export const CLUSTER_ACCOUNT = "ops-cluster@example.com";
 export const accountOf = (namespace: string): string => `ops-${namespace}@example.com`;
 export const urlOf = (vault: string): string => `https://vault-${vault}.example.com`;
 /** Returns the vault at a URL. */
-export const vaultAt = (url: string): string => VAULTS.find((vault) => new URL(url).host === new URL(urlOf(vault)).host) ?? "a";
+export const vaultAt = (url: string): string =>
+  VAULTS.find((vault) => new URL(url).host === new URL(urlOf(vault)).host) ?? "a";

@@ -2,23 +2,31 @@ import type { Random } from "../../src/lib/random.ts";
 import type { Command } from "./commands.ts";
 import { CLUSTER_ACCOUNT, CREATOR, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
-/** Name of the ClusterVaultConnection, which is that of a VaultConnection in each namespace as well. */
+/**
+ * Name of the ClusterVaultConnection, which is that of a VaultConnection in each namespace as well.
+ */
 const NAME = "main";
 /** Entries that an access allows: all, some, or none. */
 const GLOBS = [["*"], ["*"], ["s*", "f1"], ["s1", "f*"], ["s2"], []] as const;
 const TEAMS = ["red", "blue"] as const;
 
-/** Reports whether an episode has a connection of the cluster. Other episodes are those of earlier releases, also their planted bugs. */
+/**
+ * Reports whether an episode has a connection of the cluster. Other episodes are those of earlier
+ * releases, also their planted bugs.
+ */
 export const hasClusterConnections = (seed: number): boolean => seed % 7 === 1 || seed % 7 === 2;
 
 /**
- * Returns the commands with a ClusterVaultConnection: some resources refer to it, some secrets are those of its account, and its access,
- * its vault and the labels of the namespaces change.
+ * Returns the commands with a ClusterVaultConnection: some resources refer to it, some secrets are
+ * those of its account, and its access, its vault and the labels of the namespaces change.
  */
 export function withClusterConnections(commands: readonly Command[], random: Random): Command[] {
   const make = new ClusterCommandMaker(random);
   const start = [make.connect(), ...NAMESPACES.map((namespace) => make.label(namespace))];
-  const all = commands.flatMap((command) => [make.changed(command), ...(random() < 0.06 ? [make.command()] : [])]);
+  const all = commands.flatMap((command) => [
+    make.changed(command),
+    ...(random() < 0.06 ? [make.command()] : []),
+  ]);
   return [...start, ...all].slice(0, commands.length);
 }
 
@@ -67,15 +75,24 @@ class ClusterCommandMaker {
   }
 
   label(namespace: string): Command {
-    return { type: "label", namespace, labels: this.#random() < 0.2 ? {} : { team: this.#pick(TEAMS) } };
+    return {
+      type: "label",
+      namespace,
+      labels: this.#random() < 0.2 ? {} : { team: this.#pick(TEAMS) },
+    };
   }
 
   changed(command: Command): Command {
     if (command.type === "write-secret" || command.type === "upload-file")
       return this.#random() < 0.4 ? { ...command, owner: CLUSTER_ACCOUNT } : command;
-    if (command.type === "share") return this.#random() < 0.3 ? { ...command, to: CLUSTER_ACCOUNT } : command;
-    if (command.type !== "put" || command.kind === "VaultConnection" || this.#random() < 0.5) return command;
-    return { ...command, spec: { ...command.spec, connectionRef: { kind: "ClusterVaultConnection", name: NAME } } };
+    if (command.type === "share")
+      return this.#random() < 0.3 ? { ...command, to: CLUSTER_ACCOUNT } : command;
+    if (command.type !== "put" || command.kind === "VaultConnection" || this.#random() < 0.5)
+      return command;
+    return {
+      ...command,
+      spec: { ...command.spec, connectionRef: { kind: "ClusterVaultConnection", name: NAME } },
+    };
   }
 
   #pick<T>(from: readonly T[]): T {

@@ -1,7 +1,12 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
 import {
   CONFIG_MAPS,
   type KubeObject,
@@ -30,7 +35,10 @@ export type Command =
       readonly metadata?: Readonly<Record<string, string>>;
       readonly form?: ValueForm;
     }
-  /** All secrets whose names begin with this prefix, of one vault, disappear together; a backup can bring them back. */
+  /**
+   * All secrets whose names begin with this prefix, of one vault, disappear together; a backup can
+   * bring them back.
+   */
   | { readonly type: "vanish"; readonly vault: string; readonly prefix: string }
   | {
       readonly type: "annotate";
@@ -40,13 +48,42 @@ export type Command =
       readonly annotations: Readonly<Record<string, string>>;
     }
   /** Confirms as many removals as the connection reports, or one less. */
-  | { readonly type: "confirm-removals"; readonly namespace: string; readonly name: string; readonly right: boolean }
-  | { readonly type: "upload-file"; readonly vault: string; readonly owner: string; readonly name: string }
-  | { readonly type: "remove-entry" | "remove-version"; readonly vault: string; readonly owner: string; readonly name: string }
-  | { readonly type: "share" | "unshare"; readonly vault: string; readonly name: string; readonly to: string }
+  | {
+      readonly type: "confirm-removals";
+      readonly namespace: string;
+      readonly name: string;
+      readonly right: boolean;
+    }
+  | {
+      readonly type: "upload-file";
+      readonly vault: string;
+      readonly owner: string;
+      readonly name: string;
+    }
+  | {
+      readonly type: "remove-entry" | "remove-version";
+      readonly vault: string;
+      readonly owner: string;
+      readonly name: string;
+    }
+  | {
+      readonly type: "share" | "unshare";
+      readonly vault: string;
+      readonly name: string;
+      readonly to: string;
+    }
   | { readonly type: "back-up" | "restore"; readonly vault: string }
-  | { readonly type: "revoke-tokens"; readonly vault: string; readonly account: string; readonly refresh: boolean }
-  | { readonly type: "vault-password" | "login-password"; readonly namespace: string; readonly right: boolean }
+  | {
+      readonly type: "revoke-tokens";
+      readonly vault: string;
+      readonly account: string;
+      readonly refresh: boolean;
+    }
+  | {
+      readonly type: "vault-password" | "login-password";
+      readonly namespace: string;
+      readonly right: boolean;
+    }
   | {
       readonly type: "put";
       readonly kind: "VaultSecret" | "VaultFile" | "VaultConnection";
@@ -69,10 +106,19 @@ export type Command =
     }
   | { readonly type: "put-cluster-connection"; readonly name: string; readonly spec: object }
   | { readonly type: "delete-cluster-connection"; readonly name: string }
-  | { readonly type: "label"; readonly namespace: string; readonly labels: Readonly<Record<string, string>> }
+  | {
+      readonly type: "label";
+      readonly namespace: string;
+      readonly labels: Readonly<Record<string, string>>;
+    }
   | { readonly type: "delete-lease" }
   | { readonly type: "api-fault"; readonly fault: ApiFault; readonly share: number }
-  | { readonly type: "vault-fault"; readonly vault: string; readonly fault: VaultFault; readonly share: number }
+  | {
+      readonly type: "vault-fault";
+      readonly vault: string;
+      readonly fault: VaultFault;
+      readonly share: number;
+    }
   | { readonly type: "end-faults" }
   | { readonly type: "watch-lag"; readonly ms: number }
   | { readonly type: "drop-watches" | "silence-watches" | "compact" }
@@ -133,7 +179,9 @@ async function act(world: World, command: Command): Promise<void> {
       return vaults.vault(command.vault).revoke(command.account, { refresh: command.refresh });
     case "vault-password":
       for (const vault of vaults.names) {
-        vaults.vault(vault).setPassword(accountOf(command.namespace), command.right ? PASSWORD : "another");
+        vaults
+          .vault(vault)
+          .setPassword(accountOf(command.namespace), command.right ? PASSWORD : "another");
       }
       return;
     case "login-password":
@@ -141,7 +189,10 @@ async function act(world: World, command: Command): Promise<void> {
     case "put":
       return put(world, command);
     case "delete":
-      return server.delete(kinds[command.kind]!, { namespace: command.namespace, name: command.name });
+      return server.delete(kinds[command.kind]!, {
+        namespace: command.namespace,
+        name: command.name,
+      });
     case "annotate":
       return annotate(world, command, command.annotations);
     case "confirm-removals":
@@ -158,7 +209,8 @@ async function act(world: World, command: Command): Promise<void> {
       return disturb(world, command);
     case "delete-lease":
       world.leaseDeletedAt = world.clock.monotonic();
-      for (const { metadata } of server.all(LEASES)) if (SHARD_LEASE.test(metadata.name)) server.delete(LEASES, metadata);
+      for (const { metadata } of server.all(LEASES))
+        if (SHARD_LEASE.test(metadata.name)) server.delete(LEASES, metadata);
       return;
     case "api-fault":
       faults.api.set(command.fault, command.share);
@@ -192,23 +244,34 @@ async function act(world: World, command: Command): Promise<void> {
   }
 }
 
-function relabel({ server }: World, { namespace, labels }: Extract<Command, { type: "label" }>): void {
+function relabel(
+  { server }: World,
+  { namespace, labels }: Extract<Command, { type: "label" }>,
+): void {
   const before = server.get(NAMESPACES, { name: namespace });
   server.replace(NAMESPACES, { ...before, metadata: { ...before.metadata, labels } });
 }
 
 function annotate(
   { server }: World,
-  { kind, namespace, name }: { readonly kind: string; readonly namespace: string; readonly name: string },
+  {
+    kind,
+    namespace,
+    name,
+  }: { readonly kind: string; readonly namespace: string; readonly name: string },
   annotations: Readonly<Record<string, string>>,
 ): void {
   server.patch(kinds[kind]!, { namespace, name }, { metadata: { annotations } });
 }
 
-function confirmRemovals(world: World, { namespace, name, right }: Extract<Command, { type: "confirm-removals" }>): void {
+function confirmRemovals(
+  world: World,
+  { namespace, name, right }: Extract<Command, { type: "confirm-removals" }>,
+): void {
   const { status } = world.server.get(vaultConnectionKind, { namespace, name });
   const { conditions } = (status ?? {}) as { readonly conditions?: [] };
-  const [, held] = /confirm-removals=(\d+)/.exec(findCondition(conditions, "RemovalsHeld")?.message ?? "") ?? [];
+  const [, held] =
+    /confirm-removals=(\d+)/.exec(findCondition(conditions, "RemovalsHeld")?.message ?? "") ?? [];
   if (held === undefined) return;
   if (right) world.onConfirm();
   const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: `${Number(held) - (right ? 0 : 1)}` };
@@ -243,19 +306,28 @@ function disturb({ server }: World, command: Extract<Command, { how: number }>):
   const before = server.find(resource, { namespace, name });
   if (type === "add-foreign") {
     // Most resources have none of the last two keys.
-    const data = { [["k1", "k2", "k3", "other", "others"][how]!]: kind === "Secret" ? "Zm9yZWlnbg==" : "foreign" };
+    const data = {
+      [["k1", "k2", "k3", "other", "others"][how]!]: kind === "Secret" ? "Zm9yZWlnbg==" : "foreign",
+    };
     server.create(resource, { apiVersion: "v1", kind, metadata: { namespace, name }, data });
   } else if (type === "delete-target") server.delete(resource, { namespace, name });
   else if (before) {
     const data = kind === "Secret" ? { k1: "dGFtcGVyZWQ=" } : { f1: "tampered" };
     const { annotations = {}, labels = {} } = before.metadata;
-    const versions = { "vaultsync.dev/versions": (annotations["vaultsync.dev/versions"] ?? "{}").replace(/:\d+/, ":99") };
+    const versions = {
+      "vaultsync.dev/versions": (annotations["vaultsync.dev/versions"] ?? "{}").replace(
+        /:\d+/,
+        ":99",
+      ),
+    };
     const changes: readonly MergePatch[] = [
       { data },
       { data: { k1: null, k2: null, f1: null } },
       { metadata: { annotations: versions } },
       { metadata: { annotations: { "vaultsync.dev/content": "other" } } },
-      { metadata: { labels: Object.fromEntries(Object.keys(labels).map((label) => [label, null])) } },
+      {
+        metadata: { labels: Object.fromEntries(Object.keys(labels).map((label) => [label, null])) },
+      },
       { metadata: { ownerReferences: null } },
     ];
     server.patch(resource, { namespace, name }, changes[how]!);

@@ -1,7 +1,12 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
 import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
 import { belongsTo, type Expected, expectedOf, targetObject } from "./expectations.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
@@ -13,16 +18,23 @@ import { isRefused, isServed } from "./reach.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import type { WriteRules } from "./write-rules.ts";
 
-/** Time in ms after which everything must have converged: the longest pause of a login, and a resync. */
+/**
+ * Time in ms after which everything must have converged: the longest pause of a login, and a
+ * resync.
+ */
 const LIMIT_MS = 7_200_000;
 const STEP_MS = 60_000;
-/** Steps without a write after which everything has converged: another replica has taken over a Lease by then. */
+/**
+ * Steps without a write after which everything has converged: another replica has taken over a
+ * Lease by then.
+ */
 const CALM_STEPS = 3;
 /** Steps within which the absence of a source is proven after a start. */
 const PROOF_STEPS = 3;
 /**
- * Time in ms in which nothing may happen. Half of the time of a simulation would be spent in the longer one, which only finds what
- * the operator does after its longest wait: one seed in so many has it.
+ * Time in ms in which nothing may happen. Half of the time of a simulation would be spent in the
+ * longer one, which only finds what the operator does after its longest wait: one seed in so many
+ * has it.
  */
 const QUIET_MS = { usual: 120_000, long: 600_000, seedsPerLong: 5 };
 
@@ -32,8 +44,8 @@ const CONNECTION_NAMES = 3;
 type ConnectionState = { readonly conditions?: []; readonly loginPausedUntil?: string } | undefined;
 
 /**
- * Ends all faults, and throws a `Violation` unless every resource reaches its expected state in time (I5, I13), and the operator is
- * quiet from then on (I9).
+ * Ends all faults, and throws a `Violation` unless every resource reaches its expected state in
+ * time (I5, I13), and the operator is quiet from then on (I9).
  */
 export async function settle(world: World, rules: WriteRules): Promise<void> {
   world.calm();
@@ -41,7 +53,9 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   await converge(world, rules);
   world.quietSince = world.clock.monotonic();
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
-  const pauses = allConnections(world).filter(({ status }) => (status as ConnectionState)?.loginPausedUntil !== undefined).length;
+  const pauses = allConnections(world).filter(
+    ({ status }) => (status as ConnectionState)?.loginPausedUntil !== undefined,
+  ).length;
   const conflicts = unseenConflicts(world);
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
@@ -50,17 +64,25 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   // The status of a connection shows the end of a pause of its logins.
   if (rules.writes > writes + pauses + conflicts && !deadlines)
     throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
-  // A watch that is open shows the connections of a namespace whose permissions were withdrawn, and none shows that they are deleted.
-  const unwatched = NAMESPACES.filter((namespace) => world.rights.wasUnwatched(namespace, 0)).length;
+  // A watch that is open shows the connections of a namespace whose permissions were withdrawn, and
+  // none shows that they are deleted.
+  const unwatched = NAMESPACES.filter((namespace) =>
+    world.rights.wasUnwatched(namespace, 0),
+  ).length;
   const connections = allConnections(world).length + unwatched * CONNECTION_NAMES;
   const most = connections * 2 * (quietMs / 5_000 + 4) * 1.3;
   if (world.vaultRequests - requests > most)
-    throw new Violation("I9", `${world.vaultRequests - requests} requests to the vaults of ${connections} connections`);
+    throw new Violation(
+      "I9",
+      `${world.vaultRequests - requests} requests to the vaults of ${connections} connections`,
+    );
 }
 
 /** Waits until every resource has its expected state, and no write has followed for a while. */
 export async function converge(world: World, rules: WriteRules): Promise<void> {
-  let calm = (world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0) - (removesMissing(world) ? PROOF_STEPS : 0);
+  let calm =
+    (world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0) -
+    (removesMissing(world) ? PROOF_STEPS : 0);
   for (let waited = 0; calm < CALM_STEPS; waited += STEP_MS) {
     const { writes } = rules;
     await world.advance(STEP_MS);
@@ -73,7 +95,10 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
   }
 }
 
-/** Returns the number of targets without which a resource waits, although others have created them: no watch shows those. */
+/**
+ * Returns the number of targets without which a resource waits, although others have created them:
+ * no watch shows those.
+ */
 const unseenConflicts = (world: World): number =>
   [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter((object) => {
     const target = targetObject(world, object);
@@ -82,11 +107,17 @@ const unseenConflicts = (world: World): number =>
     return isOther && findCondition(conditions, "Ready")?.reason !== "TargetConflict";
   }).length;
 
-/** Reports whether a resource removes the keys of missing sources, once their absence is proven to the process that runs now. */
+/**
+ * Reports whether a resource removes the keys of missing sources, once their absence is proven to
+ * the process that runs now.
+ */
 const removesMissing = ({ server }: World): boolean =>
   [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].some(({ spec, status }) => {
     const { conditions } = (status ?? {}) as { readonly conditions?: [] };
-    return (spec as Spec).target?.whenMissing === "Delete" && findCondition(conditions, "Ready")?.reason === "SourceMissing";
+    return (
+      (spec as Spec).target?.whenMissing === "Delete" &&
+      findCondition(conditions, "Ready")?.reason === "SourceMissing"
+    );
   });
 
 const allConnections = ({ server }: World): KubeObject[] => [
@@ -97,33 +128,46 @@ const allConnections = ({ server }: World): KubeObject[] => [
 /** Returns the connections that must become ready. */
 const connectionsOf = (world: World): KubeObject[] =>
   allConnections(world).filter(
-    (connection) => isServed(world, connection) && !isRefused(world, connection["spec"] as ConnectionSpec),
+    (connection) =>
+      isServed(world, connection) && !isRefused(world, connection["spec"] as ConnectionSpec),
   );
 
 /** Returns what is not as expected; `undefined` if everything is. */
 function difference(world: World): string | undefined {
   const connections = connectionsOf(world);
   const failing = connections.find(
-    ({ status }) => findCondition((status as ConnectionState)?.conditions, "Ready")?.status !== "True",
+    ({ status }) =>
+      findCondition((status as ConnectionState)?.conditions, "Ready")?.status !== "True",
   );
-  if (failing) return `VaultConnection ${failing.metadata.namespace}/${failing.metadata.name} is not ready`;
+  if (failing)
+    return `VaultConnection ${failing.metadata.namespace}/${failing.metadata.name} is not ready`;
   const stale = connections.find(
-    ({ status }) => findCondition((status as ConnectionState)?.conditions, "Stale")?.status === "True",
+    ({ status }) =>
+      findCondition((status as ConnectionState)?.conditions, "Stale")?.status === "True",
   );
   if (stale) return `VaultConnection ${stale.metadata.namespace}/${stale.metadata.name} is stale`;
-  const objects = [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter((one) =>
-    isServed(world, one),
+  const objects = [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter(
+    (one) => isServed(world, one),
   );
   for (const object of objects) {
     const expected = expectedOf(world, object, objects);
     const wrong = expected === "anything" ? undefined : differenceOf(world, object, expected);
-    if (wrong !== undefined) return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}: ${wrong}`;
+    if (wrong !== undefined)
+      return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}: ${wrong}`;
   }
   return leftBehind(world, objects);
 }
 
-function differenceOf(world: World, object: KubeObject, expected: Exclude<Expected, "anything">): string | undefined {
-  const status = (object["status"] ?? {}) as { observedGeneration?: number; conditions?: []; lastForceSync?: string };
+function differenceOf(
+  world: World,
+  object: KubeObject,
+  expected: Exclude<Expected, "anything">,
+): string | undefined {
+  const status = (object["status"] ?? {}) as {
+    observedGeneration?: number;
+    conditions?: [];
+    lastForceSync?: string;
+  };
   const ready = findCondition(status.conditions, "Ready");
   const { generation, annotations = {} } = object.metadata;
   if (status.observedGeneration !== generation)
@@ -135,25 +179,38 @@ function differenceOf(world: World, object: KubeObject, expected: Exclude<Expect
   if (forced !== undefined && ready?.reason !== "Suspended" && status.lastForceSync !== forced)
     return `the forced sync ${forced} was not echoed, but ${status.lastForceSync}`;
   if (!expected.ready)
-    return expected.reasons.includes(ready?.reason ?? "") ? undefined : `${seen}; expected ${expected.reasons.join(" or ")}`;
+    return expected.reasons.includes(ready?.reason ?? "")
+      ? undefined
+      : `${seen}; expected ${expected.reasons.join(" or ")}`;
   if (ready?.status !== "True") return `${seen}; expected Ready=True`;
   const target = targetObject(world, object);
-  if (!target) return Object.keys(expected.content).length === 0 ? undefined : "Ready=True, but there is no target";
+  if (!target)
+    return Object.keys(expected.content).length === 0
+      ? undefined
+      : "Ready=True, but there is no target";
   return differenceOfContent(contentOf(target), expected) ?? differenceOfMetadata(object, target);
 }
 
-function differenceOfContent(content: Content, expected: Extract<Expected, { ready: true }>): string | undefined {
+function differenceOfContent(
+  content: Content,
+  expected: Extract<Expected, { ready: true }>,
+): string | undefined {
   // An object that keys are merged into has others.
   const present = expected.isMerged ? [] : Object.keys(content);
   const keys = [...new Set([...present, ...Object.keys(expected.content)])];
   const wrong = keys.filter((key) => content[key] !== expected.content[key]);
   if (wrong.length === 0) return undefined;
-  const found = wrong.map((key) => `${key} (${decoded(content[key])}, expected ${decoded(expected.content[key])})`);
+  const found = wrong.map(
+    (key) => `${key} (${decoded(content[key])}, expected ${decoded(expected.content[key])})`,
+  );
   return `Ready=True, but the target has other bytes under ${found.join()}`;
 }
 
 /** Returns an entry that is requested and that the actual ones lack. */
-const lacking = (requested: object, actual: Readonly<Record<string, string>> = {}): string | undefined =>
+const lacking = (
+  requested: object,
+  actual: Readonly<Record<string, string>> = {},
+): string | undefined =>
   Object.entries(requested).find(([name, value]) => actual[name] !== value)?.[0];
 
 /** Returns a label or an annotation that a spec requests and the target lacks. */

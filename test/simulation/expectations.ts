@@ -6,37 +6,67 @@ import {
   OWNER_ANNOTATION,
 } from "../../src/operator/api/names.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
-import { CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  type KubeObject,
+  NAMESPACES,
+  SECRETS,
+} from "../../src/operator/kube/resource.ts";
 import { contentProblem, type ExpectedContent, expectedContent } from "./expected-content.ts";
 import { isRefused, isServed, isTypeAllowed } from "./reach.ts";
 import { otherController } from "./topology-commands.ts";
 import { isAllowed } from "./invariants/access.ts";
 import { hasMetadata, hidesNames } from "./invariants/removals.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
-import { isOfCluster, type Item, itemsOf, outputsOf, type Spec, targetOf } from "./invariants/spec-items.ts";
+import {
+  isOfCluster,
+  type Item,
+  itemsOf,
+  outputsOf,
+  type Spec,
+  targetOf,
+} from "./invariants/spec-items.ts";
 import { contentOf, mergedInto } from "./invariants/target-write.ts";
 import { vaultAt, type World } from "./world.ts";
 
 /** The outcome that a resource must reach. */
 export type Expected =
-  | { readonly ready: true; readonly content: Readonly<Record<string, string>>; readonly isMerged: boolean }
+  | {
+      readonly ready: true;
+      readonly content: Readonly<Record<string, string>>;
+      readonly isMerged: boolean;
+    }
   | { readonly ready: false; readonly reasons: readonly string[]; readonly mayBeStale?: boolean }
   | "anything";
 
-const MISSING = ["SourceMissing", "SourceRemoved", "VersionNotFound", "AmbiguousName", "VersionRegressed", "SourceSuspicious"];
+const MISSING = [
+  "SourceMissing",
+  "SourceRemoved",
+  "VersionNotFound",
+  "AmbiguousName",
+  "VersionRegressed",
+  "SourceSuspicious",
+];
 /** Reasons that are found before an object that is in the way. */
 const CONTENT = ["InvalidProperty", "InvalidKey", "TemplateError", "InvalidContent", "InvalidSpec"];
 
 const failing = (...reasons: readonly string[]): Expected => ({ ready: false, reasons });
 
 /** Returns the target of a resource. */
-const targetNameOf = ({ kind, metadata, spec }: KubeObject): { readonly kind: string; readonly name: string } =>
+const targetNameOf = ({
+  kind,
+  metadata,
+  spec,
+}: KubeObject): { readonly kind: string; readonly name: string } =>
   targetOf(kind, metadata.name, spec as Spec);
 
 /** Returns the object that has the name of the target of a resource. */
 export function targetObject(world: World, resource: KubeObject): KubeObject | undefined {
   const { kind, name } = targetNameOf(resource);
-  return world.server.find(kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace: resource.metadata.namespace, name });
+  return world.server.find(kind === "Secret" ? SECRETS : CONFIG_MAPS, {
+    namespace: resource.metadata.namespace,
+    name,
+  });
 }
 
 const isFound = ({ item }: { readonly item: Item }): boolean => item.absence === "found";
@@ -54,19 +84,27 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
   if (!connection || !isServed(world, connection)) return failing("ConnectionNotFound");
   const connectionSpec = connection["spec"] as ConnectionSpec;
   const { labels = {} } = world.server.get(NAMESPACES, { name: namespace }).metadata;
-  if (isOfCluster(spec) && !isAllowed(object.kind, spec, connectionSpec, labels)) return failing("NamespaceNotAllowed");
+  if (isOfCluster(spec) && !isAllowed(object.kind, spec, connectionSpec, labels))
+    return failing("NamespaceNotAllowed");
   if (isRefused(world, connectionSpec))
-    return { ready: false, reasons: ["ConnectionNotReady", "TargetConflict", ...MISSING, ...CONTENT], mayBeStale: true };
+    return {
+      ready: false,
+      reasons: ["ConnectionNotReady", "TargetConflict", ...MISSING, ...CONTENT],
+      mayBeStale: true,
+    };
   // A scope hides names.
   if (hidesNames(connectionSpec)) return "anything";
   const resolved = itemsOf(spec).map((item) => resolve(world, connectionSpec, object.kind, item));
   const existing = targetObject(world, object);
   // Without a key to write, no object is in the way.
-  const isEmpty = resolved.every(({ item, isListed }) => item.absence === "optional" && isListed !== true);
+  const isEmpty = resolved.every(
+    ({ item, isListed }) => item.absence === "optional" && isListed !== true,
+  );
   const conflict = conflictOf(object, existing);
   if (conflict) return isEmpty ? "anything" : failing(...conflict, ...MISSING, ...CONTENT);
   const target = targetNameOf(object);
-  const isRival = (other: KubeObject): boolean => other !== object && other.metadata.namespace === namespace;
+  const isRival = (other: KubeObject): boolean =>
+    other !== object && other.metadata.namespace === namespace;
   const rivals = all.filter((other) => isRival(other) && isSame(targetNameOf(other), target));
   if (rivals.length > 0 || resolved.some(({ irregular }) => irregular)) return "anything";
   // A namespace finds what it may read, and what it found earlier may not be allowed any more.
@@ -86,8 +124,10 @@ function outcome(
   // A rule that finds nothing, and a name that it found earlier.
   if (found.length > 0 && found.every(({ base64 }) => base64 === undefined)) return "anything";
   const present = existing ? contentOf(existing) : {};
-  const mayBeKept = ({ item }: Resolved): boolean => item.key in present || spec.target?.template !== undefined;
-  if (existing && found.some((one) => one.base64 === undefined && mayBeKept(one))) return "anything";
+  const mayBeKept = ({ item }: Resolved): boolean =>
+    item.key in present || spec.target?.template !== undefined;
+  if (existing && found.some((one) => one.base64 === undefined && mayBeKept(one)))
+    return "anything";
   const needed = resolved.filter(({ item, base64, isListed }) => {
     if (item.absence === "found") return base64 !== undefined;
     return base64 !== undefined || isListed === true || item.absence !== "optional";
@@ -97,7 +137,8 @@ function outcome(
   const reasons = [...problem, ...(isFixed(spec, existing) ? ["TargetImmutable"] : [])];
   // The other keys are merged meanwhile, unless they belong to others.
   const merged = spec.target?.creationPolicy === "Merge" ? ["TargetConflict"] : [];
-  if (needed.some(({ base64 }) => base64 === undefined)) return failing(...MISSING, ...reasons, ...merged);
+  if (needed.some(({ base64 }) => base64 === undefined))
+    return failing(...MISSING, ...reasons, ...merged);
   if (problem.length > 0) return failing(...reasons);
   return outcomeOf(world, object, existing, content.keys);
 }
@@ -122,11 +163,15 @@ function outcomeOf(
     const others = [...merged].flatMap(([other, { keys }]) => (other === owner ? [] : keys));
     // What another writer has set belongs to it.
     const isForeign = (key: string): boolean =>
-      key in now && (!own.includes(key) || others.includes(key) || world.vaults.originsIn(now[key]!).length === 0);
+      key in now &&
+      (!own.includes(key) ||
+        others.includes(key) ||
+        world.vaults.originsIn(now[key]!).length === 0);
     return Object.keys(content).some(isForeign) ? "anything" : ready;
   }
   // A key whose optional source is missing would be removed too.
-  const losesKeys = isHandedOver(object, existing) && Object.keys(now).some((key) => !(key in content));
+  const losesKeys =
+    isHandedOver(object, existing) && Object.keys(now).some((key) => !(key in content));
   if (losesKeys) return failing("AdoptionHeld", "TargetImmutable");
   if (!isFixed(spec, existing)) return ready;
   const isSameContent = isEqual(now, content);
@@ -134,18 +179,30 @@ function outcomeOf(
   return failing("TargetImmutable");
 }
 
-const isEqual = (one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean =>
-  Object.keys(one).length === Object.keys(other).length && Object.entries(one).every(([key, base64]) => other[key] === base64);
+const isEqual = (
+  one: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+): boolean =>
+  Object.keys(one).length === Object.keys(other).length &&
+  Object.entries(one).every(([key, base64]) => other[key] === base64);
 
 const hasType = ({ target }: Spec, existing: KubeObject): boolean =>
   existing.kind !== "Secret" || existing["type"] === (target?.type ?? "Opaque");
 
-/** Reports whether the content or the type of an object cannot be changed to what a spec requests. */
+/**
+ * Reports whether the content or the type of an object cannot be changed to what a spec requests.
+ */
 const isFixed = (spec: Spec, existing: KubeObject | undefined): boolean =>
   existing !== undefined && (existing["immutable"] === true || !hasType(spec, existing));
 
-/** Returns the reasons for which the object that has the name of a target is not written; `undefined` if it may be. */
-function conflictOf(object: KubeObject, existing: KubeObject | undefined): readonly string[] | undefined {
+/**
+ * Returns the reasons for which the object that has the name of a target is not written;
+ * `undefined` if it may be.
+ */
+function conflictOf(
+  object: KubeObject,
+  existing: KubeObject | undefined,
+): readonly string[] | undefined {
   const isMerged = (object["spec"] as Spec).target?.creationPolicy === "Merge";
   if (isMerged) {
     if (!existing) return ["TargetMissing"];
@@ -158,8 +215,13 @@ function conflictOf(object: KubeObject, existing: KubeObject | undefined): reado
   return isHandedOver(object, existing) ? heldAdoption(object, existing) : ["TargetConflict"];
 }
 
-/** Reports whether the owner of an object hands it over to a resource. Another controller keeps it. */
-const isHandedOver = ({ kind, metadata: { name } }: KubeObject, { metadata }: KubeObject): boolean =>
+/**
+ * Reports whether the owner of an object hands it over to a resource. Another controller keeps it.
+ */
+const isHandedOver = (
+  { kind, metadata: { name } }: KubeObject,
+  { metadata }: KubeObject,
+): boolean =>
   metadata.annotations?.[ADOPT_ANNOTATION] === `${kind}/${name}` &&
   (metadata.ownerReferences ?? []).every(({ controller }) => controller !== true);
 
@@ -171,18 +233,28 @@ function heldAdoption({ spec }: KubeObject, existing: KubeObject): readonly stri
   return lost.length === 0 || confirmed === `${lost.length}` ? undefined : ["AdoptionHeld"];
 }
 
-/** A tool that removed both the label and the owner reference has taken the target away, whatever its annotation says. */
-export function belongsTo({ kind, metadata: { name, uid } }: KubeObject, { metadata }: KubeObject): boolean {
+/**
+ * A tool that removed both the label and the owner reference has taken the target away, whatever
+ * its annotation says.
+ */
+export function belongsTo(
+  { kind, metadata: { name, uid } }: KubeObject,
+  { metadata }: KubeObject,
+): boolean {
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   if (otherController({ metadata } as KubeObject) !== undefined) return false;
-  const isMarked = labels[MANAGED_BY_LABEL] === MANAGED_BY || ownerReferences.some((owner) => owner.uid === uid);
+  const isMarked =
+    labels[MANAGED_BY_LABEL] === MANAGED_BY || ownerReferences.some((owner) => owner.uid === uid);
   return isMarked && annotations[OWNER_ANNOTATION] === `${kind}/${name}`;
 }
 
 const isSame = (a: { kind: string; name: string }, b: { kind: string; name: string }): boolean =>
   a.kind === b.kind && a.name === b.name;
 
-/** An item, and the whole value of its source in base64; none if the source is missing, ambiguous or not trusted. */
+/**
+ * An item, and the whole value of its source in base64; none if the source is missing, ambiguous or
+ * not trusted.
+ */
 export interface Resolved {
   readonly item: Item;
   readonly base64?: string;
@@ -191,12 +263,19 @@ export interface Resolved {
 }
 
 /** Returns what an item must be read from. */
-export function resolve(world: World, connection: ConnectionSpec, kind: string, item: Item): Resolved {
+export function resolve(
+  world: World,
+  connection: ConnectionSpec,
+  kind: string,
+  item: Item,
+): Resolved {
   const { vaults } = world;
   const { url, email: account, trustedOwners = [], receive } = connection;
   const vault = vaultAt(url);
   // Whatever was deleted, unshared or restored may have been served before.
-  const irregular = vaults.hasDeadline(item.source) || [...vaults.irregular].some((id) => id.endsWith(` ${item.source}`));
+  const irregular =
+    vaults.hasDeadline(item.source) ||
+    [...vaults.irregular].some((id) => id.endsWith(` ${item.source}`));
   const one = { item, irregular };
   if (kind === "VaultFile") {
     const file = vaults.files(vault, account).find(({ filename }) => filename === item.source);
@@ -206,12 +285,19 @@ export function resolve(world: World, connection: ConnectionSpec, kind: string, 
     .list(vault, account)
     .filter(({ key_name, owner }) => key_name === item.source && (item.owner ?? owner) === owner);
   const isAnyone = receive === "Anyone" && item.absence !== "found";
-  const isTrusted = (owner: string): boolean => isAnyone || [account, item.owner, ...trustedOwners].includes(owner);
+  const isTrusted = (owner: string): boolean =>
+    isAnyone || [account, item.owner, ...trustedOwners].includes(owner);
   const trusted = entries.filter((entry) => isTrusted(entry.owner));
-  const entry = trusted.find(({ owner }) => owner === account) ?? (trusted.length === 1 ? trusted[0] : undefined);
+  const entry =
+    trusted.find(({ owner }) => owner === account) ??
+    (trusted.length === 1 ? trusted[0] : undefined);
   const isListed = entries.length > 0;
   if (entry && item.metadata && !hasMetadata(entry, item.metadata)) return { ...one, isListed };
-  return { ...one, ...bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version), isListed };
+  return {
+    ...one,
+    ...bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version),
+    isListed,
+  };
 }
 
 function bytesOf(
@@ -224,6 +310,8 @@ function bytesOf(
 ): { readonly base64?: string } {
   const number = version === "latest" ? latest : version;
   const bytes =
-    latest === undefined || number === undefined ? undefined : world.vaults.vault(vault).bytesOf(kind, owner, source, number);
+    latest === undefined || number === undefined
+      ? undefined
+      : world.vaults.vault(vault).bytesOf(kind, owner, source, number);
   return bytes ? { base64: Buffer.from(bytes).toString("base64") } : {};
 }

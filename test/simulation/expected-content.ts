@@ -16,13 +16,18 @@ const requiredKeys: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns the content that the values of these sources make up. */
-export function expectedContent(world: World, spec: Spec, resolved: readonly Resolved[]): ExpectedContent {
+export function expectedContent(
+  world: World,
+  spec: Spec,
+  resolved: readonly Resolved[],
+): ExpectedContent {
   const problems = new Set<string>();
   const values = new Map<string, string>();
   const found = new Map<string, string>();
   for (const { item, base64 } of resolved) {
     if (base64 === undefined) continue;
-    const bytes = item.member === undefined ? base64 : world.vaults.origin(base64)?.parts.get(item.member);
+    const bytes =
+      item.member === undefined ? base64 : world.vaults.origin(base64)?.parts.get(item.member);
     if (bytes === undefined && item.absence !== "member") problems.add("InvalidProperty");
     if (bytes === undefined) continue;
     const isFoundTwice = item.absence === "found" && found.get(item.key) === item.source;
@@ -31,8 +36,11 @@ export function expectedContent(world: World, spec: Spec, resolved: readonly Res
     values.set(item.key, bytes);
   }
   const { template } = spec.target ?? {};
-  if (template === undefined || values.size === 0) return { keys: Object.fromEntries(values), problems: [...problems] };
-  const variables = new Map([...values].map(([name, base64]) => [name, Buffer.from(base64, "base64").toString()]));
+  if (template === undefined || values.size === 0)
+    return { keys: Object.fromEntries(values), problems: [...problems] };
+  const variables = new Map(
+    [...values].map(([name, base64]) => [name, Buffer.from(base64, "base64").toString()]),
+  );
   const keys = Object.entries(template.data).flatMap(([key, text]): [string, string][] => {
     const result = rendered(text, variables);
     if (result === undefined) problems.add("TemplateError");
@@ -41,11 +49,15 @@ export function expectedContent(world: World, spec: Spec, resolved: readonly Res
   return { keys: Object.fromEntries(keys), problems: [...problems] };
 }
 
-/** Returns the reasons, one of which a resource reports instead of writing such a content; none if it writes it. */
+/**
+ * Returns the reasons, one of which a resource reports instead of writing such a content; none if
+ * it writes it.
+ */
 export function contentProblem(spec: Spec, { keys, problems }: ExpectedContent): readonly string[] {
   const { type, template } = spec.target ?? {};
   if (problems.length > 0) return problems;
-  if (Object.keys(keys).length === 0) return isDerived(spec) && template === undefined ? ["InvalidProperty"] : [];
+  if (Object.keys(keys).length === 0)
+    return isDerived(spec) && template === undefined ? ["InvalidProperty"] : [];
   const isComplete = (requiredKeys[type ?? ""] ?? []).every((key) => key in keys);
   if (!isComplete) return ["InvalidKey", "InvalidSpec", "SourceMissing"];
   return fitsType(type, keys) ? [] : ["InvalidContent"];

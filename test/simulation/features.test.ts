@@ -9,7 +9,8 @@ const EPISODES_OF_PAIRS = 100_000 / EPISODE_STEPS;
 
 /** Fields that no command writes, each with its reason. */
 const exceptions: Readonly<Record<string, string>> = {
-  "rolloutRestart[].kind=Rollout": "the simulated cluster has no Argo Rollouts; restart tests have them",
+  "rolloutRestart[].kind=Rollout":
+    "the simulated cluster has no Argo Rollouts; restart tests have them",
 };
 
 let episodes: readonly Episode[];
@@ -21,16 +22,22 @@ beforeAll(() => {
   });
 });
 
-const isExcepted = (path: string): boolean => Object.keys(exceptions).some((exception) => path.startsWith(exception));
+const isExcepted = (path: string): boolean =>
+  Object.keys(exceptions).some((exception) => path.startsWith(exception));
 
 describe("random commands", () => {
   test.for(["VaultSecret", "VaultFile", "VaultConnection", "ClusterVaultConnection"] as const)(
     "write every field of a %s",
     (kind) => {
-      const written = new Set(episodes.flatMap(({ commands }) => commands.flatMap((command) => [...fieldsIn(command)])));
+      const written = new Set(
+        episodes.flatMap(({ commands }) => commands.flatMap((command) => [...fieldsIn(command)])),
+      );
       // Both kinds of connections have these fields from one schema, and one code follows them.
-      const shared = kind === "ClusterVaultConnection" ? fieldsOf.VaultConnection : new Set<string>();
-      const never = [...fieldsOf[kind]].filter((path) => !shared.has(path) && !written.has(`${kind} ${path}`));
+      const shared =
+        kind === "ClusterVaultConnection" ? fieldsOf.VaultConnection : new Set<string>();
+      const never = [...fieldsOf[kind]].filter(
+        (path) => !shared.has(path) && !written.has(`${kind} ${path}`),
+      );
       expect(never.filter((path) => !isExcepted(path))).toEqual([]);
     },
   );

@@ -24,9 +24,13 @@ export const fieldsOf = {
 type SpecKind = keyof typeof fieldsOf;
 
 /** Returns the kind and the spec that a command writes. */
-function writtenSpec(command: Command): { readonly kind: SpecKind; readonly spec: object } | undefined {
+function writtenSpec(
+  command: Command,
+): { readonly kind: SpecKind; readonly spec: object } | undefined {
   if (command.type === "put") return command;
-  return command.type === "put-cluster-connection" ? { kind: "ClusterVaultConnection", spec: command.spec } : undefined;
+  return command.type === "put-cluster-connection"
+    ? { kind: "ClusterVaultConnection", spec: command.spec }
+    : undefined;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -47,23 +51,29 @@ export function fieldsIn(command: Command): ReadonlySet<string> {
 type ForCommand = (command: Command, fields: ReadonlySet<string>) => boolean;
 
 const isTyped = (type: string): ForCommand => {
-  return (command) => command.type === "put" && (command.spec as { target?: { type?: string } }).target?.type === type;
+  return (command) =>
+    command.type === "put" &&
+    (command.spec as { target?: { type?: string } }).target?.type === type;
 };
 /** Reports a field of a VaultSecret or VaultFile. */
 const field = (path: string): ForCommand => {
   return (_, present) => present.has(`VaultSecret ${path}`) || present.has(`VaultFile ${path}`);
 };
 const connectionField = (path: string): ForCommand => {
-  return (_, present) => present.has(`VaultConnection ${path}`) || present.has(`ClusterVaultConnection ${path}`);
+  return (_, present) =>
+    present.has(`VaultConnection ${path}`) || present.has(`ClusterVaultConnection ${path}`);
 };
 const command = (...types: readonly Command["type"][]): ForCommand => {
   return ({ type }) => types.includes(type);
 };
 const annotation = (name: string): ForCommand => {
-  return (one) => one.type === "annotate" && Object.hasOwn(one.annotations, `vaultsync.dev/${name}`);
+  return (one) =>
+    one.type === "annotate" && Object.hasOwn(one.annotations, `vaultsync.dev/${name}`);
 };
 
-/** Features of the spec of one VaultSecret or VaultFile: a pair of them counts if one spec has both. */
+/**
+ * Features of the spec of one VaultSecret or VaultFile: a pair of them counts if one spec has both.
+ */
 export const specFeatures: Readonly<Record<string, ForCommand>> = {
   VaultSecret: (one) => one.type === "put" && one.kind === "VaultSecret",
   VaultFile: (one) => one.type === "put" && one.kind === "VaultFile",
@@ -86,14 +96,18 @@ export const specFeatures: Readonly<Record<string, ForCommand>> = {
   files: field("files"),
   extract: field("dataFrom[].extract"),
   "find by name": (_, present) =>
-    present.has("VaultSecret dataFrom[].find.name") || present.has("VaultFile filesFrom[].find.filename"),
+    present.has("VaultSecret dataFrom[].find.name") ||
+    present.has("VaultFile filesFrom[].find.filename"),
   "find by metadata": field("dataFrom[].find.metadata"),
-  rewrite: (_, present) => present.has("VaultSecret dataFrom[].rewrite") || present.has("VaultFile filesFrom[].rewrite"),
+  rewrite: (_, present) =>
+    present.has("VaultSecret dataFrom[].rewrite") || present.has("VaultFile filesFrom[].rewrite"),
   property: field("data[].remoteRef.property"),
   decoding: (_, present) =>
-    present.has("VaultSecret data[].remoteRef.decoding=Base64") || present.has("VaultSecret data[].remoteRef.decoding=Base64URL"),
+    present.has("VaultSecret data[].remoteRef.decoding=Base64") ||
+    present.has("VaultSecret data[].remoteRef.decoding=Base64URL"),
   optional: field("data[].optional=true"),
-  version: (_, present) => present.has("VaultSecret data[].remoteRef.version") || present.has("VaultFile files[].version"),
+  version: (_, present) =>
+    present.has("VaultSecret data[].remoteRef.version") || present.has("VaultFile files[].version"),
   owner: field("data[].remoteRef.owner"),
   suspend: field("suspend=true"),
   rolloutRestart: field("rolloutRestart[]"),
@@ -134,7 +148,10 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "wrong passwords": command("vault-password", "login-password"),
 };
 
-/** Features of an episode as a whole, such as the flags of the operator: a pair with one of them counts if one episode has both. */
+/**
+ * Features of an episode as a whole, such as the flags of the operator: a pair with one of them
+ * counts if one episode has both.
+ */
 export const episodeFeatures: Readonly<Record<string, (episode: Episode) => boolean>> = {
   ...Object.fromEntries(
     Object.entries(commandFeatures).map(([name, isIn]) => [

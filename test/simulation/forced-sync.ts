@@ -5,7 +5,10 @@ import type { KubeObject } from "../../src/operator/kube/resource.ts";
 import { isServed } from "./reach.ts";
 import { Violation, type World } from "./world.ts";
 
-/** Time in ms within which a forced sync is echoed if nothing disturbs it: less than a list may take before it counts as failed. */
+/**
+ * Time in ms within which a forced sync is echoed if nothing disturbs it: less than a list may take
+ * before it counts as failed.
+ */
 const LIMIT_MS = 9_000;
 const REQUEST = "at rest";
 
@@ -14,7 +17,10 @@ const conditionOf = ({ status = {} }: KubeObject, type: "Ready" | "Stale") =>
 const isSynced = (object: KubeObject): boolean =>
   conditionOf(object, "Ready")?.reason === "Synced" && conditionOf(object, "Stale") === undefined;
 
-/** Forces a sync of each ready resource of a quiet operator, and throws a `Violation` unless it stays ready (I13). */
+/**
+ * Forces a sync of each ready resource of a quiet operator, and throws a `Violation` unless it
+ * stays ready (I13).
+ */
 export async function checkForcedSyncs(world: World): Promise<void> {
   const { server, clock, vaults } = world;
   if (world.mayLag) return;
@@ -37,6 +43,9 @@ export async function checkForcedSyncs(world: World): Promise<void> {
     const { status, reason, message } = conditionOf(object, "Ready") ?? {};
     if (status === "True" && lastForceSync === REQUEST) continue;
     const seen = `echo ${lastForceSync}, Ready=${status} ${reason}: ${message}`;
-    throw new Violation("I13", `${kind.kind} ${ref.namespace}/${ref.name} after a forced sync at rest: ${seen}`);
+    throw new Violation(
+      "I13",
+      `${kind.kind} ${ref.namespace}/${ref.name} after a forced sync at rest: ${seen}`,
+    );
   }
 }

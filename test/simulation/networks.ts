@@ -8,7 +8,14 @@ import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts
 import type { ProcessClock } from "./replica.ts";
 
 /** Faults between the operator and the API server. */
-export const apiFaults = ["refused", "lost-response", "throttled", "unavailable", "timeout", "slow"] as const;
+export const apiFaults = [
+  "refused",
+  "lost-response",
+  "throttled",
+  "unavailable",
+  "timeout",
+  "slow",
+] as const;
 export type ApiFault = (typeof apiFaults)[number];
 
 /** Faults between the operator and a vault. */
@@ -29,7 +36,10 @@ export const vaultFaults = [
 ] as const;
 export type VaultFault = (typeof vaultFaults)[number];
 
-/** Responses of a gateway or a maintenance page instead of a list: valid JSON, and no evidence that anything was removed. */
+/**
+ * Responses of a gateway or a maintenance page instead of a list: valid JSON, and no evidence that
+ * anything was removed.
+ */
 const otherJson = [
   '{"data":[]}',
   '{"items":[]}',
@@ -53,13 +63,22 @@ export interface Faults {
 }
 
 /** Returns the network of one process to the API server. `onSend` is called with each request. */
-export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random, onSend: () => void): Network {
-  const occurs = (fault: ApiFault): boolean => faults.api.size > 0 && random() < (faults.api.get(fault) ?? 0);
-  /** A request whose process is suspended on the way is lost: no fence of the process could stop it. */
+export function apiNetwork(
+  faults: Faults,
+  clock: ProcessClock,
+  random: Random,
+  onSend: () => void,
+): Network {
+  const occurs = (fault: ApiFault): boolean =>
+    faults.api.size > 0 && random() < (faults.api.get(fault) ?? 0);
+  /**
+   * A request whose process is suspended on the way is lost: no fence of the process could stop it.
+   */
   const delay = async (ms: number, operation: string, signal: AbortSignal): Promise<void> => {
     const start = clock.monotonic();
     await clock.sleep(ms, signal);
-    if (clock.monotonic() - start > ms + 1_000) throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNRESET" });
+    if (clock.monotonic() - start > ms + 1_000)
+      throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNRESET" });
   };
   return {
     running: () => clock.running(),
@@ -68,7 +87,8 @@ export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random, 
       onSend();
       if (occurs("slow")) await delay(1 + random() * 20_000, operation, signal);
       else if (random() < 0.1) await delay(1 + random() * 50, operation, signal);
-      if (occurs("refused")) throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNREFUSED" });
+      if (occurs("refused"))
+        throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNREFUSED" });
       if (occurs("throttled")) throw new StatusError(429, "TooManyRequests", "", [], 2);
       if (occurs("unavailable")) throw new StatusError(503, "ServiceUnavailable");
       if (occurs("timeout")) await clock.sleep(60_000, signal);
@@ -77,14 +97,23 @@ export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random, 
       if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
       await clock.running();
       if (occurs("lost-response"))
-        throw new KubeError({ kind: "Unavailable", operation: `${verb} ${resource.plural}`, reason: "ECONNRESET" });
+        throw new KubeError({
+          kind: "Unavailable",
+          operation: `${verb} ${resource.plural}`,
+          reason: "ECONNRESET",
+        });
     },
     watchLagMs: () => Math.floor(random() * faults.watchLagMs),
   };
 }
 
 /** Returns the network of one process to the vault `name`. */
-export function vaultNetwork(faults: Faults, name: string, clock: ProcessClock, random: Random): VaultNetwork {
+export function vaultNetwork(
+  faults: Faults,
+  name: string,
+  clock: ProcessClock,
+  random: Random,
+): VaultNetwork {
   const lists = new Map<string, InMemoryResponse>();
   const current = (): VaultFault | undefined => {
     const found = faults.vault.get(name);

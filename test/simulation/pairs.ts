@@ -1,7 +1,10 @@
 import { type Episode, episodeFeatures, fieldsIn, specFeatures } from "./features.ts";
 
 /** The names of all features: those of a spec first. */
-const featureNames: readonly string[] = [...Object.keys(specFeatures), ...Object.keys(episodeFeatures)];
+const featureNames: readonly string[] = [
+  ...Object.keys(specFeatures),
+  ...Object.keys(episodeFeatures),
+];
 
 const pairOf = (a: string, b: string): string =>
   featureNames.indexOf(a) < featureNames.indexOf(b) ? `${a} × ${b}` : `${b} × ${a}`;
@@ -10,12 +13,25 @@ const pairOf = (a: string, b: string): string =>
 const exclusive: readonly (readonly [string, readonly string[], string])[] = [
   [
     "VaultFile",
-    ["VaultSecret", "data", "extract", "find by metadata", "property", "decoding", "optional", "owner"],
+    [
+      "VaultSecret",
+      "data",
+      "extract",
+      "find by metadata",
+      "property",
+      "decoding",
+      "optional",
+      "owner",
+    ],
     "fields of a VaultSecret",
   ],
   ["VaultFile", ["basic-auth", "tls", "dockerconfigjson"], "a Secret of a VaultFile has no type"],
   ["VaultSecret", ["target ConfigMap", "files"], "fields of a VaultFile"],
-  ["files", ["data", "extract", "find by metadata", "property", "decoding", "optional", "owner"], "fields of two kinds"],
+  [
+    "files",
+    ["data", "extract", "find by metadata", "property", "decoding", "optional", "owner"],
+    "fields of two kinds",
+  ],
   ["files", ["basic-auth", "tls", "dockerconfigjson"], "fields of two kinds"],
   [
     "target ConfigMap",
@@ -36,22 +52,32 @@ const impossible = new Set(exclusive.flatMap(([a, others]) => others.map((b) => 
 
 /** Returns all pairs of features that a user can write. */
 export function possiblePairs(): readonly string[] {
-  const all = featureNames.flatMap((a, index) => featureNames.slice(index + 1).map((b) => `${a} × ${b}`));
+  const all = featureNames.flatMap((a, index) =>
+    featureNames.slice(index + 1).map((b) => `${a} × ${b}`),
+  );
   return all.filter((pair) => !impossible.has(pair));
 }
 
-/** Counts in how many episodes each pair of features was reached: of two features of a spec, in one spec. */
+/**
+ * Counts in how many episodes each pair of features was reached: of two features of a spec, in one
+ * spec.
+ */
 export class PairCounts {
   readonly #counts = new Map<string, number>();
 
   add(episode: Episode): void {
     const seen = new Set<string>();
-    const inEpisode = new Set(Object.keys(episodeFeatures).filter((name) => episodeFeatures[name]!(episode)));
+    const inEpisode = new Set(
+      Object.keys(episodeFeatures).filter((name) => episodeFeatures[name]!(episode)),
+    );
     for (const command of episode.commands) {
       const fields = fieldsIn(command);
       if (fields.size === 0) continue;
-      const inSpec = Object.keys(specFeatures).filter((name) => specFeatures[name]!(command, fields));
-      for (const a of inSpec) for (const b of [...inSpec, ...inEpisode]) if (a !== b) seen.add(pairOf(a, b));
+      const inSpec = Object.keys(specFeatures).filter((name) =>
+        specFeatures[name]!(command, fields),
+      );
+      for (const a of inSpec)
+        for (const b of [...inSpec, ...inEpisode]) if (a !== b) seen.add(pairOf(a, b));
     }
     for (const a of inEpisode) for (const b of inEpisode) if (a !== b) seen.add(pairOf(a, b));
     for (const pair of seen) this.#counts.set(pair, this.of(pair) + 1);
@@ -66,7 +92,10 @@ export class PairCounts {
     return possiblePairs().filter((pair) => this.of(pair) === 0);
   }
 
-  /** Formats the counts as a table: a row for each feature, with the numbers of its pairs with the features before it. */
+  /**
+   * Formats the counts as a table: a row for each feature, with the numbers of its pairs with the
+   * features before it.
+   */
   table(): string {
     const width = Math.max(...featureNames.map((name) => name.length)) + 4;
     const rows = featureNames.map((name, row) => {

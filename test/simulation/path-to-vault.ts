@@ -1,7 +1,11 @@
 import type { Clock } from "../../src/lib/clock.ts";
 import type { OperatorConfig } from "../../src/operator/config.ts";
 import { refusalOf } from "../../src/operator/vault-client/http/host-policy.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "../../src/operator/vault-client/http/vault-transport.ts";
+import type {
+  VaultRequest,
+  VaultResponse,
+  VaultTransport,
+} from "../../src/operator/vault-client/http/vault-transport.ts";
 import { RefusedError, TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
 /** A proxy that ends every request that takes longer, as those in front of a vault do. */
@@ -19,7 +23,10 @@ export interface PathToVaultOptions {
   readonly proxy: () => Proxy | undefined;
 }
 
-/** The path between an operator and a vault without any fault: the flags that limit addresses, and a proxy. */
+/**
+ * The path between an operator and a vault without any fault: the flags that limit addresses, and a
+ * proxy.
+ */
 export class PathToVault implements VaultTransport {
   readonly #options: PathToVaultOptions;
 
@@ -33,7 +40,10 @@ export class PathToVault implements VaultTransport {
 
   async request(request: VaultRequest): Promise<VaultResponse> {
     const { inner, url, config, proxy } = this.#options;
-    const refused = refusalOf(new URL(url), { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts });
+    const refused = refusalOf(new URL(url), {
+      allowHttp: config.allowHttp,
+      allowedHosts: config.vaultHosts,
+    });
     if (refused !== undefined) throw new RefusedError(request.operation, refused);
     const current = proxy();
     return current === undefined ? inner.request(request) : this.#proxied(request, current);
@@ -44,11 +54,18 @@ export class PathToVault implements VaultTransport {
     const cut = new AbortController();
     using _timer = clock.timer(cutMs, () => cut.abort());
     try {
-      return await inner.request({ ...request, signal: AbortSignal.any([request.signal, cut.signal]) });
+      return await inner.request({
+        ...request,
+        signal: AbortSignal.any([request.signal, cut.signal]),
+      });
     } catch (error) {
       if (!cut.signal.aborted || request.signal.aborted) throw error;
       if (how === "reset") throw new TransientError(request.operation, "reset");
-      return { status: 504, body: Buffer.from("<html>gateway timeout</html>"), header: () => undefined };
+      return {
+        status: 504,
+        body: Buffer.from("<html>gateway timeout</html>"),
+        header: () => undefined,
+      };
     }
   }
 

@@ -7,8 +7,9 @@ import { plantedBugs } from "./planted-bugs.ts";
 const STEPS = 50_000;
 
 /**
- * The bugs that this suite looks for, with the first episode of each run: one that finds the bug today, so that the run takes seconds.
- * Later ones follow if it does not. `npm run simulation:bugs` looks for all.
+ * The bugs that this suite looks for, with the first episode of each run: one that finds the bug
+ * today, so that the run takes seconds. Later ones follow if it does not. `npm run simulation:bugs`
+ * looks for all.
  */
 const firstEpisodes: Readonly<Record<string, number>> = {
   "writes without a fence": 2,
@@ -32,10 +33,15 @@ describe("random commands find a planted bug, and violate nothing without it:", 
   test.for(Object.keys(firstEpisodes))("%s", { timeout: 600_000 }, async (bug) => {
     await using broken = new EpisodeThread(bug);
     const range = { seed: 1, first: firstEpisodes[bug]!, steps: STEPS };
-    const { steps, violation, control } = await findPlantedBug(bug, range, { broken: broken.run, intact: intact.run });
+    const { steps, violation, control } = await findPlantedBug(bug, range, {
+      broken: broken.run,
+      intact: intact.run,
+    });
     expect({ isFound: steps !== undefined, violation, control }).toEqual({
       isFound: true,
-      violation: expect.stringMatching(new RegExp(`^(${plantedBugs[bug]?.invariants.join("|")}): `)) as string,
+      violation: expect.stringMatching(
+        new RegExp(`^(${plantedBugs[bug]?.invariants.join("|")}): `),
+      ) as string,
       control: [],
     });
   });

@@ -24,7 +24,13 @@ export interface PlantedBug {
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "writes without a fence": {
     invariants: ["I7"],
-    changes: [{ file: "engine.ts", from: "fence === undefined ? engine.api : engine.api.fenced(fence)", to: "engine.api" }],
+    changes: [
+      {
+        file: "engine.ts",
+        from: "fence === undefined ? engine.api : engine.api.fenced(fence)",
+        to: "engine.api",
+      },
+    ],
   },
   "404 read as an empty list": {
     invariants: ["I1"],
@@ -42,24 +48,48 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "writes without a check of the owner": {
     invariants: ["I8"],
     changes: [
-      { file: "sync/target.ts", from: "if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))", to: "if (false)" },
+      {
+        file: "sync/target.ts",
+        from: "if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))",
+        to: "if (false)",
+      },
     ],
   },
   "a restart within the quiet window": {
     invariants: ["I15"],
-    changes: [{ file: "restart/decide-restart.ts", from: "return ms > 0 ?", to: "return ms > windowMs ?" }],
+    changes: [
+      { file: "restart/decide-restart.ts", from: "return ms > 0 ?", to: "return ms > windowMs ?" },
+    ],
   },
   "a changed content without a restart": {
     invariants: ["I15"],
-    changes: [{ file: "restart/decide-restart.ts", from: "if (content === restartedFor)", to: "if (now >= 0)" }],
+    changes: [
+      {
+        file: "restart/decide-restart.ts",
+        from: "if (content === restartedFor)",
+        to: "if (now >= 0)",
+      },
+    ],
   },
   "no wake-up after a change in the vault": {
     invariants: ["I5", "I9"],
-    changes: [{ file: "controllers/sync/sync-controller.ts", from: 'this.queue.add(key, "vault");', to: "" }],
+    changes: [
+      {
+        file: "controllers/sync/sync-controller.ts",
+        from: 'this.queue.add(key, "vault");',
+        to: "",
+      },
+    ],
   },
   "a held list for a forced sync": {
     invariants: ["I13"],
-    changes: [{ file: "vault-client/mirror/list-follower.ts", from: "!wait || this.#isAwaited ||", to: "!wait ||" }],
+    changes: [
+      {
+        file: "vault-client/mirror/list-follower.ts",
+        from: "!wait || this.#isAwaited ||",
+        to: "!wait ||",
+      },
+    ],
   },
   "no wake-up after a change of the connection": {
     invariants: ["I5", "I9"],
@@ -139,27 +169,53 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "no limit of removals": {
     invariants: ["I20"],
-    changes: [{ file: "controllers/connection/blast-limit.ts", from: "lost >= MIN_HELD && lost", to: "lost > all && lost" }],
+    changes: [
+      {
+        file: "controllers/connection/blast-limit.ts",
+        from: "lost >= MIN_HELD && lost",
+        to: "lost > all && lost",
+      },
+    ],
   },
   "a forced sync without its list": {
     invariants: ["I18"],
     changes: [
-      { file: "controllers/sync/forced-sync.ts", from: "if (!(list instanceof Error) ||", to: "if (list !== 'requested' ||" },
+      {
+        file: "controllers/sync/forced-sync.ts",
+        from: "if (!(list instanceof Error) ||",
+        to: "if (list !== 'requested' ||",
+      },
     ],
   },
   "removed values that stay": {
     invariants: ["I19"],
     changes: [
-      { file: "controllers/sync/new-content.ts", from: "if (isUnchanged) return", to: "if (isUnchanged || !isExact) return" },
+      {
+        file: "controllers/sync/new-content.ts",
+        from: "if (isUnchanged) return",
+        to: "if (isUnchanged || !isExact) return",
+      },
     ],
   },
   "whenRemoved read as Delete": {
     invariants: ["I1"],
-    changes: [{ file: "sync/resolve.ts", from: 'resource.whenRemoved === "Delete" ||', to: "resource.whenRemoved ||" }],
+    changes: [
+      {
+        file: "sync/resolve.ts",
+        from: 'resource.whenRemoved === "Delete" ||',
+        to: "resource.whenRemoved ||",
+      },
+    ],
   },
   "secrets of a stranger": {
     invariants: ["I5"],
-    changes: [{ file: "api/received-secrets.ts", from: "if (isTrusted(record, trust)) return false;", to: "return false;" }],
+    changes: [
+      {
+        file: "api/received-secrets.ts",
+        from: "if (isTrusted(record, trust)) return false;",
+        to: "return false;",
+      },
+    ],
   },
   "a rule that ignores metadata": {
     invariants: ["I5"],
@@ -174,16 +230,32 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "a changed template without a write": {
     invariants: ["I5"],
     changes: [
-      { file: "sync/item-form.ts", from: "[FUNCTIONS_VERSION, Object.entries(template.data)];", to: "[FUNCTIONS_VERSION];" },
+      {
+        file: "sync/item-form.ts",
+        from: "[FUNCTIONS_VERSION, Object.entries(template.data)];",
+        to: "[FUNCTIONS_VERSION];",
+      },
     ],
   },
   "no decoding": {
     invariants: ["I2", "I5"],
-    changes: [{ file: "sync/transform.ts", from: "if (decoding === undefined ||", to: "if (decoding !== 'None' ||" }],
+    changes: [
+      {
+        file: "sync/transform.ts",
+        from: "if (decoding === undefined ||",
+        to: "if (decoding !== 'None' ||",
+      },
+    ],
   },
   "typed Secrets of any content": {
     invariants: ["I5"],
-    changes: [{ file: "sync/secret-shape.ts", from: 'checks.get(target.type ?? "")?.(', to: 'checks.get("")?.(' }],
+    changes: [
+      {
+        file: "sync/secret-shape.ts",
+        from: 'checks.get(target.type ?? "")?.(',
+        to: 'checks.get("")?.(',
+      },
+    ],
   },
   "labels that are lost": {
     invariants: ["I5"],
@@ -220,12 +292,14 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
 /** Returns the changed source files with a bug, by path. @throws when the source has changed */
 function sourcesWith(bug: string): ReadonlyMap<string, string> {
   const planted = plantedBugs[bug];
-  if (!planted) throw new Error(`unknown bug: ${bug}; expected one of ${Object.keys(plantedBugs).join("; ")}`);
+  if (!planted)
+    throw new Error(`unknown bug: ${bug}; expected one of ${Object.keys(plantedBugs).join("; ")}`);
   const changed = new Map<string, string>();
   for (const { file, from, to } of planted.changes) {
     const path = join(OPERATOR, file);
     const source = changed.get(path) ?? readFileSync(path, "utf8");
-    if (source.split(from).length !== 2) throw new Error(`${file}: expected this text once: ${from}`);
+    if (source.split(from).length !== 2)
+      throw new Error(`${file}: expected this text once: ${from}`);
     changed.set(
       path,
       source.replace(from, () => to),
@@ -234,13 +308,18 @@ function sourcesWith(bug: string): ReadonlyMap<string, string> {
   return changed;
 }
 
-/** Plants a bug in the modules of the operator that this process imports from now on. @throws when the source has changed */
+/**
+ * Plants a bug in the modules of the operator that this process imports from now on. @throws when
+ * the source has changed
+ */
 export function plant(bug: string): void {
   const changed = sourcesWith(bug);
   registerHooks({
     load: (url, context, next) => {
       const source = url.startsWith("file:") ? changed.get(fileURLToPath(url)) : undefined;
-      return source === undefined ? next(url, context) : { format: "module-typescript", source, shortCircuit: true };
+      return source === undefined
+        ? next(url, context)
+        : { format: "module-typescript", source, shortCircuit: true };
     },
   });
 }

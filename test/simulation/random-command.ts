@@ -35,16 +35,48 @@ export class CommandMaker {
       [30, () => ({ type: "advance", ms: Math.floor(this.#draw.random() ** 3 * 30_000) })],
       [1, () => ({ type: "advance", ms: Math.floor(this.#draw.random() * 600_000) })],
       [14, () => this.writeSecret()],
-      [3, () => ({ type: "upload-file", ...this.place(), owner: this.#account(), name: this.#draw.pick(FILE_NAMES) })],
+      [
+        3,
+        () => ({
+          type: "upload-file",
+          ...this.place(),
+          owner: this.#account(),
+          name: this.#draw.pick(FILE_NAMES),
+        }),
+      ],
       [this.#rate("removals", 2), () => ({ type: "remove-entry", ...this.#entry() })],
       [this.#rate("removals", 2), () => ({ type: "remove-version", ...this.#entry() })],
-      [3, () => ({ type: "share", ...this.place(), name: this.#draw.pick(SECRET_NAMES), to: this.#account() })],
+      [
+        3,
+        () => ({
+          type: "share",
+          ...this.place(),
+          name: this.#draw.pick(SECRET_NAMES),
+          to: this.#account(),
+        }),
+      ],
       [
         this.#rate("removals", 2),
-        () => ({ type: "unshare", ...this.place(), name: this.#draw.pick(SECRET_NAMES), to: this.#account() }),
+        () => ({
+          type: "unshare",
+          ...this.place(),
+          name: this.#draw.pick(SECRET_NAMES),
+          to: this.#account(),
+        }),
       ],
-      [this.#rate("removals", 1), () => ({ type: this.#draw.pick(["back-up", "restore"] as const), ...this.place() })],
-      [1, () => ({ type: "revoke-tokens", ...this.place(), account: this.#account(), refresh: this.#draw.random() < 0.3 })],
+      [
+        this.#rate("removals", 1),
+        () => ({ type: this.#draw.pick(["back-up", "restore"] as const), ...this.place() }),
+      ],
+      [
+        1,
+        () => ({
+          type: "revoke-tokens",
+          ...this.place(),
+          account: this.#account(),
+          refresh: this.#draw.random() < 0.3,
+        }),
+      ],
       [
         0.5,
         () => ({
@@ -75,22 +107,48 @@ export class CommandMaker {
       ],
       [4, () => ({ type: "tamper", ...this.#target(), how: Math.floor(this.#draw.random() * 6) })],
       [0.3, () => ({ type: "delete-lease" })],
-      [this.#rate("apiFaults", 4), () => ({ type: "api-fault", fault: this.#draw.pick(apiFaults), share: this.share() })],
-      [3, () => ({ type: "vault-fault", ...this.place(), fault: this.#draw.pick(vaultFaults), share: this.share() })],
+      [
+        this.#rate("apiFaults", 4),
+        () => ({ type: "api-fault", fault: this.#draw.pick(apiFaults), share: this.share() }),
+      ],
+      [
+        3,
+        () => ({
+          type: "vault-fault",
+          ...this.place(),
+          fault: this.#draw.pick(vaultFaults),
+          share: this.share(),
+        }),
+      ],
       [4, () => ({ type: "end-faults" })],
       [1, () => ({ type: "watch-lag", ms: Math.floor(this.#draw.random() ** 3 * 30_000) })],
-      [1.5, () => ({ type: this.#draw.pick(["drop-watches", "drop-watches", "compact"] as const) })],
+      [
+        1.5,
+        () => ({ type: this.#draw.pick(["drop-watches", "drop-watches", "compact"] as const) }),
+      ],
       [this.#rate("silence", 1), () => ({ type: "silence-watches" })],
       [
         2,
         () => ({
-          type: this.#draw.pick(["crash", "stop", "start", "start", "suspend", "resume", "resume"] as const),
+          type: this.#draw.pick([
+            "crash",
+            "stop",
+            "start",
+            "start",
+            "suspend",
+            "resume",
+            "resume",
+          ] as const),
           replica: this.replica(),
         }),
       ],
       [
         this.#rate("skews", 1),
-        () => ({ type: "skew", replica: this.replica(), ms: this.#draw.pick([0, 600_000, -600_000, 3_600_000, -3_600_000]) }),
+        () => ({
+          type: "skew",
+          replica: this.replica(),
+          ms: this.#draw.pick([0, 600_000, -600_000, 3_600_000, -3_600_000]),
+        }),
       ],
       [0.4, () => ({ type: "settle" })],
     ];
@@ -106,11 +164,16 @@ export class CommandMaker {
   }
 
   /** @param deadlines share of the writes that set one, at most `minutes` later */
-  writeSecret(entry: { owner: string; name: string } = this.#entry(), deadlines = { share: 0.1, minutes: 10 }): Command {
+  writeSecret(
+    entry: { owner: string; name: string } = this.#entry(),
+    deadlines = { share: 0.1, minutes: 10 },
+  ): Command {
     const { owner, name } = entry;
     const vault = this.#draw.pick(this.#vaultsOf.get(name)!);
     const hasDeadline = this.#draw.random() < deadlines.share && this.withDeadlines.includes(vault);
-    const deadline = hasDeadline ? { minutes: 1 + Math.floor(this.#draw.random() * deadlines.minutes) } : {};
+    const deadline = hasDeadline
+      ? { minutes: 1 + Math.floor(this.#draw.random() * deadlines.minutes) }
+      : {};
     return { type: "write-secret", vault, owner, name, ...deadline, ...this.specs.value() };
   }
 
@@ -120,7 +183,13 @@ export class CommandMaker {
     connection: string = this.#draw.pick(CONNECTIONS),
   ): Command {
     if (kind === "VaultConnection")
-      return { type: "put", kind, namespace, name: connection, spec: this.specs.connection(namespace) };
+      return {
+        type: "put",
+        kind,
+        namespace,
+        name: connection,
+        spec: this.specs.connection(namespace),
+      };
     const name = this.#draw.pick(RESOURCES);
     return { type: "put", kind, namespace, name, spec: this.specs.resource(kind, name) };
   }
@@ -159,7 +228,11 @@ export class CommandMaker {
     return { vault: this.#draw.pick(VAULTS) };
   }
 
-  #target(): { readonly kind: "Secret" | "ConfigMap"; readonly namespace: string; readonly name: string } {
+  #target(): {
+    readonly kind: "Secret" | "ConfigMap";
+    readonly namespace: string;
+    readonly name: string;
+  } {
     return {
       kind: this.#draw.random() < 0.8 ? "Secret" : "ConfigMap",
       namespace: this.#draw.pick(NAMESPACES),

@@ -18,7 +18,11 @@ export function randomCommands(random: Random, count: number): Command[] {
 }
 
 /** Returns writes of secrets of a namespace's account. */
-const written = (vault: string, namespace: (typeof NAMESPACES)[number], names: readonly string[] = SECRET_NAMES): Command[] =>
+const written = (
+  vault: string,
+  namespace: (typeof NAMESPACES)[number],
+  names: readonly string[] = SECRET_NAMES,
+): Command[] =>
   names.map((name) => ({ type: "write-secret", vault, owner: accountOf(namespace), name }));
 
 /** Makes sequences of commands, most of which are a single one. */
@@ -41,7 +45,10 @@ class SequenceMaker {
     return [this.#make.command()];
   }
 
-  /** Returns a sequence for one of the features of the episode; a single command if it has none that needs one. */
+  /**
+   * Returns a sequence for one of the features of the episode; a single command if it has none that
+   * needs one.
+   */
   #scene(): Command[] {
     const scenes: readonly (readonly [Feature, () => Command[]])[] = [
       ["renames", () => this.#renames()],
@@ -60,7 +67,10 @@ class SequenceMaker {
     return make();
   }
 
-  /** A vault fails, while specs of a namespace change and deadlines pass, for longer than it takes to prove that an entry is gone. */
+  /**
+   * A vault fails, while specs of a namespace change and deadlines pass, for longer than it takes
+   * to prove that an entry is gone.
+   */
   #outage(): Command[] {
     const namespace = this.#draw.pick(NAMESPACES);
     const connection = this.#draw.random() < 0.8 ? "main" : "other";
@@ -70,21 +80,35 @@ class SequenceMaker {
       { type: "end-faults" },
       put("VaultConnection"),
       ...Array.from({ length: 2 }, () => put()),
-      ...SECRET_NAMES.map((name) => this.#make.writeSecret({ owner: accountOf(namespace), name }, { share: 0.8, minutes: 3 })),
+      ...SECRET_NAMES.map((name) =>
+        this.#make.writeSecret({ owner: accountOf(namespace), name }, { share: 0.8, minutes: 3 }),
+      ),
       { type: "advance", ms: Math.floor(this.#draw.random() * 60_000) },
-      ...this.#draw.some(VAULTS).map((vault): Command => ({ type: "vault-fault", vault, fault, share: 1 })),
-      ...Array.from({ length: 3 }, () => put(this.#draw.random() < 0.6 ? "VaultConnection" : this.#make.kind())),
+      ...this.#draw
+        .some(VAULTS)
+        .map((vault): Command => ({ type: "vault-fault", vault, fault, share: 1 })),
+      ...Array.from({ length: 3 }, () =>
+        put(this.#draw.random() < 0.6 ? "VaultConnection" : this.#make.kind()),
+      ),
       { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 240_000) },
       { type: "end-faults" },
     ];
   }
 
-  /** A replica stands still while it has work to do, until the other one leads; then it continues. */
+  /**
+   * A replica stands still while it has work to do, until the other one leads; then it continues.
+   */
   #pause(): Command[] {
     const replica = this.#make.replica();
-    const faults: Command[] = [{ type: "end-faults" }, { type: "api-fault", fault: "slow", share: this.#draw.random() }];
+    const faults: Command[] = [
+      { type: "end-faults" },
+      { type: "api-fault", fault: "slow", share: this.#draw.random() },
+    ];
     const writes = Array.from({ length: 4 }, () => this.#make.writeSecret());
-    const merged = this.#make.mix.has("Merge") && this.#draw.below(0.5) ? this.#merged() : { synced: [], rotated: writes };
+    const merged =
+      this.#make.mix.has("Merge") && this.#draw.below(0.5)
+        ? this.#merged()
+        : { synced: [], rotated: writes };
     return [
       ...merged.synced,
       ...faults,
@@ -98,12 +122,25 @@ class SequenceMaker {
     ];
   }
 
-  /** Returns the commands that bring keys of a resource into an object of others, and those that give them new versions. */
+  /**
+   * Returns the commands that bring keys of a resource into an object of others, and those that
+   * give them new versions.
+   */
   #merged(): { readonly synced: Command[]; readonly rotated: Command[] } {
-    const [vault, namespace, name] = [this.#draw.pick(VAULTS), this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
+    const [vault, namespace, name] = [
+      this.#draw.pick(VAULTS),
+      this.#draw.pick(NAMESPACES),
+      this.#draw.pick(RESOURCES),
+    ];
     const place = { kind: "Secret", namespace, name } as const;
     const spec = this.#make.specs.resource("VaultSecret", name) as { readonly target: object };
-    const resource = { type: "put", kind: "VaultSecret", namespace, name, spec: { ...spec, target: {} } } as const;
+    const resource = {
+      type: "put",
+      kind: "VaultSecret",
+      namespace,
+      name,
+      spec: { ...spec, target: {} },
+    } as const;
     const connection = this.#make.put("VaultConnection", namespace, "main");
     const rotated = written(vault, namespace);
     const synced: Command[] = [
@@ -136,7 +173,9 @@ class SequenceMaker {
         { type: "write-secret", vault, owner, name: secret, minutes: 4 },
       ]),
       ...this.#followed(vault, [connection, { ...resource, name }]),
-      ...this.#followed(next, [connection]).map((one): Command => (one.type === "put" ? { ...one, name: "other" } : one)),
+      ...this.#followed(next, [connection]).map((one): Command =>
+        one.type === "put" ? { ...one, name: "other" } : one,
+      ),
       { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 120_000) },
       { ...resource, name, spec: { ...resource.spec, connectionRef: { name: "other" } } },
       { type: "advance", ms: 420_000 },
@@ -149,7 +188,13 @@ class SequenceMaker {
     const [vault = "a"] = this.#make.withDeadlines;
     const names = this.#draw.some(SECRET_NAMES);
     const lasting = names.map((name): Command => {
-      return { type: "write-secret", vault, owner: accountOf(namespace), name, ...this.#make.specs.value() };
+      return {
+        type: "write-secret",
+        vault,
+        owner: accountOf(namespace),
+        name,
+        ...this.#make.specs.value(),
+      };
     });
     if (this.#make.withDeadlines.length === 0) return [this.#make.put()];
     return [
@@ -163,17 +208,36 @@ class SequenceMaker {
 
   /** A target gets several names, faster than each can be in sync. */
   #renames(): Command[] {
-    const [kind, namespace, name] = [this.#make.kind(), this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
+    const [kind, namespace, name] = [
+      this.#make.kind(),
+      this.#draw.pick(NAMESPACES),
+      this.#draw.pick(RESOURCES),
+    ];
     if (kind === "VaultConnection") return [this.#make.put(kind, namespace)];
     const spec = this.#make.specs.resource(kind, name) as { readonly target: object };
-    const fault: Command = { type: "api-fault", fault: this.#draw.pick(apiFaults), share: this.#make.share() };
+    const fault: Command = {
+      type: "api-fault",
+      fault: this.#draw.pick(apiFaults),
+      share: this.#make.share(),
+    };
     const renamed = ["moved-1", "moved-2", "moved-3"].flatMap((target): Command[] => [
-      { type: "put", kind, namespace, name, spec: { ...spec, target: { ...spec.target, name: target } } },
+      {
+        type: "put",
+        kind,
+        namespace,
+        name,
+        spec: { ...spec, target: { ...spec.target, name: target } },
+      },
       { type: "advance", ms: Math.floor(this.#draw.random() ** 2 * 8_000) },
       ...(this.#draw.below(0.3) && this.#make.mix.has("apiFaults") ? [fault] : []),
       ...(this.#draw.below(0.2) ? [{ type: "crash", replica: this.#make.replica() } as const] : []),
     ]);
-    return [...renamed, { type: "end-faults" }, { type: "start", replica: 0 }, { type: "start", replica: 1 }];
+    return [
+      ...renamed,
+      { type: "end-faults" },
+      { type: "start", replica: 0 },
+      { type: "start", replica: 1 },
+    ];
   }
 
   /** An object of others exists before the resource that merges into it or adopts it. */
@@ -181,13 +245,25 @@ class SequenceMaker {
     const [namespace, name] = [this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
     const kind = this.#draw.below(0.7) ? "VaultSecret" : "VaultFile";
     const place = { namespace, name };
-    const spec = this.#make.specs.resource(kind, name) as { readonly target: { readonly kind?: "Secret" | "ConfigMap" } };
+    const spec = this.#make.specs.resource(kind, name) as {
+      readonly target: { readonly kind?: "Secret" | "ConfigMap" };
+    };
     const targetKind = spec.target.kind ?? "Secret";
     const [own, adopt]: Command[] = [
       { type: "put", kind, ...place, spec: { ...spec, target: { ...spec.target, name } } },
-      { type: "annotate", kind: targetKind, ...place, annotations: { [ADOPT_ANNOTATION]: `${kind}/${name}` } },
+      {
+        type: "annotate",
+        kind: targetKind,
+        ...place,
+        annotations: { [ADOPT_ANNOTATION]: `${kind}/${name}` },
+      },
     ] as const;
-    const foreign: Command = { type: "add-foreign", kind: targetKind, ...place, how: Math.floor(this.#draw.random() * 5) };
+    const foreign: Command = {
+      type: "add-foreign",
+      kind: targetKind,
+      ...place,
+      how: Math.floor(this.#draw.random() * 5),
+    };
     const confirmed: Command = {
       type: "annotate",
       kind: targetKind,
@@ -198,23 +274,45 @@ class SequenceMaker {
     return [
       { type: "delete-target", kind: targetKind, ...place, how: 0 },
       foreign,
-      ...this.#shuffled([own, ...(isAdopted ? [adopt, ...(this.#draw.below(0.4) ? [confirmed] : [])] : [])]),
+      ...this.#shuffled([
+        own,
+        ...(isAdopted ? [adopt, ...(this.#draw.below(0.4) ? [confirmed] : [])] : []),
+      ]),
     ];
   }
 
   /** The policy of a target changes, and nothing else of the spec. */
   #policies(): Command[] {
     const { mix, specs } = this.#make;
-    const [vault, namespace, name] = [this.#draw.pick(VAULTS), this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
+    const [vault, namespace, name] = [
+      this.#draw.pick(VAULTS),
+      this.#draw.pick(NAMESPACES),
+      this.#draw.pick(RESOURCES),
+    ];
     const kind = this.#draw.below(0.7) ? "VaultSecret" : "VaultFile";
     const spec = specs.resource(kind, name) as { readonly target: object };
     const policies = (["Orphan", "Merge"] as const).filter((policy) => mix.has(policy));
-    const { labels, annotations, immutable, type, ...merged } = spec.target as Readonly<Record<string, unknown>>;
+    const { labels, annotations, immutable, type, ...merged } = spec.target as Readonly<
+      Record<string, unknown>
+    >;
     const withPolicy = (creationPolicy: string): Command => {
-      const target = creationPolicy === "Merge" ? merged : { ...merged, ...defined({ labels, annotations, immutable, type }) };
-      return { type: "put", kind, namespace, name, spec: { ...spec, target: { ...target, creationPolicy } } };
+      const target =
+        creationPolicy === "Merge"
+          ? merged
+          : { ...merged, ...defined({ labels, annotations, immutable, type }) };
+      return {
+        type: "put",
+        kind,
+        namespace,
+        name,
+        spec: { ...spec, target: { ...target, creationPolicy } },
+      };
     };
-    const changes = ["Owner", this.#draw.pick(policies), this.#draw.pick(["Owner", ...policies])].flatMap((policy) => [
+    const changes = [
+      "Owner",
+      this.#draw.pick(policies),
+      this.#draw.pick(["Owner", ...policies]),
+    ].flatMap((policy) => [
       ...this.#followed(vault, [withPolicy(policy)]),
       { type: "advance", ms: Math.floor(this.#draw.random() * 90_000) } as const,
     ]);
@@ -235,7 +333,12 @@ class SequenceMaker {
     const policy = this.#make.mix.has("whenMissing") ? { whenMissing: "Delete" } : {};
     const put = RESOURCES.map(() => this.#make.put("VaultSecret", namespace));
     const main = this.#make.put("VaultConnection", namespace, "main");
-    const found = { type: "put", kind: "VaultSecret", namespace, name: this.#draw.pick(RESOURCES) } as const;
+    const found = {
+      type: "put",
+      kind: "VaultSecret",
+      namespace,
+      name: this.#draw.pick(RESOURCES),
+    } as const;
     const all: Command = { ...found, spec: { dataFrom: [{ find: { name: { regexp: "^m" } } }] } };
     const confirm: Command = {
       type: "confirm-removals",
@@ -255,22 +358,43 @@ class SequenceMaker {
     ];
   }
 
-  /** Lets a connection have the name `main` and this vault, and resources that connection and policy. */
+  /**
+   * Lets a connection have the name `main` and this vault, and resources that connection and
+   * policy.
+   */
   #followed(vault: string, put: readonly Command[], policy: object = {}): Command[] {
     return put.map((command) => {
       if (command.type !== "put") return command;
-      if (command.kind === "VaultConnection") return { ...command, name: "main", spec: { ...command.spec, url: urlOf(vault) } };
+      if (command.kind === "VaultConnection")
+        return { ...command, name: "main", spec: { ...command.spec, url: urlOf(vault) } };
       const { target }: { target?: object } = command.spec;
-      return { ...command, spec: { ...command.spec, connectionRef: { name: "main" }, target: { ...target, ...policy } } };
+      return {
+        ...command,
+        spec: {
+          ...command.spec,
+          connectionRef: { name: "main" },
+          target: { ...target, ...policy },
+        },
+      };
     });
   }
 
-  /** Secrets are rotated, and resources are synced immediately, whether or not the vault responds. */
+  /**
+   * Secrets are rotated, and resources are synced immediately, whether or not the vault responds.
+   */
   #forcedSync(): Command[] {
     const [vault, namespace] = [this.#draw.pick(VAULTS), this.#draw.pick(NAMESPACES)];
     const isFollowed = this.#draw.below(0.7);
-    const put = [this.#make.put("VaultConnection", namespace, "main"), this.#make.put("VaultSecret", namespace)];
-    const fault: Command = { type: "vault-fault", vault, fault: this.#draw.pick(vaultFaults), share: 1 };
+    const put = [
+      this.#make.put("VaultConnection", namespace, "main"),
+      this.#make.put("VaultSecret", namespace),
+    ];
+    const fault: Command = {
+      type: "vault-fault",
+      vault,
+      fault: this.#draw.pick(vaultFaults),
+      share: 1,
+    };
     const synced: Command[] = [
       { type: "end-faults" },
       ...written(vault, namespace),
@@ -282,7 +406,11 @@ class SequenceMaker {
       ...(this.#draw.below(0.5) ? [fault] : []),
       ...(isFollowed ? written(vault, namespace) : [this.#make.writeSecret()]),
       ...RESOURCES.map(() => this.#make.forceSync()),
-      ...(isFollowed ? RESOURCES.map((one) => this.#make.forceSync({ kind: "VaultSecret", namespace, name: one })) : []),
+      ...(isFollowed
+        ? RESOURCES.map((one) =>
+            this.#make.forceSync({ kind: "VaultSecret", namespace, name: one }),
+          )
+        : []),
       { type: "advance", ms: Math.floor(this.#draw.random() * 60_000) },
       { type: "end-faults" },
     ];

@@ -1,8 +1,9 @@
 import type { Random } from "../../src/lib/random.ts";
 
 /**
- * Features that only some episodes have, because a check accepts much in their presence. Examples: I5 accepts any state of an entry that
- * was removed, and I1 any removal of a missing one under `whenMissing: Delete`.
+ * Features that only some episodes have, because a check accepts much in their presence. Examples:
+ * I5 accepts any state of an entry that was removed, and I1 any removal of a missing one under
+ * `whenMissing: Delete`.
  */
 const FREQUENT = ["removals", "whenMissing", "apiFaults", "silence", "skews"] as const;
 /** Features of which an episode has a handful, or none. */
@@ -34,7 +35,10 @@ const RARE = [
   "versions",
 ] as const;
 export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];
-/** Share of the episodes with none of the rare features, and the highest number of them in the others. */
+/**
+ * Share of the episodes with none of the rare features, and the highest number of them in the
+ * others.
+ */
 const PLAIN_SHARE = 0.3;
 const MAX_RARE = 14;
 

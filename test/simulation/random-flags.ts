@@ -18,7 +18,10 @@ const NAMESPACES_FILE = "/etc/vaultsync/namespaces";
 /** Share of the configurations that have a flag. */
 const SHARE = 0.2;
 
-/** Returns random flags: most configurations have one or two, so that a violation has few possible causes. */
+/**
+ * Returns random flags: most configurations have one or two, so that a violation has few possible
+ * causes.
+ */
 export function randomFlags(random: Random): OperatorFlags {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const choices: readonly (() => OperatorFlags)[] = [
@@ -39,7 +42,10 @@ export function randomFlags(random: Random): OperatorFlags {
     () => ({ restartWindow: pick([1_000, 5_000, 120_000]) }),
     () => ({ autoRestart: pick(["on", "on", "off"]) }),
   ];
-  const flags: OperatorFlags = Object.assign({}, ...choices.map((choice) => (random() < SHARE ? choice() : {})));
+  const flags: OperatorFlags = Object.assign(
+    {},
+    ...choices.map((choice) => (random() < SHARE ? choice() : {})),
+  );
   // Flags that exclude each other.
   if (flags.leaderElect === false) flags.shards = 1;
   if (flags.namespacesFile !== undefined) delete flags.namespaces;

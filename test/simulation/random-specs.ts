@@ -34,11 +34,18 @@ export class SpecMaker {
 
   resource(kind: SpecKind, name: string): object {
     const { below } = this;
-    const connectionRef = { ...(below(0.1) && { kind: "VaultConnection" }), name: below(0.8) ? "main" : "other" };
-    const refreshInterval = this.#has("refreshInterval") ? { refreshInterval: this.#draw.pick(["5s", "45s", "3m"]) } : {};
+    const connectionRef = {
+      ...(below(0.1) && { kind: "VaultConnection" }),
+      name: below(0.8) ? "main" : "other",
+    };
+    const refreshInterval = this.#has("refreshInterval")
+      ? { refreshInterval: this.#draw.pick(["5s", "45s", "3m"]) }
+      : {};
     const suspend = below(0.05) ? { suspend: true } : {};
     const common = { connectionRef, ...refreshInterval, ...suspend, ...this.#restarts(name) };
-    return kind === "VaultSecret" ? { ...common, ...this.#secrets() } : { ...common, ...this.#files() };
+    return kind === "VaultSecret"
+      ? { ...common, ...this.#secrets() }
+      : { ...common, ...this.#files() };
   }
 
   connection(namespace: string): object {
@@ -46,7 +53,9 @@ export class SpecMaker {
     return {
       url: urlOf(pick(VAULTS)),
       email: accountOf(namespace),
-      auth: { passwordSecretRef: { name: "login", ...(this.#has("connections") && { key: "password" }) } },
+      auth: {
+        passwordSecretRef: { name: "login", ...(this.#has("connections") && { key: "password" }) },
+      },
       refreshInterval: pick(["5s", "10s", "60s"]),
       follow: pick(["Auto", "Interval"]),
       ...this.#scope(),
@@ -54,13 +63,17 @@ export class SpecMaker {
       ...(this.#has("connections") && { requestsPerSecond: pick([5, 50]) }),
       ...(this.#has("connections") && { tokenLifetime: pick(["1h", "24h"]) }),
       ...(this.#has("connections") && { timeout: pick(["2s", "10s"]) }),
-      ...(this.#has("connections") && { caBundleRef: { kind: pick(["ConfigMap", "Secret"]), name: CA_BUNDLE, key: "ca.crt" } }),
+      ...(this.#has("connections") && {
+        caBundleRef: { kind: pick(["ConfigMap", "Secret"]), name: CA_BUNDLE, key: "ca.crt" },
+      }),
     };
   }
 
   /** Returns the form and the metadata of a value. */
   value(): { readonly form?: ValueForm; readonly metadata?: Readonly<Record<string, string>> } {
-    const hasForms = ["types", "forms", "rewrite"].some((feature) => this.#mix.has(feature as Feature));
+    const hasForms = ["types", "forms", "rewrite"].some((feature) =>
+      this.#mix.has(feature as Feature),
+    );
     const metadata = this.#mix.has("findMetadata") && this.below(0.6);
     return {
       ...(hasForms && this.below(0.6) && { form: this.pick(valueForms) }),
@@ -79,42 +92,79 @@ export class SpecMaker {
   /** Says whose secrets are used: those of the creator in an episode without the feature. */
   #received(): object {
     if (!this.#mix.has("trustedOwners")) return { trustedOwners: [CREATOR] };
-    const trustedOwners = this.pick([undefined, [CREATOR], ["eve@example.com"], [CREATOR, "eve@example.com"]]);
+    const trustedOwners = this.pick([
+      undefined,
+      [CREATOR],
+      ["eve@example.com"],
+      [CREATOR, "eve@example.com"],
+    ]);
     const receive = this.pick([undefined, "Trusted", "Anyone"]);
     return { ...(trustedOwners && { trustedOwners }), ...(receive !== undefined && { receive }) };
   }
 
   #scope(): object {
     if (!this.below(0.15)) return {};
-    const attributes = ["cloudType", "environmentType", "applicationType", "classification"] as const;
+    const attributes = [
+      "cloudType",
+      "environmentType",
+      "applicationType",
+      "classification",
+    ] as const;
     const names = { secretName: ["s1", "s2"] };
-    if (!this.#mix.has("connections")) return { scope: this.pick([{ onlyReferenced: true }, names]) };
-    const metadata = Object.fromEntries(this.#draw.some(attributes).map((attribute) => [attribute, ["prod"]]));
-    return { scope: this.pick([{ onlyReferenced: true }, names, metadata, metadata, { onlyReferenced: true, ...metadata }]) };
+    if (!this.#mix.has("connections"))
+      return { scope: this.pick([{ onlyReferenced: true }, names]) };
+    const metadata = Object.fromEntries(
+      this.#draw.some(attributes).map((attribute) => [attribute, ["prod"]]),
+    );
+    return {
+      scope: this.pick([
+        { onlyReferenced: true },
+        names,
+        metadata,
+        metadata,
+        { onlyReferenced: true, ...metadata },
+      ]),
+    };
   }
 
   #restarts(name: string): object {
     if (name === "gamma") return {};
-    if (!this.#has("workloads")) return { rolloutRestart: [{ kind: "Deployment", name: WORKLOAD }] };
+    if (!this.#has("workloads"))
+      return { rolloutRestart: [{ kind: "Deployment", name: WORKLOAD }] };
     const kinds = this.#draw.some(["Deployment", "StatefulSet", "DaemonSet"]);
     const selector = { matchLabels: { app: WORKLOAD } };
-    return { rolloutRestart: kinds.map((kind) => ({ kind, ...(this.below(0.5) ? { name: WORKLOAD } : { selector }) })) };
+    return {
+      rolloutRestart: kinds.map((kind) => ({
+        kind,
+        ...(this.below(0.5) ? { name: WORKLOAD } : { selector }),
+      })),
+    };
   }
 
   #secrets(): object {
     const type = this.#has("types")
-      ? this.pick(["kubernetes.io/basic-auth", "kubernetes.io/tls", "kubernetes.io/dockerconfigjson"])
+      ? this.pick([
+          "kubernetes.io/basic-auth",
+          "kubernetes.io/tls",
+          "kubernetes.io/dockerconfigjson",
+        ])
       : undefined;
     const target = this.#target(type);
     const isTemplated = "template" in target;
     const typed = type === undefined || isTemplated ? [] : this.#typed(type);
-    const others = typed.length > 0 && this.below(0.4) ? [] : this.#draw.some(KEYS).map((secretKey) => this.#data(secretKey));
+    const others =
+      typed.length > 0 && this.below(0.4)
+        ? []
+        : this.#draw.some(KEYS).map((secretKey) => this.#data(secretKey));
     const dataFrom = this.#dataFrom();
     const data = dataFrom.length > 0 && this.below(0.3) ? typed : [...typed, ...others];
     return {
       ...(data.length > 0 && { data }),
       ...(dataFrom.length > 0 && { dataFrom }),
-      target: { ...target, ...(type !== undefined && target.creationPolicy !== "Merge" && { type }) },
+      target: {
+        ...target,
+        ...(type !== undefined && target.creationPolicy !== "Merge" && { type }),
+      },
     };
   }
 
@@ -122,12 +172,20 @@ export class SpecMaker {
   #typed(type: string): object[] {
     const source = this.pick(SECRET_NAMES);
     const { always, certificate, key } = membersOf(source);
-    if (type === "kubernetes.io/tls") return [entry("tls.crt", source, certificate), entry("tls.key", source, key)];
+    if (type === "kubernetes.io/tls")
+      return [entry("tls.crt", source, certificate), entry("tls.key", source, key)];
     if (type === "kubernetes.io/dockerconfigjson") return [entry(".dockerconfigjson", source)];
     const other = this.pick(SECRET_NAMES);
-    const password = entry("password", other, this.#has("forms") ? membersOf(other).encoded : undefined);
+    const password = entry(
+      "password",
+      other,
+      this.#has("forms") ? membersOf(other).encoded : undefined,
+    );
     const isDecoded = "property" in password.remoteRef && this.below(0.8);
-    const decoded = { ...password, remoteRef: { ...password.remoteRef, ...(isDecoded && { decoding: "Base64" }) } };
+    const decoded = {
+      ...password,
+      remoteRef: { ...password.remoteRef, ...(isDecoded && { decoding: "Base64" }) },
+    };
     return [entry("username", source, this.below(0.9) ? always : undefined), decoded];
   }
 
@@ -138,9 +196,15 @@ export class SpecMaker {
     const property = this.below(0.3) ? { property: `/${this.pick(members)}` } : {};
     const isEncoded = "property" in property && property.property === `/${encoded}`;
     const decoding =
-      this.#mix.has("forms") && this.below(isEncoded ? 0.7 : 0.1) ? { decoding: this.pick(["Base64", "Base64URL", "None"]) } : {};
+      this.#mix.has("forms") && this.below(isEncoded ? 0.7 : 0.1)
+        ? { decoding: this.pick(["Base64", "Base64URL", "None"]) }
+        : {};
     const optional = this.below(0.15) ? { optional: true } : {};
-    return { secretKey, remoteRef: { key, ...this.#version(), ...this.#owner(), ...property, ...decoding }, ...optional };
+    return {
+      secretKey,
+      remoteRef: { key, ...this.#version(), ...this.#owner(), ...property, ...decoding },
+      ...optional,
+    };
   }
 
   /** Returns rules that make several keys of sources, or none. */
@@ -148,28 +212,43 @@ export class SpecMaker {
     const isMany = this.#has("many");
     const hasMetadata = this.#has("findMetadata");
     if (!this.below(isMany || hasMetadata ? 0.7 : 0.3)) return [];
-    if (isMany || hasMetadata) return [...(this.below(0.2) ? [this.#extract()] : []), this.#find(isMany, hasMetadata)];
+    if (isMany || hasMetadata)
+      return [...(this.below(0.2) ? [this.#extract()] : []), this.#find(isMany, hasMetadata)];
     const entries = [this.#extract(), this.#find(false, false)];
     return this.below(0.1) ? entries : [this.pick(entries)];
   }
 
   #extract(): object {
-    return { extract: { key: this.pick(SECRET_NAMES), ...this.#version(), ...this.#owner() }, ...this.#rewrite() };
+    return {
+      extract: { key: this.pick(SECRET_NAMES), ...this.#version(), ...this.#owner() },
+      ...this.#rewrite(),
+    };
   }
 
   #find(isMany: boolean, hasMetadata: boolean): object {
     const name = { name: { regexp: isMany ? "^m" : this.pick(["^s[12]$", "^s"]) } };
     const metadata = hasMetadata ? { metadata: this.#metadata(["prod"]) } : {};
-    return { find: { ...(hasMetadata && this.below(0.3) ? {} : name), ...metadata }, ...this.#rewrite() };
+    return {
+      find: { ...(hasMetadata && this.below(0.3) ? {} : name), ...metadata },
+      ...this.#rewrite(),
+    };
   }
 
   #metadata(values: readonly string[]): Record<string, string> {
-    const attributes = ["environment_type", "environment_type", "cloud_type", "application_type", "classification"] as const;
+    const attributes = [
+      "environment_type",
+      "environment_type",
+      "cloud_type",
+      "application_type",
+      "classification",
+    ] as const;
     return { [this.pick(attributes)]: this.pick(values) };
   }
 
   #rewrite(): object {
-    return this.#has("rewrite") ? { rewrite: this.#draw.some(REWRITES).map((regexp) => ({ regexp })) } : {};
+    return this.#has("rewrite")
+      ? { rewrite: this.#draw.some(REWRITES).map((regexp) => ({ regexp })) }
+      : {};
   }
 
   #files(): object {
@@ -190,13 +269,17 @@ export class SpecMaker {
   }
 
   #target(type: string | undefined): { readonly creationPolicy?: string } {
-    const name = this.below(this.#mix.has("renames") ? 0.5 : 0.15) ? { name: this.pick(TARGETS) } : {};
+    const name = this.below(this.#mix.has("renames") ? 0.5 : 0.15)
+      ? { name: this.pick(TARGETS) }
+      : {};
     const whenMissing = this.#has("whenMissing")
       ? { whenMissing: "Delete" }
       : this.#has("whenRemoved")
         ? { whenMissing: "Retain" }
         : {};
-    const whenRemoved = this.#has("whenRemoved") ? { whenRemoved: this.pick(["Retain", "Retain", "Delete"]) } : {};
+    const whenRemoved = this.#has("whenRemoved")
+      ? { whenRemoved: this.pick(["Retain", "Retain", "Delete"]) }
+      : {};
     const template = this.#has("template") ? { template: { data: this.#template(type) } } : {};
     const all = { ...name, ...whenMissing, ...whenRemoved, ...template };
     const policies = [
@@ -207,28 +290,46 @@ export class SpecMaker {
     const creationPolicy = policies.length > 0 ? { creationPolicy: this.pick(policies) } : {};
     if (creationPolicy.creationPolicy === "Merge") return { ...all, ...creationPolicy };
     const metadata = this.#has("metadata") ? { labels: { team: this.pick(["red", "blue"]) } } : {};
-    const notes = this.#has("metadata") ? { annotations: { "example.com/note": this.pick(["one", "two"]) } } : {};
-    return { ...all, ...creationPolicy, ...metadata, ...notes, ...(this.#has("immutable") && { immutable: true }) };
+    const notes = this.#has("metadata")
+      ? { annotations: { "example.com/note": this.pick(["one", "two"]) } }
+      : {};
+    return {
+      ...all,
+      ...creationPolicy,
+      ...metadata,
+      ...notes,
+      ...(this.#has("immutable") && { immutable: true }),
+    };
   }
 
   /** Returns templates whose variables the sources usually have. */
   #template(type: string | undefined): Record<string, string> {
-    const variable = (name: string): string => `{{ vars["${name}"]${this.below(0.7) ? ' | default: "none"' : ""} }}`;
+    const variable = (name: string): string =>
+      `{{ vars["${name}"]${this.below(0.7) ? ' | default: "none"' : ""} }}`;
     const text = (): string =>
       `tmpl:${this.#draw
         .some([...KEYS, "f1", "s1-a", "s1"])
         .map(variable)
         .join("|")}`;
     if (type === "kubernetes.io/basic-auth") return { username: variable("k1"), password: text() };
-    if (type === "kubernetes.io/tls") return { "tls.crt": variable("s1-crt"), "tls.key": variable("s1-key") };
-    if (type === "kubernetes.io/dockerconfigjson") return { ".dockerconfigjson": `{"auths":{"r":{"auth":"${variable("k1")}"}}}` };
-    return Object.fromEntries(this.#draw.some(["t1", "t2", "k1"]).map((key) => [key, this.below(0.2) ? variable("k1") : text()]));
+    if (type === "kubernetes.io/tls")
+      return { "tls.crt": variable("s1-crt"), "tls.key": variable("s1-key") };
+    if (type === "kubernetes.io/dockerconfigjson")
+      return { ".dockerconfigjson": `{"auths":{"r":{"auth":"${variable("k1")}"}}}` };
+    return Object.fromEntries(
+      this.#draw
+        .some(["t1", "t2", "k1"])
+        .map((key) => [key, this.below(0.2) ? variable("k1") : text()]),
+    );
   }
 
   #version(): object {
     const isPinned = this.below(0.2);
-    if (!this.#mix.has("versions")) return isPinned ? { version: 1 + Math.floor(this.#draw.random() * 3) } : {};
-    return this.below(0.5) ? { version: isPinned ? 1 + Math.floor(this.#draw.random() * 3) : "latest" } : {};
+    if (!this.#mix.has("versions"))
+      return isPinned ? { version: 1 + Math.floor(this.#draw.random() * 3) } : {};
+    return this.below(0.5)
+      ? { version: isPinned ? 1 + Math.floor(this.#draw.random() * 3) : "latest" }
+      : {};
   }
 
   #owner(): object {

@@ -8,7 +8,10 @@ import { AUTO_WORKLOAD, WORKLOAD, workloadChanges } from "./workloads.ts";
 import { tokenSecretOf } from "./stored-tokens.ts";
 import { NAMESPACES, SYSTEM_NAMESPACE, VAULTS, vaultAt } from "./world.ts";
 
-/** Features that an episode may have in addition to its flags. Each has a few, so that a violation has few possible causes. */
+/**
+ * Features that an episode may have in addition to its flags. Each has a few, so that a violation
+ * has few possible causes.
+ */
 const TOPOLOGIES = [
   "flags",
   "rights",
@@ -30,12 +33,17 @@ const SHARES = { plain: 0.2, topology: 0.34 };
 const RATE = 0.06;
 const TARGETS = ["alpha", "beta", "gamma", "shared-target"] as const;
 
-/** Returns the commands with the flags of an episode, and with changes of the topology in between. */
+/**
+ * Returns the commands with the flags of an episode, and with changes of the topology in between.
+ */
 export function withTopology(commands: readonly Command[], seed: number): Command[] {
   const random = seededRandom(seed ^ 0x70b0);
   if (random() < SHARES.plain) return [...commands];
   const make = new TopologyMaker(random);
-  const all = commands.flatMap((command) => [make.changed(command), ...(random() < RATE ? make.commands() : [])]);
+  const all = commands.flatMap((command) => [
+    make.changed(command),
+    ...(random() < RATE ? make.commands() : []),
+  ]);
   return [...make.start(), ...all].slice(0, commands.length);
 }
 
@@ -50,14 +58,19 @@ class TopologyMaker {
     this.#flags = this.#flagsOf();
   }
 
-  /** Returns random flags, usually with those without which a topology of the episode would have no effect. */
+  /**
+   * Returns random flags, usually with those without which a topology of the episode would have no
+   * effect.
+   */
   #flagsOf(): OperatorFlags {
     const has = (topology: Topology): boolean => this.#mix.has(topology) && this.#random() < 0.7;
     const { namespaces, ...flags } = randomFlags(this.#random);
     const listed = { namespacesFile: "/etc/vaultsync/namespaces" };
     const rights = has("rights") ? this.#pick([{ namespaces: ["one", "two"] }, listed]) : {};
     return {
-      ...(flags.namespacesFile === undefined && Object.keys(rights).length === 0 && namespaces !== undefined && { namespaces }),
+      ...(flags.namespacesFile === undefined &&
+        Object.keys(rights).length === 0 &&
+        namespaces !== undefined && { namespaces }),
       ...(flags.namespacesFile === undefined && rights),
       ...(has("workloads") && { autoRestart: "on" as const }),
       ...(has("types") && { allowedSecretTypes: [OTHER_TYPE] }),
@@ -88,13 +101,23 @@ class TopologyMaker {
       scale: () => [this.#scale()],
       proxies: () => [this.#proxy()],
       controllers: () => [this.#control()],
-      tools: () => [{ type: "strip", ...this.#target(), what: this.#pick(["labels", "annotations", "both"] as const) }],
+      tools: () => [
+        {
+          type: "strip",
+          ...this.#target(),
+          what: this.#pick(["labels", "annotations", "both"] as const),
+        },
+      ],
       addresses: () => [],
       types: () => [],
       gateways: () => [],
       workloads: () => [this.#workload()],
       tokens: () => [
-        { type: "store-tokens", namespace: this.#pick([...NAMESPACES, SYSTEM_NAMESPACE]), vault: this.#pick(VAULTS) },
+        {
+          type: "store-tokens",
+          namespace: this.#pick([...NAMESPACES, SYSTEM_NAMESPACE]),
+          vault: this.#pick(VAULTS),
+        },
       ],
     };
     const [first] = this.#mix.size === 0 ? [] : [this.#pick([...this.#mix])];
@@ -105,24 +128,46 @@ class TopologyMaker {
   changed(command: Command): Command {
     if (command.type === "vault-fault" && this.#mix.has("gateways") && this.#random() < 0.5)
       return { ...command, fault: "other-json" };
-    if (command.type === "put-cluster-connection") return { ...command, spec: this.#connection(command.spec) };
+    if (command.type === "put-cluster-connection")
+      return { ...command, spec: this.#connection(command.spec) };
     if (command.type !== "put") return command;
-    if (command.kind === "VaultConnection") return { ...command, spec: this.#connection(command.spec) };
-    const { target = {}, ...spec } = command.spec as { readonly target?: { readonly creationPolicy?: string } };
+    if (command.kind === "VaultConnection")
+      return { ...command, spec: this.#connection(command.spec) };
+    const { target = {}, ...spec } = command.spec as {
+      readonly target?: { readonly creationPolicy?: string };
+    };
     const isMerged = target.creationPolicy === "Merge";
-    if (command.kind === "VaultSecret" && this.#mix.has("types") && command.name === "beta" && !isMerged)
+    if (
+      command.kind === "VaultSecret" &&
+      this.#mix.has("types") &&
+      command.name === "beta" &&
+      !isMerged
+    )
       return { ...command, spec: { ...spec, target: { ...target, type: OTHER_TYPE } } };
     // A target without a controller of its own is the one that another operator can take.
     if (this.#mix.has("controllers") && this.#random() < 0.3)
       return { ...command, spec: { ...spec, target: { ...target, creationPolicy: "Orphan" } } };
-    if (command.kind === "VaultSecret" && this.#isSharded && command.namespace === MERGED.namespace && this.#random() < 0.3)
-      return { ...command, spec: { ...spec, target: { name: MERGED.name, creationPolicy: "Merge" } } };
+    if (
+      command.kind === "VaultSecret" &&
+      this.#isSharded &&
+      command.namespace === MERGED.namespace &&
+      this.#random() < 0.3
+    )
+      return {
+        ...command,
+        spec: { ...spec, target: { name: MERGED.name, creationPolicy: "Merge" } },
+      };
     return command;
   }
 
   #connection(spec: object): object {
-    const { url = "", scope: _, ...others } = spec as { readonly url?: string; readonly scope?: object };
-    if (this.#mix.has("addresses") && this.#random() < 0.15) return { ...spec, url: url.replace("https:", "http:") };
+    const {
+      url = "",
+      scope: _,
+      ...others
+    } = spec as { readonly url?: string; readonly scope?: object };
+    if (this.#mix.has("addresses") && this.#random() < 0.15)
+      return { ...spec, url: url.replace("https:", "http:") };
     if (!this.#mix.has("tokens") || this.#random() < 0.5) return spec;
     return { url, ...others, auth: { tokenSecretRef: { name: tokenSecretOf(vaultAt(url)) } } };
   }
@@ -131,7 +176,13 @@ class TopologyMaker {
   #rollout(): Command[] {
     const flags = randomFlags(this.#random);
     const wait = (): Command => ({ type: "advance", ms: Math.floor(this.#random() * 40_000) });
-    return [{ type: "configure", flags }, { type: "stop", replica: 0 }, wait(), { type: "stop", replica: 1 }, wait()];
+    return [
+      { type: "configure", flags },
+      { type: "stop", replica: 0 },
+      wait(),
+      { type: "stop", replica: 1 },
+      wait(),
+    ];
   }
 
   #rights(): Command[] {
@@ -173,15 +224,28 @@ class TopologyMaker {
   #proxy(): Command {
     const vault = this.#pick(VAULTS);
     if (this.#random() < 0.2) return { type: "proxy", vault };
-    return { type: "proxy", vault, proxy: { cutMs: this.#pick([15_000, 30_000]), how: this.#pick(["504", "reset"] as const) } };
+    return {
+      type: "proxy",
+      vault,
+      proxy: { cutMs: this.#pick([15_000, 30_000]), how: this.#pick(["504", "reset"] as const) },
+    };
   }
 
   #workload(): Command {
     const name = this.#pick([WORKLOAD, AUTO_WORKLOAD]);
-    return { type: "workload", namespace: this.#pick(NAMESPACES), name, change: this.#pick(workloadChanges) };
+    return {
+      type: "workload",
+      namespace: this.#pick(NAMESPACES),
+      name,
+      change: this.#pick(workloadChanges),
+    };
   }
 
-  #target(): { readonly kind: "Secret" | "ConfigMap"; readonly namespace: string; readonly name: string } {
+  #target(): {
+    readonly kind: "Secret" | "ConfigMap";
+    readonly namespace: string;
+    readonly name: string;
+  } {
     return {
       kind: this.#random() < 0.8 ? "Secret" : "ConfigMap",
       namespace: this.#pick(NAMESPACES),

@@ -6,14 +6,26 @@ import type { Spec } from "./invariants/spec-items.ts";
 import { OTHER_TYPE } from "./random-flags.ts";
 import type { World } from "./world.ts";
 
-/** Reports whether the operator works with an object: those of the cluster need an operator for all namespaces. */
-export function isServed({ rights, replicas }: World, { metadata: { namespace } }: KubeObject): boolean {
+/**
+ * Reports whether the operator works with an object: those of the cluster need an operator for all
+ * namespaces.
+ */
+export function isServed(
+  { rights, replicas }: World,
+  { metadata: { namespace } }: KubeObject,
+): boolean {
   return namespace === undefined ? isForCluster(replicas.config) : rights.isServed(namespace);
 }
 
 /** Reports whether the flags forbid the address of a vault. */
-export function isRefused({ replicas: { config } }: World, { url }: Pick<ConnectionSpec, "url">): boolean {
-  return refusalOf(new URL(url), { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts }) !== undefined;
+export function isRefused(
+  { replicas: { config } }: World,
+  { url }: Pick<ConnectionSpec, "url">,
+): boolean {
+  return (
+    refusalOf(new URL(url), { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts }) !==
+    undefined
+  );
 }
 
 /** Reports whether the flags allow the type of the target. */

@@ -5,18 +5,27 @@ import { advance, connection, ENTRY, NAMESPACE, resource, SYNCED } from "./scene
 import { runEpisode } from "./simulate.ts";
 import { accountOf, urlOf } from "./world.ts";
 
-const bothClocks = (ms: number): readonly Command[] => [0, 1].map((replica) => ({ type: "skew", replica, ms }));
+const bothClocks = (ms: number): readonly Command[] =>
+  [0, 1].map((replica) => ({ type: "skew", replica, ms }));
 
 describe("the operator converges after what the simulation has found:", () => {
-  // Lost statuses and targets: a write before the next renewal of the Lease was dropped instead of repeated.
+  // Lost statuses and targets: a write before the next renewal of the Lease was dropped instead of
+  // repeated.
   test("the wall clock of the leader is set forward immediately before a write", async () => {
     for (let sinceRenewal = 0; sinceRenewal < 2_000; sinceRenewal += 400) {
-      const commands = [...SYNCED, advance(sinceRenewal), ...bothClocks(3_600_000), resource("beta"), advance(200)];
+      const commands = [
+        ...SYNCED,
+        advance(sinceRenewal),
+        ...bothClocks(3_600_000),
+        resource("beta"),
+        advance(200),
+      ];
       expect(await runEpisode(1, commands)).toBeUndefined();
     }
   });
 
-  // The status showed the version of the former source as that of the new one, which was then held for being lower.
+  // The status showed the version of the former source as that of the new one, which was then held
+  // for being lower.
   test("a key has another source that cannot be read, and the target is deleted meanwhile", async () => {
     const write: Command = { type: "write-secret", ...ENTRY };
     const other = { data: [{ secretKey: "k1", remoteRef: { key: "s2" } }] };
@@ -35,7 +44,8 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
-  // A status equal to the outdated one of the watch was not written, and the newer one that the watch then showed was not corrected.
+  // A status equal to the outdated one of the watch was not written, and the newer one that the
+  // watch then showed was not corrected.
   test("the watches are silent while the vault fails and works again", async () => {
     const commands: Command[] = [
       ...SYNCED,
@@ -48,9 +58,13 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
-  // A conflict was reported minutes after the other resource had found the object: its next reconcile happened to follow a read.
+  // A conflict was reported minutes after the other resource had found the object: its next
+  // reconcile happened to follow a read.
   test("two resources have the name of a foreign object, and one of them has no source", async () => {
-    const missing = { data: [{ secretKey: "k1", remoteRef: { key: "s2" } }], target: { name: "alpha" } };
+    const missing = {
+      data: [{ secretKey: "k1", remoteRef: { key: "s2" } }],
+      target: { name: "alpha" },
+    };
     for (let later = 0; later < 20_000; later += 5_000) {
       const commands: Command[] = [
         { type: "add-foreign", kind: "Secret", namespace: NAMESPACE, name: "alpha", how: 0 },
@@ -64,7 +78,8 @@ describe("the operator converges after what the simulation has found:", () => {
     }
   });
 
-  // The names that the deleted target had were not allowed any more, and nothing could be written until a user edited the status.
+  // The names that the deleted target had were not allowed any more, and nothing could be written
+  // until a user edited the status.
   test("an object is handed over to a resource whose rule found names of another connection", async () => {
     const place = { kind: "Secret", namespace: NAMESPACE, name: "alpha" } as const;
     const found = { dataFrom: [{ find: { name: { regexp: "^m" } } }] };
@@ -75,20 +90,31 @@ describe("the operator converges after what the simulation has found:", () => {
       { type: "write-secret", ...ENTRY },
       { type: "write-secret", ...ENTRY, owner: accountOf("cluster"), name: "s1" },
       { type: "write-secret", ...ENTRY, name: "m1" },
-      { type: "put-cluster-connection", name: "main", spec: { url: urlOf("a"), email: accountOf("cluster"), auth, access } },
+      {
+        type: "put-cluster-connection",
+        name: "main",
+        spec: { url: urlOf("a"), email: accountOf("cluster"), auth, access },
+      },
       resource("alpha", found),
       advance(60_000),
       { type: "delete-target", ...place, how: 0 },
       { type: "add-foreign", ...place, how: 3 },
       { type: "annotate", ...place, annotations: { [ADOPT_ANNOTATION]: "VaultSecret/alpha" } },
-      resource("alpha", { ...found, connectionRef: { kind: "ClusterVaultConnection", name: "main" } }),
+      resource("alpha", {
+        ...found,
+        connectionRef: { kind: "ClusterVaultConnection", name: "main" },
+      }),
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
-  // The new client did not know the names that the rule had found: their keys were removed by the next process only.
+  // The new client did not know the names that the rule had found: their keys were removed by the
+  // next process only.
   test("a rule found names, and its connection is changed to a vault that lacks them", async () => {
-    const found = { dataFrom: [{ find: { name: { regexp: "^s" } } }], target: { whenMissing: "Delete" } };
+    const found = {
+      dataFrom: [{ find: { name: { regexp: "^s" } } }],
+      target: { whenMissing: "Delete" },
+    };
     const commands: Command[] = [
       resource("alpha", { data: [{ secretKey: "k2", remoteRef: { key: "s3" } }], ...found }),
       connection(),

@@ -4,8 +4,13 @@ import { ProcessClock } from "./replica.ts";
 
 const WITHIN_MS = 90;
 
-/** Suspends a process for each of these times, with a time in between, and returns since when it has not run for 90 ms. */
-async function suspendedAt(...times: readonly { readonly ms: number; readonly after: number }[]): Promise<number | undefined> {
+/**
+ * Suspends a process for each of these times, with a time in between, and returns since when it has
+ * not run for 90 ms.
+ */
+async function suspendedAt(
+  ...times: readonly { readonly ms: number; readonly after: number }[]
+): Promise<number | undefined> {
   const clock = new VirtualClock();
   const process = new ProcessClock(clock, () => undefined);
   await clock.advance(1_000);

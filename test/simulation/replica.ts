@@ -5,11 +5,14 @@ import { sleepByTimer } from "../lab/clock/sleep-by-timer.ts";
 const MAX_TIMERS_PER_MS = 10_000;
 
 /**
- * The clock of one operator process. It stands still while the process is suspended, although time goes by: its timers fire late,
- * all at the end. After a crash it never fires again. Its wall clock may be wrong.
+ * The clock of one operator process. It stands still while the process is suspended, although time
+ * goes by: its timers fire late, all at the end. After a crash it never fires again. Its wall clock
+ * may be wrong.
  */
 export class ProcessClock implements Clock {
-  /** Called instead of a timer when there are far too many at one time: the process is in a loop. */
+  /**
+   * Called instead of a timer when there are far too many at one time: the process is in a loop.
+   */
   readonly #onLoop: () => void;
   #timersAt = 0;
   #timers = 0;
@@ -45,7 +48,9 @@ export class ProcessClock implements Clock {
       return { [Symbol.dispose]: () => undefined };
     }
     // Timers of Node take whole milliseconds, and at least one.
-    const timer = this.#clock.timer(Math.max(1, Math.ceil(ms)), () => this.#run(() => disposed || fire()));
+    const timer = this.#clock.timer(Math.max(1, Math.ceil(ms)), () =>
+      this.#run(() => disposed || fire()),
+    );
     return {
       [Symbol.dispose]: () => {
         disposed = true;
@@ -64,8 +69,8 @@ export class ProcessClock implements Clock {
   }
 
   /**
-   * Returns the time since when the process has not run for `withinMs` without a suspension, in monotonic milliseconds; `undefined`
-   * if it just has.
+   * Returns the time since when the process has not run for `withinMs` without a suspension, in
+   * monotonic milliseconds; `undefined` if it just has.
    */
   suspendedAt(withinMs: number): number | undefined {
     let since: number | undefined;

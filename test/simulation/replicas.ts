@@ -1,8 +1,15 @@
 import type { Clock } from "../../src/lib/clock.ts";
-import { operatorConfig, type OperatorConfig, type OperatorFlags } from "../../src/operator/config.ts";
+import {
+  operatorConfig,
+  type OperatorConfig,
+  type OperatorFlags,
+} from "../../src/operator/config.ts";
 import { ProcessClock } from "./replica.ts";
 
-/** The flags of a world unless a command sets others. Without a resync, nothing repairs a missing wake-up. */
+/**
+ * The flags of a world unless a command sets others. Without a resync, nothing repairs a missing
+ * wake-up.
+ */
 const DEFAULT_FLAGS = { autoRestart: "off", resync: 0 } as const;
 const USUAL_COUNT = 2;
 
@@ -19,14 +26,22 @@ interface Replica {
 export interface ReplicasOptions {
   readonly clock: Clock;
   /** Runs a process until the signal is aborted. */
-  readonly run: (user: string, clock: ProcessClock, config: OperatorConfig, signal: AbortSignal) => Promise<void>;
+  readonly run: (
+    user: string,
+    clock: ProcessClock,
+    config: OperatorConfig,
+    signal: AbortSignal,
+  ) => Promise<void>;
   /** Called when a process starts timers in a loop. */
   readonly onLoop: (user: string) => void;
   /** Called when a process was killed. */
   readonly onCrash: (user: string) => void;
 }
 
-/** The replicas of the operator, as a Deployment runs them: one that ends is started again, with the flags that are current then. */
+/**
+ * The replicas of the operator, as a Deployment runs them: one that ends is started again, with the
+ * flags that are current then.
+ */
 export class Replicas {
   /** Greatest error that the wall clock of a replica has had, in milliseconds. */
   greatestSkewMs = 0;
@@ -56,7 +71,8 @@ export class Replicas {
   configure(flags: OperatorFlags): void {
     const before = this.#config;
     this.#config = operatorConfig({ ...DEFAULT_FLAGS, ...flags });
-    if (this.#config.leaderElect === before.leaderElect && this.#options.clock.monotonic() > 0) return;
+    if (this.#config.leaderElect === before.leaderElect && this.#options.clock.monotonic() > 0)
+      return;
     const count = this.#config.leaderElect ? Math.max(this.#count, USUAL_COUNT) : 1;
     for (const index of this.#replicas.keys()) this.crash(index);
     this.scale(count);
@@ -92,7 +108,8 @@ export class Replicas {
 
   /** Starts the processes again that ended by themselves. */
   restartEnded(): void {
-    for (const [index, replica] of this.#replicas.entries()) if (replica?.hasEnded) this.start(index);
+    for (const [index, replica] of this.#replicas.entries())
+      if (replica?.hasEnded) this.start(index);
   }
 
   /** Kills a replica: whatever it awaits never happens. */
@@ -137,7 +154,9 @@ export class Replicas {
     this.startAll();
   }
 
-  /** Returns since when a replica has not run for `withinMs` without a suspension; see ProcessClock. */
+  /**
+   * Returns since when a replica has not run for `withinMs` without a suspension; see ProcessClock.
+   */
   suspendedAt(user: string, withinMs: number): number | undefined {
     return this.#replicas.find((replica) => replica?.user === user)?.clock.suspendedAt(withinMs);
   }

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
@@ -7,7 +12,10 @@ import { converge } from "./convergence.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
 import type { WriteRules } from "./write-rules.ts";
 
-/** Crashes and restarts both replicas of a quiet operator, and throws a `Violation` unless the state is the same afterwards (I14). */
+/**
+ * Crashes and restarts both replicas of a quiet operator, and throws a `Violation` unless the state
+ * is the same afterwards (I14).
+ */
 export async function checkRestart(world: World, rules: WriteRules): Promise<void> {
   const [before, start] = [stateOf(world), world.clock.now()];
   const isDelayed = hasDelayedVersions(world);
@@ -27,46 +35,76 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
 const hasDelayedVersions = ({ server }: World): boolean =>
   [vaultSecretKind, vaultFileKind]
     .flatMap((kind) => server.all(kind))
-    .some(({ status = {} }) => findCondition((status as { conditions?: [] }).conditions, "UpdateAvailable") !== undefined);
+    .some(
+      ({ status = {} }) =>
+        findCondition((status as { conditions?: [] }).conditions, "UpdateAvailable") !== undefined,
+    );
 
 /** Returns every target, and what every resource reports. */
 function stateOf({ server }: World): ReadonlyMap<string, unknown> {
-  const reported = [vaultSecretKind, vaultFileKind, vaultConnectionKind, clusterVaultConnectionKind].flatMap((kind) =>
-    server.all(kind).map((object) => [object, comparable(object)] as const),
-  );
+  const reported = [
+    vaultSecretKind,
+    vaultFileKind,
+    vaultConnectionKind,
+    clusterVaultConnectionKind,
+  ].flatMap((kind) => server.all(kind).map((object) => [object, comparable(object)] as const));
   const targets = [SECRETS, CONFIG_MAPS]
     .flatMap((kind) => server.all(kind))
     // A restart refreshes stored tokens.
-    .filter(({ metadata, type }) => metadata.namespace !== SYSTEM_NAMESPACE && type !== CREDENTIALS_TYPE)
+    .filter(
+      ({ metadata, type }) => metadata.namespace !== SYSTEM_NAMESPACE && type !== CREDENTIALS_TYPE,
+    )
     .map((object) => [object, object] as const);
   return new Map(
-    [...reported, ...targets].map(([{ kind, metadata }, state]) => [`${kind} ${metadata.namespace}/${metadata.name}`, state]),
+    [...reported, ...targets].map(([{ kind, metadata }, state]) => [
+      `${kind} ${metadata.namespace}/${metadata.name}`,
+      state,
+    ]),
   );
 }
 
-/** No watch shows an object of others: the next process finds it, where this one was content with a missing source. */
+/**
+ * No watch shows an object of others: the next process finds it, where this one was content with a
+ * missing source.
+ */
 const isFoundConflict = (state: unknown): boolean =>
-  findCondition((state as { readonly conditions?: [] }).conditions, "Ready")?.reason === "TargetConflict";
+  findCondition((state as { readonly conditions?: [] }).conditions, "Ready")?.reason ===
+  "TargetConflict";
 
-/** Fields of a connection that follow the login, or that neither time nor a name without a resource makes be written. */
+/**
+ * Fields of a connection that follow the login, or that neither time nor a name without a resource
+ * makes be written.
+ */
 const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", "files"];
 
 /**
- * Returns a status without what a restart may change. A restart logs in again, so that a connection is not ready in between. A
- * pause of logins remains in the status when it is over, the absence of a source is proven again, without which nothing is stalled,
- * and the numbers of secrets and files are those of the last write.
+ * Returns a status without what a restart may change. A restart logs in again, so that a connection
+ * is not ready in between. A pause of logins remains in the status when it is over, the absence of
+ * a source is proven again, without which nothing is stalled, and the numbers of secrets and files
+ * are those of the last write.
  */
 function comparable({ kind, status = {} }: KubeObject): unknown {
   const { conditions = [] } = status as {
-    readonly conditions?: readonly { readonly type: string; readonly lastTransitionTime?: string }[];
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly lastTransitionTime?: string;
+    }[];
   };
   // Of a connection that was never listed, each process knows only since when it tries.
   if (!kind.endsWith("VaultConnection")) {
     const shown = conditions.filter(({ type }) => type !== "Stale");
-    return { ...(status as object), conditions: shown.map((one) => (one.type === "Stalled" ? withoutTime(one) : one)) };
+    return {
+      ...(status as object),
+      conditions: shown.map((one) => (one.type === "Stalled" ? withoutTime(one) : one)),
+    };
   }
   const kept = Object.entries(status as object).filter(([field]) => !IGNORED.includes(field));
   return { ...Object.fromEntries(kept), conditions: conditions.map(withoutTime) };
 }
 
-const withoutTime = ({ lastTransitionTime: _time, ...condition }: { readonly lastTransitionTime?: string }): object => condition;
+const withoutTime = ({
+  lastTransitionTime: _time,
+  ...condition
+}: {
+  readonly lastTransitionTime?: string;
+}): object => condition;

@@ -7,8 +7,9 @@ import type { Replicas } from "./replicas.ts";
 const LISTS: ReadonlySet<string> = new Set(["list", "watch"]);
 
 /**
- * The permissions of the operator, which follow from its flags as those of `deploy` do: with `--namespaces` those of Roles, which
- * come and go, and with `--target-watch=off` without lists of Secrets.
+ * The permissions of the operator, which follow from its flags as those of `deploy` do: with
+ * `--namespaces` those of Roles, which come and go, and with `--target-watch=off` without lists of
+ * Secrets.
  */
 export class Rights {
   readonly #replicas: Replicas;
@@ -23,7 +24,11 @@ export class Rights {
   readonly #clock: Pick<Clock, "monotonic">;
 
   /** @param report called with a request that needs a permission which the flags exclude */
-  constructor(replicas: Replicas, clock: Pick<Clock, "monotonic">, report: (message: string) => void) {
+  constructor(
+    replicas: Replicas,
+    clock: Pick<Clock, "monotonic">,
+    report: (message: string) => void,
+  ) {
     this.#replicas = replicas;
     this.#clock = clock;
     this.#report = report;
@@ -40,14 +45,21 @@ export class Rights {
   list(namespaces: readonly string[]): void {
     this.#listed = namespaces;
     for (const namespace of namespaces) this.#everListed.add(namespace);
-    for (const namespace of this.#everListed) this.#changedAt.set(namespace, this.#clock.monotonic());
+    for (const namespace of this.#everListed)
+      this.#changedAt.set(namespace, this.#clock.monotonic());
   }
 
-  /** Reports whether the operator may not have been able to watch a namespace during the last `withinMs`. */
+  /**
+   * Reports whether the operator may not have been able to watch a namespace during the last
+   * `withinMs`.
+   */
   wasUnwatched(namespace: string, withinMs: number): boolean {
     const { namespaces, namespacesFile } = this.#replicas.config;
     if (namespaces === undefined && namespacesFile === undefined) return false;
-    return !this.isServed(namespace) || this.#clock.monotonic() - (this.#changedAt.get(namespace) ?? -Infinity) < withinMs;
+    return (
+      !this.isServed(namespace) ||
+      this.#clock.monotonic() - (this.#changedAt.get(namespace) ?? -Infinity) < withinMs
+    );
   }
 
   /** The text of the file of `--namespaces-file`. */
@@ -73,7 +85,9 @@ export class Rights {
     }
     if (served === undefined || namespace === SYSTEM_NAMESPACE) return true;
     if (namespace !== undefined && served.includes(namespace)) return !this.#denied.has(namespace);
-    this.#report(`${user} asked for ${verb} ${resource.plural} in ${namespace}, which is not one of --namespaces`);
+    this.#report(
+      `${user} asked for ${verb} ${resource.plural} in ${namespace}, which is not one of --namespaces`,
+    );
     return false;
   }
 }

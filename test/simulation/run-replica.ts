@@ -1,6 +1,9 @@
 import { lineLogger } from "../lab/assertions/line-logger.ts";
 import { ApiClient } from "../lab/kube/in-memory/api-client.ts";
-import { InMemoryTransport, type VaultNetwork } from "../lab/vault/in-memory/in-memory-transport.ts";
+import {
+  InMemoryTransport,
+  type VaultNetwork,
+} from "../lab/vault/in-memory/in-memory-transport.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { OperatorConfig } from "../../src/operator/config.ts";
 import { runEngine } from "../../src/operator/engine.ts";
@@ -20,7 +23,10 @@ import { CLUSTER_ACCOUNT, PASSWORD, SYSTEM_NAMESPACE, vaultAt } from "./cast.ts"
 import type { SimulatedVaults } from "./simulated-vaults.ts";
 import { Violation } from "./violation.ts";
 
-/** Time after a user has deleted the Lease in which there may be two leaders, and the rest of the minute whose requests are counted. */
+/**
+ * Time after a user has deleted the Lease in which there may be two leaders, and the rest of the
+ * minute whose requests are counted.
+ */
 const TWO_LEADERS_MS = 75_000;
 /** Maximum number of requests of one process in a minute. */
 const MAX_PER_MINUTE = { "the API server": 3_000, "the vaults": 500 };
@@ -52,7 +58,10 @@ export async function runReplica(
   signal: AbortSignal,
 ): Promise<void> {
   const { server, faults, random } = world;
-  const [toApi, toVaults] = [rateOf(world, user, "the API server"), rateOf(world, user, "the vaults")];
+  const [toApi, toVaults] = [
+    rateOf(world, user, "the API server"),
+    rateOf(world, user, "the vaults"),
+  ];
   const network = apiNetwork(faults, clock, random, () => toApi.count());
   await runEngine(
     {
@@ -68,7 +77,9 @@ export async function runReplica(
       logger: loggerOf(world),
       metrics: new MetricsRegistry(),
       onReady: () => undefined,
-      ...(config.namespacesFile !== undefined && { readNamespaces: () => Promise.resolve(world.rights.file) }),
+      ...(config.namespacesFile !== undefined && {
+        readNamespaces: () => Promise.resolve(world.rights.file),
+      }),
     },
     signal,
   );
@@ -106,7 +117,11 @@ function transport({ world, url, user, clock, config, rate }: TransportOptions):
     send: (...args) => {
       world.vaultRequests += 1;
       rate.count();
-      const { email, key_name, filename } = args[0].body as { email?: string; key_name?: string; filename?: string };
+      const { email, key_name, filename } = args[0].body as {
+        email?: string;
+        key_name?: string;
+        filename?: string;
+      };
       const entry = key_name ?? filename;
       if (email === CLUSTER_ACCOUNT && entry !== undefined) world.onClusterRead(user, entry);
       return network.send!(...args);

@@ -27,10 +27,19 @@ export const resource = (name: string, changes: object = {}): Command => ({
   kind: "VaultSecret",
   namespace: NAMESPACE,
   name,
-  spec: { connectionRef: { name: "main" }, data: [{ secretKey: "k1", remoteRef: { key: "s1" } }], ...changes },
+  spec: {
+    connectionRef: { name: "main" },
+    data: [{ secretKey: "k1", remoteRef: { key: "s1" } }],
+    ...changes,
+  },
 });
 
 export const advance = (ms: number): Command => ({ type: "advance", ms });
 
 /** A resource that is in sync, and waits for nothing any more. */
-export const SYNCED: readonly Command[] = [connection(), { type: "write-secret", ...ENTRY }, resource("alpha"), advance(300_000)];
+export const SYNCED: readonly Command[] = [
+  connection(),
+  { type: "write-secret", ...ENTRY },
+  resource("alpha"),
+  advance(300_000),
+];

@@ -6,7 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Failure } from "./simulate.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../scripts/simulation.ts");
-const RECONCILER = new URL("../../src/operator/controllers/connection/connection-reconciler.ts", import.meta.url);
+const RECONCILER = new URL(
+  "../../src/operator/controllers/connection/connection-reconciler.ts",
+  import.meta.url,
+);
 /** A rejection that nothing handles would end the operator. */
 const BUG = `
 import { ConnectionReconciler } from "${RECONCILER.href}";
@@ -26,23 +29,36 @@ beforeEach(async () => {
 
 afterEach(() => directory[Symbol.asyncDispose]());
 
-function run(args: readonly string[], { bug = false } = {}): Promise<{ code: number; output: string; errors: string }> {
+function run(
+  args: readonly string[],
+  { bug = false } = {},
+): Promise<{ code: number; output: string; errors: string }> {
   const preloaded = bug ? ["--import", join(directory.path, "bug.mjs")] : [];
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...preloaded, SCRIPT, ...args], { cwd: directory.path }, (_, output, errors) =>
-      resolve({ code: child.exitCode ?? -1, output, errors }),
+    const child = execFile(
+      process.execPath,
+      [...preloaded, SCRIPT, ...args],
+      { cwd: directory.path },
+      (_, output, errors) => resolve({ code: child.exitCode ?? -1, output, errors }),
     );
   });
 }
 
 describe("npm run simulation", { timeout: 180_000 }, () => {
   test("shortens a violation, writes it to a file, and repeats it until it is fixed", async () => {
-    const { code, output } = await run(["--steps", "60", "--seed", "1", "--workers", "2"], { bug: true });
+    const { code, output } = await run(["--steps", "60", "--seed", "1", "--workers", "2"], {
+      bug: true,
+    });
     expect(code).toBe(1);
-    expect(output).toMatch(/^seed 1, 60 steps, 2 workers\nseed 1, episode 0: exception: unhandled rejection: Error: planted\n/);
-    const [, replay = ""] = /\nRepeat it with: npm run simulation -- (--replay \S+)\n$/.exec(output) ?? [];
+    expect(output).toMatch(
+      /^seed 1, 60 steps, 2 workers\nseed 1, episode 0: exception: unhandled rejection: Error: planted\n/,
+    );
+    const [, replay = ""] =
+      /\nRepeat it with: npm run simulation -- (--replay \S+)\n$/.exec(output) ?? [];
     const [option, file = ""] = replay.split(" ");
-    const { seed, commands } = JSON.parse(await readFile(join(directory.path, file), "utf8")) as Failure;
+    const { seed, commands } = JSON.parse(
+      await readFile(join(directory.path, file), "utf8"),
+    ) as Failure;
     expect([option, file]).toEqual(["--replay", `simulation-failure-${seed}.json`]);
     expect(output).toContain(`\n\n${JSON.stringify(commands[0])}\n\n`);
     expect(commands).toHaveLength(1);
@@ -50,12 +66,18 @@ describe("npm run simulation", { timeout: 180_000 }, () => {
     const repeated = await run([option!, file], { bug: true });
     expect(repeated.code).toBe(1);
     expect(repeated.output).toContain("exception: unhandled rejection: Error: planted");
-    expect(await run([option!, file])).toEqual({ code: 0, output: "no invariant is violated\n", errors: "" });
+    expect(await run([option!, file])).toEqual({
+      code: 0,
+      output: "no invariant is violated\n",
+      errors: "",
+    });
   });
 
   test("reports the steps that are done, and exits with 0 without a violation", async () => {
     const { code, output } = await run(["--steps", "30", "--seed", "7", "--workers", "1"]);
-    expect(output).toMatch(/^seed 7, 30 steps, 1 workers\n30 of 30 steps in \d+ s, \d+ per second\nno invariant is violated\n$/);
+    expect(output).toMatch(
+      /^seed 7, 30 steps, 1 workers\n30 of 30 steps in \d+ s, \d+ per second\nno invariant is violated\n$/,
+    );
     expect(code).toBe(0);
   });
 
@@ -79,7 +101,10 @@ describe("npm run simulation", { timeout: 180_000 }, () => {
     [["--workers", "0"], "--workers 0: expected a whole number from 1 to 1000"],
     [["--step", "5"], "Unknown option '--step'"],
     [["--replay", "none.json"], "--replay none.json: cannot be read as JSON: ENOENT"],
-    [["--replay", "empty.json"], "--replay empty.json: expected a seed and commands, as a run with a violation writes them"],
+    [
+      ["--replay", "empty.json"],
+      "--replay empty.json: expected a seed and commands, as a run with a violation writes them",
+    ],
   ] as const)("rejects %j", async ([args, message]) => {
     await writeFile(join(directory.path, "empty.json"), "null");
     const { code, output, errors } = await run(args);

@@ -2,18 +2,30 @@ import type { Random } from "../../src/lib/random.ts";
 import type { Command } from "./commands.ts";
 import { accountOf, urlOf, VAULTS } from "./world.ts";
 
-/** An object of others that resources of several shards merge keys into: the connections of its namespace are in two of them. */
+/**
+ * An object of others that resources of several shards merge keys into: the connections of its
+ * namespace are in two of them.
+ */
 export const MERGED = { kind: "Secret", namespace: "two", name: "shared-target" } as const;
 /** The connections of that namespace, each at a vault of its own. */
 const CONNECTIONS = { main: VAULTS[0], other: VAULTS[1] } as const;
 
-/** A resource that merges moves to the connection of another shard while the vault of the former one is slow. */
+/**
+ * A resource that merges moves to the connection of another shard while the vault of the former one
+ * is slow.
+ */
 export function moveToOtherShard(random: Random): Command[] {
   const { namespace } = MERGED;
   const owner = accountOf(namespace);
   const connect = ([name, vault]: readonly [string, string]): Command[] => {
     const auth = { passwordSecretRef: { name: "login" } };
-    const spec = { url: urlOf(vault), email: owner, auth, refreshInterval: "5s", follow: "Interval" };
+    const spec = {
+      url: urlOf(vault),
+      email: owner,
+      auth,
+      refreshInterval: "5s",
+      follow: "Interval",
+    };
     return [
       { type: "put", kind: "VaultConnection", namespace, name, spec },
       { type: "write-secret", vault, owner, name: "s1" },

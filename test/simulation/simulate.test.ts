@@ -14,8 +14,16 @@ import { type Failure, runEpisode, type RunEpisode, shrink, simulate } from "./s
 import { SYSTEM_NAMESPACE, World } from "./world.ts";
 import { WriteRules } from "./write-rules.ts";
 
-/** The secret arrives only if a change of the vault wakes up the resource: not at the end of its own wait of five minutes. */
-const needed: readonly Command[] = [connection(), resource("alpha"), advance(400_000), { type: "write-secret", ...ENTRY }];
+/**
+ * The secret arrives only if a change of the vault wakes up the resource: not at the end of its own
+ * wait of five minutes.
+ */
+const needed: readonly Command[] = [
+  connection(),
+  resource("alpha"),
+  advance(400_000),
+  { type: "write-secret", ...ENTRY },
+];
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -26,7 +34,9 @@ async function traceOf(seed: number, commands: readonly Command[]): Promise<stri
   world.server.onCommit(({ resource: { plural }, version, before, after, user }) => {
     const { name } = (after ?? before)!.metadata;
     // The key of the digest is random.
-    const status = JSON.stringify(after?.["status"], (field, value: unknown) => (field === "digest" ? "" : value));
+    const status = JSON.stringify(after?.["status"], (field, value: unknown) =>
+      field === "digest" ? "" : value,
+    );
     trace.push(`${world.clock.monotonic()} ${version} ${user} ${plural} ${name} ${status}`);
   });
   world.replicas.startAll();
@@ -60,7 +70,10 @@ describe("simulation", { timeout: 600_000 }, () => {
     });
     const fault: Command = { type: "api-fault", fault: "refused", share: 1 };
     const failure = await runEpisode(1, [...SYNCED, fault, resource("beta"), advance(60_000)]);
-    expect(failure).toMatchObject({ invariant: "I10", message: expect.stringContaining("requests in a minute") });
+    expect(failure).toMatchObject({
+      invariant: "I10",
+      message: expect.stringContaining("requests in a minute"),
+    });
   });
 
   test("finds a target that a restart changes", async () => {
@@ -73,7 +86,9 @@ describe("simulation", { timeout: 600_000 }, () => {
     // The restarted process reads the target, and has another key than the one that signed it.
     world.server.delete(SECRETS, { namespace: SYSTEM_NAMESPACE, name: "vaultsync-content-key" });
     vi.spyOn(TargetRecords.prototype, "markVerified").mockReturnValue();
-    await expect(checkRestart(world, rules)).rejects.toThrow("I14: a restart changed VaultSecret one/alpha from");
+    await expect(checkRestart(world, rules)).rejects.toThrow(
+      "I14: a restart changed VaultSecret one/alpha from",
+    );
     world.end();
   });
 

@@ -23,10 +23,15 @@ export interface Failure {
 }
 
 /** Runs the commands in a new world. Returns the failure, if there is one. */
-export async function runEpisode(seed: number, commands: readonly Command[]): Promise<Failure | undefined> {
+export async function runEpisode(
+  seed: number,
+  commands: readonly Command[],
+): Promise<Failure | undefined> {
   const world = new World(seed);
   const rules = new WriteRules(world);
-  using _ = onUnhandledRejection((error) => world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)));
+  using _ = onUnhandledRejection((error) =>
+    world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)),
+  );
   let done = 0;
   try {
     world.replicas.startAll();
@@ -43,25 +48,40 @@ export async function runEpisode(seed: number, commands: readonly Command[]): Pr
     return undefined;
   } catch (error) {
     const invariant = error instanceof Violation ? error.invariant : "exception";
-    const message = error instanceof Violation ? error.message : String(error instanceof Error ? error.stack : error);
+    const message =
+      error instanceof Violation
+        ? error.message
+        : String(error instanceof Error ? error.stack : error);
     return { seed, invariant, message, commands: commands.slice(0, done) };
   } finally {
     world.end();
   }
 }
 
-/** Calls `listener` for each rejection that is not handled by the end of a turn of the event loop, instead of ending the process. */
+/**
+ * Calls `listener` for each rejection that is not handled by the end of a turn of the event loop,
+ * instead of ending the process.
+ */
 function onUnhandledRejection(listener: (error: string) => void): Disposable {
-  const report = (error: unknown): void => listener(String(error instanceof Error ? error.stack : error));
+  const report = (error: unknown): void =>
+    listener(String(error instanceof Error ? error.stack : error));
   process.on("unhandledRejection", report);
   return { [Symbol.dispose]: () => void process.off("unhandledRejection", report) };
 }
 
 /** Removes commands as long as the same invariant is violated, for at most `limitMs`. */
-export async function shrink(failure: Failure, limitMs: number, onProgress: (commands: number) => void): Promise<Failure> {
+export async function shrink(
+  failure: Failure,
+  limitMs: number,
+  onProgress: (commands: number) => void,
+): Promise<Failure> {
   const end = performance.now() + limitMs;
   let shortest = failure;
-  for (let size = Math.ceil(shortest.commands.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+  for (
+    let size = Math.ceil(shortest.commands.length / 2);
+    size >= 1;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
     for (let start = 0; start < shortest.commands.length && performance.now() < end;) {
       const commands = shortest.commands.toSpliced(start, size);
       const found = await runEpisode(failure.seed, commands);
@@ -82,7 +102,9 @@ export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, comma
 /** Returns the random commands of an episode. */
 export function commandsOf(seed: number, steps: number): Command[] {
   const commands = randomCommands(seededRandom(seed), steps);
-  const connected = hasClusterConnections(seed) ? withClusterConnections(commands, seededRandom(-seed)) : commands;
+  const connected = hasClusterConnections(seed)
+    ? withClusterConnections(commands, seededRandom(-seed))
+    : commands;
   return withTopology(connected, seed);
 }
 
@@ -90,8 +112,8 @@ export function commandsOf(seed: number, steps: number): Command[] {
 export const seedOfEpisode = (seed: number, episode: number): number => seed * 1_000_003 + episode;
 
 /**
- * Runs episodes until `steps` steps are done or one fails; one in each runner at a time. Returns the failure of the first episode
- * that has one, regardless of the number of runners.
+ * Runs episodes until `steps` steps are done or one fails; one in each runner at a time. Returns
+ * the failure of the first episode that has one, regardless of the number of runners.
  */
 export async function simulate(
   steps: number,

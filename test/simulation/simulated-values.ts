@@ -7,7 +7,10 @@ export const CANARY = "cnry";
 export const valueForms = ["plain", "encoded", "tls", "docker", "text", "base64"] as const;
 export type ValueForm = (typeof valueForms)[number];
 
-/** A value, and the bytes in base64 of its parts: its members by name and, if they are encoded, followed by how they are decoded. */
+/**
+ * A value, and the bytes in base64 of its parts: its members by name and, if they are encoded,
+ * followed by how they are decoded.
+ */
 export interface SimulatedValue {
   readonly text: string;
   readonly parts: ReadonlyMap<string, string>;
@@ -27,7 +30,10 @@ export const membersOf = (name: string) =>
   }) as const;
 
 /** Names a part that is decoded; the whole value has no member. */
-export const partName = (member: string | undefined, decoding: string | undefined): string | undefined =>
+export const partName = (
+  member: string | undefined,
+  decoding: string | undefined,
+): string | undefined =>
   decoding === undefined || decoding === "None" ? member : `${member ?? ""} ${decoding}`;
 
 /** Returns the number of the write that made these bytes, if it is recognizable. */
@@ -42,7 +48,9 @@ export const canariesIn = (bytes: Uint8Array): readonly number[] =>
 const toBase64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Pairs of a certificate and its key. */
-const pairs = ["one", "two"].map((name) => certificate(name)).map(({ cert, keyPem }) => ({ cert, key: keyPem }));
+const pairs = ["one", "two"]
+  .map((name) => certificate(name))
+  .map(({ cert, keyPem }) => ({ cert, key: keyPem }));
 
 /** Returns the pair that a text contains a part of. */
 const pairOf = (base64: string | undefined, part: "cert" | "key") => {
@@ -60,11 +68,18 @@ function isJson(text: string): boolean {
 }
 
 /** Reports whether the content of a Secret, in base64, is what its type promises. */
-export function fitsType(type: string | undefined, content: Readonly<Record<string, string>>): boolean {
+export function fitsType(
+  type: string | undefined,
+  content: Readonly<Record<string, string>>,
+): boolean {
   const text = (key: string): string => Buffer.from(content[key] ?? "", "base64").toString();
   switch (type) {
     case "kubernetes.io/basic-auth":
-      return ("username" in content || "password" in content) && !text("username").includes(":") && !/\n/.test(text("password"));
+      return (
+        ("username" in content || "password" in content) &&
+        !text("username").includes(":") &&
+        !/\n/.test(text("password"))
+      );
     case "kubernetes.io/tls": {
       const pair = pairOf(content["tls.crt"], "cert");
       return pair !== undefined && pair === pairOf(content["tls.key"], "key");
@@ -83,9 +98,15 @@ export function valueOf(form: ValueForm, number: number, name: string): Simulate
   const { always, sometimes, encoded, certificate: crt, key, docker } = membersOf(name);
   const decoded = (member: string): [string, string][] =>
     ["Base64", "Base64URL"].map((decoding) => [`${member} ${decoding}`, toBase64(canary(encoded))]);
-  const object = (members: Readonly<Record<string, string>>, others: readonly [string, string][] = []): SimulatedValue => {
+  const object = (
+    members: Readonly<Record<string, string>>,
+    others: readonly [string, string][] = [],
+  ): SimulatedValue => {
     const all = { [always]: canary(always), ...members };
-    const parts = Object.entries(all).map(([member, text]): [string, string] => [member, toBase64(text)]);
+    const parts = Object.entries(all).map(([member, text]): [string, string] => [
+      member,
+      toBase64(text),
+    ]);
     return { text: JSON.stringify(all), parts: new Map([...parts, ...others]) };
   };
   switch (form) {
@@ -95,7 +116,10 @@ export function valueOf(form: ValueForm, number: number, name: string): Simulate
       return object({ [encoded]: toBase64(canary(encoded)) }, decoded(encoded));
     case "tls": {
       const pair = pairs[number % pairs.length]!;
-      return object({ [crt]: `${canary(crt)}\n${pair.cert}`, [key]: `${canary(key)}\n${pair.key}` });
+      return object({
+        [crt]: `${canary(crt)}\n${pair.cert}`,
+        [key]: `${canary(key)}\n${pair.key}`,
+      });
     }
     case "docker": {
       const registries = `{"registry.example.com":{"auth":"${canary(docker)}"}}`;

@@ -35,14 +35,20 @@ export interface VaultEntry {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** The vaults of the simulation, with the origin of each value that they have ever held. Every value is unique. */
+/**
+ * The vaults of the simulation, with the origin of each value that they have ever held. Every value
+ * is unique.
+ */
 export class SimulatedVaults {
   readonly #vaults = new Map<string, InMemoryVault>();
   readonly #backups = new Map<string, VaultBackup>();
   readonly #origins = new Map<string, Origin>();
   /** By the number of the write. */
   readonly #byNumber = new Map<number, Origin>();
-  /** Entries (`<vault> <owner> <name>`) whose versions did not only increase: the operator may hold what it served. */
+  /**
+   * Entries (`<vault> <owner> <name>`) whose versions did not only increase: the operator may hold
+   * what it served.
+   */
   readonly irregular = new Set<string>();
   /** Times at which deadlines remove entries, by `<vault> <name>`. */
   readonly #deadlines = new Map<string, number[]>();
@@ -95,12 +101,17 @@ export class SimulatedVaults {
     const version =
       kind === "file"
         ? this.files(vault, owner).find(({ filename }) => filename === name)?.version
-        : this.list(vault, owner).find((entry) => entry.key_name === name && entry.owner === owner)?.key_version;
-    const bytes = version === undefined ? undefined : this.vault(vault).bytesOf(kind, owner, name, version);
+        : this.list(vault, owner).find((entry) => entry.key_name === name && entry.owner === owner)
+            ?.key_version;
+    const bytes =
+      version === undefined ? undefined : this.vault(vault).bytesOf(kind, owner, name, version);
     return bytes && this.origin(Buffer.from(bytes).toString("base64"));
   }
 
-  /** Returns the times, on the wall clock, at which deadlines have removed entries of this name or will. */
+  /**
+   * Returns the times, on the wall clock, at which deadlines have removed entries of this name or
+   * will.
+   */
   deadlinesOf(vault: string, name: string): readonly number[] {
     return this.#deadlines.get(`${vault} ${name}`) ?? [];
   }
@@ -112,7 +123,9 @@ export class SimulatedVaults {
 
   /** Reports whether a deadline is between two times on the wall clock. */
   hasDeadlineBetween(start: number, end: number): boolean {
-    return [...this.#deadlines.values()].flat().some((deadline) => deadline >= start && deadline <= end);
+    return [...this.#deadlines.values()]
+      .flat()
+      .some((deadline) => deadline >= start && deadline <= end);
   }
 
   /** Returns the time of the last change of the entries of this name, in monotonic milliseconds. */
@@ -121,15 +134,25 @@ export class SimulatedVaults {
   }
 
   /** Stores the next version of a secret. */
-  write(vault: string, owner: string, name: string, { minutes, metadata, form = "plain" }: WriteOptions): void {
+  write(
+    vault: string,
+    owner: string,
+    name: string,
+    { minutes, metadata, form = "plain" }: WriteOptions,
+  ): void {
     this.#written += 1;
     const number = this.#written;
     const { text, parts } = valueOf(form, number, name);
     const all = { expiration_time: 36_500, ...metadata };
     const body = { key_name: name, key_value: text, metadata: all, delete_time: minutes };
-    const isShared = this.list(vault, owner).some((entry) => entry.key_name === name && entry.owner === owner && entry.shared);
+    const isShared = this.list(vault, owner).some(
+      (entry) => entry.key_name === name && entry.owner === owner && entry.shared,
+    );
     this.#attempt(() => {
-      const result = this.vault(vault).act(owner, isShared ? "protect_link" : "protect", { ...body, owner });
+      const result = this.vault(vault).act(owner, isShared ? "protect_link" : "protect", {
+        ...body,
+        owner,
+      });
       const { secret } = result as { readonly secret: VaultEntry };
       const at = this.#clock.monotonic();
       this.#record(text, {
@@ -154,7 +177,16 @@ export class SimulatedVaults {
     this.vault(vault).upload(owner, name, Buffer.from(value));
     const { version } = this.files(vault, owner).find(({ filename }) => filename === name)!;
     const [at, order] = [this.#clock.monotonic(), this.#written];
-    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at, order, parts: new Map() });
+    this.#record(value, {
+      kind: "file",
+      vault,
+      owner,
+      name,
+      versions: new Set([version]),
+      at,
+      order,
+      parts: new Map(),
+    });
   }
 
   remove(vault: string, owner: string, name: string): void {
@@ -171,16 +203,25 @@ export class SimulatedVaults {
 
   removeLatestVersion(vault: string, owner: string, name: string): void {
     this.#disturb(vault, owner, name);
-    const entry = this.list(vault, owner).find((found) => found.owner === owner && found.key_name === name);
+    const entry = this.list(vault, owner).find(
+      (found) => found.owner === owner && found.key_name === name,
+    );
     if (entry)
-      this.#attempt(() => this.vault(vault).act(owner, "version_delete", { key_name: name, key_version: entry.key_version }));
+      this.#attempt(() =>
+        this.vault(vault).act(owner, "version_delete", {
+          key_name: name,
+          key_version: entry.key_version,
+        }),
+      );
   }
 
   share(vault: string, owner: string, name: string, to: string | undefined): void {
     if (to === undefined) this.#disturb(vault, owner, name);
     else this.#changedAt.set(`${vault} ${name}`, this.#clock.monotonic());
     const share = { key_name: name, permission: "R", usr_id_from: owner, usr_id_to: to };
-    this.#attempt(() => this.vault(vault).act(owner, to === undefined ? "unshare" : "share", share));
+    this.#attempt(() =>
+      this.vault(vault).act(owner, to === undefined ? "unshare" : "share", share),
+    );
   }
 
   backUp(vault: string): void {
@@ -191,17 +232,29 @@ export class SimulatedVaults {
     const backup = this.#backups.get(vault);
     if (!backup) return;
     this.vault(vault).restore(backup);
-    for (const { vault: of, owner, name } of this.#origins.values()) if (of === vault) this.#disturb(vault, owner, name);
+    for (const { vault: of, owner, name } of this.#origins.values())
+      if (of === vault) this.#disturb(vault, owner, name);
   }
 
   /** Returns the secrets that an account can read now. */
   list(vault: string, account: string): readonly (VaultEntry & { readonly shared: boolean })[] {
-    return (this.vault(vault).act(account, "list_no_dup", {}) as { secrets: (VaultEntry & { shared: boolean })[] }).secrets;
+    return (
+      this.vault(vault).act(account, "list_no_dup", {}) as {
+        secrets: (VaultEntry & { shared: boolean })[];
+      }
+    ).secrets;
   }
 
   /** Returns the files of an account. */
-  files(vault: string, account: string): readonly { readonly filename: string; readonly version: number }[] {
-    return (this.vault(vault).act(account, "list_file", {}) as { files: { filename: string; version: number }[] }).files;
+  files(
+    vault: string,
+    account: string,
+  ): readonly { readonly filename: string; readonly version: number }[] {
+    return (
+      this.vault(vault).act(account, "list_file", {}) as {
+        files: { filename: string; version: number }[];
+      }
+    ).files;
   }
 
   #disturb(vault: string, owner: string, name: string): void {
@@ -212,7 +265,8 @@ export class SimulatedVaults {
   #record(value: string, origin: Origin): void {
     this.#changedAt.set(`${origin.vault} ${origin.name}`, origin.at);
     this.#byNumber.set(origin.order, origin);
-    for (const base64 of [toBase64(value), ...origin.parts.values()]) this.#origins.set(base64, origin);
+    for (const base64 of [toBase64(value), ...origin.parts.values()])
+      this.#origins.set(base64, origin);
   }
 
   #attempt(act: () => void): void {

@@ -14,7 +14,13 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "a watch of all namespaces with --namespaces": {
     invariants: ["I8"],
-    changes: [{ file: "engine.ts", from: "(config.namespaces ?? [ALL_NAMESPACES])", to: "[ALL_NAMESPACES]" }],
+    changes: [
+      {
+        file: "engine.ts",
+        from: "(config.namespaces ?? [ALL_NAMESPACES])",
+        to: "[ALL_NAMESPACES]",
+      },
+    ],
   },
   "a start that waits for all namespaces": {
     invariants: ["I5"],
@@ -28,11 +34,23 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "a list of namespaces that is read once": {
     invariants: ["I5"],
-    changes: [{ file: "engine.ts", from: "if (read !== undefined) {", to: "if (read !== undefined && clock.monotonic() < 0) {" }],
+    changes: [
+      {
+        file: "engine.ts",
+        from: "if (read !== undefined) {",
+        to: "if (read !== undefined && clock.monotonic() < 0) {",
+      },
+    ],
   },
   "a watch of Secrets with --target-watch=off": {
     invariants: ["I8"],
-    changes: [{ file: "engine.ts", from: 'const watchSecrets = config.targetWatch === "on";', to: "const watchSecrets = true;" }],
+    changes: [
+      {
+        file: "engine.ts",
+        from: 'const watchSecrets = config.targetWatch === "on";',
+        to: "const watchSecrets = true;",
+      },
+    ],
   },
   "restarts of workloads with --auto-restart=off": {
     invariants: ["I15"],
@@ -90,6 +108,12 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "no types of Secrets from the flags": {
     invariants: ["I5"],
-    changes: [{ file: "engine.ts", from: "allowedSecretTypes: config.allowedSecretTypes,", to: "allowedSecretTypes: []," }],
+    changes: [
+      {
+        file: "engine.ts",
+        from: "allowedSecretTypes: config.allowedSecretTypes,",
+        to: "allowedSecretTypes: [],",
+      },
+    ],
   },
 };

@@ -18,7 +18,9 @@ interface TargetRef {
   readonly name: string;
 }
 
-/** A step that changes how the operator runs, what is between it and others, or what other tools do. */
+/**
+ * A step that changes how the operator runs, what is between it and others, or what other tools do.
+ */
 export type TopologyCommand =
   /** Sets the flags of the operator. Replicas that run get them when they start again. */
   | { readonly type: "configure"; readonly flags: OperatorFlags }
@@ -32,8 +34,15 @@ export type TopologyCommand =
   | { readonly type: "store-tokens"; readonly namespace: string; readonly vault: string }
   /** Puts a proxy in front of a vault, or removes it. */
   | { readonly type: "proxy"; readonly vault: string; readonly proxy?: Proxy }
-  /** Another operator makes itself the controller of an object, which it creates if there is none; `replace`: instead of all owners. */
-  | ({ readonly type: "control"; readonly controller: string; readonly replace: boolean } & TargetRef)
+  /**
+   * Another operator makes itself the controller of an object, which it creates if there is none;
+   * `replace`: instead of all owners.
+   */
+  | ({
+      readonly type: "control";
+      readonly controller: string;
+      readonly replace: boolean;
+    } & TargetRef)
   /** A tool such as Helm or Argo CD removes what its manifest lacks. */
   | ({ readonly type: "strip"; readonly what: "labels" | "annotations" | "both" } & TargetRef)
   | WorkloadCommand;
@@ -63,7 +72,8 @@ export function performTopology(world: World, command: TopologyCommand): void {
       server.delete(NAMESPACES, { name: command.namespace });
       return world.rights.set(command.namespace, false);
     case "create-namespace":
-      if (server.find(NAMESPACES, { name: command.namespace }) === undefined) world.createNamespace(command.namespace);
+      if (server.find(NAMESPACES, { name: command.namespace }) === undefined)
+        world.createNamespace(command.namespace);
       return world.rights.set(command.namespace, true);
     case "store-tokens":
       return storeTokens(world, command.namespace, command.vault);
@@ -80,7 +90,8 @@ export function performTopology(world: World, command: TopologyCommand): void {
   }
 }
 
-const descriptorOf = ({ kind }: TargetRef): ResourceDescriptor => (kind === "Secret" ? SECRETS : CONFIG_MAPS);
+const descriptorOf = ({ kind }: TargetRef): ResourceDescriptor =>
+  kind === "Secret" ? SECRETS : CONFIG_MAPS;
 
 function control({ server }: World, command: Extract<TopologyCommand, { type: "control" }>): void {
   const { kind, namespace, name, controller, replace } = command;
@@ -88,7 +99,12 @@ function control({ server }: World, command: Extract<TopologyCommand, { type: "c
   const apiVersion = `${externalSecretKind.group}/${externalSecretKind.version}`;
   const owner =
     server.find(externalSecretKind, ref) ??
-    server.create(externalSecretKind, { apiVersion, kind: externalSecretKind.kind, metadata: ref, spec: {} });
+    server.create(externalSecretKind, {
+      apiVersion,
+      kind: externalSecretKind.kind,
+      metadata: ref,
+      spec: {},
+    });
   const reference: OwnerReference = {
     apiVersion,
     kind: externalSecretKind.kind,
@@ -111,7 +127,11 @@ function control({ server }: World, command: Extract<TopologyCommand, { type: "c
   // An object has one controller.
   if (!replace && ownerReferences.some((each) => each.controller)) return;
   const others = replace ? [] : ownerReferences;
-  server.patch(descriptorOf(command), { namespace, name }, { metadata: { ownerReferences: [...others, reference] } });
+  server.patch(
+    descriptorOf(command),
+    { namespace, name },
+    { metadata: { ownerReferences: [...others, reference] } },
+  );
 }
 
 function strip({ server }: World, command: Extract<TopologyCommand, { type: "strip" }>): void {
@@ -127,6 +147,10 @@ function strip({ server }: World, command: Extract<TopologyCommand, { type: "str
 }
 
 /** Returns the controller of an object if it is not one of the operator's resources. */
-export function otherController({ metadata: { ownerReferences = [] } }: KubeObject): OwnerReference | undefined {
-  return ownerReferences.find((owner) => owner.controller && !owner.apiVersion?.startsWith("vaultsync.dev/"));
+export function otherController({
+  metadata: { ownerReferences = [] },
+}: KubeObject): OwnerReference | undefined {
+  return ownerReferences.find(
+    (owner) => owner.controller && !owner.apiVersion?.startsWith("vaultsync.dev/"),
+  );
 }

@@ -17,12 +17,18 @@ const command = (...types: readonly Command["type"][]): ForEpisode => {
 /** Reports a connection with these credentials. */
 const credentials = (field: string): ForEpisode => {
   return ({ commands }) =>
-    commands.some((one) => one.type === "put" && Object.hasOwn((one.spec as { auth?: object }).auth ?? {}, field));
+    commands.some(
+      (one) =>
+        one.type === "put" && Object.hasOwn((one.spec as { auth?: object }).auth ?? {}, field),
+    );
 };
 const isTyped = (one: Command): boolean =>
   one.type === "put" && (one.spec as { target?: { type?: string } }).target?.type === OTHER_TYPE;
 
-/** Features of how an episode runs the operator, of what is between it and others, and of other tools. */
+/**
+ * Features of how an episode runs the operator, of what is between it and others, and of other
+ * tools.
+ */
 export const topologyFeatures: Readonly<Record<string, ForEpisode>> = {
   "--shards": flag(({ shards = 1 }) => shards > 1),
   "--namespaces": flag(({ namespaces }) => namespaces !== undefined),
@@ -41,10 +47,13 @@ export const topologyFeatures: Readonly<Record<string, ForEpisode>> = {
   "changed flags": ({ commands }) => commands.filter(({ type }) => type === "configure").length > 1,
   "number of replicas": command("scale"),
   "permissions that come and go": command("rights"),
-  "changed list of namespaces": ({ commands }) => commands.filter(({ type }) => type === "list-namespaces").length > 1,
+  "changed list of namespaces": ({ commands }) =>
+    commands.filter(({ type }) => type === "list-namespaces").length > 1,
   "deleted namespace": command("delete-namespace"),
-  "proxy that cuts requests": ({ commands }) => commands.some((one) => one.type === "proxy" && one.proxy !== undefined),
-  "gateway with another 200": ({ commands }) => commands.some((one) => one.type === "vault-fault" && one.fault === "other-json"),
+  "proxy that cuts requests": ({ commands }) =>
+    commands.some((one) => one.type === "proxy" && one.proxy !== undefined),
+  "gateway with another 200": ({ commands }) =>
+    commands.some((one) => one.type === "vault-fault" && one.fault === "other-json"),
   "controller of others": command("control"),
   "tool that removes metadata": command("strip"),
   "changed workload": command("workload"),

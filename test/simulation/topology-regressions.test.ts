@@ -5,7 +5,10 @@ import { runEpisode } from "./simulate.ts";
 import { accountOf } from "./world.ts";
 
 const write: Command = { type: "write-secret", ...ENTRY };
-const configure = (flags: Extract<Command, { type: "configure" }>["flags"]): Command => ({ type: "configure", flags });
+const configure = (flags: Extract<Command, { type: "configure" }>["flags"]): Command => ({
+  type: "configure",
+  flags,
+});
 const restart = [0, 1].flatMap((replica): Command[] => [
   { type: "crash", replica },
   { type: "start", replica },
@@ -96,12 +99,17 @@ describe("the operator converges with", () => {
     for (let later = 0; later < 20_000; later += 4_000) {
       const target = { name: "shared-target", creationPolicy: "Merge" };
       const main = inNamespace("two", [connection(), write, resource("alpha", { target })]);
-      const other = inNamespace("two", [connection({ url: "https://vault-b.example.com" }), { ...write, vault: "b" }]);
+      const other = inNamespace("two", [
+        connection({ url: "https://vault-b.example.com" }),
+        { ...write, vault: "b" },
+      ]);
       const commands: Command[] = [
         configure({ shards: 2 }),
         { type: "add-foreign", kind: "Secret", namespace: "two", name: "shared-target", how: 3 },
         ...main,
-        ...other.map((command): Command => (command.type === "put" ? { ...command, name: "other" } : command)),
+        ...other.map((command): Command =>
+          command.type === "put" ? { ...command, name: "other" } : command,
+        ),
         advance(60_000),
         { type: "vault-fault", vault: "a", fault: "slow", share: 1 },
         ...inNamespace("two", [write]),

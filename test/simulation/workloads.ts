@@ -1,4 +1,8 @@
-import { CONTENT_ANNOTATION, RESTART_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../src/operator/api/names.ts";
+import {
+  CONTENT_ANNOTATION,
+  RESTART_ANNOTATION,
+  RESTART_STATE_ANNOTATION,
+} from "../../src/operator/api/names.ts";
 import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
 import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
@@ -22,11 +26,24 @@ const { cert: authority } = certificate("authority");
 
 /** The spec of the pods of the second Deployment. */
 const autoPod = {
-  containers: [{ envFrom: [{ secretRef: { name: "alpha" } }], env: [{ valueFrom: { configMapKeyRef: { name: "alpha" } } }] }],
-  volumes: [{ secret: { secretName: "beta" } }, { projected: { sources: [{ configMap: { name: "gamma" } }] } }],
+  containers: [
+    {
+      envFrom: [{ secretRef: { name: "alpha" } }],
+      env: [{ valueFrom: { configMapKeyRef: { name: "alpha" } } }],
+    },
+  ],
+  volumes: [
+    { secret: { secretName: "beta" } },
+    { projected: { sources: [{ configMap: { name: "gamma" } }] } },
+  ],
 };
 /** The targets that these pods use, `<kind>/<name>`. */
-const AUTO_SOURCES: ReadonlySet<string> = new Set(["Secret/alpha", "ConfigMap/alpha", "Secret/beta", "ConfigMap/gamma"]);
+const AUTO_SOURCES: ReadonlySet<string> = new Set([
+  "Secret/alpha",
+  "ConfigMap/alpha",
+  "Secret/beta",
+  "ConfigMap/gamma",
+]);
 
 /** Reports whether the pods of a Deployment use a target, and it asks to be restarted for that. */
 export function asksForRestart(
@@ -55,19 +72,39 @@ function create(
   const labels = { app: name };
   const template = { metadata: { labels }, spec: pod };
   const metadata = { namespace, name, labels, annotations: { ...annotations } };
-  server.create(workloadDescriptor[kind], { apiVersion: "apps/v1", kind, metadata, spec: { replicas: 2, template } });
+  server.create(workloadDescriptor[kind], {
+    apiVersion: "apps/v1",
+    kind,
+    metadata,
+    spec: { replicas: 2, template },
+  });
 }
 
-/** Creates the certificates that some connections of a namespace refer to, in a ConfigMap and in a Secret. */
+/**
+ * Creates the certificates that some connections of a namespace refer to, in a ConfigMap and in a
+ * Secret.
+ */
 export function createCaBundle(server: InMemoryApiServer, namespace: string): void {
   const metadata = { namespace, name: CA_BUNDLE };
   const data = { "ca.crt": Buffer.from(authority).toString("base64") };
-  server.create(CONFIG_MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata, data: { "ca.crt": authority } });
+  server.create(CONFIG_MAPS, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata,
+    data: { "ca.crt": authority },
+  });
   server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data });
 }
 
 /** Changes of a Deployment by users and tools. */
-export const workloadChanges = ["annotate", "forget", "undo", "restart", "scale", "delete"] as const;
+export const workloadChanges = [
+  "annotate",
+  "forget",
+  "undo",
+  "restart",
+  "scale",
+  "delete",
+] as const;
 type WorkloadChange = (typeof workloadChanges)[number];
 
 export interface WorkloadCommand {
@@ -77,30 +114,47 @@ export interface WorkloadCommand {
   readonly change: WorkloadChange;
 }
 
-const template = (annotations: object): MergePatch => ({ spec: { template: { metadata: { annotations } } } });
+const template = (annotations: object): MergePatch => ({
+  spec: { template: { metadata: { annotations } } },
+});
 
 /** Changes a Deployment as users and tools do. @throws StatusError */
-export function changeWorkload(server: InMemoryApiServer, { namespace, name, change }: WorkloadCommand): void {
+export function changeWorkload(
+  server: InMemoryApiServer,
+  { namespace, name, change }: WorkloadCommand,
+): void {
   const ref = { namespace, name };
   const now = server.get(Deployment, ref);
   const { annotations = {} } = now.metadata;
   switch (change) {
     case "annotate":
       server.patch(Deployment, ref, {
-        metadata: { annotations: { [RESTART_ANNOTATION]: annotations[RESTART_ANNOTATION] === "auto" ? null : "auto" } },
+        metadata: {
+          annotations: {
+            [RESTART_ANNOTATION]: annotations[RESTART_ANNOTATION] === "auto" ? null : "auto",
+          },
+        },
       });
       return;
     case "forget":
-      server.patch(Deployment, ref, { metadata: { annotations: { [RESTART_STATE_ANNOTATION]: null } } });
+      server.patch(Deployment, ref, {
+        metadata: { annotations: { [RESTART_STATE_ANNOTATION]: null } },
+      });
       return;
     case "undo":
       server.patch(Deployment, ref, template({ [CONTENT_ANNOTATION]: null }));
       return;
     case "restart":
-      server.patch(Deployment, ref, template({ "kubectl.kubernetes.io/restartedAt": now.metadata.resourceVersion }));
+      server.patch(
+        Deployment,
+        ref,
+        template({ "kubectl.kubernetes.io/restartedAt": now.metadata.resourceVersion }),
+      );
       return;
     case "scale":
-      server.patch(Deployment, ref, { spec: { replicas: (now["spec"] as { replicas: number }).replicas === 2 ? 3 : 2 } });
+      server.patch(Deployment, ref, {
+        spec: { replicas: (now["spec"] as { replicas: number }).replicas === 2 ? 3 : 2 },
+      });
       return;
     case "delete":
       server.delete(Deployment, ref);

@@ -14,18 +14,42 @@ import { runReplica } from "./run-replica.ts";
 import { SimulatedVaults } from "./simulated-vaults.ts";
 import { simulateWorkloads } from "../lab/kube/in-memory/simulate-workloads.ts";
 import { createCaBundle, createWorkloads, ROLLOUT_MS } from "./workloads.ts";
-import { accountOf, CLUSTER_ACCOUNT, CREATOR, NAMESPACES, PASSWORD, SYSTEM_NAMESPACE, VAULTS } from "./cast.ts";
+import {
+  accountOf,
+  CLUSTER_ACCOUNT,
+  CREATOR,
+  NAMESPACES,
+  PASSWORD,
+  SYSTEM_NAMESPACE,
+  VAULTS,
+} from "./cast.ts";
 import { Violation } from "./violation.ts";
 
-export { accountOf, CLUSTER_ACCOUNT, CREATOR, NAMESPACES, PASSWORD, SYSTEM_NAMESPACE, urlOf, vaultAt, VAULTS } from "./cast.ts";
+export {
+  accountOf,
+  CLUSTER_ACCOUNT,
+  CREATOR,
+  NAMESPACES,
+  PASSWORD,
+  SYSTEM_NAMESPACE,
+  urlOf,
+  vaultAt,
+  VAULTS,
+} from "./cast.ts";
 export { Violation } from "./violation.ts";
 
-/** Time after a fault of the API server within which the operator opens its watches again, in milliseconds. */
+/**
+ * Time after a fault of the API server within which the operator opens its watches again, in
+ * milliseconds.
+ */
 const RECONNECT_MS = 300_000;
 /** Time after which the operator has replaced a silent watch, in milliseconds. */
 export const SILENCE_MS = 660_000;
 
-/** A cluster, its vaults and the replicas of the operator, under one virtual clock and one source of randomness. */
+/**
+ * A cluster, its vaults and the replicas of the operator, under one virtual clock and one source of
+ * randomness.
+ */
 export class World {
   readonly clock = new VirtualClock(undefined, promiseJobs);
   readonly server: InMemoryApiServer;
@@ -34,9 +58,18 @@ export class World {
   readonly rights: Rights;
   /** The proxies in front of vaults, by the vault. */
   readonly proxies = new Map<string, Proxy>();
-  /** The accounts (`<vault> <account>`) whose tokens were revoked since users stored new ones last: a refresh needs both tokens. */
+  /**
+   * The accounts (`<vault> <account>`) whose tokens were revoked since users stored new ones last:
+   * a refresh needs both tokens.
+   */
   readonly revokedTokens = new Set<string>();
-  readonly faults: Faults = { api: new Map(), vault: new Map(), vaultEndedAt: new Map(), apiEndedAt: -Infinity, watchLagMs: 0 };
+  readonly faults: Faults = {
+    api: new Map(),
+    vault: new Map(),
+    vaultEndedAt: new Map(),
+    apiEndedAt: -Infinity,
+    watchLagMs: 0,
+  };
   readonly random: Random;
   readonly seed: number;
   /** Violations found outside of a step, e.g. by a logger. */
@@ -51,7 +84,10 @@ export class World {
   onVanish: (vault: string, prefix: string) => void = () => undefined;
   /** Called when a user confirms removals. */
   onConfirm: () => void = () => undefined;
-  /** Time in monotonic milliseconds since when everything has converged and nothing but the vaults' values was changed. */
+  /**
+   * Time in monotonic milliseconds since when everything has converged and nothing but the vaults'
+   * values was changed.
+   */
   quietSince = Infinity;
   /** Number of requests to the vaults. */
   vaultRequests = 0;
@@ -68,10 +104,13 @@ export class World {
     this.replicas = new Replicas({
       clock: this.clock,
       run: (...process) => runReplica(this, ...process),
-      onLoop: (user) => this.violations.push(new Violation("I10", `${user} starts timers in a loop`)),
+      onLoop: (user) =>
+        this.violations.push(new Violation("I10", `${user} starts timers in a loop`)),
       onCrash: (user) => this.#dropWatches(user),
     });
-    this.rights = new Rights(this.replicas, this.clock, (message) => this.violations.push(new Violation("I8", message)));
+    this.rights = new Rights(this.replicas, this.clock, (message) =>
+      this.violations.push(new Violation("I8", message)),
+    );
     this.server.authorize = (access) => this.rights.allows(access);
     this.server.onCommit(({ before, after }) => {
       const isNewDependent = !before && after?.metadata.ownerReferences !== undefined;
@@ -83,8 +122,10 @@ export class World {
     simulateWorkloads(this.server, ROLLOUT_MS);
     for (const namespace of NAMESPACES) this.createNamespace(namespace);
     for (const vault of VAULTS) {
-      for (const account of [CREATOR, CLUSTER_ACCOUNT]) this.vaults.vault(vault).setPassword(account, PASSWORD);
-      for (const namespace of NAMESPACES) this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
+      for (const account of [CREATOR, CLUSTER_ACCOUNT])
+        this.vaults.vault(vault).setPassword(account, PASSWORD);
+      for (const namespace of NAMESPACES)
+        this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
     }
   }
 
@@ -125,7 +166,9 @@ export class World {
   /** Returns the `name@version` pairs that a user has accepted for a resource, `<kind>/<name>`. */
   acceptedBy(namespace: string | undefined, resource: string): ReadonlySet<string> {
     const [kind, name = ""] = resource.split("/");
-    const descriptor = this.server.collections.find((collection) => collection.resource.kind === kind)?.resource;
+    const descriptor = this.server.collections.find(
+      (collection) => collection.resource.kind === kind,
+    )?.resource;
     const object = descriptor && this.server.find(descriptor, { namespace, name });
     return new Set(object?.metadata.annotations?.[ACCEPT_ANNOTATION]?.split(","));
   }
@@ -136,17 +179,28 @@ export class World {
     this.#silencedAt = this.clock.monotonic();
   }
 
-  /** Time in milliseconds for which watches of a namespace may have shown nothing, because they are silent or cannot be opened. */
+  /**
+   * Time in milliseconds for which watches of a namespace may have shown nothing, because they are
+   * silent or cannot be opened.
+   */
   watchDelayMs(namespace?: string): number {
     const now = this.clock.monotonic();
-    if (namespace !== undefined && this.rights.wasUnwatched(namespace, RECONNECT_MS)) return Infinity;
+    if (namespace !== undefined && this.rights.wasUnwatched(namespace, RECONNECT_MS))
+      return Infinity;
     if (this.faults.api.size > 0 || now - this.faults.apiEndedAt < RECONNECT_MS) return Infinity;
     return this.hasSilentWatches ? SILENCE_MS : 0;
   }
 
-  /** Reports whether a watch may show a change late: one that was opened during a lag has it until it ends. */
+  /**
+   * Reports whether a watch may show a change late: one that was opened during a lag has it until
+   * it ends.
+   */
   get mayLag(): boolean {
-    return this.watchDelayMs() > 0 || this.faults.watchLagMs > 0 || this.clock.monotonic() - this.#laggedAt < SILENCE_MS;
+    return (
+      this.watchDelayMs() > 0 ||
+      this.faults.watchLagMs > 0 ||
+      this.clock.monotonic() - this.#laggedAt < SILENCE_MS
+    );
   }
 
   /** Makes the watches that are opened from now on show changes late. */
@@ -160,7 +214,8 @@ export class World {
   }
 
   endFaults(): void {
-    for (const vault of this.faults.vault.keys()) this.faults.vaultEndedAt.set(vault, this.clock.monotonic());
+    for (const vault of this.faults.vault.keys())
+      this.faults.vaultEndedAt.set(vault, this.clock.monotonic());
     if (this.faults.api.size > 0) this.faults.apiEndedAt = this.clock.monotonic();
     this.faults.api.clear();
     this.faults.vault.clear();
@@ -177,9 +232,13 @@ export class World {
   calm(): void {
     for (const namespace of NAMESPACES) {
       if (this.#exists(namespace)) this.setPassword(namespace, PASSWORD);
-      for (const vault of VAULTS) this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
+      for (const vault of VAULTS)
+        this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
     }
-    renewTokens(this, [SYSTEM_NAMESPACE, ...NAMESPACES.filter((namespace) => this.#exists(namespace))]);
+    renewTokens(this, [
+      SYSTEM_NAMESPACE,
+      ...NAMESPACES.filter((namespace) => this.#exists(namespace)),
+    ]);
     this.endFaults();
     this.replicas.calm();
   }

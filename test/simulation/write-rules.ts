@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
-import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  EVENTS,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+  SECRETS,
+} from "../../src/operator/kube/resource.ts";
 import type { Change } from "../lab/kube/in-memory/collection.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
 import { BlastLimit } from "./invariants/blast-limit.ts";
@@ -14,7 +21,14 @@ import { checkRemovals } from "./invariants/removals.ts";
 import { SpecHistory } from "./invariants/spec-history.ts";
 import { checkWorkload } from "./invariants/restarts.ts";
 import { checkStatus } from "./invariants/statuses.ts";
-import { claimedVersions, type Content, contentOf, mergedInto, mergingOwner, ownerOf } from "./invariants/target-write.ts";
+import {
+  claimedVersions,
+  type Content,
+  contentOf,
+  mergedInto,
+  mergingOwner,
+  ownerOf,
+} from "./invariants/target-write.ts";
 import { checkWhole } from "./invariants/whole-writes.ts";
 import { CANARY } from "./simulated-values.ts";
 import { checkTokens, isTokenSecret, TOKEN } from "./stored-tokens.ts";
@@ -28,7 +42,9 @@ interface Written {
   readonly resourceVersion: string | undefined;
 }
 
-/** Watches every write of the operator, and reports one that must not happen to `world.violations`. */
+/**
+ * Watches every write of the operator, and reports one that must not happen to `world.violations`.
+ */
 export class WriteRules {
   /** Number of writes other than of Leases and events. */
   writes = 0;
@@ -37,7 +53,10 @@ export class WriteRules {
   readonly #leadership: Leadership;
   readonly #forced: ForcedSyncs;
   readonly #blastLimit: BlastLimit;
-  /** The content that the operator wrote last for each resource, `<namespace> <kind>/<name>`, and since when. */
+  /**
+   * The content that the operator wrote last for each resource, `<namespace> <kind>/<name>`, and
+   * since when.
+   */
   readonly #written = new Map<string, Written>();
 
   constructor(world: World) {
@@ -90,33 +109,63 @@ export class WriteRules {
     if (isTokenSecret((after ?? before)!)) return checkTokens(name, before, after);
     // A token is refreshed when its time has come.
     if (!isSameButToken(before, after)) this.writes += 1;
-    if ((resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind) && metadata.namespace !== SYSTEM_NAMESPACE)
+    if (
+      (resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind) &&
+      metadata.namespace !== SYSTEM_NAMESPACE
+    )
       this.#checkTarget(name, user, before, after);
-    else if (resource.group === workloadDescriptor.Deployment.group) checkWorkload(this.#world, change);
-    else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind) && checkStatus(this.#world, name, before, after))
+    else if (resource.group === workloadDescriptor.Deployment.group)
+      checkWorkload(this.#world, change);
+    else if (
+      after &&
+      ["VaultSecret", "VaultFile"].includes(resource.kind) &&
+      checkStatus(this.#world, name, before, after)
+    )
       this.#forced.check(name, before, after);
   }
 
-  #checkTarget(name: string, user: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
+  #checkTarget(
+    name: string,
+    user: string,
+    before: KubeObject | undefined,
+    after: KubeObject | undefined,
+  ): void {
     const { namespace = "" } = (after ?? before)!.metadata;
     const merging = mergingOwner(before, after);
     const owner = merging ?? ownerOf((after ?? before)!) ?? "";
     const own = merging === undefined ? undefined : ownKeys({ before, after, owner });
     const content = (object: KubeObject | undefined): Content =>
-      Object.fromEntries(Object.entries(object ? contentOf(object) : {}).filter(([key]) => own?.has(key) ?? true));
+      Object.fromEntries(
+        Object.entries(object ? contentOf(object) : {}).filter(([key]) => own?.has(key) ?? true),
+      );
     const [was, is] = [content(before), content(after)];
     const last = before ? was : this.#lastContent(namespace, owner);
     const versions = (own && mergedInto(after).get(owner)?.versions) ?? claimedVersions(after);
     const history = this.#history.knownTo(user);
-    const isTampered = before?.metadata.resourceVersion !== this.#written.get(`${namespace} ${owner}`)?.resourceVersion;
-    const object = { name, namespace, before, after, owner, isMerge: own !== undefined, isTampered };
+    const isTampered =
+      before?.metadata.resourceVersion !==
+      this.#written.get(`${namespace} ${owner}`)?.resourceVersion;
+    const object = {
+      name,
+      namespace,
+      before,
+      after,
+      owner,
+      isMerge: own !== undefined,
+      isTampered,
+    };
     const write = { world: this.#world, history, user, ...object, was, last, is, versions };
     const { resourceVersion } = after?.metadata ?? {};
-    this.#written.set(`${namespace} ${owner}`, { content: is, at: this.#world.clock.monotonic(), resourceVersion });
+    this.#written.set(`${namespace} ${owner}`, {
+      content: is,
+      at: this.#world.clock.monotonic(),
+      resourceVersion,
+    });
     if (write.isMerge) checkMerge(write);
     else checkOwnership(write);
     // A released target belongs to its users: nothing labels its bytes any more.
-    const isReleased = before && after && ownerOf(before) !== undefined && ownerOf(after) === undefined;
+    const isReleased =
+      before && after && ownerOf(before) !== undefined && ownerOf(after) === undefined;
     if (isReleased && !write.isMerge && isDeepStrictEqual(was, is)) return;
     checkContent(write);
     checkComplete(write);
@@ -136,7 +185,12 @@ export class WriteRules {
 
 /** Returns a connection without what the write of a refreshed token renews as well. */
 function withoutToken({ spec, metadata: { annotations }, status = {} }: KubeObject): object {
-  const { token: _token, secrets: _secrets, files: _files, ...others } = status as Readonly<Record<string, unknown>>;
+  const {
+    token: _token,
+    secrets: _secrets,
+    files: _files,
+    ...others
+  } = status as Readonly<Record<string, unknown>>;
   return { spec, annotations, others };
 }
 

@@ -16,13 +16,25 @@ beforeEach(async () => {
 });
 
 const ask = (to: object, more: object = {}) =>
-  ann.call("share", { key_name, usr_id_from: ann.email, permission: "R", invite: false, ...to, ...more });
+  ann.call("share", {
+    key_name,
+    usr_id_from: ann.email,
+    permission: "R",
+    invite: false,
+    ...to,
+    ...more,
+  });
 const reasonsOf = async (to: object): Promise<unknown> => {
   const response = await ask(to);
-  return response.code() === "invitation_required" ? response.json().error.details : response.outcome();
+  return response.code() === "invitation_required"
+    ? response.json().error.details
+    : response.outcome();
 };
 const some = [{ path: "usr_id_to", reason: "some recipients would be invited" }];
-const asOwner = async (email: string, work: (caller: VaultClient) => Promise<unknown>): Promise<void> => {
+const asOwner = async (
+  email: string,
+  work: (caller: VaultClient) => Promise<unknown>,
+): Promise<void> => {
   const caller = await vault.client(email, undefined, 1);
   await work(caller);
   await clock.advance(2 * 3_600_000);
@@ -37,33 +49,56 @@ test("one request does not reveal which of several strangers are absent", async 
 test("an absent recipient is named after a share with the caller, in either direction", async () => {
   await asOwner(idle[1]!, async (caller) => {
     await caller.call("protect", { key_name: "own", key_value: "v" });
-    await caller.call("share", { key_name: "own", usr_id_from: caller.email, usr_id_to: ann.email, permission: "R" });
+    await caller.call("share", {
+      key_name: "own",
+      usr_id_from: caller.email,
+      usr_id_to: ann.email,
+      permission: "R",
+    });
   });
   await ask({ usr_id_to: [idle[2]] }, { invite: true });
   const named = [1, 2].map((index) => ({ path: `usr_id_to.${index}`, reason: "would be invited" }));
   expect(await reasonsOf({ usr_id_to: [bob.email, idle[1], idle[2]] })).toEqual(named);
-  expect(await reasonsOf({ usr_id_to: [idle[3], idle[1]] })).toEqual([{ ...named[0]!, path: "usr_id_to.1" }, ...some]);
+  expect(await reasonsOf({ usr_id_to: [idle[3], idle[1]] })).toEqual([
+    { ...named[0]!, path: "usr_id_to.1" },
+    ...some,
+  ]);
 });
 
 test("an absent member of a team is named, unless the caller created the team", async () => {
   await ann.call("team_create", { group_id: "anns", members: [idle[4]!] });
   expect(await reasonsOf({ usr_id_to: idle[4] })).toEqual(some);
   await bob.call("team_create", { group_id: "bobs", members: [ann.email, idle[4]!] });
-  expect(await reasonsOf({ usr_id_to: idle[4] })).toEqual([{ path: "usr_id_to.0", reason: "would be invited" }]);
+  expect(await reasonsOf({ usr_id_to: idle[4] })).toEqual([
+    { path: "usr_id_to.0", reason: "would be invited" },
+  ]);
 });
 
 test("20 strangers an hour are asked about, directly or as members of the caller's teams", async () => {
-  const strangers = Array.from({ length: 21 }, (_, index) => `stranger-${fresh}-${index}@example.com`);
+  const strangers = Array.from(
+    { length: 21 },
+    (_, index) => `stranger-${fresh}-${index}@example.com`,
+  );
   expect(await reasonsOf({ usr_id_to: strangers.slice(0, 19) })).toEqual(some);
   expect(await reasonsOf({ usr_id_to: strangers.slice(0, 20) })).toEqual(some);
-  const tooMany = [{ path: "usr_id_to", reason: "too many addresses that you share nothing with; share without invite: false" }];
+  const tooMany = [
+    {
+      path: "usr_id_to",
+      reason: "too many addresses that you share nothing with; share without invite: false",
+    },
+  ];
   // Active recipients are as unknown then as absent ones.
   await vault.client(idle[5]!, undefined, 1);
-  for (const to of [strangers[20]!, idle[5]!]) expect(await reasonsOf({ usr_id_to: to })).toEqual(tooMany);
+  for (const to of [strangers[20]!, idle[5]!])
+    expect(await reasonsOf({ usr_id_to: to })).toEqual(tooMany);
   await ann.call("team_create", { group_id: "probe", members: [idle[5]!] });
-  expect(await reasonsOf({ group_id_to: "probe" })).toEqual([{ ...tooMany[0]!, path: "group_id_to" }]);
+  expect(await reasonsOf({ group_id_to: "probe" })).toEqual([
+    { ...tooMany[0]!, path: "group_id_to" },
+  ]);
   expect(await reasonsOf({ usr_id_to: strangers[0] })).toEqual(some);
-  expect((await ask({ usr_id_to: idle[5] }, { invite: true })).json().shared[0].state).toBe("active");
+  expect((await ask({ usr_id_to: idle[5] }, { invite: true })).json().shared[0].state).toBe(
+    "active",
+  );
   await clock.advance(3_600_000);
   expect(await reasonsOf({ usr_id_to: strangers[20] })).toEqual(some);
 });

@@ -23,12 +23,18 @@ beforeAll(async () => {
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
-const get = (path: string, headers = {}) => sendRequest(vault.url + path, { method: "GET", headers });
+const get = (path: string, headers = {}) =>
+  sendRequest(vault.url + path, { method: "GET", headers });
 
 test("the document is served without a token, with version and limits, and cacheable", async () => {
   const response = await get("/v1/openapi.json");
-  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
-  expect([response.status, response.headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+  const { version } = JSON.parse(
+    await readFile(new URL("../../package.json", import.meta.url), "utf8"),
+  );
+  expect([response.status, response.headers["content-type"]]).toEqual([
+    200,
+    "application/json; charset=utf-8",
+  ]);
   expect(response.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version, devLimits))));
   const etag = response.headers.etag ?? "";
   expect(etag).toMatch(/^W\/"[\w-]+"$/u);
@@ -42,7 +48,11 @@ test("the document allows GET and HEAD only and contains no credentials", async 
     headers: { "content-type": "application/json" },
     body: "{}",
   });
-  expect([rejected.status, rejected.code(), rejected.headers.allow]).toEqual([405, "method_not_allowed", "GET, HEAD"]);
+  expect([rejected.status, rejected.code(), rejected.headers.allow]).toEqual([
+    405,
+    "method_not_allowed",
+    "GET, HEAD",
+  ]);
   const text = (await get("/v1/openapi.json")).bytes.toString();
   for (const secret of [...vault.passwords.values(), ann.token]) expect(text).not.toContain(secret);
 });
@@ -54,22 +64,31 @@ test("/api redirects to the document", async () => {
 
 /** Members that no schema names: parsing leaves them out. */
 function isWhole(operation: Operation, body: object): boolean {
-  return operation === "download_file" || isDeepStrictEqual(operations[operation].response.parse(body), body);
+  return (
+    operation === "download_file" ||
+    isDeepStrictEqual(operations[operation].response.parse(body), body)
+  );
 }
 
 /** Returns the differences between a response and the document: status, headers, type, body. */
 function faultsOf(operation: Operation, response: VaultResponse): string[] {
-  const documentedResponse = document.paths[operationPath[operation]]?.post.responses[response.status];
+  const documentedResponse =
+    document.paths[operationPath[operation]]?.post.responses[response.status];
   if (!documentedResponse) return [`${response.status} is not documented`];
   const faults = Object.keys(documentedResponse.headers ?? {}).flatMap((name) =>
-    response.headers[name] === undefined && document.components.headers[name]?.required === true ? [`no ${name}`] : [],
+    response.headers[name] === undefined && document.components.headers[name]?.required === true
+      ? [`no ${name}`]
+      : [],
   );
   const type = response.headers["content-type"]?.split(";", 1).join();
-  const [[documented, media] = [undefined, undefined]] = Object.entries(documentedResponse.content ?? {});
+  const [[documented, media] = [undefined, undefined]] = Object.entries(
+    documentedResponse.content ?? {},
+  );
   if (type !== documented) return [...faults, `its type is ${type}`];
   if (media && type === "application/json") {
     if (!compile(media.schema)(response.json())) faults.push("its body does not fit");
-    if (response.status === 200 && !isWhole(operation, response.json())) faults.push("its body holds more");
+    if (response.status === 200 && !isWhole(operation, response.json()))
+      faults.push("its body holds more");
   }
   return faults;
 }
@@ -91,18 +110,30 @@ test("successful and error responses of each operation match the document", asyn
   check("generate_access_token", await vault.logIn("ann@example.com", { hours: 10 ** 10 }));
   const pair = { refresh_token: tokens.refresh_token, used_access_token: tokens.access_token };
   check("refresh_token", await vault.post(operationPath.refresh_token, pair));
-  check("refresh_token", await vault.post(operationPath.refresh_token, { ...pair, refresh_token: "x" }), 401);
+  check(
+    "refresh_token",
+    await vault.post(operationPath.refresh_token, { ...pair, refresh_token: "x" }),
+    401,
+  );
 
   const [own] = (await call(ann, "token_list")).json().tokens;
   await call(ann, "token_revoke", { id: "unknown" }, 404);
   await vault.logIn("ann@example.com");
   const ids: { id: string; current: boolean }[] = (await call(ann, "token_list")).json().tokens;
-  await call(ann, "token_revoke", { id: ids.find(({ id, current }) => id !== own.id && !current)?.id });
-  for (const operation of ["block_sender", "unblock_sender"] as const) await call(ann, operation, { usr_id_from: bob.email });
+  await call(ann, "token_revoke", {
+    id: ids.find(({ id, current }) => id !== own.id && !current)?.id,
+  });
+  for (const operation of ["block_sender", "unblock_sender"] as const)
+    await call(ann, operation, { usr_id_from: bob.email });
   await call(ann, "blocked_senders");
 
   for (const delete_time of [undefined, 5_000_000_000, 10 ** 12]) {
-    await call(ann, "protect", { key_name: "a", key_value: "v", metadata: { custom: [null] }, delete_time });
+    await call(ann, "protect", {
+      key_name: "a",
+      key_value: "v",
+      metadata: { custom: [null] },
+      delete_time,
+    });
     await call(ann, "list_no_dup");
   }
   await call(ann, "protect", { key_name: "", key_value: "v" }, 400);
@@ -111,14 +142,28 @@ test("successful and error responses of each operation match the document", asyn
   await call(ann, "version_list", { key_name: "a" });
   await call(ann, "version_expose", { key_name: "a", key_version: 1 });
   await call(ann, "version_delete", { key_name: "a", key_version: 1 });
-  await call(ann, "update_key_metadata", { key_name: "a", key_version: 2, metadata: { expiration_time: 10 ** 12 } });
+  await call(ann, "update_key_metadata", {
+    key_name: "a",
+    key_version: 2,
+    metadata: { expiration_time: 10 ** 12 },
+  });
   await call(ann, "team_create", { group_id: "t", members: bob.email });
   await call(ann, "team_create", { group_id: "t" }, 409);
   await call(ann, "team_add_members", { group_id: "t", members: ["eve@example.com"] });
   await call(ann, "team_remove_members", { group_id: "t", members: ["eve@example.com"] });
   await call(ann, "team_list");
-  await call(ann, "share", { key_name: "a", permission: "RW", usr_id_from: ann.email, group_id_to: "t" });
-  await call(ann, "share", { key_name: "a", permission: "RW", usr_id_from: bob.email, group_id_to: "t" }, 403);
+  await call(ann, "share", {
+    key_name: "a",
+    permission: "RW",
+    usr_id_from: ann.email,
+    group_id_to: "t",
+  });
+  await call(
+    ann,
+    "share",
+    { key_name: "a", permission: "RW", usr_id_from: bob.email, group_id_to: "t" },
+    403,
+  );
   await call(ann, "expose", { key_name: "a" }, 409);
   await call(bob, "expose_link", { key_name: "a" });
   await call(bob, "protect_link", { key_name: "a", key_value: "w" });

@@ -18,16 +18,17 @@ const issue = async () => {
   return session.app("app_api_token", { password: password() });
 };
 const isAccepted = async (token: string) =>
-  (await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup")).status === 200;
+  (await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup")).status ===
+  200;
 
 describe("access token copied from the web application", () => {
   test("is unlimited, lives for 24 hours and has a refresh token", async () => {
     const response = await issue();
-    expect([response.outcome(), response.headers["cache-control"], response.headers["set-cookie"]]).toEqual([
-      "200",
-      "no-store",
-      undefined,
-    ]);
+    expect([
+      response.outcome(),
+      response.headers["cache-control"],
+      response.headers["set-cookie"],
+    ]).toEqual(["200", "no-store", undefined]);
     const pair = response.json();
     expect(pair).toEqual({
       access_token: expect.stringMatching(/^[\w-]{43}$/u),
@@ -56,7 +57,9 @@ describe("access token copied from the web application", () => {
     const again = (await vault.post(operationPath.refresh_token, body)).json();
     expect([again.scope, again.expires_in]).toEqual([scope, 720 * 3600]);
     const listed: CredentialRecord[] = (await session.call("token_list")).json().tokens;
-    expect(listed.filter(({ name }) => name === "backup script")).toMatchObject([{ kind: "token", scope }]);
+    expect(listed.filter(({ name }) => name === "backup script")).toMatchObject([
+      { kind: "token", scope },
+    ]);
   });
 
   test("is rejected with a broken scope, an empty name, and beyond the server's lifetime", async () => {
@@ -64,7 +67,12 @@ describe("access token copied from the web application", () => {
     await using _stop = limited;
     const session = await WebSession.logIn(limited, "ann@example.com");
     const ask = async (request: object) =>
-      (await session.app("app_api_token", { password: limited.passwords.get("ann@example.com"), ...request })).outcome();
+      (
+        await session.app("app_api_token", {
+          password: limited.passwords.get("ann@example.com"),
+          ...request,
+        })
+      ).outcome();
     expect(await ask({ scope: "cloud_type:*" })).toBe("400 invalid_scope");
     expect(await ask({ name: "" })).toBe("400 invalid_request");
     expect(await ask({ expiration_hours: 49 })).toBe("400 invalid_request");
@@ -73,7 +81,9 @@ describe("access token copied from the web application", () => {
 
   test("outlives the session", async () => {
     const session = await WebSession.logIn(vault, "ann@example.com");
-    const { access_token: token } = (await session.app("app_api_token", { password: password() })).json();
+    const { access_token: token } = (
+      await session.app("app_api_token", { password: password() })
+    ).json();
     await session.app("app_log_out");
     expect(await isAccepted(token)).toBe(true);
   });
@@ -84,9 +94,11 @@ describe("access token copied from the web application", () => {
     const { access_token: token } = (await issue()).json();
     const path = vault.url + sessionOperationPath.app_api_token;
     const headers = { "content-type": "application/json", authorization: token };
-    expect((await sendRequest(path, { headers, body: JSON.stringify({ password: password() }) })).outcome()).toBe(
-      "401 invalid_token",
-    );
+    expect(
+      (
+        await sendRequest(path, { headers, body: JSON.stringify({ password: password() }) })
+      ).outcome(),
+    ).toBe("401 invalid_token");
   });
 
   test("requires the password; a wrong one counts as a failed login", async () => {
@@ -94,7 +106,9 @@ describe("access token copied from the web application", () => {
     await using _stop = guarded;
     const session = await WebSession.logIn(guarded, "ann@example.com");
     for (let i = 0; i < 5; i += 1) {
-      expect((await session.app("app_api_token", { password: "wrong" })).outcome()).toBe("401 invalid_credentials");
+      expect((await session.app("app_api_token", { password: "wrong" })).outcome()).toBe(
+        "401 invalid_credentials",
+      );
     }
     const right = { password: guarded.passwords.get("ann@example.com") };
     expect((await session.app("app_api_token", right)).outcome()).toBe("429 rate_limited");

@@ -29,7 +29,11 @@ const select = (sql: string) => stored.select(sql);
 
 test("no value, file, password or token is readable in stored data or logs", async () => {
   let log = "";
-  const logger = createLogger({ name: "vault", level: "debug", destination: { write: (line) => void (log += line) } });
+  const logger = createLogger({
+    name: "vault",
+    level: "debug",
+    destination: { write: (line) => void (log += line) },
+  });
   await using vault = await TestVault.start({ data, masterKey, logger });
   const ann = await vault.client("ann@example.com");
   await ann.call("protect", { key_name: "a", key_value: canary });
@@ -42,7 +46,11 @@ test("no value, file, password or token is readable in stored data or logs", asy
   expect(written.length).toBeGreaterThan(10_000);
   expect(log).toContain("completed request");
   for (const text of [canary, ann.token, vault.passwords.get("ann@example.com") ?? ""]) {
-    for (const encoded of [text, Buffer.from(text).toString("base64").slice(0, -4), Buffer.from(text).toString("hex")]) {
+    for (const encoded of [
+      text,
+      Buffer.from(text).toString("base64").slice(0, -4),
+      Buffer.from(text).toString("hex"),
+    ]) {
       expect([written.includes(encoded), log.includes(encoded)]).toEqual([false, false]);
     }
   }
@@ -66,13 +74,17 @@ test("a restart with the same key keeps all data and tokens; another key is reje
 });
 
 test("a server without a master key starts in development only", async () => {
-  await expect(startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data })).rejects.toThrow("missing master key");
+  await expect(startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data })).rejects.toThrow(
+    "missing master key",
+  );
 });
 
 test("data of a newer release is rejected", async () => {
   await (await TestVault.start({ data, masterKey }))[Symbol.asyncDispose]();
   await stored.pretendNewer();
-  await expect(TestVault.start({ data, masterKey, dev: { users: [] } })).rejects.toThrow("newer release");
+  await expect(TestVault.start({ data, masterKey, dev: { users: [] } })).rejects.toThrow(
+    "newer release",
+  );
 });
 
 test("swapped or altered rows are rejected with an internal error without a reason", async () => {
@@ -101,9 +113,13 @@ test("swapped or altered rows are rejected with an internal error without a reas
   await alter("UPDATE secrets SET name = 'renamed' WHERE name = 'other'");
   expect((await ann.call("expose", { key_name: "renamed" })).code()).toBe("internal");
 
-  await alter("UPDATE file_versions SET size = size - 1 WHERE file_id = (SELECT id FROM files WHERE name = 'mine')");
+  await alter(
+    "UPDATE file_versions SET size = size - 1 WHERE file_id = (SELECT id FROM files WHERE name = 'mine')",
+  );
   expect((await ann.call("download_file", { filename: "mine" })).code()).toBe("internal");
-  await alter("UPDATE file_chunks SET sealed = (SELECT sealed FROM file_chunks ORDER BY sealed DESC LIMIT 1)");
+  await alter(
+    "UPDATE file_chunks SET sealed = (SELECT sealed FROM file_chunks ORDER BY sealed DESC LIMIT 1)",
+  );
   const responses = await Promise.all([
     ann.call("download_file", { filename: "other" }),
     bob.call("download_file", { filename: "bobs" }),
@@ -115,7 +131,9 @@ test("the download of an altered file is cut off, never completed with other byt
   await using vault = await TestVault.start({ data, masterKey });
   const ann = await vault.client("ann@example.com");
   await ann.upload([{ filename: "long", bytes: randomBytes(700_000) }]);
-  await alter("UPDATE file_chunks SET sealed = (SELECT sealed FROM file_chunks WHERE position = 0) WHERE position = 1");
+  await alter(
+    "UPDATE file_chunks SET sealed = (SELECT sealed FROM file_chunks WHERE position = 0) WHERE position = 1",
+  );
   await expect(ann.call("download_file", { filename: "long" })).rejects.toThrow("aborted");
   await alter("DELETE FROM file_chunks WHERE position = 2");
   await expect(ann.call("download_file", { filename: "long" })).rejects.toThrow("aborted");
@@ -128,7 +146,9 @@ test("the sweeper wipes secrets past their deadline and unfinished uploads", asy
   const ann = await vault.client("ann@example.com", undefined, 1000);
   await ann.call("protect", { key_name: "short", key_value: canary.repeat(60), delete_time: 1 });
   await ann.call("protect", { key_name: "long", key_value: "x" });
-  const [doomed] = await select("SELECT sealed FROM secret_versions ORDER BY length(sealed) DESC LIMIT 1");
+  const [doomed] = await select(
+    "SELECT sealed FROM secret_versions ORDER BY length(sealed) DESC LIMIT 1",
+  );
   const sealed = z.instanceof(Uint8Array).parse(doomed?.sealed);
   expect((await stored.written()).includes(sealed)).toBe(true);
   await clock.advance(59_000);
@@ -152,11 +172,22 @@ test("the sweeper wipes uploads interrupted by a crash after an hour and keeps c
     await ann.upload([{ filename: "whole", bytes: Buffer.from("x") }]);
   }
   await alter("INSERT INTO staged_blobs (blob_id, staged_at) VALUES ('lost', $1)", clock.now());
-  await alter("INSERT INTO file_chunks (blob_id, position, sealed) VALUES ('lost', 0, $1)", Buffer.from("rest"));
+  await alter(
+    "INSERT INTO file_chunks (blob_id, position, sealed) VALUES ('lost', 0, $1)",
+    Buffer.from("rest"),
+  );
   clock.stepWall(3_600_001);
-  await using again = await startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data, masterKey, clock });
+  await using again = await startVaultServer({
+    listen: { host: "127.0.0.1", port: 0 },
+    data,
+    masterKey,
+    clock,
+  });
   expect(again.url).toMatch(/^http:/u);
-  await waitUntil("a sweep", async () => (await select("SELECT blob_id FROM staged_blobs")).length === 0);
+  await waitUntil(
+    "a sweep",
+    async () => (await select("SELECT blob_id FROM staged_blobs")).length === 0,
+  );
   expect(await select("SELECT count(*) AS chunks FROM file_chunks")).toEqual([{ chunks: 1 }]);
 });
 
@@ -179,11 +210,15 @@ test("the sweeper removes expired tokens and old login failures and keeps valid 
       await clock.advance(10_000);
       return (await rows()).join() === expected.join();
     });
-  // One failure counts for the account, its network and both; two accounts know their network for 90 days.
+  // One failure counts for the account, its network and both; two accounts know their network for
+  // 90 days.
   expect(await rows()).toEqual([3, 3, 5]);
   clock.stepWall(89 * 86_400_000);
   await swept([3, 3, 2]);
-  await vault.post(operationPath.refresh_token, { refresh_token: pair.refresh_token, used_access_token: pair.access_token });
+  await vault.post(operationPath.refresh_token, {
+    refresh_token: pair.refresh_token,
+    used_access_token: pair.access_token,
+  });
   clock.stepWall(86_400_000 + 15 * 60_000);
   // Ann's used pair and new token; of Bob's only the token that is not over yet.
   await swept([1, 3, 0]);

@@ -1,7 +1,12 @@
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, expect, test } from "vitest";
-import { NO_HASH, openLine, sealLine, type ChainHead } from "../../src/vault/server/audit/audit-line.ts";
+import {
+  NO_HASH,
+  openLine,
+  sealLine,
+  type ChainHead,
+} from "../../src/vault/server/audit/audit-line.ts";
 import { KeyFile } from "../../src/vault/server/crypto/key-file.ts";
 import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
 import { runInProcess } from "../lab/processes/run-in-process.ts";
@@ -28,8 +33,10 @@ const start = (): Promise<TestVault> =>
     masterKey: new KeyRing(new KeyFile(keyFile)),
     emails: [`u${count}@example.com`],
   });
-const verify = (...args: string[]) => runInProcess(["vault", "audit", "verify", log, "--data", data, ...args]);
-const withKeyAlone = () => runInProcess(["vault", "audit", "verify", log, "--master-key-file", keyFile]);
+const verify = (...args: string[]) =>
+  runInProcess(["vault", "audit", "verify", log, "--data", data, ...args]);
+const withKeyAlone = () =>
+  runInProcess(["vault", "audit", "verify", log, "--master-key-file", keyFile]);
 const withKey = () => verify("--master-key-file", keyFile);
 
 /** Serves some requests, which leave lines, and stops. */
@@ -50,26 +57,39 @@ async function startAgain(): Promise<void> {
 }
 
 /**
- * Does what a writer of volume and database can: removes a line, recomputes the chain, and records its end, as `anchor` writes it. The lines have no MACs, as
- * those of an earlier release, or keep theirs.
+ * Does what a writer of volume and database can: removes a line, recomputes the chain, and records
+ * its end, as `anchor` writes it. The lines have no MACs, as those of an earlier release, or keep
+ * theirs.
  */
-async function removeLine(anchor: (end: string, recorded: string) => string, keepMacs = false): Promise<void> {
+async function removeLine(
+  anchor: (end: string, recorded: string) => string,
+  keepMacs = false,
+): Promise<void> {
   const lines = (await readFile(log, "utf8")).trimEnd().split("\n");
   const opened = lines.flatMap((line) => openLine(Buffer.from(line)) ?? []);
   expect(opened).toHaveLength(lines.length);
   let head: ChainHead = { log: opened[0]?.log ?? "", seq: 0, hash: NO_HASH };
   const kept = opened.filter(({ seq }) => seq !== 3);
-  const chain = kept.map(({ time, fields: { seq: _seq, log: _log, time: _time, prev: _prev, hash: _hash, mac, ...fields } }) => {
-    const line = sealLine(head, time, fields, keepMacs ? () => String(mac) : undefined);
-    ({ head } = line);
-    return `${line.text}\n`;
-  });
+  const chain = kept.map(
+    ({
+      time,
+      fields: { seq: _seq, log: _log, time: _time, prev: _prev, hash: _hash, mac, ...fields },
+    }) => {
+      const line = sealLine(head, time, fields, keepMacs ? () => String(mac) : undefined);
+      ({ head } = line);
+      return `${line.text}\n`;
+    },
+  );
   await writeFile(log, chain.join(""));
   const database = new DatabaseSync(data);
   try {
     const name = `audit_log.${head.log}`;
-    const recorded = String(database.prepare("SELECT value FROM settings WHERE name = ?").get(name)?.["value"]);
-    database.prepare("UPDATE settings SET value = ? WHERE name = ?").run(anchor(`${head.seq} ${head.hash}`, recorded), name);
+    const recorded = String(
+      database.prepare("SELECT value FROM settings WHERE name = ?").get(name)?.["value"],
+    );
+    database
+      .prepare("UPDATE settings SET value = ? WHERE name = ?")
+      .run(anchor(`${head.seq} ${head.hash}`, recorded), name);
   } finally {
     database.close();
   }
@@ -79,9 +99,15 @@ test("a recorded end that no server wrote is found, also by the next start", asy
   await serve();
   expect(await withKey()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact\n/u) });
   await removeLine((end, recorded) => `${end} ${recorded.split(" ")[2] ?? ""}`.trim());
-  expect(await withKey()).toMatchObject({ code: 1, stdout: expect.stringContaining("is not authentic") });
+  expect(await withKey()).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("is not authentic"),
+  });
   await startAgain();
-  expect(await verify()).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
+  expect(await verify()).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("DAMAGED (lost)"),
+  });
 });
 
 test("a start leaves a line when the recorded end is missing or has no MAC", async () => {
@@ -95,7 +121,10 @@ test("a start leaves a line when the recorded end is missing or has no MAC", asy
       1,
       expect.stringContaining("have no MAC, and the database did not know them"),
     ]);
-    expect(await verify()).toMatchObject({ code: 0, stdout: expect.stringContaining("the database did not know the log") });
+    expect(await verify()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("the database did not know the log"),
+    });
     count += 100;
     data = directory.join(`vault-${count}.db`);
     log = `${data}-audit.jsonl`;
@@ -104,7 +133,14 @@ test("a start leaves a line when the recorded end is missing or has no MAC", asy
 
 test("after a rotation of the master key the recorded end is that of the new key", async () => {
   await serve();
-  const rotated = await runInProcess(["vault", "rotate-key", "--data", data, "--master-key-file", keyFile]);
+  const rotated = await runInProcess([
+    "vault",
+    "rotate-key",
+    "--data",
+    data,
+    "--master-key-file",
+    keyFile,
+  ]);
   expect(rotated.code).toBe(0);
   expect(await withKey()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact\n/u) });
   await startAgain();
@@ -116,32 +152,62 @@ test("a removed line is found by the MACs of later ones, whatever the database r
   await removeLine(() => "", true);
   const found = {
     code: 1,
-    stdout: expect.stringMatching(/^DAMAGED \(rewritten\).*no server with the master key has written it/u),
+    stdout: expect.stringMatching(
+      /^DAMAGED \(rewritten\).*no server with the master key has written it/u,
+    ),
   };
   expect([await withKey(), await withKeyAlone()]).toMatchObject([found, found]);
   await startAgain();
   expect(await withKey()).toMatchObject(found);
-  expect(await verify()).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
+  expect(await verify()).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("DAMAGED (lost)"),
+  });
 });
 
 test("lines without a MAC after others are damage, and the chain stays readable without the key", async () => {
   await serve();
-  const last = openLine(Buffer.from((await readFile(log, "utf8")).trimEnd().split("\n").at(-1) ?? ""))!;
+  const last = openLine(
+    Buffer.from((await readFile(log, "utf8")).trimEnd().split("\n").at(-1) ?? ""),
+  )!;
   const forged = sealLine(last, last.time, { event: "stopped" });
   await appendFile(log, `${forged.text}\n`);
   expect(await verify()).toMatchObject({ code: 0 });
-  expect(await withKey()).toMatchObject({ code: 1, stdout: expect.stringContaining("has no MAC, unlike those before") });
+  expect(await withKey()).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("has no MAC, unlike those before"),
+  });
   await startAgain();
-  expect(await withKey()).toMatchObject({ code: 1, stdout: expect.stringContaining("has no MAC, unlike those before") });
+  expect(await withKey()).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("has no MAC, unlike those before"),
+  });
 });
 
 test("a log is verified with the keys of its last line, and continued under the current key", async () => {
   await serve();
   const other = directory.join(`other-${count}`);
   await runInProcess(["vault", "key", "generate", other]);
-  const verified = await runInProcess(["vault", "audit", "verify", log, "--master-key-file", other]);
-  expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining("which is not among the given ones")]);
-  const rotated = await runInProcess(["vault", "rotate-key", "--data", data, "--master-key-file", keyFile]);
+  const verified = await runInProcess([
+    "vault",
+    "audit",
+    "verify",
+    log,
+    "--master-key-file",
+    other,
+  ]);
+  expect([verified.code, verified.stdout]).toEqual([
+    1,
+    expect.stringContaining("which is not among the given ones"),
+  ]);
+  const rotated = await runInProcess([
+    "vault",
+    "rotate-key",
+    "--data",
+    data,
+    "--master-key-file",
+    keyFile,
+  ]);
   expect(rotated.code).toBe(0);
   await startAgain();
   expect(await withKey()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact\n/u) });

@@ -22,7 +22,9 @@ beforeEach(() => {
 const ann = "ann@example.com";
 const bob = "bob@example.com";
 /** The longest names in a line: each character is written in six bytes. */
-const WIDE_NAMES = Array.from({ length: 11 }, (_, index) => String.fromCharCode(0xe000 + index).repeat(256));
+const WIDE_NAMES = Array.from({ length: 11 }, (_, index) =>
+  String.fromCharCode(0xe000 + index).repeat(256),
+);
 
 const start = (options: Partial<VaultServerOptions> = {}): Promise<TestVault> =>
   TestVault.start({ auditLog: { file }, clock, ...options });
@@ -36,11 +38,17 @@ async function leftBy({ headers }: VaultResponse) {
 
 /** Returns operation and phase of the entries about a name. */
 async function phasesOf(name: string): Promise<unknown[]> {
-  return (await Array.fromAsync(selectEntries([file], { name }))).map(({ fields }) => [fields.operation, fields.phase]);
+  return (await Array.fromAsync(selectEntries([file], { name }))).map(({ fields }) => [
+    fields.operation,
+    fields.phase,
+  ]);
 }
 
 /** Sends requests one after another; returns how many had each outcome. */
-async function outcomesOf(times: number, send: () => Promise<VaultResponse>): Promise<Record<string, number>> {
+async function outcomesOf(
+  times: number,
+  send: () => Promise<VaultResponse>,
+): Promise<Record<string, number>> {
   const outcomes: Record<string, number> = {};
   for (let sent = 0; sent < times; sent += 1) {
     const outcome = (await send()).outcome();
@@ -53,22 +61,36 @@ test("a rejected deletion of eleven wide names leaves at most 4 KiB in the audit
   await using vault = await start();
   const caller = await vault.client(ann);
   const before = await logBytes();
-  expect((await caller.call("delete", { key_name: WIDE_NAMES })).outcome()).toBe("404 secret_not_found");
+  expect((await caller.call("delete", { key_name: WIDE_NAMES })).outcome()).toBe(
+    "404 secret_not_found",
+  );
   expect((await logBytes()) - before).toBeLessThan(4096);
 });
 
 test("each started KiB of a line beyond the first one counts as a request of the account", async () => {
   await using vault = await start({ limits: { requestsPerSecond: 10, requestBurst: 10 } });
-  const [one, two, three] = [await vault.client(ann), await vault.client(ann), await vault.client(ann)];
-  // Of the 40 requests of the account, each of these takes one, and two for the line before the effect.
-  expect(await outcomesOf(10, () => one.call("delete", { key_name: WIDE_NAMES }))).toEqual({ "404 secret_not_found": 10 });
+  const [one, two, three] = [
+    await vault.client(ann),
+    await vault.client(ann),
+    await vault.client(ann),
+  ];
+  // Of the 40 requests of the account, each of these takes one, and two for the line before the
+  // effect.
+  expect(await outcomesOf(10, () => one.call("delete", { key_name: WIDE_NAMES }))).toEqual({
+    "404 secret_not_found": 10,
+  });
   expect(await outcomesOf(5, () => two.call("token_list"))).toEqual({ "200": 5 });
-  expect(await outcomesOf(6, () => three.call("token_list"))).toEqual({ "200": 5, "429 rate_limited": 1 });
+  expect(await outcomesOf(6, () => three.call("token_list"))).toEqual({
+    "200": 5,
+    "429 rate_limited": 1,
+  });
 });
 
 test("an account that fills its share of the log is rate-limited until the share has grown", async () => {
   const auditBytesPerHour = 30_000;
-  await using vault = await start({ limits: { auditBytesPerHour, rejectionsPerSecond: 1, rejectionBurst: 100 } });
+  await using vault = await start({
+    limits: { auditBytesPerHour, rejectionsPerSecond: 1, rejectionBurst: 100 },
+  });
   const [caller, other] = [await vault.client(ann), await vault.client(bob)];
   const before = await logBytes();
   const outcomes = await outcomesOf(60, () => caller.call("delete", { key_name: WIDE_NAMES }));
@@ -84,14 +106,22 @@ test("an account that fills its share of the log is rate-limited until the share
   await clock.advance(600_000);
   expect((await caller.call("list_no_dup")).status).toBe(200);
   const rejected = async (): Promise<number> => {
-    const summary = (await entries()).filter(({ event, who }) => event === "rejected" && who === ann);
+    const summary = (await entries()).filter(
+      ({ event, who }) => event === "rejected" && who === ann,
+    );
     return summary.reduce((sum, { requests }) => sum + Number(requests), 0);
   };
   await expect.poll(rejected).toBe((outcomes["429 rate_limited"] ?? 0) + 1);
 });
 
 test("invalid bodies with a valid token count as requests and fill only the account's share", async () => {
-  const limits = { requestsPerSecond: 1, requestBurst: 5, auditBytesPerHour: 3000, rejectionsPerSecond: 1, rejectionBurst: 100 };
+  const limits = {
+    requestsPerSecond: 1,
+    requestBurst: 5,
+    auditBytesPerHour: 3000,
+    rejectionsPerSecond: 1,
+    rejectionBurst: 100,
+  };
   await using vault = await start({ limits });
   const caller = await vault.client(ann);
   const before = await logBytes();
@@ -106,7 +136,9 @@ test("rate-limited requests beyond two a second leave no line each, but a summar
   });
   const caller = await vault.client(ann);
   const sent = Array.from({ length: 12 }, () => caller.call("list_no_dup"));
-  await expect.poll(async () => (await entries()).filter(({ status }) => status === 429).length).toBe(4);
+  await expect
+    .poll(async () => (await entries()).filter(({ status }) => status === 429).length)
+    .toBe(4);
   await clock.advance(2_000);
   const limited = (await Promise.all(sent)).filter(({ status }) => status === 429);
   expect(limited.length).toBe(7);
@@ -127,12 +159,14 @@ test("with low disk space an account gets a request a second, and all deletions 
   });
   const caller = await vault.client(ann);
   const names = Array.from({ length: 30 }, (_, index) => `name-${index}`);
-  for (const key_name of names) expect((await caller.call("protect", { key_name, key_value: "x" })).status).toBe(200);
+  for (const key_name of names)
+    expect((await caller.call("protect", { key_name, key_value: "x" })).status).toBe(200);
   disk.free = 900_000;
   await clock.advance(5000);
   await expect.poll(() => vault.metric('vaultsync_vault_low_space{volume="data"}')).toBe(1);
 
-  for (const key_name of names.slice(0, 20)) expect((await caller.call("delete", { key_name })).status).toBe(200);
+  for (const key_name of names.slice(0, 20))
+    expect((await caller.call("delete", { key_name })).status).toBe(200);
   const rejected = await outcomesOf(20, () => caller.call("delete", { key_name: "none" }));
   expect(rejected).toEqual({ "404 secret_not_found": 5, "429 rate_limited": 15 });
   const limited = await caller.call("expose", { key_name: "name-20" });
@@ -141,7 +175,10 @@ test("with low disk space an account gets a request a second, and all deletions 
     "the server is low on disk space",
   ]);
   await clock.advance(2000);
-  expect(await outcomesOf(3, () => caller.call("expose", { key_name: "name-20" }))).toEqual({ "200": 2, "429 rate_limited": 1 });
+  expect(await outcomesOf(3, () => caller.call("expose", { key_name: "name-20" }))).toEqual({
+    "200": 2,
+    "429 rate_limited": 1,
+  });
   expect((await vault.client(bob)).token).not.toBe("");
 });
 
@@ -151,7 +188,11 @@ test("the first line has ten names and a digest of a list, that of a success has
   const key_name = Array.from({ length: 25 }, (_, index) => `name-${index}`);
   for (const name of key_name) await caller.call("protect", { key_name: name, key_value: "x" });
   const sha256 = createHash("sha256").update(JSON.stringify(key_name)).digest("hex");
-  const brief = { key_name: key_name.slice(0, 10), of: { key_name: 25 }, sha256: { key_name: sha256 } };
+  const brief = {
+    key_name: key_name.slice(0, 10),
+    of: { key_name: 25 },
+    sha256: { key_name: sha256 },
+  };
   const [begin, end] = await leftBy(await caller.call("delete", { key_name }));
   expect([begin.about, end.about, end.status]).toEqual([brief, { key_name }, 200]);
   const [again, rejected] = await leftBy(await caller.call("delete", { key_name }));
@@ -159,7 +200,9 @@ test("the first line has ten names and a digest of a list, that of a success has
 });
 
 test("a segment beyond the retention is removed by the next sweep, and the log stays intact", async () => {
-  await using vault = await start({ auditLog: { file, maxBytes: 4000, retention: { bytes: 12_000 } } });
+  await using vault = await start({
+    auditLog: { file, maxBytes: 4000, retention: { bytes: 12_000 } },
+  });
   const caller = await vault.client(ann);
   for (let sent = 0; sent < 60; sent += 1) await caller.call("list_no_dup");
   expect((await rotatedSegments(file)).length).toBeGreaterThan(5);
@@ -169,7 +212,8 @@ test("a segment beyond the retention is removed by the next sweep, and the log s
   };
   await expect.poll(segmentsAfterSweep).toBeLessThan(4);
   // Between the line that says so and the removal of the last segment, some are missing.
-  const damage = async (): Promise<unknown> => (await verifyAuditLog([...(await rotatedSegments(file)), file])).damage;
+  const damage = async (): Promise<unknown> =>
+    (await verifyAuditLog([...(await rotatedSegments(file)), file])).damage;
   await expect.poll(damage).toBeUndefined();
 });
 
@@ -183,6 +227,10 @@ test("both lines of a request are found by a name that only the first one has", 
     ["protect", "begin"],
     ["protect", "end"],
   ];
-  expect(await phasesOf("name-0")).toEqual([...protectedOnce, ["delete", "begin"], ["delete", "end"]]);
+  expect(await phasesOf("name-0")).toEqual([
+    ...protectedOnce,
+    ["delete", "begin"],
+    ["delete", "end"],
+  ]);
   expect(await phasesOf("name-11")).toEqual([...protectedOnce, ["delete", "end"]]);
 });

@@ -13,8 +13,13 @@ beforeEach(() => {
   file = directory.join("audit.jsonl");
 });
 
-const loopback = (kind: "tcp" | "tls" | "udp", port: number): ForwardTarget => ({ kind, host: "127.0.0.1", port });
-const start = (forward: ForwardTarget): Promise<TestVault> => TestVault.start({ auditLog: { file, forward } });
+const loopback = (kind: "tcp" | "tls" | "udp", port: number): ForwardTarget => ({
+  kind,
+  host: "127.0.0.1",
+  port,
+});
+const start = (forward: ForwardTarget): Promise<TestVault> =>
+  TestVault.start({ auditLog: { file, forward } });
 const written = async (): Promise<string[]> => (await readFile(file, "utf8")).trimEnd().split("\n");
 const dropped = (vault: TestVault, reason: string): Promise<number> =>
   vault.metric(`vaultsync_vault_audit_forward_dropped_lines_total{reason="${reason}"}`);
@@ -22,7 +27,9 @@ const dropped = (vault: TestVault, reason: string): Promise<number> =>
 /** Stores and reads a secret, whose name is not ASCII. */
 async function useVault(vault: TestVault): Promise<void> {
   const caller = await vault.client(ann);
-  expect((await caller.call("protect", { key_name: "straße 🔑", key_value: "concealed" })).outcome()).toBe("200");
+  expect(
+    (await caller.call("protect", { key_name: "straße 🔑", key_value: "concealed" })).outcome(),
+  ).toBe("200");
   expect((await caller.call("expose", { key_name: "straße 🔑" })).outcome()).toBe("200");
 }
 
@@ -31,7 +38,9 @@ test("a syslog server gets every line of the audit log over TCP, as the file has
   {
     await using vault = await start(loopback("tcp", collector.port));
     await useVault(vault);
-    await expect.poll(() => vault.metric("vaultsync_vault_audit_forwarded_lines_total")).toBeGreaterThan(5);
+    await expect
+      .poll(() => vault.metric("vaultsync_vault_audit_forwarded_lines_total"))
+      .toBeGreaterThan(5);
   }
   await expect.poll(() => collector.lines.at(-1)).toContain('"event":"stopped"');
   expect(collector.lines).toEqual(await written());
@@ -49,18 +58,25 @@ test("a syslog server gets a datagram for each line over UDP", async () => {
   await using vault = await start(loopback("udp", collector.port));
   await useVault(vault);
   const lines = await written();
-  await expect.poll(() => collector.messages.map((message) => message.slice(message.indexOf("{")))).toEqual(lines);
+  await expect
+    .poll(() => collector.messages.map((message) => message.slice(message.indexOf("{"))))
+    .toEqual(lines);
 });
 
 test("a line that is longer than a datagram is counted and not sent over UDP", async () => {
   using collector = await udpCollector();
   await using vault = await start(loopback("udp", collector.port));
   const caller = await vault.client(ann);
-  const names = Array.from({ length: 200 }, (_, n) => `${String(n).padStart(3, "0")}${"\u{e000}".repeat(100)}`);
+  const names = Array.from(
+    { length: 200 },
+    (_, n) => `${String(n).padStart(3, "0")}${"\u{e000}".repeat(100)}`,
+  );
   for (const name of names) await caller.call("protect", { key_name: name, key_value: "x" });
   expect((await caller.call("delete", { key_name: names })).outcome()).toBe("200");
   await expect.poll(() => dropped(vault, "too_long")).toBe(1);
-  expect(Math.max(...(await written()).map((line) => Buffer.byteLength(line)))).toBeGreaterThan(65_507);
+  expect(Math.max(...(await written()).map((line) => Buffer.byteLength(line)))).toBeGreaterThan(
+    65_507,
+  );
 });
 
 test("lines wait for a syslog server that is down, and no request does", async () => {
@@ -83,11 +99,16 @@ test("a syslog server that restarts gets the lines that follow over a new connec
   await first[Symbol.asyncDispose]();
   await using second = await SyslogCollector.tcp({ port });
   await useVault(vault);
-  await expect.poll(() => second.lines.at(-1), { timeout: 20_000 }).toContain('"operation":"expose"');
+  await expect
+    .poll(() => second.lines.at(-1), { timeout: 20_000 })
+    .toContain('"operation":"expose"');
 });
 
 test("a syslog server with an untrusted certificate gets nothing, and requests succeed", async () => {
-  const { cert, keyPem: key } = certificate("127.0.0.1", { issuer: certificate("Unknown CA"), hosts: ["127.0.0.1"] });
+  const { cert, keyPem: key } = certificate("127.0.0.1", {
+    issuer: certificate("Unknown CA"),
+    hosts: ["127.0.0.1"],
+  });
   await using collector = await SyslogCollector.tls({ cert, key });
   await using vault = await start(loopback("tls", collector.port));
   await useVault(vault);
@@ -101,6 +122,8 @@ test("a line that is not in the file is not forwarded: the file stays the record
   await using vault = await start(loopback("tcp", collector.port));
   const caller = await vault.client(ann);
   await rename(file, `${file}.1`);
-  expect((await caller.call("protect", { key_name: "unrecorded", key_value: "x" })).outcome()).toBe("503 unavailable");
+  expect((await caller.call("protect", { key_name: "unrecorded", key_value: "x" })).outcome()).toBe(
+    "503 unavailable",
+  );
   expect(collector.lines.filter((line) => line.includes("unrecorded"))).toEqual([]);
 });

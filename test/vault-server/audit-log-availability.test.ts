@@ -13,24 +13,32 @@ beforeEach(() => {
   file = directory.join("audit.jsonl");
 });
 
-const start = (clock: VirtualClock): Promise<TestVault> => TestVault.start({ auditLog: { file }, clock });
+const start = (clock: VirtualClock): Promise<TestVault> =>
+  TestVault.start({ auditLog: { file }, clock });
 
 test("serves nothing and is not ready while the audit log is not writable, then recovers", async () => {
   const clock = new VirtualClock();
   await using vault = await start(clock);
   const caller = await vault.client(ann);
   await rename(file, `${file}.1`);
-  const ready = async (): Promise<number> => (await sendRequest(`${vault.url}/readyz`, { method: "GET" })).status;
+  const ready = async (): Promise<number> =>
+    (await sendRequest(`${vault.url}/readyz`, { method: "GET" })).status;
   // The first line fails, so the request is rejected before it has an effect.
   const refused = await caller.call("protect", { key_name: "a", key_value: "x" });
   expect(refused.outcome()).toBe("503 unavailable");
   expect(refused.headers["retry-after"]).toBe("1");
   expect((await caller.call("list_no_dup")).outcome()).toBe("503 unavailable");
-  expect((await caller.upload([{ filename: "f", bytes: Buffer.from("x") }])).outcome()).toBe("503 unavailable");
+  expect((await caller.upload([{ filename: "f", bytes: Buffer.from("x") }])).outcome()).toBe(
+    "503 unavailable",
+  );
   expect((await vault.logIn(ann)).outcome()).toBe("503 unavailable");
-  const unavailable = (): Promise<number | undefined> => vault.metric("vaultsync_vault_audit_log_unavailable");
+  const unavailable = (): Promise<number | undefined> =>
+    vault.metric("vaultsync_vault_audit_log_unavailable");
   expect(await unavailable()).toBe(1);
-  expect([await ready(), (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status]).toEqual([503, 200]);
+  expect([
+    await ready(),
+    (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status,
+  ]).toEqual([503, 200]);
   await clock.advance(1000);
   expect(await ready()).toBe(200);
   expect(await unavailable()).toBe(0);
@@ -54,7 +62,11 @@ test("a read that cannot be logged returns nothing, streamed bytes included", as
     expect((await caller.call(operation, body)).outcome()).toBe(usual);
     await unlink(file);
     const response = await caller.call(operation, body);
-    expect([operation, response.outcome(), response.headers["retry-after"]]).toEqual([operation, "503 unavailable", "1"]);
+    expect([operation, response.outcome(), response.headers["retry-after"]]).toEqual([
+      operation,
+      "503 unavailable",
+      "1",
+    ]);
     expect(response.headers.etag).toBeUndefined();
     expect(response.bytes.toString()).not.toContain("precious");
     expect(response.headers["content-type"]).toContain("application/json");

@@ -5,7 +5,11 @@ import { Canaries } from "../lab/assertions/canary.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../lab/vault/vault-client.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
-import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
+import {
+  sessionOperationPath,
+  operationPath,
+  type Operation,
+} from "../../src/protocol/operation-paths.ts";
 import { operations } from "../../src/protocol/operations.ts";
 import type { VaultServerOptions } from "../../src/vault/server/vault-server.ts";
 
@@ -37,19 +41,29 @@ interface Case {
 }
 
 const own = { key_version: 1, owner: ann };
-const protectIt = (caller: VaultClient) => caller.call("protect", { key_name: "a", key_value: "x" });
+const protectIt = (caller: VaultClient) =>
+  caller.call("protect", { key_name: "a", key_value: "x" });
 const shareIt = async (caller: VaultClient): Promise<void> => {
   await protectIt(caller);
   await caller.call("share", { key_name: "a", usr_id_from: ann, usr_id_to: bob, permission: "RW" });
 };
-const teamIt = (caller: VaultClient) => caller.call("team_create", { group_id: "t", members: [bob] });
-const uploadIt = (caller: VaultClient) => caller.upload([{ filename: "f", bytes: Buffer.from("x") }]);
+const teamIt = (caller: VaultClient) =>
+  caller.call("team_create", { group_id: "t", members: [bob] });
+const uploadIt = (caller: VaultClient) =>
+  caller.upload([{ filename: "f", bytes: Buffer.from("x") }]);
 const named = { key_name: "a" };
 const given = (body: object): Case => ({ body, about: body });
 
 /** Each operation that one body calls, with what its lines must say. */
-const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token" | "token_revoke" | "protect_file">, Case> = {
-  protect: { body: { key_name: "a", key_value: "x", description: "hidden" }, about: named, result: own },
+const cases: Record<
+  Exclude<Operation, "generate_access_token" | "refresh_token" | "token_revoke" | "protect_file">,
+  Case
+> = {
+  protect: {
+    body: { key_name: "a", key_value: "x", description: "hidden" },
+    about: named,
+    result: own,
+  },
   list_no_dup: {},
   expose: { ...given(named), before: protectIt, result: own },
   version_list: { ...given(named), before: protectIt },
@@ -68,14 +82,22 @@ const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token"
     result: own,
   },
   delete: { ...given({ key_name: ["a"] }), before: protectIt },
-  share: { ...given({ key_name: ["a"], usr_id_from: ann, usr_id_to: [bob], permission: "R" }), before: protectIt },
+  share: {
+    ...given({ key_name: ["a"], usr_id_from: ann, usr_id_to: [bob], permission: "R" }),
+    before: protectIt,
+  },
   unshare: { ...given({ key_name: "a", usr_id_to: bob }), before: shareIt },
   share_list: { ...given(named), before: shareIt },
   delete_shared_key_link: {
     ...given(named),
     before: async (_caller, other) => {
       await other.call("protect", { key_name: "a", key_value: "x" });
-      await other.call("share", { key_name: "a", usr_id_from: bob, usr_id_to: ann, permission: "R" });
+      await other.call("share", {
+        key_name: "a",
+        usr_id_from: bob,
+        usr_id_to: ann,
+        permission: "R",
+      });
     },
   },
   expose_link: { ...given({ ...named, owner: ann }), before: shareIt, result: own },
@@ -118,25 +140,48 @@ describe("operations are logged with their subject, their user and their outcome
     const begin = { ...common, phase: "begin", about };
     const end = { ...common, phase: "end", status: 200, error: null, ...(result && { result }) };
     const left = await leftBy(response);
-    expect(left).toMatchObject(operations[operation].audit.intent === "never" ? [{ ...end, about }] : [begin, end]);
+    expect(left).toMatchObject(
+      operations[operation].audit.intent === "never" ? [{ ...end, about }] : [begin, end],
+    );
     // The second line does not repeat the first one.
-    expect(left.slice(1).map(({ about: repeated }) => repeated)).toEqual(left.slice(1).map(() => undefined));
+    expect(left.slice(1).map(({ about: repeated }) => repeated)).toEqual(
+      left.slice(1).map(() => undefined),
+    );
     expect(left.map(({ claimed }) => claimed)).toEqual(left.map(() => undefined));
 
     const refused = await caller.call(operation, body, { authorization: "unknown" });
-    const withoutLists = Object.fromEntries(Object.entries(about).filter(([, value]) => !Array.isArray(value)));
+    const withoutLists = Object.fromEntries(
+      Object.entries(about).filter(([, value]) => !Array.isArray(value)),
+    );
     expect(await leftBy(refused)).toMatchObject([
-      { operation, phase: "end", who: null, claimed: ann, about: withoutLists, status: 401, error: "invalid_token" },
+      {
+        operation,
+        phase: "end",
+        who: null,
+        claimed: ann,
+        about: withoutLists,
+        status: 401,
+        error: "invalid_token",
+      },
     ]);
     const pretended = await caller.call(operation, { ...body, email: "Eve@example.com" });
     expect(await leftBy(pretended)).toMatchObject([
-      { operation, phase: "end", who: ann, claimed: "Eve@example.com", status: 403, error: "email_mismatch" },
+      {
+        operation,
+        phase: "end",
+        who: ann,
+        claimed: "Eve@example.com",
+        status: 403,
+        error: "email_mismatch",
+      },
     ]);
   });
 
   test("generate_access_token and refresh_token", async () => {
     await using vault = await start();
-    const response = await vault.logIn("Ann@example.com", { password: vault.passwords.get(ann) ?? "" });
+    const response = await vault.logIn("Ann@example.com", {
+      password: vault.passwords.get(ann) ?? "",
+    });
     const about = { scope: scopeString(), expiration_hours: 1 };
     expect(await leftBy(response)).toMatchObject([
       { phase: "begin", who: ann, about },
@@ -177,24 +222,27 @@ describe("operations are logged with their subject, their user and their outcome
     ]);
   });
 
-  test.each(Object.keys(sessionOperationPath) as (keyof typeof sessionOperationPath)[])("%s", async (operation) => {
-    await using vault = await start();
-    const response = await vault.post(sessionOperationPath[operation], {
-      email: ann,
-      password: "wrong password",
-      token: "unknown",
-    });
-    const left = await leftBy(response);
-    expect(left.at(-1)).toMatchObject({
-      operation,
-      phase: "end",
-      who: null,
-      status: response.status,
-      error: response.code() ?? null,
-    });
-    const hasIntent = response.status === 200 && operation === "app_request_password";
-    expect(left.map(({ phase }) => phase)).toEqual(hasIntent ? ["begin", "end"] : ["end"]);
-  });
+  test.each(Object.keys(sessionOperationPath) as (keyof typeof sessionOperationPath)[])(
+    "%s",
+    async (operation) => {
+      await using vault = await start();
+      const response = await vault.post(sessionOperationPath[operation], {
+        email: ann,
+        password: "wrong password",
+        token: "unknown",
+      });
+      const left = await leftBy(response);
+      expect(left.at(-1)).toMatchObject({
+        operation,
+        phase: "end",
+        who: null,
+        status: response.status,
+        error: response.code() ?? null,
+      });
+      const hasIntent = response.status === 200 && operation === "app_request_password";
+      expect(left.map(({ phase }) => phase)).toEqual(hasIntent ? ["begin", "end"] : ["end"]);
+    },
+  );
 });
 
 test("requests rejected unread are logged; requests that are no operation are not", async () => {
@@ -204,7 +252,10 @@ test("requests rejected unread are logged; requests that are no operation are no
   const refusals = await Promise.all([
     sendRequest(url, { headers: { "content-type": "text/plain" }, body: "x" }),
     sendRequest(url, { headers: { "content-type": "application/json" }, body: "{" }),
-    sendRequest(url, { headers: { "content-type": "application/json" }, body: `"${"x".repeat(3_000_000)}"` }),
+    sendRequest(url, {
+      headers: { "content-type": "application/json" },
+      body: `"${"x".repeat(3_000_000)}"`,
+    }),
     caller.call("protect", { key_name: 3, key_value: "x" }),
   ]);
   for (const response of refusals) {
@@ -214,7 +265,14 @@ test("requests rejected unread are logged; requests that are no operation are no
   }
   expect(refusals.map(({ status }) => status)).toEqual([415, 400, 401, 400]);
   const before = (await entries()).length;
-  for (const path of ["/healthz", "/readyz", "/metrics", "/v1/unknown", "/", operationPath.protect]) {
+  for (const path of [
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/v1/unknown",
+    "/",
+    operationPath.protect,
+  ]) {
     await sendRequest(vault.url + path, { method: "GET" });
   }
   expect(await entries()).toHaveLength(before);
@@ -258,12 +316,20 @@ test("the log contains no value, file, metadata, password or token in any encodi
     used_access_token: canaries.text("used"),
   });
   const cookie = `vaultsync_session=${canaries.text("session")}`;
-  await vault.post(sessionOperationPath.app_log_in, { email: ann, password: canaries.text("app password") }, { cookie });
+  await vault.post(
+    sessionOperationPath.app_log_in,
+    { email: ann, password: canaries.text("app password") },
+    { cookie },
+  );
   await vault.post(sessionOperationPath.app_set_password, {
     token: canaries.text("proof"),
     password: canaries.text("new password"),
   });
-  await vault.post(sessionOperationPath.app_api_token, { password: canaries.text("asked again") }, { cookie });
+  await vault.post(
+    sessionOperationPath.app_api_token,
+    { password: canaries.text("asked again") },
+    { cookie },
+  );
   const text = await readFile(file, "utf8");
   expect(text.split("\n").length).toBeGreaterThan(15);
   expect(canaries.tracesIn({ text })).toEqual([]);
@@ -278,16 +344,22 @@ test("the log contains no value, file, metadata, password or token in any encodi
 test("names are bounded in length and number, and none forges a line", async () => {
   await using vault = await start();
   const caller = await vault.client(ann);
-  const many = await caller.call("delete", { key_name: Array.from({ length: 10_000 }, (_, n) => `name-${n}`) });
+  const many = await caller.call("delete", {
+    key_name: Array.from({ length: 10_000 }, (_, n) => `name-${n}`),
+  });
   const [begin] = await leftBy(many);
   expect(begin.about.key_name).toHaveLength(10);
   expect(begin.about.of).toEqual({ key_name: 10_000 });
   const long = await caller.call("expose", { key_name: "x".repeat(1_000_000) });
   expect((await leftBy(long))[0].about.key_name).toHaveLength(161);
-  const wide = await caller.call("delete", { key_name: Array.from({ length: 200 }, () => "\u0001".repeat(300)) });
+  const wide = await caller.call("delete", {
+    key_name: Array.from({ length: 200 }, () => "\u0001".repeat(300)),
+  });
   expect(JSON.stringify(await leftBy(wide)).length).toBeLessThan(5_000);
   const count = (await entries()).length;
   const forged = `x"}\n{"seq":${count + 1},"who":"bob@example.com"}\n`;
-  expect(await leftBy(await caller.call("expose", { key_name: forged }))).toMatchObject([{ about: { key_name: forged } }]);
+  expect(await leftBy(await caller.call("expose", { key_name: forged }))).toMatchObject([
+    { about: { key_name: forged } },
+  ]);
   expect(await entries()).toHaveLength(count + 1);
 });

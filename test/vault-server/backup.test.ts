@@ -33,7 +33,9 @@ test("every table and column of the schema is in backups or explicitly omitted",
         .toSorted(),
     ]).toEqual([name, columns.toSorted()]);
   }
-  expect([...inSchema.keys()].toSorted()).toEqual([...backedUpTables.map(({ name }) => name), ...omittedTables].toSorted());
+  expect([...inSchema.keys()].toSorted()).toEqual(
+    [...backedUpTables.map(({ name }) => name), ...omittedTables].toSorted(),
+  );
 });
 
 async function lists(callers: readonly VaultClient[]): Promise<string[]> {
@@ -54,10 +56,16 @@ test.each(["same", "other"] as const)(
     const before = await lists([ann, bob]);
     // Stops the server, so that it does not send the outbox meanwhile.
     await vault[Symbol.asyncDispose]();
-    expect(await fixture.backUp("backup", "--master-key-file", fixture.path("key"))).toMatchObject({ code: 0, stdout: "" });
+    expect(await fixture.backUp("backup", "--master-key-file", fixture.path("key"))).toMatchObject({
+      code: 0,
+      stdout: "",
+    });
     expect((await stat(fixture.path("backup"))).mode & 0o777).toBe(0o600);
     const content = zstdDecompressSync(
-      (await readFile(fixture.path("backup"))).subarray(OPENING_BYTES.authenticated, -CLOSING_BYTES.authenticated),
+      (await readFile(fixture.path("backup"))).subarray(
+        OPENING_BYTES.authenticated,
+        -CLOSING_BYTES.authenticated,
+      ),
     );
     for (const secret of [
       canary,
@@ -79,20 +87,40 @@ test.each(["same", "other"] as const)(
     // Restores a backup of the restored fixture.data.
     expect((await fixture.run("backup", ["--to", fixture.path("back")], to.location)).code).toBe(0);
     await using home = await fixture.target("same");
-    expect((await fixture.run("restore", ["--from", fixture.path("back"), "--keep-tokens"], home.location)).code).toBe(0);
+    expect(
+      (
+        await fixture.run(
+          "restore",
+          ["--from", fixture.path("back"), "--keep-tokens"],
+          home.location,
+        )
+      ).code,
+    ).toBe(0);
     expect(await dump(home.location)).toEqual(here);
 
-    await using again = await TestVault.start({ data: to.location, masterKey: fixture.ring(), emails: [] });
-    const [ann2, bob2] = [ann, bob].map(({ email, token }) => new VaultClient(again.url, email, { token })) as [
-      VaultClient,
-      VaultClient,
-    ];
+    await using again = await TestVault.start({
+      data: to.location,
+      masterKey: fixture.ring(),
+      emails: [],
+    });
+    const [ann2, bob2] = [ann, bob].map(
+      ({ email, token }) => new VaultClient(again.url, email, { token }),
+    ) as [VaultClient, VaultClient];
     expect(await lists([ann2, bob2])).toEqual(before);
-    expect((await ann2.call("expose", { key_name: "many" })).json()).toMatchObject({ key_value: `${canary}-2`, key_version: 2 });
-    expect((await ann2.call("protect", { key_name: "many", key_value: "x" })).json().secret.key_version).toBe(4);
-    expect((await bob2.call("expose_link", { key_name: "shared" })).json().key_value).toBe(`${canary}-shared`);
+    expect((await ann2.call("expose", { key_name: "many" })).json()).toMatchObject({
+      key_value: `${canary}-2`,
+      key_version: 2,
+    });
+    expect(
+      (await ann2.call("protect", { key_name: "many", key_value: "x" })).json().secret.key_version,
+    ).toBe(4);
+    expect((await bob2.call("expose_link", { key_name: "shared" })).json().key_value).toBe(
+      `${canary}-shared`,
+    );
     expect((await bob2.call("download_file", { filename: "big" })).bytes.equals(file)).toBe(true);
-    expect((await bob2.call("download_file", { filename: "big", version: 1 })).bytes.toString()).toBe("first");
+    expect(
+      (await bob2.call("download_file", { filename: "big", version: 1 })).bytes.toString(),
+    ).toBe("first");
   },
   60_000,
 );
@@ -107,11 +135,17 @@ test("restore ends the tokens of the backup", async () => {
   await using to = await fixture.target("same");
   const restored = await fixture.run("restore", ["--from", fixture.path("backup")], to.location);
   expect(restored.stderr).toContain("except tokens");
-  await using again = await TestVault.start({ data: to.location, masterKey: fixture.ring(), emails: [] });
+  await using again = await TestVault.start({
+    data: to.location,
+    masterKey: fixture.ring(),
+    emails: [],
+  });
   const old = new VaultClient(again.url, ann.email, { token: ann.token });
   expect((await old.call("list_no_dup")).outcome()).toBe("401 invalid_token");
   const next = await again.logIn(ann.email, { password });
-  expect(await lists([new VaultClient(again.url, ann.email, { token: next.json().access_token })])).toEqual(before);
+  expect(
+    await lists([new VaultClient(again.url, ann.email, { token: next.json().access_token })]),
+  ).toEqual(before);
 });
 
 /** Returns the rows of a backup as objects, by table. */
@@ -127,7 +161,11 @@ async function rowsIn(name: string): Promise<Map<string, Record<string, unknown>
 
 test("a backup during writes is a consistent snapshot", async () => {
   const limits = { requestsPerSecond: 100_000, requestBurst: 100_000 };
-  await using vault = await TestVault.start({ data: fixture.data.location, masterKey: fixture.ring(), limits });
+  await using vault = await TestVault.start({
+    data: fixture.data.location,
+    masterKey: fixture.ring(),
+    limits,
+  });
   const ann = await vault.client("ann@example.com");
   // Takes a while to read.
   await ann.upload([{ filename: "ballast", bytes: randomBytes(20_000_000) }]);
@@ -145,7 +183,13 @@ test("a backup during writes is a consistent snapshot", async () => {
   });
   await delay(200);
   for (const name of ["one", "two", "three"]) {
-    expect(await fixture.runInChildProcess("backup", ["--to", fixture.path(name)], fixture.data.location)).toMatchObject({
+    expect(
+      await fixture.runInChildProcess(
+        "backup",
+        ["--to", fixture.path(name)],
+        fixture.data.location,
+      ),
+    ).toMatchObject({
       code: 0,
     });
   }
@@ -154,15 +198,20 @@ test("a backup during writes is a consistent snapshot", async () => {
   for (const name of ["one", "two", "three"]) {
     const tables = await rowsIn(name);
     const rows = (table: string) => tables.get(table) ?? [];
-    const nextVersion = (file: string) => rows("files").find((row) => row["name"] === file)?.["next_version"];
+    const nextVersion = (file: string) =>
+      rows("files").find((row) => row["name"] === file)?.["next_version"];
     expect(nextVersion("left-0")).toBeGreaterThan(1);
-    for (let writer = 0; writer < 4; writer += 1) expect(nextVersion(`left-${writer}`)).toBe(nextVersion(`right-${writer}`));
+    for (let writer = 0; writer < 4; writer += 1)
+      expect(nextVersion(`left-${writer}`)).toBe(nextVersion(`right-${writer}`));
     const versions = Map.groupBy(rows("secret_versions"), (row) => row["secret_id"]);
-    for (const secret of rows("secrets")) expect(versions.get(secret["id"])?.length).toBe(Number(secret["next_version"]) - 1);
+    for (const secret of rows("secrets"))
+      expect(versions.get(secret["id"])?.length).toBe(Number(secret["next_version"]) - 1);
     expect(versions.size).toBe(rows("secrets").length);
     const chunks = Map.groupBy(rows("file_chunks"), (row) => row["blob_id"]);
     for (const version of rows("file_versions")) {
-      expect(chunks.get(version["blob_id"])).toHaveLength(Math.ceil(Number(version["size"]) / (256 * 1024)));
+      expect(chunks.get(version["blob_id"])).toHaveLength(
+        Math.ceil(Number(version["size"]) / (256 * 1024)),
+      );
     }
   }
 }, 60_000);

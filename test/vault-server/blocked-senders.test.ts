@@ -12,18 +12,26 @@ beforeEach(async () => {
   await ann.call("unblock_sender", { usr_id_from: [bob.email, cid.email] });
 });
 
-const block = (caller: VaultClient, sender: string | string[]) => caller.call("block_sender", { usr_id_from: sender });
-const unblock = (caller: VaultClient, sender: string) => caller.call("unblock_sender", { usr_id_from: sender });
-const protect = (caller: VaultClient, value: string) => caller.call("protect", { key_name: name, key_value: value });
+const block = (caller: VaultClient, sender: string | string[]) =>
+  caller.call("block_sender", { usr_id_from: sender });
+const unblock = (caller: VaultClient, sender: string) =>
+  caller.call("unblock_sender", { usr_id_from: sender });
+const protect = (caller: VaultClient, value: string) =>
+  caller.call("protect", { key_name: name, key_value: value });
 const grant = (caller: VaultClient, to: object) =>
   caller.call("share", { key_name: name, permission: "RW", usr_id_from: caller.email, ...to });
 const isListed = async (caller: VaultClient, owner: VaultClient): Promise<boolean> =>
   (await caller.call("list_no_dup"))
     .json()
-    .secrets.some((secret: { key_name: string; owner: string }) => secret.key_name === name && secret.owner === owner.email);
+    .secrets.some(
+      (secret: { key_name: string; owner: string }) =>
+        secret.key_name === name && secret.owner === owner.email,
+    );
 
 const teams = async (caller: VaultClient): Promise<string[]> =>
-  (await caller.call("team_list")).json().teams.map(({ group_id }: { group_id: string }) => group_id);
+  (await caller.call("team_list"))
+    .json()
+    .teams.map(({ group_id }: { group_id: string }) => group_id);
 const tag = async (caller: VaultClient) => (await caller.call("list_no_dup")).headers.etag;
 
 describe("a blocked sender", () => {
@@ -34,22 +42,38 @@ describe("a blocked sender", () => {
     await protect(bob, "bob's");
     await bob.call("team_create", { group_id: name, members: [ann.email] });
     await grant(bob, to());
-    expect([await isListed(ann, bob), (await ann.call("expose_link", { key_name: name })).outcome()]).toEqual([true, "200"]);
+    expect([
+      await isListed(ann, bob),
+      (await ann.call("expose_link", { key_name: name })).outcome(),
+    ]).toEqual([true, "200"]);
 
     expect((await block(ann, bob.email.toUpperCase())).json()).toEqual({ blocked: [bob.email] });
     expect(await isListed(ann, bob)).toBe(false);
     for (const owner of [undefined, bob.email]) {
-      for (const operation of ["expose_link", "version_list_for_link", "delete_shared_key_link"] as const) {
-        expect((await ann.call(operation, { key_name: name, owner })).outcome()).toBe("404 secret_not_found");
+      for (const operation of [
+        "expose_link",
+        "version_list_for_link",
+        "delete_shared_key_link",
+      ] as const) {
+        expect((await ann.call(operation, { key_name: name, owner })).outcome()).toBe(
+          "404 secret_not_found",
+        );
       }
       const update = { key_name: name, owner, key_version: 1, metadata: { a: 1 } };
-      expect((await ann.call("update_key_metadata", update)).outcome()).toBe("404 secret_not_found");
-      expect((await ann.call("protect_link", { key_name: name, owner, key_value: "x" })).outcome()).toBe("404 secret_not_found");
+      expect((await ann.call("update_key_metadata", update)).outcome()).toBe(
+        "404 secret_not_found",
+      );
+      expect(
+        (await ann.call("protect_link", { key_name: name, owner, key_value: "x" })).outcome(),
+      ).toBe("404 secret_not_found");
     }
     expect((await ann.call("expose", { key_name: name })).outcome()).toBe("404 secret_not_found");
 
     expect((await unblock(ann, bob.email)).json()).toEqual({ blocked: [] });
-    expect([await isListed(ann, bob), (await ann.call("expose_link", { key_name: name })).outcome()]).toEqual([true, "200"]);
+    expect([
+      await isListed(ann, bob),
+      (await ann.call("expose_link", { key_name: name })).outcome(),
+    ]).toEqual([true, "200"]);
   });
 
   test("cannot notice it", async () => {
@@ -58,7 +82,9 @@ describe("a blocked sender", () => {
       (await grant(bob, { usr_id_to: ann.email })).json(),
       (await bob.call("share_list", { key_name: name })).json(),
       (await bob.call("expose_link", { key_name: name })).json(),
-      (await bob.call("team_create", { group_id: `${name}-${fresh}`, members: [ann.email] })).json(),
+      (
+        await bob.call("team_create", { group_id: `${name}-${fresh}`, members: [ann.email] })
+      ).json(),
       (await bob.call("team_list")).json(),
       (await bob.call("team_delete", { group_id: `${name}-${fresh}` })).json(),
     ];
@@ -72,17 +98,28 @@ describe("a blocked sender", () => {
       await protect(sender, sender.email);
       await grant(sender, { usr_id_to: ann.email });
     }
-    expect((await ann.call("expose_link", { key_name: name })).outcome()).toBe("409 ambiguous_name");
+    expect((await ann.call("expose_link", { key_name: name })).outcome()).toBe(
+      "409 ambiguous_name",
+    );
     await block(ann, bob.email);
-    expect((await ann.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: cid.email });
-    expect([await isListed(ann, bob), await isListed(ann, cid), await isListed(bob, bob)]).toEqual([false, true, true]);
+    expect((await ann.call("expose_link", { key_name: name })).json()).toMatchObject({
+      key_value: cid.email,
+    });
+    expect([await isListed(ann, bob), await isListed(ann, cid), await isListed(bob, bob)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   test("has teams that the caller neither sees nor shares with", async () => {
     await bob.call("team_create", { group_id: name, members: [ann.email, cid.email] });
     await protect(ann, "ann's");
     await block(ann, bob.email);
-    expect([(await teams(ann)).includes(name), (await teams(cid)).includes(name)]).toEqual([false, true]);
+    expect([(await teams(ann)).includes(name), (await teams(cid)).includes(name)]).toEqual([
+      false,
+      true,
+    ]);
     expect((await grant(ann, { group_id_to: name })).outcome()).toBe("404 team_not_found");
     await unblock(ann, bob.email);
     expect(await teams(ann)).toContain(name);
@@ -94,7 +131,8 @@ describe("a blocked sender", () => {
     await block(away, bob.email);
     clock.stepWall(91 * 86_400_000);
     await protect(bob, "bob's");
-    const omitted = () => vault.metric('vaultsync_vault_emails_total{kind="invitation",outcome="omitted"}');
+    const omitted = () =>
+      vault.metric('vaultsync_vault_emails_total{kind="invitation",outcome="omitted"}');
     expect((await grant(bob, { usr_id_to: away.email })).json().shared[0].state).toBe("invited");
     await expect.poll(omitted).toBe(1);
   });
@@ -137,8 +175,10 @@ describe("a change of the blocked senders", () => {
   });
 
   test("of the caller or of something that is no address is rejected", async () => {
-    for (const sender of [ann.email, [bob.email, ann.email]]) expect((await block(ann, sender)).outcome()).toBe("403 forbidden");
-    for (const sender of ["nobody", "", []]) expect((await block(ann, sender)).outcome()).toBe("400 invalid_request");
+    for (const sender of [ann.email, [bob.email, ann.email]])
+      expect((await block(ann, sender)).outcome()).toBe("403 forbidden");
+    for (const sender of ["nobody", "", []])
+      expect((await block(ann, sender)).outcome()).toBe("400 invalid_request");
     expect((await ann.call("blocked_senders")).json()).toEqual({ blocked: [] });
   });
 
@@ -146,7 +186,9 @@ describe("a change of the blocked senders", () => {
     "by %s requires a token of unlimited scope",
     async (operation) => {
       const limited = await vault.client(ann.email, scopeString({ secret_name: ["one"] }));
-      expect((await limited.call(operation, { usr_id_from: bob.email })).outcome()).toBe("403 out_of_scope");
+      expect((await limited.call(operation, { usr_id_from: bob.email })).outcome()).toBe(
+        "403 out_of_scope",
+      );
     },
   );
 });

@@ -23,8 +23,10 @@ beforeEach(async () => {
 });
 
 const at = (ms: number): string => new Date(ms).toISOString();
-const list = async (caller: VaultClient): Promise<CredentialRecord[]> => (await caller.call("token_list")).json().tokens;
-const others = async (caller: VaultClient) => (await list(caller)).filter(({ current }) => !current);
+const list = async (caller: VaultClient): Promise<CredentialRecord[]> =>
+  (await caller.call("token_list")).json().tokens;
+const others = async (caller: VaultClient) =>
+  (await list(caller)).filter(({ current }) => !current);
 const isAccepted = async (caller: VaultClient) => (await caller.call("list_no_dup")).outcome();
 const refresh = (refreshToken: string, used: string) =>
   vault.post("/v1/user/refresh_token", { refresh_token: refreshToken, used_access_token: used });
@@ -52,7 +54,9 @@ describe("token_list", () => {
     const scope = scopeString({ secret_name: ["one"] });
     const issued = (await vault.logIn(ANN, { scope, hours: 2 })).json();
     clock.stepWall(1000);
-    const firefox = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
+    const firefox = {
+      "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    };
     const session = await WebSession.logIn(vault, ANN, firefox);
     const response = await ann.call("token_list");
     const ids = response.json().tokens.map(({ id }: CredentialRecord) => id);
@@ -82,7 +86,13 @@ describe("token_list", () => {
     ]);
     expect(new Set(ids).size).toBe(3);
     expect(response.headers["cache-control"]).toBe("no-store");
-    const secrets = [issued.access_token, issued.refresh_token, ann.token, session.cookie.split("=")[1], session.csrf];
+    const secrets = [
+      issued.access_token,
+      issued.refresh_token,
+      ann.token,
+      session.cookie.split("=")[1],
+      session.csrf,
+    ];
     for (const secret of secrets) expect(response.bytes.includes(secret)).toBe(false);
     expect((await list(session)).map(({ current }) => current)).toEqual([true, false, false]);
   });
@@ -100,7 +110,9 @@ describe("token_list", () => {
       expires_at: at(start + 6 * HOUR),
       refreshable_until: at(start + 5 * HOUR + 90 * DAY),
     });
-    expect(await isAccepted(new VaultClient(vault.url, ANN, { token: second.access_token }))).toBe("200");
+    expect(await isAccepted(new VaultClient(vault.url, ANN, { token: second.access_token }))).toBe(
+      "200",
+    );
   });
 
   test("records the use of a token once an hour", async () => {
@@ -148,7 +160,9 @@ describe("token_list", () => {
     const bob = await vault.client(BOB);
     const [bobs] = await list(bob);
     expect((await list(ann)).map(({ id }) => id)).not.toContain(bobs?.id);
-    expect((await ann.call("token_revoke", { id: bobs?.id })).outcome()).toBe("404 token_not_found");
+    expect((await ann.call("token_revoke", { id: bobs?.id })).outcome()).toBe(
+      "404 token_not_found",
+    );
     expect(await isAccepted(bob)).toBe("200");
   });
 });
@@ -161,9 +175,13 @@ describe("token_revoke", () => {
     const ids = (await others(ann)).map(({ id }) => id);
     expect((await ann.call("token_revoke", { id: ids })).json()).toEqual({ revoked: ids });
     for (const { access_token: token } of [first, second]) {
-      expect(await isAccepted(new VaultClient(vault.url, ANN, { token }))).toBe("401 invalid_token");
+      expect(await isAccepted(new VaultClient(vault.url, ANN, { token }))).toBe(
+        "401 invalid_token",
+      );
     }
-    expect((await refresh(first.refresh_token, second.access_token)).outcome()).toBe("401 invalid_refresh_token");
+    expect((await refresh(first.refresh_token, second.access_token)).outcome()).toBe(
+      "401 invalid_refresh_token",
+    );
     expect(await session.isLive()).toBe(false);
     expect([await isAccepted(ann), await others(ann)]).toEqual(["200", []]);
     expect((await ann.call("token_revoke", { id: ids[0] })).outcome()).toBe("404 token_not_found");
@@ -172,7 +190,9 @@ describe("token_revoke", () => {
   test("ends all or nothing", async () => {
     await vault.logIn(ANN);
     const [{ id } = { id: "" }] = await others(ann);
-    expect((await ann.call("token_revoke", { id: [id, "unknown"] })).outcome()).toBe("404 token_not_found");
+    expect((await ann.call("token_revoke", { id: [id, "unknown"] })).outcome()).toBe(
+      "404 token_not_found",
+    );
     expect((await others(ann)).map((entry) => entry.id)).toEqual([id]);
     expect((await ann.call("token_revoke", { id: [id, id] })).json()).toEqual({ revoked: [id] });
   });
@@ -198,12 +218,15 @@ describe("token_revoke", () => {
     expect((await kept).status).toBe(200);
   });
 
-  test.each(["token_list", "token_revoke"] as const)("%s requires a token of unlimited scope", async (operation) => {
-    const limited = await vault.client(ANN, scopeString({ secret_name: ["one"] }));
-    const [own] = await list(ann);
-    expect((await limited.call(operation, { id: own?.id })).outcome()).toBe("403 out_of_scope");
-    expect(await isAccepted(ann)).toBe("200");
-  });
+  test.each(["token_list", "token_revoke"] as const)(
+    "%s requires a token of unlimited scope",
+    async (operation) => {
+      const limited = await vault.client(ANN, scopeString({ secret_name: ["one"] }));
+      const [own] = await list(ann);
+      expect((await limited.call(operation, { id: own?.id })).outcome()).toBe("403 out_of_scope");
+      expect(await isAccepted(ann)).toBe("200");
+    },
+  );
 
   test.each([{}, { id: [] }, { id: "" }, { id: 1 }])("rejects %j", async (body) => {
     expect((await ann.call("token_revoke", body)).outcome()).toBe("400 invalid_request");

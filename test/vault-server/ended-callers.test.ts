@@ -50,11 +50,17 @@ beforeAll(async () => {
     auditLog: { file: log },
   });
   const ann = await vault.client(ANN);
-  for (const name of ["own", "shared"]) await ann.call("protect", { key_name: name, key_value: "v" });
+  for (const name of ["own", "shared"])
+    await ann.call("protect", { key_name: name, key_value: "v" });
   await ann.call("protect", { key_name: "own", key_value: "w" });
   await ann.upload([{ filename: "f", bytes: Buffer.from("f") }]);
   await ann.call("team_create", { group_id: "team", members: [BOB] });
-  await ann.call("share", { key_name: "shared", permission: "RW", usr_id_from: ANN, usr_id_to: BOB });
+  await ann.call("share", {
+    key_name: "shared",
+    permission: "RW",
+    usr_id_from: ANN,
+    usr_id_to: BOB,
+  });
   const bob = await vault.client(BOB);
   await bob.call("protect", { key_name: "bobs", key_value: "v" });
   await bob.call("share", { key_name: "bobs", permission: "RW", usr_id_from: BOB, usr_id_to: ANN });
@@ -71,8 +77,14 @@ async function begun(): Promise<number> {
   return (await readFile(log, "utf8")).split('"phase":"begin"').length;
 }
 
-/** Sends a request, runs a statement between its authentication and its write, and returns the response. */
-async function interrupted(send: () => Promise<VaultResponse>, sql: string): Promise<VaultResponse> {
+/**
+ * Sends a request, runs a statement between its authentication and its write, and returns the
+ * response.
+ */
+async function interrupted(
+  send: () => Promise<VaultResponse>,
+  sql: string,
+): Promise<VaultResponse> {
   const before = await begun();
   await using held = await data.hold();
   const response = send();
@@ -97,18 +109,30 @@ async function everything(): Promise<unknown> {
   return Promise.all(tables.map((table) => data.select(`SELECT * FROM ${table} ORDER BY 1, 2`)));
 }
 
-test.each(changes)("%s of a token that ends before the write changes nothing", async (operation, body) => {
-  const ann = await vault.client(ANN);
-  const before = await everything();
-  const response = await interrupted(() => ann.call(operation, body), "DELETE FROM access_tokens");
-  expect(response.outcome()).toBe("401 invalid_token");
-  expect(await everything()).toEqual(before);
-});
+test.each(changes)(
+  "%s of a token that ends before the write changes nothing",
+  async (operation, body) => {
+    const ann = await vault.client(ANN);
+    const before = await everything();
+    const response = await interrupted(
+      () => ann.call(operation, body),
+      "DELETE FROM access_tokens",
+    );
+    expect(response.outcome()).toBe("401 invalid_token");
+    expect(await everything()).toEqual(before);
+  },
+);
 
-test.each(creations)("%s during the deletion of its user is 401 and leaves nothing behind", async (operation, body, email) => {
-  const before = await everything();
-  const eve = await vault.client(email);
-  const response = await interrupted(() => eve.call(operation, body), `DELETE FROM users WHERE email = '${email}'`);
-  expect(response.outcome()).toBe("401 invalid_token");
-  expect(await everything()).toEqual(before);
-});
+test.each(creations)(
+  "%s during the deletion of its user is 401 and leaves nothing behind",
+  async (operation, body, email) => {
+    const before = await everything();
+    const eve = await vault.client(email);
+    const response = await interrupted(
+      () => eve.call(operation, body),
+      `DELETE FROM users WHERE email = '${email}'`,
+    );
+    expect(response.outcome()).toBe("401 invalid_token");
+    expect(await everything()).toEqual(before);
+  },
+);

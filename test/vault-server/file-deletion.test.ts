@@ -17,7 +17,8 @@ async function fresh(caller: VaultClient, ...contents: string[]): Promise<string
   for (const content of contents) await caller.upload([{ filename, bytes: Buffer.from(content) }]);
   return filename;
 }
-const remove = (caller: VaultClient, filename: unknown, more = {}) => caller.call("delete_file", { filename, ...more });
+const remove = (caller: VaultClient, filename: unknown, more = {}) =>
+  caller.call("delete_file", { filename, ...more });
 const versions = async (caller: VaultClient, filename: string) =>
   (await caller.call("list_file"))
     .json()
@@ -25,18 +26,25 @@ const versions = async (caller: VaultClient, filename: string) =>
     ?.versions.map(({ version }: { version: number }) => version);
 /** Returns the number of stored chunks. */
 async function chunks(): Promise<number> {
-  return (await data.select("SELECT position FROM file_chunks WHERE blob_id NOT IN (SELECT blob_id FROM staged_blobs)")).length;
+  return (
+    await data.select(
+      "SELECT position FROM file_chunks WHERE blob_id NOT IN (SELECT blob_id FROM staged_blobs)",
+    )
+  ).length;
 }
 
 describe("delete_file", () => {
-  test.each([{ filename: undefined }, { filename: "" }, { filename: ["a"] }, { version: "1" }, { version: 0 }])(
-    "rejects a body with %j",
-    async (body) => {
-      const filename = await fresh(ann, "1");
-      expect((await remove(ann, filename, body)).outcome()).toBe("400 invalid_request");
-      expect(await versions(ann, filename)).toEqual([1]);
-    },
-  );
+  test.each([
+    { filename: undefined },
+    { filename: "" },
+    { filename: ["a"] },
+    { version: "1" },
+    { version: 0 },
+  ])("rejects a body with %j", async (body) => {
+    const filename = await fresh(ann, "1");
+    expect((await remove(ann, filename, body)).outcome()).toBe("400 invalid_request");
+    expect(await versions(ann, filename)).toEqual([1]);
+  });
 
   test("responds not found for unknown names and versions and for other users' files", async () => {
     const filename = await fresh(ann, "1");
@@ -49,7 +57,10 @@ describe("delete_file", () => {
   test("deletes one version; the next lower one becomes the latest and no number is reused", async () => {
     const filename = await fresh(ann, "one", "two", "three");
     const response = await remove(ann, filename, { version: 3 });
-    expect([response.outcome(), response.json()]).toEqual(["200", { deleted: { filename, versions: [3] } }]);
+    expect([response.outcome(), response.json()]).toEqual([
+      "200",
+      { deleted: { filename, versions: [3] } },
+    ]);
     expect((await download(ann, filename)).bytes.toString()).toBe("two");
     expect((await download(ann, filename, { version: 3 })).outcome()).toBe("404 version_not_found");
     expect((await remove(ann, filename, { version: 1 })).outcome()).toBe("200");
@@ -60,7 +71,9 @@ describe("delete_file", () => {
   test("without a version deletes all versions, and the name restarts at version 1", async () => {
     const filename = await fresh(ann, "one", "two", "three");
     await remove(ann, filename, { version: 2 });
-    expect((await remove(ann, filename)).json()).toEqual({ deleted: { filename, versions: [1, 3] } });
+    expect((await remove(ann, filename)).json()).toEqual({
+      deleted: { filename, versions: [1, 3] },
+    });
     expect((await download(ann, filename)).outcome()).toBe("404 file_not_found");
     await ann.upload([{ filename, bytes: Buffer.from("new") }]);
     expect(await versions(ann, filename)).toEqual([1]);
@@ -69,7 +82,9 @@ describe("delete_file", () => {
   test("deleting the only version deletes the file", async () => {
     const filename = await fresh(ann, "one", "two");
     await remove(ann, filename, { version: 1 });
-    expect((await remove(ann, filename, { version: 2 })).json()).toEqual({ deleted: { filename, versions: [2] } });
+    expect((await remove(ann, filename, { version: 2 })).json()).toEqual({
+      deleted: { filename, versions: [2] },
+    });
     expect((await download(ann, filename)).outcome()).toBe("404 file_not_found");
     await ann.upload([{ filename, bytes: Buffer.from("new") }]);
     expect(await versions(ann, filename)).toEqual([1]);

@@ -46,9 +46,16 @@ describe("list_file and download_file", () => {
     await ann.upload([{ filename, bytes: Buffer.from("x") }]);
     const { etag = "" } = (await download(ann, filename)).headers;
     const again = await download(ann, filename, {}, { "if-none-match": etag });
-    expect([again.status, again.bytes.length, again.headers.etag, again.headers["x-file-version"]]).toEqual([304, 0, etag, "1"]);
+    expect([
+      again.status,
+      again.bytes.length,
+      again.headers.etag,
+      again.headers["x-file-version"],
+    ]).toEqual([304, 0, etag, "1"]);
     await ann.upload([{ filename, bytes: Buffer.from("y") }]);
-    expect((await download(ann, filename, {}, { "if-none-match": etag })).bytes.toString()).toBe("y");
+    expect((await download(ann, filename, {}, { "if-none-match": etag })).bytes.toString()).toBe(
+      "y",
+    );
   });
 
   test("unknown names and versions are not found; files are per user and ignore scopes", async () => {
@@ -59,7 +66,10 @@ describe("list_file and download_file", () => {
     expect((await download(ann, filename, { version: 2 })).code()).toBe("version_not_found");
     expect((await download(ann, filename, { version: "1" })).code()).toBe("invalid_request");
     expect(await listFilenames(bob)).not.toContain(filename);
-    const narrowed = await vault.client("ann@example.com", scopeString({ secret_name: ["nothing"] }));
+    const narrowed = await vault.client(
+      "ann@example.com",
+      scopeString({ secret_name: ["nothing"] }),
+    );
     expect((await download(narrowed, filename)).status).toBe(200);
   });
 
@@ -67,7 +77,10 @@ describe("list_file and download_file", () => {
     const filename = freshName();
     await ann.upload([{ filename, bytes: Buffer.alloc(10_000) }]);
     const response = await download(ann, filename, {}, { "accept-encoding": "gzip, br" });
-    expect([response.headers["content-encoding"], response.headers["content-length"]]).toEqual([undefined, "10000"]);
+    expect([response.headers["content-encoding"], response.headers["content-length"]]).toEqual([
+      undefined,
+      "10000",
+    ]);
   });
 
   test("a client that disconnects during a download does not affect other requests", async () => {
@@ -75,9 +88,13 @@ describe("list_file and download_file", () => {
     await ann.upload([{ filename, bytes: randomBytes(FILE_LIMIT) }]);
     await new Promise<void>((resolve) => {
       const headers = { "content-type": "application/json", authorization: ann.token };
-      const request = httpRequest(vault.url + operationPath.download_file, { method: "POST", headers }, (response) => {
-        response.once("data", () => request.destroy());
-      });
+      const request = httpRequest(
+        vault.url + operationPath.download_file,
+        { method: "POST", headers },
+        (response) => {
+          response.once("data", () => request.destroy());
+        },
+      );
       request.on("error", () => undefined).on("close", resolve);
       request.end(JSON.stringify({ email: ann.email, filename }));
     });

@@ -36,20 +36,39 @@ afterEach(async () => {
   await data[Symbol.asyncDispose]();
 });
 
-const environment = () => ({ VAULTSYNC_VAULT_DATA: data.location, VAULTSYNC_VAULT_MASTER_KEY_FILE: keyPath });
+const environment = () => ({
+  VAULTSYNC_VAULT_DATA: data.location,
+  VAULTSYNC_VAULT_MASTER_KEY_FILE: keyPath,
+});
 const user = (...args: string[]) => runInProcess(["vault", "user", ...args], environment());
 const handOver = (...args: string[]) => user("hand-over", ANN, BOB, "--secrets", ...args);
 const disable = () => user("disable", ANN, "--yes");
 
-/** Gives Ann a secret of three versions that Cid may read and write, one that a team of hers may read, one of her own, and a file of two versions. */
+/**
+ * Gives Ann a secret of three versions that Cid may read and write, one that a team of hers may
+ * read, one of her own, and a file of two versions.
+ */
 async function fill(): Promise<void> {
-  for (const value of ["one", "two", "three"]) await ann!.call("protect", { key_name: "shared 🔑", key_value: value });
-  for (const key_name of ["team's", "own", "dismissed"]) await ann!.call("protect", { key_name, key_value: `of ${key_name}` });
+  for (const value of ["one", "two", "three"])
+    await ann!.call("protect", { key_name: "shared 🔑", key_value: value });
+  for (const key_name of ["team's", "own", "dismissed"])
+    await ann!.call("protect", { key_name, key_value: `of ${key_name}` });
   await ann!.call("team_create", { group_id: "ops", members: [CID] });
-  await ann!.call("share", { key_name: "shared 🔑", permission: "RW", usr_id_from: ANN, usr_id_to: [CID, BOB] });
-  await ann!.call("share", { key_name: ["team's", "dismissed"], permission: "R", usr_id_from: ANN, group_id_to: "ops" });
+  await ann!.call("share", {
+    key_name: "shared 🔑",
+    permission: "RW",
+    usr_id_from: ANN,
+    usr_id_to: [CID, BOB],
+  });
+  await ann!.call("share", {
+    key_name: ["team's", "dismissed"],
+    permission: "R",
+    usr_id_from: ANN,
+    group_id_to: "ops",
+  });
   await cid!.call("delete_shared_key_link", { key_name: "dismissed" });
-  for (const text of ["first", "second"]) await ann!.upload([{ filename: "f.txt", bytes: Buffer.from(text.repeat(100_000)) }]);
+  for (const text of ["first", "second"])
+    await ann!.upload([{ filename: "f.txt", bytes: Buffer.from(text.repeat(100_000)) }]);
 }
 
 async function listed(caller: VaultClient): Promise<string[]> {
@@ -72,15 +91,19 @@ const adminLines = async () =>
 /** Returns what every account owns, as the vault counts it and as the rows show it. */
 async function usage(): Promise<{ counted: unknown; actual: unknown }> {
   const secrets = "FROM secrets AS s WHERE s.owner = u.email";
-  const versions = "FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id WHERE s.owner = u.email";
-  const files = "FROM files AS f JOIN file_versions AS v ON v.file_id = f.id WHERE f.owner = u.email";
+  const versions =
+    "FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id WHERE s.owner = u.email";
+  const files =
+    "FROM files AS f JOIN file_versions AS v ON v.file_id = f.id WHERE f.owner = u.email";
   const actual = await data.select(`SELECT u.email, (SELECT count(*) ${secrets}) AS secrets,
     (SELECT count(*) ${versions}) + (SELECT count(*) ${files}) AS versions,
     (SELECT coalesce(sum(octet_length(v.sealed) + octet_length(v.metadata)), 0) ${versions}) + (SELECT coalesce(sum(v.size), 0) ${files}) AS bytes,
     (SELECT count(*) FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id WHERE s.owner = u.email)
     + (SELECT count(*) FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id WHERE s.owner = u.email) AS grants
     FROM users AS u ORDER BY u.email`);
-  const counted = await data.select("SELECT email, secrets, versions, bytes, grants FROM account_usage ORDER BY email");
+  const counted = await data.select(
+    "SELECT email, secrets, versions, bytes, grants FROM account_usage ORDER BY email",
+  );
   return { counted: numbers(counted), actual: numbers(actual) };
 }
 
@@ -95,13 +118,23 @@ test("secrets and files of a user who leaves are handed over with all versions a
   });
   expect(stderr).toContain(`handed over 1 team to ${BOB}`);
 
-  expect(await listed(bob!)).toEqual([`${BOB} dismissed 1`, `${BOB} own 1`, `${BOB} shared 🔑 3`, `${BOB} team's 1`]);
+  expect(await listed(bob!)).toEqual([
+    `${BOB} dismissed 1`,
+    `${BOB} own 1`,
+    `${BOB} shared 🔑 3`,
+    `${BOB} team's 1`,
+  ]);
   for (const [index, value] of ["one", "two", "three"].entries()) {
     const version = { key_name: "shared 🔑", key_version: index + 1 };
-    expect((await bob!.call("version_expose_link", version)).json()).toMatchObject({ key_value: value, owner: BOB });
+    expect((await bob!.call("version_expose_link", version)).json()).toMatchObject({
+      key_value: value,
+      owner: BOB,
+    });
   }
   // Shared with its new owner only, before.
-  expect((await bob!.call("expose", { key_name: "own" })).json()).toMatchObject({ key_value: "of own" });
+  expect((await bob!.call("expose", { key_name: "own" })).json()).toMatchObject({
+    key_value: "of own",
+  });
   for (const [version, text] of [
     [1, "first"],
     [2, "second"],
@@ -113,11 +146,24 @@ test("secrets and files of a user who leaves are handed over with all versions a
 
   expect((await cid!.call("list_no_dup", {}, { "if-none-match": etag })).outcome()).toBe("200");
   expect(await listed(cid!)).toEqual([`${BOB} shared 🔑 3`, `${BOB} team's 1`]);
-  expect((await cid!.call("expose_link", { key_name: "team's" })).json()).toMatchObject({ key_value: "of team's", owner: BOB });
-  const written = await cid!.call("protect_link", { key_name: "shared 🔑", key_value: "four", without_list: 1 });
+  expect((await cid!.call("expose_link", { key_name: "team's" })).json()).toMatchObject({
+    key_value: "of team's",
+    owner: BOB,
+  });
+  const written = await cid!.call("protect_link", {
+    key_name: "shared 🔑",
+    key_value: "four",
+    without_list: 1,
+  });
   expect(written.json().secret).toMatchObject({ key_version: 4, owner: BOB });
-  const versions = (await bob!.call("version_list_for_link", { key_name: "shared 🔑" })).json().versions;
-  expect(versions.map(({ created_by: by }: { created_by: string }) => by)).toEqual([ANN, ANN, ANN, CID]);
+  const versions = (await bob!.call("version_list_for_link", { key_name: "shared 🔑" })).json()
+    .versions;
+  expect(versions.map(({ created_by: by }: { created_by: string }) => by)).toEqual([
+    ANN,
+    ANN,
+    ANN,
+    CID,
+  ]);
 
   const { counted, actual } = await usage();
   expect(counted).toEqual(actual);
@@ -128,7 +174,13 @@ test("secrets and files of a user who leaves are handed over with all versions a
   expect((await back.call("list_file")).json()).toEqual({ files: [] });
   await expect
     .poll(adminLines, { timeout: 25_000 })
-    .toEqual(expect.arrayContaining([`hand-over-secrets ${ANN}`, `receive-secrets ${BOB}`, `hand-over-teams ${ANN}`]));
+    .toEqual(
+      expect.arrayContaining([
+        `hand-over-secrets ${ANN}`,
+        `receive-secrets ${BOB}`,
+        `hand-over-teams ${ANN}`,
+      ]),
+    );
 }, 300_000);
 
 test("values and files are sealed for their new owner: rows that are moved back cannot be opened", async () => {
@@ -148,7 +200,10 @@ test("a share that only the new owner had ends, so that the secret is unshared",
   await ann!.call("share", { key_name: "a", permission: "R", usr_id_from: ANN, usr_id_to: BOB });
   await disable();
   expect((await handOver()).code).toBe(0);
-  expect((await bob!.call("expose", { key_name: "a" })).json()).toMatchObject({ key_value: "x", owner: BOB });
+  expect((await bob!.call("expose", { key_name: "a" })).json()).toMatchObject({
+    key_value: "x",
+    owner: BOB,
+  });
 });
 
 test("names that both users have are rejected with a list, before anything is handed over", async () => {
@@ -158,8 +213,12 @@ test("names that both users have are rejected with a list, before anything is ha
   await disable();
   const before = await data.select("SELECT id, owner, name FROM secrets ORDER BY id");
   const rejected = await handOver();
-  expect(rejected).toMatchObject({ code: 1, stderr: expect.stringContaining("--rename-suffix TEXT") });
-  for (const name of ['the secret "own"', 'the file "f.txt"']) expect(rejected.stderr).toContain(name);
+  expect(rejected).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("--rename-suffix TEXT"),
+  });
+  for (const name of ['the secret "own"', 'the file "f.txt"'])
+    expect(rejected.stderr).toContain(name);
   expect(await data.select("SELECT id, owner, name FROM secrets ORDER BY id")).toEqual(before);
   expect((await bob!.call("team_list")).json().teams).toEqual([]);
 
@@ -167,11 +226,16 @@ test("names that both users have are rejected with a list, before anything is ha
   const long = await handOver("--rename-suffix", "x".repeat(255));
   expect(long).toMatchObject({ code: 1, stderr: expect.stringContaining("256 characters") });
   const renamed = await handOver("--rename-suffix", "-of-ann");
-  expect(renamed).toMatchObject({ code: 0, stderr: expect.stringContaining('renamed the secret "own" to "own-of-ann"') });
+  expect(renamed).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('renamed the secret "own" to "own-of-ann"'),
+  });
   expect((await bob!.call("expose", { key_name: "own" })).json().key_value).toBe("bob's");
   expect((await bob!.call("expose", { key_name: "own-of-ann" })).json().key_value).toBe("of own");
   expect((await bob!.call("download_file", { filename: "f.txt" })).bytes.toString()).toBe("bob's");
-  expect((await bob!.call("download_file", { filename: "f.txt-of-ann" })).bytes.length).toBe(600_000);
+  expect((await bob!.call("download_file", { filename: "f.txt-of-ann" })).bytes.length).toBe(
+    600_000,
+  );
 });
 
 test.each([
@@ -180,7 +244,10 @@ test.each([
   ["an unknown new owner", [ANN, "nobody@example.com"], "no user has the email"],
 ])("hand-over --secrets rejects %s and changes nothing", async (_what, users, advice) => {
   await fill();
-  expect(await user("hand-over", ...users, "--secrets")).toMatchObject({ code: 1, stderr: expect.stringContaining(advice) });
+  expect(await user("hand-over", ...users, "--secrets")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(advice),
+  });
   expect(await listed(ann!)).toHaveLength(4);
 });
 
@@ -198,21 +265,43 @@ test("hand-over --secrets rejects a disabled new owner, full quotas, and a wrong
     code: 1,
     stderr: expect.stringContaining("unknown master key"),
   });
-  const keyless = await runInProcess(["vault", "user", "hand-over", ANN, BOB, "--secrets", "--data", data.location]);
-  expect(keyless).toMatchObject({ code: 2, stderr: expect.stringContaining("--master-key-file FILE") });
+  const keyless = await runInProcess([
+    "vault",
+    "user",
+    "hand-over",
+    ANN,
+    BOB,
+    "--secrets",
+    "--data",
+    data.location,
+  ]);
+  expect(keyless).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--master-key-file FILE"),
+  });
   await user("disable", BOB, "--yes");
-  expect(await handOver()).toMatchObject({ code: 1, stderr: expect.stringContaining(`${BOB} is disabled`) });
+  expect(await handOver()).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`${BOB} is disabled`),
+  });
   expect(await data.select(`SELECT name FROM secrets WHERE owner = '${ANN}'`)).toHaveLength(4);
 });
 
 test("a secret that cannot be opened stays with its owner, and all others are handed over", async () => {
   await fill();
-  await data.run("UPDATE secret_versions SET wrapped_key = sealed WHERE secret_id = (SELECT id FROM secrets WHERE name = 'own')");
+  await data.run(
+    "UPDATE secret_versions SET wrapped_key = sealed WHERE secret_id = (SELECT id FROM secrets WHERE name = 'own')",
+  );
   await disable();
   const result = await handOver();
-  expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('skipped the secret "own"') });
+  expect(result).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('skipped the secret "own"'),
+  });
   expect(result.stderr).toContain("handed over secrets: 3, files: 1");
-  expect(await data.select(`SELECT name FROM secrets WHERE owner = '${ANN}'`)).toEqual([{ name: "own" }]);
+  expect(await data.select(`SELECT name FROM secrets WHERE owner = '${ANN}'`)).toEqual([
+    { name: "own" },
+  ]);
   const { counted, actual } = await usage();
   expect(counted).toEqual(actual);
 });
@@ -227,23 +316,35 @@ test("writes of others during a hand-over are kept, and the former owner's are r
   const writer = async (): Promise<void> => {
     for (let round = 0; !stop.signal.aborted; round += 1) {
       const name = names[(round * 7) % 60]!;
-      const written = await cid!.call("protect_link", { key_name: name, key_value: `r${round}`, without_list: 1 });
+      const written = await cid!.call("protect_link", {
+        key_name: name,
+        key_value: `r${round}`,
+        without_list: 1,
+      });
       expect(written.outcome()).toBe("200");
       last.set(name, `r${round}`);
-      expect((await ann!.call("protect", { key_name: name, key_value: "lost" })).outcome()).toBe("401 invalid_token");
+      expect((await ann!.call("protect", { key_name: name, key_value: "lost" })).outcome()).toBe(
+        "401 invalid_token",
+      );
     }
   };
   const writing = writer();
-  const { code, stderr } = await new VaultsyncProcess(["vault", "user", "hand-over", ANN, BOB, "--secrets"], {
-    env: environment(),
-  }).result;
+  const { code, stderr } = await new VaultsyncProcess(
+    ["vault", "user", "hand-over", ANN, BOB, "--secrets"],
+    {
+      env: environment(),
+    },
+  ).result;
   expect({ code, stderr }).toMatchObject({ code: 0 });
   stop.abort();
   await writing;
   expect(await listed(bob!)).toHaveLength(60);
   expect(last.size).toBeGreaterThan(0);
   for (const [name, value] of last) {
-    expect((await bob!.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: value, owner: BOB });
+    expect((await bob!.call("expose_link", { key_name: name })).json()).toMatchObject({
+      key_value: value,
+      owner: BOB,
+    });
   }
 }, 300_000);
 
@@ -252,16 +353,24 @@ test("a killed hand-over is completed by the next one without loss", async () =>
     await ann!.call("protect", { key_name: `s${n}`, key_value: `old-${n}` });
     await ann!.call("protect", { key_name: `s${n}`, key_value: `new-${n}` });
   }
-  for (const filename of ["f0", "f1"]) await ann!.upload([{ filename, bytes: Buffer.from(filename) }]);
+  for (const filename of ["f0", "f1"])
+    await ann!.upload([{ filename, bytes: Buffer.from(filename) }]);
   await disable();
   const started = performance.now();
-  const first = new VaultsyncProcess(["vault", "user", "hand-over", ANN, BOB, "--secrets"], { env: environment() });
-  const moved = async () => Number((await data.select(`SELECT count(*) AS n FROM secrets WHERE owner = '${BOB}'`))[0]?.["n"]);
+  const first = new VaultsyncProcess(["vault", "user", "hand-over", ANN, BOB, "--secrets"], {
+    env: environment(),
+  });
+  const moved = async () =>
+    Number(
+      (await data.select(`SELECT count(*) AS n FROM secrets WHERE owner = '${BOB}'`))[0]?.["n"],
+    );
   await expect.poll(moved, { timeout: 60_000 }).toBeGreaterThan(0);
   await first.stop("SIGKILL");
   const took = performance.now() - started;
   for (const wait of [0.9, 0.95, 1]) {
-    const child = new VaultsyncProcess(["vault", "user", "hand-over", ANN, BOB, "--secrets"], { env: environment() });
+    const child = new VaultsyncProcess(["vault", "user", "hand-over", ANN, BOB, "--secrets"], {
+      env: environment(),
+    });
     await delay(took * wait);
     await child.stop("SIGKILL");
   }
@@ -269,7 +378,9 @@ test("a killed hand-over is completed by the next one without loss", async () =>
   expect(await listed(bob!)).toHaveLength(150);
   for (let n = 0; n < 150; n += 1) {
     expect((await bob!.call("expose", { key_name: `s${n}` })).json().key_value).toBe(`new-${n}`);
-    expect((await bob!.call("version_expose", { key_name: `s${n}`, key_version: 1 })).json().key_value).toBe(`old-${n}`);
+    expect(
+      (await bob!.call("version_expose", { key_name: `s${n}`, key_version: 1 })).json().key_value,
+    ).toBe(`old-${n}`);
   }
   for (const filename of ["f0", "f1"]) {
     expect((await bob!.call("download_file", { filename })).bytes.toString()).toBe(filename);

@@ -10,7 +10,12 @@ import { scopeString, VaultClient, type VaultResponse } from "../lab/vault/vault
 
 /** Asks the server to keep the connection open, which it does not do for each. */
 const open = { connection: "keep-alive" };
-const limits = { rejectionsPerSecond: 0.001, rejectionBurst: 3, heldRejectionsPerParty: 2, rejectionHoldMs: 1_000 };
+const limits = {
+  rejectionsPerSecond: 0.001,
+  rejectionBurst: 3,
+  heldRejectionsPerParty: 2,
+  rejectionHoldMs: 1_000,
+};
 
 /** Records the order in which responses arrive. */
 function arrivals() {
@@ -29,14 +34,19 @@ test("rejections of a network beyond the burst are held, and valid credentials p
   const caller = await vault.client("ann@example.com");
   const { arrived, watch } = arrivals();
   const body = { email: caller.email };
-  for (let sent = 0; sent < 3; sent += 1) await watch("stranger", vault.post(operationPath.list_no_dup, body));
+  for (let sent = 0; sent < 3; sent += 1)
+    await watch("stranger", vault.post(operationPath.list_no_dup, body));
   const idle = clock.pending;
   const held = [1, 2].map(() => watch("held", vault.post(operationPath.refresh_token, {}, open)));
   await expect.poll(() => clock.pending).toBeGreaterThanOrEqual(idle + 2);
   await watch("caller", caller.call("list_no_dup", {}, open));
   await watch("login", vault.logIn(caller.email));
   await watch("beyond", vault.post(operationPath.list_no_dup, body, open));
-  expect(arrived.slice(3)).toEqual(["caller 200 keep-alive", "login 200 close", "beyond 401 invalid_token close"]);
+  expect(arrived.slice(3)).toEqual([
+    "caller 200 keep-alive",
+    "login 200 close",
+    "beyond 401 invalid_token close",
+  ]);
   await clock.advance(1_000);
   await Promise.all(held);
   expect(arrived.slice(6)).toEqual(Array(2).fill("held 400 invalid_request keep-alive"));
@@ -44,7 +54,8 @@ test("rejections of a network beyond the burst are held, and valid credentials p
 
 test("strangers in a network that keeps sending rejected requests are rejected by their headers", async () => {
   await using vault = await TestVault.start({ limits: { ...limits, rejectionHoldMs: 0 } });
-  const send = () => vault.post(operationPath.protect, { email: 3 }).then((response) => response.outcome());
+  const send = () =>
+    vault.post(operationPath.protect, { email: 3 }).then((response) => response.outcome());
   expect(await Promise.all([send(), send(), send()])).toEqual(Array(3).fill("400 invalid_request"));
   expect(await send()).toBe("401 invalid_token");
   const caller = await vault.client("ann@example.com");
@@ -53,7 +64,10 @@ test("strangers in a network that keeps sending rejected requests are rejected b
 
 test("requests of an account beyond its rate are held, and those of others are not", async () => {
   const clock = new VirtualClock();
-  await using vault = await TestVault.start({ clock, limits: { ...limits, requestsPerSecond: 0.001, requestBurst: 5 } });
+  await using vault = await TestVault.start({
+    clock,
+    limits: { ...limits, requestsPerSecond: 0.001, requestBurst: 5 },
+  });
   const [ann, bob] = [await vault.client("ann@example.com"), await vault.client("bob@example.com")];
   const { arrived, watch } = arrivals();
   for (let sent = 0; sent < 8; sent += 1) await watch("ann", ann.call("list_no_dup"));
@@ -68,10 +82,21 @@ test("requests of an account beyond its rate are held, and those of others are n
 });
 
 /** Sends a request on a connection and returns the beginning of its response. */
-const send = async (socket: TLSSocket, path: string, body: object, authorization: string): Promise<string> => {
+const send = async (
+  socket: TLSSocket,
+  path: string,
+  body: object,
+  authorization: string,
+): Promise<string> => {
   const text = JSON.stringify(body);
-  const head = ["host: localhost", "content-type: application/json", `content-length: ${text.length}`];
-  socket.write(`POST ${path} HTTP/1.1\r\n${head.join("\r\n")}\r\nauthorization: ${authorization}\r\n\r\n${text}`);
+  const head = [
+    "host: localhost",
+    "content-type: application/json",
+    `content-length: ${text.length}`,
+  ];
+  socket.write(
+    `POST ${path} HTTP/1.1\r\n${head.join("\r\n")}\r\nauthorization: ${authorization}\r\n\r\n${text}`,
+  );
   return String(await once(socket, "data"));
 };
 
@@ -80,20 +105,31 @@ test("with TLS, a connection with valid credentials outlives those of strangers 
   const few = { rejectionHoldMs: 0, strangerConnections: 3 };
   await using vault = await TestVault.start({ limits: { ...limits, ...few }, tls: { cert, key } });
   const secured = async (): Promise<TLSSocket> => {
-    const socket = connectTls({ port: Number(new URL(vault.url).port), host: "127.0.0.1", ca: cert });
+    const socket = connectTls({
+      port: Number(new URL(vault.url).port),
+      host: "127.0.0.1",
+      ca: cert,
+    });
     socket.on("error", () => undefined);
     await once(socket, "secureConnect");
     return socket;
   };
   const email = "ann@example.com";
-  const login = { email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 };
+  const login = {
+    email,
+    password: vault.passwords.get(email),
+    scope: scopeString(),
+    expiration_hours: 1,
+  };
   const owner = await secured();
   const issued = await send(owner, operationPath.generate_access_token, login, "");
   const [, token = ""] = /"access_token":"([^"]+)"/u.exec(issued) ?? [];
   expect(await send(owner, operationPath.list_file, { email }, token)).toContain("HTTP/1.1 200");
   for (let sent = 0; sent < 4; sent += 1) {
     const stranger = await secured();
-    expect(await send(stranger, operationPath.list_file, { email }, "wrong")).toContain("HTTP/1.1 401");
+    expect(await send(stranger, operationPath.list_file, { email }, "wrong")).toContain(
+      "HTTP/1.1 401",
+    );
     await new Promise((resolve) => stranger.once("close", resolve).destroy());
   }
   const idle = [await secured(), await secured(), await secured(), await secured()];
@@ -104,18 +140,25 @@ test("with TLS, a connection with valid credentials outlives those of strangers 
 });
 
 test("a network whose rejections are held keeps few connections without valid credentials", async () => {
-  await using vault = await TestVault.start({ limits: { ...limits, rejectionHoldMs: 0, strangerConnections: 3 } });
+  await using vault = await TestVault.start({
+    limits: { ...limits, rejectionHoldMs: 0, strangerConnections: 3 },
+  });
   const { token, email } = await vault.client("ann@example.com");
   using caller = new VaultClient(vault.url, email, { token, keepAlive: true });
   const list = async () => (await caller.call("list_no_dup")).status;
   expect(await list()).toBe(200);
   const idle = async () => {
-    const socket = connect(Number(new URL(vault.url).port), "127.0.0.1").on("error", () => undefined);
+    const socket = connect(Number(new URL(vault.url).port), "127.0.0.1").on(
+      "error",
+      () => undefined,
+    );
     await once(socket, "connect");
     return socket;
   };
   const first = [await idle(), await idle(), await idle(), await idle()];
-  const closed = first.map((socket) => new Promise<void>((resolve) => socket.resume().once("close", () => resolve())));
+  const closed = first.map(
+    (socket) => new Promise<void>((resolve) => socket.resume().once("close", () => resolve())),
+  );
   for (let sent = 0; sent < 4; sent += 1) await vault.post(operationPath.list_no_dup, { email });
   const later = [await idle(), await idle(), await idle()];
   await Promise.all(closed);

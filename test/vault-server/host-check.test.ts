@@ -8,10 +8,15 @@ import { operationPath } from "../../src/protocol/operation-paths.ts";
 const REJECTED = "421 misdirected_request";
 
 /** Returns the outcome of `/healthz` for each value of `host`. */
-async function outcomes(vault: TestVault, hosts: readonly string[]): Promise<Record<string, string>> {
+async function outcomes(
+  vault: TestVault,
+  hosts: readonly string[],
+): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const host of hosts) {
-    found[host] = (await sendRequest(`${vault.url}/healthz`, { method: "GET", headers: { host } })).outcome();
+    found[host] = (
+      await sendRequest(`${vault.url}/healthz`, { method: "GET", headers: { host } })
+    ).outcome();
   }
   return found;
 }
@@ -23,16 +28,31 @@ async function raw(base: string, lines: readonly string[]): Promise<string> {
   return text(socket);
 }
 
-const statusOf = (response: string): number => Number(/^HTTP\/1\.1 ([0-9]{3}) /u.exec(response)?.[1]);
+const statusOf = (response: string): number =>
+  Number(/^HTTP\/1\.1 ([0-9]{3}) /u.exec(response)?.[1]);
 
-const all = (hosts: readonly string[], outcome: string) => Object.fromEntries(hosts.map((host) => [host, outcome]));
+const all = (hosts: readonly string[], outcome: string) =>
+  Object.fromEntries(hosts.map((host) => [host, outcome]));
 
-const LOCAL = ["127.0.0.1", "127.0.0.1:8200", "[::1]:8200", "192.0.2.7", "localhost", "LocalHost:1", "localhost."];
+const LOCAL = [
+  "127.0.0.1",
+  "127.0.0.1:8200",
+  "[::1]:8200",
+  "192.0.2.7",
+  "localhost",
+  "LocalHost:1",
+  "localhost.",
+];
 
 test("a server on loopback accepts addresses and localhost, and no other name", async () => {
   await using vault = await TestVault.start();
   expect(await outcomes(vault, LOCAL)).toEqual(all(LOCAL, "200"));
-  const others = ["attacker.example", "attacker.example:8200", "localhost.attacker.example", "127.0.0.1.attacker.example"];
+  const others = [
+    "attacker.example",
+    "attacker.example:8200",
+    "localhost.attacker.example",
+    "127.0.0.1.attacker.example",
+  ];
   expect(await outcomes(vault, others)).toEqual(all(others, REJECTED));
 });
 
@@ -42,7 +62,13 @@ test("a server with --app-url or --allowed-hosts accepts their hosts too", async
     appUrl: "https://Vault.example.com:8443",
     allowedHosts: ["vault.vaultsync.svc", "*.cluster.local"],
   });
-  const own = [...LOCAL, "vault.example.com", "vault.vaultsync.svc:8200", "a.cluster.local", "a.b.cluster.local"];
+  const own = [
+    ...LOCAL,
+    "vault.example.com",
+    "vault.vaultsync.svc:8200",
+    "a.cluster.local",
+    "a.b.cluster.local",
+  ];
   expect(await outcomes(vault, own)).toEqual(all(own, "200"));
   const others = [
     "example.com",
@@ -57,14 +83,19 @@ test("a server with --app-url or --allowed-hosts accepts their hosts too", async
 
 test("a server on another address accepts every host unless one is named", async () => {
   await using vault = await TestVault.start({ listen: { host: "0.0.0.0", port: 0 } });
-  expect(await outcomes(vault, ["vault", "vault.vaultsync.svc:8200"])).toEqual(all(["vault", "vault.vaultsync.svc:8200"], "200"));
+  expect(await outcomes(vault, ["vault", "vault.vaultsync.svc:8200"])).toEqual(
+    all(["vault", "vault.vaultsync.svc:8200"], "200"),
+  );
 });
 
 test("an operation for another host is rejected before its token is read", async () => {
   await using vault = await TestVault.start();
   const ann = await vault.client("ann@example.com");
   const response = await ann.call("list_no_dup", {}, { host: "attacker.example" });
-  expect([response.outcome(), response.json().error.message]).toEqual([REJECTED, expect.stringContaining("--allowed-hosts")]);
+  expect([response.outcome(), response.json().error.message]).toEqual([
+    REJECTED,
+    expect.stringContaining("--allowed-hosts"),
+  ]);
   expect(response.bytes.toString()).not.toContain("attacker");
   expect(response.headers["x-request-id"]).toMatch(/./u);
   const unknown = await vault.post(operationPath.list_no_dup, {}, { host: "attacker.example" });
@@ -80,7 +111,10 @@ test.each([
 ])("a request with %s is a 400 on both listeners", async (_what, lines) => {
   await using vault = await TestVault.start();
   const response = await raw(vault.url, ["GET /healthz HTTP/1.1", ...lines]);
-  expect([statusOf(response), response]).toEqual([400, expect.stringContaining('"code":"invalid_request"')]);
+  expect([statusOf(response), response]).toEqual([
+    400,
+    expect.stringContaining('"code":"invalid_request"'),
+  ]);
   expect(statusOf(await raw(vault.metricsUrl, ["GET /healthz HTTP/1.1", ...lines]))).toBe(400);
 });
 
@@ -96,17 +130,24 @@ test.each([
 });
 
 test("the listener for metrics on loopback rejects other names, and --app-url does not limit it", async () => {
-  await using vault = await TestVault.start({ appUrl: "https://vault.example.com", allowedHosts: ["vault.vaultsync.svc"] });
+  await using vault = await TestVault.start({
+    appUrl: "https://vault.example.com",
+    allowedHosts: ["vault.vaultsync.svc"],
+  });
   const status = async (host: string) =>
     (await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET", headers: { host } })).status;
   expect(await status("attacker.example")).toBe(421);
-  expect([await status("localhost:9464"), await status("127.0.0.1"), await status("vault.vaultsync.svc")]).toEqual([
-    200, 200, 200,
-  ]);
+  expect([
+    await status("localhost:9464"),
+    await status("127.0.0.1"),
+    await status("vault.vaultsync.svc"),
+  ]).toEqual([200, 200, 200]);
   await using reachable = await TestVault.start({
     appUrl: "https://vault.example.com",
     metricsListen: { host: "0.0.0.0", port: 0 },
   });
   const headers = { host: "vault.vaultsync.svc:9464" };
-  expect((await sendRequest(`${reachable.metricsUrl}/metrics`, { method: "GET", headers })).status).toBe(200);
+  expect(
+    (await sendRequest(`${reachable.metricsUrl}/metrics`, { method: "GET", headers })).status,
+  ).toBe(200);
 });

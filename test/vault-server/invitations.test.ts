@@ -17,13 +17,17 @@ import type { VaultServerOptions } from "../../src/vault/server/vault-server.ts"
 const ANN = "ann@example.com";
 const PASSWORD = "a password of one's own";
 
-async function vaultOf(options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {}) {
+async function vaultOf(
+  options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {},
+) {
   const vault = await TestVault.start(options);
   onTestFinished(() => vault[Symbol.asyncDispose]());
   return { vault, ann: await vault.client(ANN) };
 }
 
-const smtpOf = ({ port }: TestSmtpServer) => ({ smtp: new Redacted(parseSmtpUrl(`smtp://127.0.0.1:${port}`)) });
+const smtpOf = ({ port }: TestSmtpServer) => ({
+  smtp: new Redacted(parseSmtpUrl(`smtp://127.0.0.1:${port}`)),
+});
 
 async function share(caller: VaultClient, key_name: string, to: object) {
   return caller.call("share", { key_name, permission: "R", usr_id_from: caller.email, ...to });
@@ -32,19 +36,31 @@ async function share(caller: VaultClient, key_name: string, to: object) {
 test("a recipient without an account sees the share after following the email's link", async () => {
   const { vault, ann } = await vaultOf();
   await ann.call("protect", { key_name: "shop-db", key_value: "the value" });
-  expect((await share(ann, "shop-db", { usr_id_to: "New@Example.com" })).json().shared[0].state).toBe("invited");
+  expect(
+    (await share(ann, "shop-db", { usr_id_to: "New@Example.com" })).json().shared[0].state,
+  ).toBe("invited");
   const mail = await mailTo(vault.mailDirectory, "new@example.com");
   expect(mail.subject).toBe("Something was shared with you");
   expect(mail.link).toBe(`${vault.url}/#/set-password?token=${mail.token}`);
-  expect((await vault.post(sessionOperationPath.app_set_password, { token: mail.token, password: PASSWORD })).outcome()).toBe(
-    "200",
-  );
+  expect(
+    (
+      await vault.post(sessionOperationPath.app_set_password, {
+        token: mail.token,
+        password: PASSWORD,
+      })
+    ).outcome(),
+  ).toBe("200");
   const response = await vault.logIn("new@example.com", { password: PASSWORD });
   const reader = { email: "new@example.com", authorization: response.json().access_token };
   const body = { email: reader.email, key_name: "shop-db" };
-  const seen = await vault.post("/v1/user/secret/expose_link", body, { authorization: reader.authorization });
+  const seen = await vault.post("/v1/user/secret/expose_link", body, {
+    authorization: reader.authorization,
+  });
   expect(seen.json().key_value).toBe("the value");
-  const again = await vault.post(sessionOperationPath.app_set_password, { token: mail.token, password: PASSWORD });
+  const again = await vault.post(sessionOperationPath.app_set_password, {
+    token: mail.token,
+    password: PASSWORD,
+  });
   expect(again.outcome()).toBe("401 invalid_confirmation");
 });
 
@@ -61,7 +77,10 @@ test("an invitation's link works for seven days", async () => {
     await share(caller, "a", { usr_id_to: email });
     const { token } = await mailTo(vault.mailDirectory, email);
     clock.stepWall(days * 86_400_000);
-    const response = await vault.post(sessionOperationPath.app_set_password, { token, password: PASSWORD });
+    const response = await vault.post(sessionOperationPath.app_set_password, {
+      token,
+      password: PASSWORD,
+    });
     expect([days, response.outcome()]).toEqual([days, outcome]);
   }
 });
@@ -84,10 +103,19 @@ test("a share to a team emails each member without a session once for all secret
   const emails = [ANN, "live@example.com", "idle@example.com"];
   const { vault, ann } = await vaultOf({ emails });
   await vault.client("live@example.com");
-  await ann.call("team_create", { group_id: "team", members: ["live@example.com", "idle@example.com", "new@example.com"] });
+  await ann.call("team_create", {
+    group_id: "team",
+    members: ["live@example.com", "idle@example.com", "new@example.com"],
+  });
   for (const key_name of ["a", "b", "c"]) await ann.call("protect", { key_name, key_value: "v" });
-  await ann.call("share", { key_name: ["a", "b", "c"], permission: "R", usr_id_from: ANN, group_id_to: "team" });
-  for (const email of ["idle@example.com", "new@example.com"]) await mailTo(vault.mailDirectory, email);
+  await ann.call("share", {
+    key_name: ["a", "b", "c"],
+    permission: "R",
+    usr_id_from: ANN,
+    group_id_to: "team",
+  });
+  for (const email of ["idle@example.com", "new@example.com"])
+    await mailTo(vault.mailDirectory, email);
   const told = (await receivedMail(vault.mailDirectory)).map(({ to }) => to);
   expect(told.toSorted()).toEqual(["idle@example.com", "new@example.com"]);
 });
@@ -115,7 +143,9 @@ test("a share succeeds while SMTP is down, and the email is sent afterwards", as
   const clock = new VirtualClock();
   const { ann } = await vaultOf({ mail: smtpOf(smtp), logger, clock });
   await ann.call("protect", { key_name: "a", key_value: "v" });
-  expect((await share(ann, "a", { usr_id_to: "new@example.com" })).json().shared[0].state).toBe("invited");
+  expect((await share(ann, "a", { usr_id_to: "new@example.com" })).json().shared[0].state).toBe(
+    "invited",
+  );
   await expect.poll(() => lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   await smtp.comeBack();
   const later = async () => {
@@ -130,28 +160,42 @@ test("the server reports the directory of emails in its log and result", async (
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   await using named = await TestVault.start({ mail: { directory }, logger });
-  expect([named.mailDirectory, lines.find(({ fields }) => "url" in fields)?.fields["mailDir"]]).toEqual([directory, directory]);
+  expect([
+    named.mailDirectory,
+    lines.find(({ fields }) => "url" in fields)?.fields["mailDir"],
+  ]).toEqual([directory, directory]);
 });
 
 test("the server refuses to start with an invalid sender", async () => {
-  await expect(TestVault.start({ mail: { from: "vault\r\nBcc: eve@example.com" } })).rejects.toThrow("invalid sender address");
+  await expect(
+    TestVault.start({ mail: { from: "vault\r\nBcc: eve@example.com" } }),
+  ).rejects.toThrow("invalid sender address");
 });
 
 test("emails, logs and metrics contain no value, name, password, token or others' proof", async () => {
   const canaries = new Canaries();
-  const [value, secretName, description] = [canaries.text("value"), canaries.text("secret name"), canaries.text("metadata")];
+  const [value, secretName, description] = [
+    canaries.text("value"),
+    canaries.text("secret name"),
+    canaries.text("metadata"),
+  ];
   const { logger, lines } = recordingLogger();
   const { vault, ann } = await vaultOf({ logger });
   const known: string[] = [ann.token, ...vault.passwords.values()];
   await ann.call("protect", { key_name: secretName, key_value: value, metadata: { description } });
   await share(ann, secretName, { usr_id_to: ["new@example.com", "bob@example.com"] });
   await vault.post(sessionOperationPath.app_request_password, { email: ANN });
-  const emails = await Promise.all(["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)));
+  const emails = await Promise.all(
+    ["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)),
+  );
   const mails = emails.map(({ raw, text, html }) => raw + text + html).join("\n");
-  const metrics = (await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
+  const metrics = (
+    await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })
+  ).bytes.toString();
   const log = JSON.stringify(lines);
   expect(canaries.tracesIn({ mails, metrics, log })).toEqual([]);
-  for (const secret of known) expect([mails, metrics, log].some((text) => text.includes(secret))).toBe(false);
+  for (const secret of known)
+    expect([mails, metrics, log].some((text) => text.includes(secret))).toBe(false);
   const [proof = ""] = emails.map(({ token }) => token);
   expect(proof).toMatch(/^[\w-]{43}$/);
   expect([metrics, log].some((text) => text.includes(proof))).toBe(false);

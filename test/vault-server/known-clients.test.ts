@@ -27,7 +27,10 @@ class Proxied implements AsyncDisposable {
   static async start(): Promise<Proxied> {
     const clock = new VirtualClock();
     // The rate of rejections is that of another test.
-    return new Proxied(clock, await TestVault.start({ clock, limits: { rejectionBurst: 1e6, strangerBurst: 1e6 } }));
+    return new Proxied(
+      clock,
+      await TestVault.start({ clock, limits: { rejectionBurst: 1e6, strangerBurst: 1e6 } }),
+    );
   }
 
   passwordOf(email = ANN): string {
@@ -45,7 +48,10 @@ class Proxied implements AsyncDisposable {
     return this.vault.post(operationPath.generate_access_token, body, { "user-agent": userAgent });
   }
 
-  /** Returns the outcomes of a client that logs in once a second, each time after five guesses of a stranger. */
+  /**
+   * Returns the outcomes of a client that logs in once a second, each time after five guesses of a
+   * stranger.
+   */
   async outcomesUnderAttack(logIn: () => Promise<VaultResponse>): Promise<string[]> {
     const outcomes: string[] = [];
     for (let second = 0; second < 25; second += 1) {
@@ -59,8 +65,15 @@ class Proxied implements AsyncDisposable {
     return outcomes;
   }
 
-  /** Returns the number of guesses that are evaluated in a time, of a stranger who sends each as soon as it would not be throttled. */
-  async evaluated(guess: () => Promise<VaultResponse>, periodMs: number, meanwhile = async () => undefined): Promise<number> {
+  /**
+   * Returns the number of guesses that are evaluated in a time, of a stranger who sends each as
+   * soon as it would not be throttled.
+   */
+  async evaluated(
+    guess: () => Promise<VaultResponse>,
+    periodMs: number,
+    meanwhile = async () => undefined,
+  ): Promise<number> {
     let count = 0;
     for (const end = this.clock.now() + periodMs; this.clock.now() < end && count < MANY_GUESSES;) {
       const response = await guess();
@@ -85,21 +98,28 @@ function deviceOf({ headers }: VaultResponse): string {
   return cookie?.split(";", 1).join() ?? "";
 }
 
-/** Guesses that a stranger in a known network could evaluate before clients were known: 5 without a delay, then with delays up to a minute. */
+/**
+ * Guesses that a stranger in a known network could evaluate before clients were known: 5 without a
+ * delay, then with delays up to a minute.
+ */
 const GUESSES_PER_HOUR = 70;
 
 describe("a stranger who sends five wrong passwords a second from the address of the owner", () => {
   test("does not lock out the owner's browser", async () => {
     await using proxied = await Proxied.start();
     const cookie = deviceOf(await proxied.page(proxied.passwordOf()));
-    const outcomes = await proxied.outcomesUnderAttack(() => proxied.page(proxied.passwordOf(), { cookie }));
+    const outcomes = await proxied.outcomesUnderAttack(() =>
+      proxied.page(proxied.passwordOf(), { cookie }),
+    );
     expect(outcomes).toEqual(Array(25).fill("200"));
   });
 
   test("does not lock out the owner's API client", async () => {
     await using proxied = await Proxied.start();
     await proxied.api(proxied.passwordOf(), "deployer/1.0");
-    const outcomes = await proxied.outcomesUnderAttack(() => proxied.api(proxied.passwordOf(), "deployer/1.0"));
+    const outcomes = await proxied.outcomesUnderAttack(() =>
+      proxied.api(proxied.passwordOf(), "deployer/1.0"),
+    );
     expect(outcomes).toEqual(Array(25).fill("200"));
   });
 
@@ -120,13 +140,17 @@ describe("the guesses that are evaluated in an hour", () => {
   test("of a stranger are as many as without known clients, also while the owner logs in", async () => {
     await using proxied = await Proxied.start();
     const cookie = deviceOf(await proxied.page(proxied.passwordOf()));
-    expect(await proxied.evaluated(() => proxied.page("wrong"), HOUR)).toBeLessThanOrEqual(GUESSES_PER_HOUR);
+    expect(await proxied.evaluated(() => proxied.page("wrong"), HOUR)).toBeLessThanOrEqual(
+      GUESSES_PER_HOUR,
+    );
     proxied.clock.stepWall(HOUR);
     const outcomes = new Set<string>();
     const logIn = async (): Promise<undefined> => {
       outcomes.add((await proxied.page(proxied.passwordOf(), { cookie })).outcome());
     };
-    expect(await proxied.evaluated(() => proxied.page("wrong"), HOUR, logIn)).toBeLessThanOrEqual(GUESSES_PER_HOUR);
+    expect(await proxied.evaluated(() => proxied.page("wrong"), HOUR, logIn)).toBeLessThanOrEqual(
+      GUESSES_PER_HOUR,
+    );
     expect(outcomes).toEqual(new Set(["200"]));
   });
 
@@ -140,7 +164,9 @@ describe("the guesses that are evaluated in an hour", () => {
       return proxied.api("wrong", guesses % 2 === 0 ? "deployer/1.0" : "other/1.0");
     };
     expect(await proxied.evaluated(guess, HOUR)).toBeLessThanOrEqual(GUESSES_PER_HOUR + 20);
-    expect(await proxied.evaluated(() => proxied.api("wrong", "deployer/1.0"), HOUR)).toBeLessThanOrEqual(GUESSES_PER_HOUR);
+    expect(
+      await proxied.evaluated(() => proxied.api("wrong", "deployer/1.0"), HOUR),
+    ).toBeLessThanOrEqual(GUESSES_PER_HOUR);
   });
 
   test("with a stolen device cookie are five in 15 minutes, from however many networks", async () => {
@@ -148,20 +174,32 @@ describe("the guesses that are evaluated in an hour", () => {
     await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
     const password = vault.passwords.get(ANN) ?? "";
     const logIn = (tried: string, address: string, cookie = ""): Promise<VaultResponse> =>
-      vault.post(sessionOperationPath.app_log_in, { email: ANN, password: tried }, { cookie, "x-forwarded-for": address });
+      vault.post(
+        sessionOperationPath.app_log_in,
+        { email: ANN, password: tried },
+        { cookie, "x-forwarded-for": address },
+      );
     const cookie = deviceOf(await logIn(password, "192.0.2.1"));
     // The account is throttled for strangers.
     for (let guess = 0; guess < 6; guess += 1) await logIn("wrong", "198.51.100.1");
     const tried: string[] = [];
-    for (let guess = 0; guess < 10; guess += 1) tried.push((await logIn("wrong", `203.0.113.${guess}`, cookie)).outcome());
-    expect(tried).toEqual([...Array(5).fill("401 invalid_credentials"), ...Array(5).fill("429 rate_limited")]);
+    for (let guess = 0; guess < 10; guess += 1)
+      tried.push((await logIn("wrong", `203.0.113.${guess}`, cookie)).outcome());
+    expect(tried).toEqual([
+      ...Array(5).fill("401 invalid_credentials"),
+      ...Array(5).fill("429 rate_limited"),
+    ]);
     clock.stepWall(15 * MINUTE);
     expect((await logIn(password, "203.0.113.1", cookie)).outcome()).toBe("200");
   });
 });
 
 /** Returns the outcome of the right password with this cookie, while a stranger guesses. */
-const underAttack = async (proxied: Proxied, cookie: string, password = proxied.passwordOf()): Promise<string> => {
+const underAttack = async (
+  proxied: Proxied,
+  cookie: string,
+  password = proxied.passwordOf(),
+): Promise<string> => {
   for (let guess = 0; guess < 6; guess += 1) await proxied.page("wrong");
   return (await proxied.page(password, { cookie })).outcome();
 };
@@ -170,19 +208,23 @@ describe("the device cookie", () => {
   test("is hidden from scripts, sent to the server only, and names no account", async () => {
     await using secure = await TestVault.start({ appUrl: "https://vault.example.com" });
     const credentials = { email: ANN, password: secure.passwords.get(ANN) };
-    const [, cookie = ""] = (await secure.post(sessionOperationPath.app_log_in, credentials)).headers["set-cookie"] ?? [];
+    const [, cookie = ""] =
+      (await secure.post(sessionOperationPath.app_log_in, credentials)).headers["set-cookie"] ?? [];
     expect(cookie).toMatch(
       /^__Host-vaultsync_device=[\w-]{22}\.[0-9]+\.[\w-]{43}; Max-Age=15552000; Path=\/; HttpOnly; Secure; SameSite=Strict$/u,
     );
     expect(
-      (await secure.post(sessionOperationPath.app_log_in, { ...credentials, password: "wrong" })).headers["set-cookie"],
+      (await secure.post(sessionOperationPath.app_log_in, { ...credentials, password: "wrong" }))
+        .headers["set-cookie"],
     ).toBe(undefined);
   });
 
   test("of another account, or one that was changed, makes no client known", async () => {
     await using proxied = await Proxied.start();
     const cookie = deviceOf(await proxied.page(proxied.passwordOf()));
-    const bobs = deviceOf(await proxied.page(proxied.passwordOf("bob@example.com"), {}, "bob@example.com"));
+    const bobs = deviceOf(
+      await proxied.page(proxied.passwordOf("bob@example.com"), {}, "bob@example.com"),
+    );
     const [id = "", expiresAt = "", mac = ""] = (cookie.split("=")[1] ?? "").split(".");
     const flipped = mac.startsWith("A") ? `B${mac.slice(1)}` : `A${mac.slice(1)}`;
     for (const value of [
@@ -193,7 +235,10 @@ describe("the device cookie", () => {
       `${id}.${expiresAt}`,
       "",
     ]) {
-      expect([value, await underAttack(proxied, `vaultsync_device=${value}`)]).toEqual([value, "429 rate_limited"]);
+      expect([value, await underAttack(proxied, `vaultsync_device=${value}`)]).toEqual([
+        value,
+        "429 rate_limited",
+      ]);
     }
     expect(await underAttack(proxied, bobs)).toBe("429 rate_limited");
     expect(await underAttack(proxied, cookie)).toBe("200");
@@ -215,7 +260,10 @@ describe("the device cookie", () => {
     const session = await WebSession.logIn(vault, ANN);
     const former = deviceOf(await proxied.page(proxied.passwordOf()));
     const [changed, reset] = ["a good new password", "another good password"];
-    const change = await session.app("app_change_password", { password: proxied.passwordOf(), new_password: changed });
+    const change = await session.app("app_change_password", {
+      password: proxied.passwordOf(),
+      new_password: changed,
+    });
     expect(await underAttack(proxied, former, changed)).toBe("429 rate_limited");
     expect(await underAttack(proxied, deviceOf(change), changed)).toBe("200");
 
@@ -236,21 +284,27 @@ test("the newest eight user-agents of an account in a network are known", async 
   }
   for (let guess = 0; guess < 6; guess += 1) await proxied.page("wrong");
   const known: string[] = [];
-  for (const agent of agents) known.push((await proxied.api(proxied.passwordOf(), agent)).outcome());
+  for (const agent of agents)
+    known.push((await proxied.api(proxied.passwordOf(), agent)).outcome());
   expect(known).toEqual(["429 rate_limited", ...Array(8).fill("200")]);
 });
 
 test("the user-agent of a client is known for 90 days, in its network", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
-  const logIn = async (address: string, password = vault.passwords.get(ANN) ?? "", agent = "deployer/1.0"): Promise<string> => {
+  const logIn = async (
+    address: string,
+    password = vault.passwords.get(ANN) ?? "",
+    agent = "deployer/1.0",
+  ): Promise<string> => {
     const body = { email: ANN, password, scope: scopeString(), expiration_hours: 1 };
     const headers = { "user-agent": agent, "x-forwarded-for": address };
     return (await vault.post(operationPath.generate_access_token, body, headers)).outcome();
   };
   const [home, elsewhere] = ["192.0.2.1", "198.51.100.1"];
   const attack = async (): Promise<void> => {
-    for (const address of [home, elsewhere]) for (let guess = 0; guess < 6; guess += 1) await logIn(address, "wrong", "curl/8");
+    for (const address of [home, elsewhere])
+      for (let guess = 0; guess < 6; guess += 1) await logIn(address, "wrong", "curl/8");
   };
   await logIn(home);
   clock.stepWall(90 * DAY - 1);

@@ -24,7 +24,8 @@ interface Rows {
 function rowsIn(data: string): Rows {
   const database = new DatabaseSync(data, { readOnly: true });
   try {
-    const number = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0]);
+    const number = (sql: string): number =>
+      Number(Object.values(database.prepare(sql).get() ?? {})[0]);
     return {
       versions: number("SELECT count(*) FROM secret_versions"),
       bytes: number("SELECT coalesce(sum(octet_length(sealed)), 0) FROM secret_versions"),
@@ -47,7 +48,13 @@ async function start(name: string) {
   return { vault, clock, rows: () => rowsIn(data), sweptRows };
 }
 
-async function fill(caller: VaultClient, name: string, versions: number, bytes: number, more: object = {}): Promise<void> {
+async function fill(
+  caller: VaultClient,
+  name: string,
+  versions: number,
+  bytes: number,
+  more: object = {},
+): Promise<void> {
   for (let version = 1; version <= versions; version += 1) {
     const body = { key_name: name, key_value: "x".repeat(bytes), ...more };
     expect((await caller.call("protect", body)).outcome()).toBe("200");
@@ -56,7 +63,10 @@ async function fill(caller: VaultClient, name: string, versions: number, bytes: 
 
 const share = (caller: VaultClient, names: string[], usr_id_to: string[]) =>
   caller.call("share", { key_name: names, usr_id_from: ann, usr_id_to, permission: "R" });
-const recipients = (count: number): string[] => [bob, ...Array.from({ length: count - 1 }, (_, n) => `user${n}@example.com`)];
+const recipients = (count: number): string[] => [
+  bob,
+  ...Array.from({ length: count - 1 }, (_, n) => `user${n}@example.com`),
+];
 
 test("delete erases no version of a large secret itself; its name restarts at version 1", async () => {
   const { vault, rows, sweptRows } = await start("large");
@@ -70,10 +80,14 @@ test("delete erases no version of a large secret itself; its name restarts at ve
   for (const user of [caller, other]) {
     expect((await user.call("list_no_dup")).json().secrets).toEqual([]);
     for (const operation of ["expose", "expose_link", "version_list"] as const) {
-      expect((await user.call(operation, { key_name: "a" })).outcome()).toBe("404 secret_not_found");
+      expect((await user.call(operation, { key_name: "a" })).outcome()).toBe(
+        "404 secret_not_found",
+      );
     }
   }
-  expect((await caller.call("protect", { key_name: "a", key_value: "new" })).json().secret.key_version).toBe(1);
+  expect(
+    (await caller.call("protect", { key_name: "a", key_value: "new" })).json().secret.key_version,
+  ).toBe(1);
   expect((await other.call("list_no_dup")).json().secrets).toEqual([]);
   await expect.poll(sweptRows, PATIENT).toMatchObject({ versions: 1 });
   expect((await caller.call("expose", { key_name: "a" })).json().key_value).toBe("new");
@@ -90,7 +104,9 @@ test("delete of a secret with many grants and protect of a due name remove none 
   const before = rows();
   expect((await caller.call("delete", { key_name: "shared" })).outcome()).toBe("200");
   clock.stepWall(60_000);
-  expect((await caller.call("protect", { key_name: "due", key_value: "new" })).json().secret.key_version).toBe(1);
+  expect(
+    (await caller.call("protect", { key_name: "due", key_value: "new" })).json().secret.key_version,
+  ).toBe(1);
   expect(rows()).toMatchObject({ versions: before.versions + 1, grants: before.grants });
   await expect.poll(sweptRows, PATIENT).toMatchObject({ versions: 1, grants: 0 });
 });

@@ -14,7 +14,12 @@ beforeEach(() => {
 });
 
 const share = (from: VaultClient, to: VaultClient, permission: string) =>
-  from.call("share", { key_name: name, permission, usr_id_from: from.email, usr_id_to: [to.email] });
+  from.call("share", {
+    key_name: name,
+    permission,
+    usr_id_from: from.email,
+    usr_id_to: [to.email],
+  });
 const protect = (caller: VaultClient, value: string, more = {}) =>
   caller.call("protect", { key_name: name, key_value: value, ...more });
 
@@ -44,15 +49,26 @@ async function deviations(
 describe("link and unshared operations", () => {
   test("link operations respond not found for unknown secrets and those of other users", async () => {
     await protect(ann, "v");
-    for (const more of [{}, { owner: ann.email }, { owner: "unknown@example.com" }, { key_name: "nowhere" }]) {
-      expect(await deviations("404 secret_not_found", bob, linkOperations, more), JSON.stringify(more)).toEqual([]);
+    for (const more of [
+      {},
+      { owner: ann.email },
+      { owner: "unknown@example.com" },
+      { key_name: "nowhere" },
+    ]) {
+      expect(
+        await deviations("404 secret_not_found", bob, linkOperations, more),
+        JSON.stringify(more),
+      ).toEqual([]);
     }
   });
 
   test("link operations on an own unshared secret are use_unshared_operation", async () => {
     await protect(ann, "v");
     for (const more of [{}, { owner: "Ann@Example.com" }]) {
-      expect(await deviations("409 use_unshared_operation", ann, linkOperations, more), JSON.stringify(more)).toEqual([]);
+      expect(
+        await deviations("409 use_unshared_operation", ann, linkOperations, more),
+        JSON.stringify(more),
+      ).toEqual([]);
     }
   });
 
@@ -62,15 +78,24 @@ describe("link and unshared operations", () => {
     expect(await deviations("409 use_link_operation", ann, unsharedOperations)).toEqual([]);
     expect(await deviations("200", ann, linkOperations)).toEqual([]);
     await ann.call("unshare", { key_name: name });
-    expect((await ann.call("expose", { key_name: name })).json()).toMatchObject({ key_value: "new", key_version: 2 });
-    expect((await ann.call("expose_link", { key_name: name })).outcome()).toBe("409 use_unshared_operation");
+    expect((await ann.call("expose", { key_name: name })).json()).toMatchObject({
+      key_value: "new",
+      key_version: 2,
+    });
+    expect((await ann.call("expose_link", { key_name: name })).outcome()).toBe(
+      "409 use_unshared_operation",
+    );
   });
 
   test("unshared operations cannot read a received secret; protect creates an own one", async () => {
     await protect(ann, "ann's");
     await share(ann, bob, "RW");
     expect(await deviations("409 use_link_operation", bob, unsharedReads)).toEqual([]);
-    expect((await protect(bob, "bob's")).json().secret).toMatchObject({ owner: bob.email, shared: false, key_version: 1 });
+    expect((await protect(bob, "bob's")).json().secret).toMatchObject({
+      owner: bob.email,
+      shared: false,
+      key_version: 1,
+    });
     expect((await bob.call("expose", { key_name: name })).json().key_value).toBe("bob's");
     expect((await bob.call("expose_link", { key_name: name })).json().key_value).toBe("ann's");
   });
@@ -84,7 +109,10 @@ describe("link and unshared operations", () => {
     for (const caller of [cid, bob]) {
       expect(await deviations("409 ambiguous_name", caller, linkOperations)).toEqual([]);
       for (const owner of [ann.email, bob.email]) {
-        expect((await caller.call("expose_link", { key_name: name, owner })).json()).toMatchObject({ key_value: owner, owner });
+        expect((await caller.call("expose_link", { key_name: name, owner })).json()).toMatchObject({
+          key_value: owner,
+          owner,
+        });
       }
     }
   });
@@ -102,7 +130,12 @@ describe("reading a shared secret", () => {
     await protect(ann, "one", { metadata: { note: "n" } });
     await protect(ann, "two");
     await share(ann, bob, "R");
-    const exposed = { key_name: name, owner: ann.email, expired: false, metadata: { note: "n", cloud_type: "aws" } };
+    const exposed = {
+      key_name: name,
+      owner: ann.email,
+      expired: false,
+      metadata: { note: "n", cloud_type: "aws" },
+    };
     for (const caller of [ann, bob]) {
       const latest = await caller.call("expose_link", { key_name: name });
       expect(latest.json()).toMatchObject({ ...exposed, key_value: "two", key_version: 2 });
@@ -111,7 +144,10 @@ describe("reading a shared secret", () => {
       expect(first.json()).toMatchObject({ ...exposed, key_value: "one", key_version: 1 });
     }
     const listed = (await bob.call("version_list_for_link", { key_name: name })).json();
-    expect(listed).toMatchObject({ key_name: name, versions: [{ key_version: 1 }, { key_version: 2 }] });
+    expect(listed).toMatchObject({
+      key_name: name,
+      versions: [{ key_version: 1 }, { key_version: 2 }],
+    });
     const own = (await ann.call("version_list_for_link", { key_name: name })).json();
     const asBob = own.versions.map((record: object) => ({ ...record, permission: "R" }));
     expect(own.versions[0]).toMatchObject({ shared: true, permission: "RW" });
@@ -121,7 +157,8 @@ describe("reading a shared secret", () => {
   test("an unknown version is version_not_found, a missing one invalid_request", async () => {
     await protect(ann, "v");
     await share(ann, bob, "R");
-    const reveal = (version: unknown) => bob.call("version_expose_link", { key_name: name, key_version: version });
+    const reveal = (version: unknown) =>
+      bob.call("version_expose_link", { key_name: name, key_version: version });
     expect((await reveal(2)).outcome()).toBe("404 version_not_found");
     expect((await reveal("1")).outcome()).toBe("400 invalid_request");
     expect((await reveal(undefined)).outcome()).toBe("400 invalid_request");
@@ -133,15 +170,23 @@ describe("reading a shared secret", () => {
     const narrow = await vault.client(bob.email, scopeString({ cloud_type: ["aws"] }));
     expect(await deviations("403 out_of_scope", narrow, linkOperations)).toEqual([]);
     expect((await narrow.call("list_no_dup")).bytes.toString()).not.toContain(name);
-    const fitting = await vault.client(bob.email, scopeString({ cloud_type: ["gcp"], secret_name: [name] }));
-    expect((await fitting.call("list_no_dup")).json().secrets).toMatchObject([{ key_name: name, owner: ann.email }]);
+    const fitting = await vault.client(
+      bob.email,
+      scopeString({ cloud_type: ["gcp"], secret_name: [name] }),
+    );
+    expect((await fitting.call("list_no_dup")).json().secrets).toMatchObject([
+      { key_name: name, owner: ann.email },
+    ]);
     expect((await fitting.call("expose_link", { key_name: name })).json().key_value).toBe("v");
   });
 
   test("with --expired deny, expired shared values are secret_expired", async () => {
     const clock = new VirtualClock();
     await using deny = await TestVault.start({ expired: "deny", clock });
-    const [creator, reader] = [await deny.client("ann@example.com"), await deny.client("bob@example.com")];
+    const [creator, reader] = [
+      await deny.client("ann@example.com"),
+      await deny.client("bob@example.com"),
+    ];
     await protect(creator, "v", { expiration_time: 0 });
     await share(creator, reader, "R");
     expect(await deviations("403 secret_expired", reader, linkReads.slice(0, 2))).toEqual([]);
@@ -156,17 +201,27 @@ describe("protect_link", () => {
     { key_value: "v", without_list: true },
     { key_value: "v", owner: ["a"] },
   ])("rejects a body with %j", async (body) => {
-    expect((await ann.call("protect_link", { key_name: name, ...body })).outcome()).toBe("400 invalid_request");
+    expect((await ann.call("protect_link", { key_name: name, ...body })).outcome()).toBe(
+      "400 invalid_request",
+    );
   });
 
   test("R alone does not allow writing, and a value above the limit is too_large", async () => {
     await protect(ann, "v");
     await share(ann, bob, "R");
-    expect((await bob.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe("403 forbidden");
+    expect((await bob.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe(
+      "403 forbidden",
+    );
     await share(ann, bob, "RW");
-    const large = await bob.call("protect_link", { key_name: name, key_value: "x".repeat(1024 * 1024 + 1) });
+    const large = await bob.call("protect_link", {
+      key_name: name,
+      key_value: "x".repeat(1024 * 1024 + 1),
+    });
     expect(large.outcome()).toBe("413 too_large");
-    expect((await bob.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: "v", key_version: 1 });
+    expect((await bob.call("expose_link", { key_name: name })).json()).toMatchObject({
+      key_value: "v",
+      key_version: 1,
+    });
   });
 
   test("adds a version with unchanged metadata and deadline and returns the caller's list", async () => {
@@ -177,18 +232,31 @@ describe("protect_link", () => {
       .secrets.find((secret: { key_name: string }) => secret.key_name === name);
     const response = await bob.call("protect_link", { key_name: name, key_value: "two" });
     const { secret, secrets } = response.json();
-    expect(secret).toMatchObject({ key_version: 2, owner: ann.email, shared: true, permission: "RW", metadata: before.metadata });
+    expect(secret).toMatchObject({
+      key_version: 2,
+      owner: ann.email,
+      shared: true,
+      permission: "RW",
+      metadata: before.metadata,
+    });
     expect([secret.delete_time, secret.delete_at]).toEqual([1000, before.delete_at]);
     expect(secrets).toEqual((await bob.call("list_no_dup")).json().secrets);
     expect(secrets).toContainEqual(secret);
-    expect((await ann.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: "two", key_version: 2 });
+    expect((await ann.call("expose_link", { key_name: name })).json()).toMatchObject({
+      key_value: "two",
+      key_version: 2,
+    });
   });
 
   test("without_list 1 omits the list, any other number includes it", async () => {
     await protect(ann, "v");
     await share(ann, bob, "W");
     const members = async (flag: number) =>
-      Object.keys((await bob.call("protect_link", { key_name: name, key_value: "w", without_list: flag })).json());
+      Object.keys(
+        (
+          await bob.call("protect_link", { key_name: name, key_value: "w", without_list: flag })
+        ).json(),
+      );
     expect([await members(1), await members(0), await members(2)]).toEqual([
       ["secret"],
       ["secret", "secrets"],
@@ -199,7 +267,9 @@ describe("protect_link", () => {
   test("a write-only grantee gets the version number but no list entry", async () => {
     await protect(ann, "v");
     await share(ann, bob, "W");
-    const { secret, secrets } = (await bob.call("protect_link", { key_name: name, key_value: "w" })).json();
+    const { secret, secrets } = (
+      await bob.call("protect_link", { key_name: name, key_value: "w" })
+    ).json();
     expect(secret).toMatchObject({ key_name: name, key_version: 2, permission: "W" });
     expect(secrets.map((record: { key_name: string }) => record.key_name)).not.toContain(name);
   });
@@ -209,10 +279,16 @@ describe("protect_link", () => {
     await share(ann, bob, "W");
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
-        (i % 2 === 0 ? ann : bob).call("protect_link", { key_name: name, key_value: `${i}`, without_list: 1 }),
+        (i % 2 === 0 ? ann : bob).call("protect_link", {
+          key_name: name,
+          key_value: `${i}`,
+          without_list: 1,
+        }),
       ),
     );
-    const versions = responses.map((response) => response.json().secret.key_version).sort((a, b) => a - b);
+    const versions = responses
+      .map((response) => response.json().secret.key_version)
+      .sort((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: 20 }, (_, i) => i + 2));
   });
 });

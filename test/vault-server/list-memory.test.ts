@@ -23,7 +23,12 @@ let bob: VaultClient;
 async function client(email: string): Promise<VaultClient> {
   const response = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 }),
+    body: JSON.stringify({
+      email,
+      password: vault.passwords.get(email),
+      scope: scopeString(),
+      expiration_hours: 1,
+    }),
   });
   return new VaultClient(vault.url, email, { token: response.json().access_token });
 }
@@ -44,7 +49,10 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]();
 });
 
-/** Sends a list request and resolves with its response, unread, or `undefined` when the connection is closed before. */
+/**
+ * Sends a list request and resolves with its response, unread, or `undefined` when the connection
+ * is closed before.
+ */
 function open(
   headers: Record<string, string> = {},
   { token } = ann,
@@ -61,13 +69,19 @@ function open(
 }
 
 async function metric(name: string): Promise<number> {
-  const text = (await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
+  const text = (
+    await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })
+  ).bytes.toString();
   return Number(new RegExp(`^${name} ([0-9]+)`, "mu").exec(text)?.[1] ?? 0);
 }
 
 test("500 unread lists of one account leave a server of the shipped size to others", async () => {
   const opened = Array.from({ length: UNREAD }, () => open());
-  await Promise.race([Promise.all(opened.map(({ response }) => response)), delay(15_000), vault.result]);
+  await Promise.race([
+    Promise.all(opened.map(({ response }) => response)),
+    delay(15_000),
+    vault.result,
+  ]);
   expect(vault.exited).toBe(false);
   expect((await bob.call("protect", { key_name: "served", key_value: "v" })).outcome()).toBe("200");
   expect((await bob.call("list_no_dup")).json().secrets).toHaveLength(1);
@@ -93,6 +107,10 @@ test("100 waiting clients of one account that a change wakes all get the new lis
     }),
   );
   const [[status, length] = []] = read;
-  expect([vault.exited, status, Number(length) > COUNT * DESCRIPTION_LENGTH]).toEqual([false, 200, true]);
+  expect([vault.exited, status, Number(length) > COUNT * DESCRIPTION_LENGTH]).toEqual([
+    false,
+    200,
+    true,
+  ]);
   expect(new Set(read.map(String))).toEqual(new Set([`200,${length}`]));
 });

@@ -16,11 +16,23 @@ let ann: VaultClient;
 
 beforeAll(async () => {
   place = await StoreLocation.create("sqlite");
-  vault = await VaultServerProcess.start(["--dev", "--dev-users", email, "--quotas", `secrets=${COUNT + 1}`, ...place.args]);
+  vault = await VaultServerProcess.start([
+    "--dev",
+    "--dev-users",
+    email,
+    "--quotas",
+    `secrets=${COUNT + 1}`,
+    ...place.args,
+  ]);
   insertSecrets(place.data, email, COUNT, Date.now());
   const response = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 }),
+    body: JSON.stringify({
+      email,
+      password: vault.passwords.get(email),
+      scope: scopeString(),
+      expiration_hours: 1,
+    }),
   });
   ann = new VaultClient(vault.url, email, { token: response.json().access_token });
 }, 60_000);
@@ -37,7 +49,9 @@ async function openResponse(): Promise<{ request: ClientRequest; response: Incom
     headers: { "content-type": "application/json", authorization: ann.token },
   });
   request.end(JSON.stringify({ email }));
-  const response = await new Promise<IncomingMessage>((resolve) => request.once("response", resolve));
+  const response = await new Promise<IncomingMessage>((resolve) =>
+    request.once("response", resolve),
+  );
   return { request, response };
 }
 
@@ -52,9 +66,14 @@ async function settle(): Promise<void> {
 test("a list of 100,000 secrets is complete and ordered, also compressed, and 304 if unchanged", async () => {
   const list = await ann.call("list_no_dup");
   const names = list.json().secrets.map((secret: { key_name: string }) => secret.key_name);
-  expect(names).toEqual(Array.from({ length: COUNT }, (_, index) => `listed-${String(index).padStart(6, "0")}`));
+  expect(names).toEqual(
+    Array.from({ length: COUNT }, (_, index) => `listed-${String(index).padStart(6, "0")}`),
+  );
   const compressed = await ann.call("list_no_dup", {}, { "accept-encoding": "gzip" });
-  expect([compressed.headers["content-encoding"], compressed.bytes.length < list.bytes.length / 10]).toEqual(["gzip", true]);
+  expect([
+    compressed.headers["content-encoding"],
+    compressed.bytes.length < list.bytes.length / 10,
+  ]).toEqual(["gzip", true]);
   const again = await ann.call("list_no_dup", {}, { "if-none-match": list.headers.etag });
   expect([again.status, again.bytes.length]).toEqual([304, 0]);
 });

@@ -12,7 +12,9 @@ let vault: TestVault;
 let ann: VaultClient;
 let bob: VaultClient;
 
-/** Inserts `COUNT` rows in addition to those of the API; the values are expressions of `i`, from 1. */
+/**
+ * Inserts `COUNT` rows in addition to those of the API; the values are expressions of `i`, from 1.
+ */
 async function insertMany(into: string, values: string): Promise<void> {
   const numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)";
   await data.change(`INSERT INTO ${into} ${numbers} SELECT ${values} FROM n`, COUNT);
@@ -24,12 +26,24 @@ beforeAll(async () => {
   vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey(), limits });
   ann = await vault.client("ann@example.com");
   bob = await vault.client("bob@example.com");
-  for (const key_name of ["versions", "shares"]) await ann.call("protect", { key_name, key_value: "v" });
-  await ann.call("share", { key_name: "shares", permission: "R", usr_id_from: ann.email, usr_id_to: bob.email });
+  for (const key_name of ["versions", "shares"])
+    await ann.call("protect", { key_name, key_value: "v" });
+  await ann.call("share", {
+    key_name: "shares",
+    permission: "R",
+    usr_id_from: ann.email,
+    usr_id_to: bob.email,
+  });
   await ann.call("team_create", { group_id: "long", members: [bob.email] });
   await ann.call("team_create", { group_id: "short", members: [] });
-  await ann.call("share", { key_name: "shares", permission: "W", usr_id_from: ann.email, group_id_to: "long" });
-  const columns = "secret_id, version, metadata, created_at, updated_at, key_id, wrapped_key, sealed";
+  await ann.call("share", {
+    key_name: "shares",
+    permission: "W",
+    usr_id_from: ann.email,
+    group_id_to: "long",
+  });
+  const columns =
+    "secret_id, version, metadata, created_at, updated_at, key_id, wrapped_key, sealed";
   const [secret] = await data.select("SELECT id FROM secrets WHERE name = 'versions'");
   const [row] = await data.select("SELECT metadata FROM secret_versions LIMIT 1");
   const values = `'${String(secret?.["id"])}', i + 1, '${String(row?.["metadata"])}', 1.7e12, 1.7e12, 'none', sealed, sealed`;
@@ -75,7 +89,10 @@ test("a version list of many pages is complete and in order", async () => {
 
 test("a share list of many pages has all users, then the team", async () => {
   const { shares } = (await ann.call("share_list", { key_name: "shares" })).json();
-  const users = [bob.email, ...Array.from({ length: COUNT }, (_, index) => `grantee-${index + 1}@example.com`)].sort();
+  const users = [
+    bob.email,
+    ...Array.from({ length: COUNT }, (_, index) => `grantee-${index + 1}@example.com`),
+  ].sort();
   expect(shares.map(({ to }: { to: string }) => to)).toEqual([...users, "long"]);
   expect(shares.find(({ to }: { to: string }) => to === bob.email).state).toBe("active");
   expect(shares.at(-1)).toEqual({ to: "long", kind: "team", permission: "W", state: "invited" });
@@ -109,7 +126,10 @@ test.each(lists)("%s has the same content when it is compressed", async (operati
   const plain = await ann.call(operation, body);
   const compressed = await ann.call(operation, body, { "accept-encoding": "gzip" });
   expect(plain.json()[name].length).toBeGreaterThan(0);
-  expect([compressed.headers["content-encoding"], compressed.headers.etag]).toEqual(["gzip", plain.headers.etag]);
+  expect([compressed.headers["content-encoding"], compressed.headers.etag]).toEqual([
+    "gzip",
+    plain.headers.etag,
+  ]);
 });
 
 test.each(lists.filter(([operation]) => operation !== "share_list"))(
@@ -127,19 +147,28 @@ test("the tag of a long team list changes with a member of any team", async () =
   const after = await ann.call("team_list", {}, { "if-none-match": before.headers.etag });
   expect(after.status).toBe(200);
   await ann.call("team_remove_members", { group_id: "short", members: ["new@example.com"] });
-  expect((await ann.call("team_list", {}, { "if-none-match": before.headers.etag })).status).toBe(304);
+  expect((await ann.call("team_list", {}, { "if-none-match": before.headers.etag })).status).toBe(
+    304,
+  );
 });
 
-test.each(lists.slice(0, 2))("other requests are served while %s is sent", async (operation, body) => {
-  const list = ann.call(operation, body).then(({ status }) => `list ${status}`);
-  let served = 0;
-  while ((await Promise.race([list, health()])) === 200) served += 1;
-  expect(await list).toBe("list 200");
-  expect(served).toBeGreaterThan(3);
-});
+test.each(lists.slice(0, 2))(
+  "other requests are served while %s is sent",
+  async (operation, body) => {
+    const list = ann.call(operation, body).then(({ status }) => `list ${status}`);
+    let served = 0;
+    while ((await Promise.race([list, health()])) === 200) served += 1;
+    expect(await list).toBe("list 200");
+    expect(served).toBeGreaterThan(3);
+  },
+);
 
 test("a list that is no longer permitted gets an error, also when it is long", async () => {
   expect((await bob.call("share_list", { key_name: "shares" })).outcome()).toBe("403 forbidden");
-  expect((await bob.call("version_list", { key_name: "versions" })).outcome()).toBe("404 secret_not_found");
-  expect((await ann.call("version_list_for_link", { key_name: "versions" })).outcome()).toBe("409 use_unshared_operation");
+  expect((await bob.call("version_list", { key_name: "versions" })).outcome()).toBe(
+    "404 secret_not_found",
+  );
+  expect((await ann.call("version_list_for_link", { key_name: "versions" })).outcome()).toBe(
+    "409 use_unshared_operation",
+  );
 });

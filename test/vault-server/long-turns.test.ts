@@ -7,17 +7,24 @@ import type { VaultResponse } from "../lab/vault/vault-client.ts";
 
 const directory = new TestDirectory();
 const [ann, bob] = ["ann@example.com", "bob@example.com"];
-/** With `VAULTSYNC_TEST_LARGE=1`, 300,000 grants of a secret and 200 values of 1 MiB, and the CPU time of the longest statements is printed. */
+/**
+ * With `VAULTSYNC_TEST_LARGE=1`, 300,000 grants of a secret and 200 values of 1 MiB, and the CPU
+ * time of the longest statements is printed.
+ */
 const isLarge = process.env["VAULTSYNC_TEST_LARGE"] === "1";
 const GRANTS = isLarge ? 300_000 : 10_000;
 /** Versions of a secret, and other secrets, with a value of 1 MiB each. */
 const VERSIONS = isLarge ? 200 : 20;
 const SECRETS = isLarge ? 200 : 80;
-/** Rows of one statement that reads only short columns, and rows with values of 1 MiB that one statement passes. */
+/**
+ * Rows of one statement that reads only short columns, and rows with values of 1 MiB that one
+ * statement passes.
+ */
 const MOST_ROWS = 2_002;
 const MOST_VALUES = 32;
 
-const numbers = (count: number): string => `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
+const numbers = (count: number): string =>
+  `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
 
 /** Adds rows to the data that the requests of a test could add only in minutes. */
 function insertRows(data: string): void {
@@ -40,7 +47,9 @@ function insertRows(data: string): void {
 }
 
 interface Most {
-  /** Rows that one statement returned or changed, and those of one that reads versions of secrets. */
+  /**
+   * Rows that one statement returned or changed, and those of one that reads versions of secrets.
+   */
   rows: number;
   versions: number;
   /** Versions, grants and secrets that all statements erased. */
@@ -66,14 +75,20 @@ function recordStatements(): Disposable & { readonly most: Most } {
     return result;
   };
   const spies = [
-    vi.spyOn(StatementSync.prototype, "all").mockImplementation(function (this: StatementSync, ...values) {
+    vi.spyOn(StatementSync.prototype, "all").mockImplementation(function (
+      this: StatementSync,
+      ...values
+    ) {
       return measured(
         this.sourceSQL,
         () => all.apply(this, values),
         ({ length }) => length,
       );
     }),
-    vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (this: StatementSync, ...values) {
+    vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (
+      this: StatementSync,
+      ...values
+    ) {
       return measured(
         this.sourceSQL,
         () => run.apply(this, values),
@@ -91,8 +106,15 @@ test("no statement of a request reads or changes more rows the more a secret has
   const clock = new VirtualClock();
   const data = directory.join("vault.db");
   await using vault = await TestVault.start({ data, clock, limits: { requestBurst: 1e7 } });
-  const [caller, other] = [await vault.client(ann, undefined, 1e6), await vault.client(bob, undefined, 1e6)];
-  for (const [key_name, more] of [["granted"], ["versions"], ["due", { delete_time: 5 }]] as const) {
+  const [caller, other] = [
+    await vault.client(ann, undefined, 1e6),
+    await vault.client(bob, undefined, 1e6),
+  ];
+  for (const [key_name, more] of [
+    ["granted"],
+    ["versions"],
+    ["due", { delete_time: 5 }],
+  ] as const) {
     expect((await caller.call("protect", { key_name, key_value: "v", ...more })).status).toBe(200);
   }
   const share = { key_name: ["granted"], usr_id_from: ann, usr_id_to: [bob], permission: "RW" };
@@ -106,8 +128,10 @@ test("no statement of a request reads or changes more rows the more a secret has
     expose: () => caller.call("version_expose", { key_name: "versions", key_version: 1 }),
     "expose of a grantee": () => other.call("expose_link", { key_name: "granted" }),
     protect: () => caller.call("protect", { key_name: "versions", key_value: "w" }),
-    "protect of a grantee": () => other.call("protect_link", { key_name: "granted", key_value: "w", without_list: 1 }),
-    "unshare of one": () => caller.call("unshare", { key_name: "granted", usr_id_to: "user7@example.com" }),
+    "protect of a grantee": () =>
+      other.call("protect_link", { key_name: "granted", key_value: "w", without_list: 1 }),
+    "unshare of one": () =>
+      caller.call("unshare", { key_name: "granted", usr_id_to: "user7@example.com" }),
     "dismissed share": () => other.call("delete_shared_key_link", { key_name: "granted" }),
     "protect of a due name": () => {
       clock.stepWall(6 * 60_000);
@@ -123,7 +147,8 @@ test("no statement of a request reads or changes more rows the more a secret has
     const { rows, versions, erased, ms } = recorded.most;
     if (isLarge) process.stdout.write(`${name}: longest statement ${ms.toFixed(1)} ms\n`);
     // One grant at most, that of the request.
-    if (rows > MOST_ROWS || versions > MOST_VALUES || erased > 1) exceeding.push(`${name}: ${JSON.stringify(recorded.most)}`);
+    if (rows > MOST_ROWS || versions > MOST_VALUES || erased > 1)
+      exceeding.push(`${name}: ${JSON.stringify(recorded.most)}`);
   }
   expect(exceeding).toEqual([]);
 });

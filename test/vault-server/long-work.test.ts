@@ -14,7 +14,10 @@ test("reads and other accounts are served while a request deletes thousands of s
   const [ann, bob] = [await vault.client("ann@example.com"), await vault.client("bob@example.com")];
   await bob.call("protect", { key_name: "short", key_value: "v" });
   insertSecrets(data, ann.email, COUNT, Date.now());
-  const names = Array.from({ length: COUNT }, (_, index) => `listed-${String(index).padStart(6, "0")}`);
+  const names = Array.from(
+    { length: COUNT },
+    (_, index) => `listed-${String(index).padStart(6, "0")}`,
+  );
   const state = { deleted: false };
   const deletion = ann.call("delete", { key_name: names }).finally(() => (state.deleted = true));
   let served = 0;
@@ -23,7 +26,8 @@ test("reads and other accounts are served while a request deletes thousands of s
     if (status === 200 && !state.deleted) served += 1;
   }
   expect((await deletion).status).toBe(200);
-  // The transaction takes most of the time of the request: without turns, no read is served before its end.
+  // The transaction takes most of the time of the request: without turns, no read is served before
+  // its end.
   expect(served).toBeGreaterThan(5);
 });
 

@@ -39,11 +39,19 @@ async function becomes(disk: Disk, free: number, vault: TestVault): Promise<void
 
 test("warnings about disk space name the volume and its sizes", async () => {
   let log = "";
-  const logger = createLogger({ name: "vault", level: "info", destination: { write: (line) => void (log += line) } });
+  const logger = createLogger({
+    name: "vault",
+    level: "info",
+    destination: { write: (line) => void (log += line) },
+  });
   const disk = { free: 10 * LOW, clock: new VirtualClock() };
   await using vault = await start(disk, logger);
-  const low = (): Promise<number | undefined> => vault.metric('vaultsync_vault_low_space{volume="data"}');
-  expect([await low(), await vault.metric('vaultsync_vault_low_space_bytes{volume="data"}')]).toEqual([0, LOW]);
+  const low = (): Promise<number | undefined> =>
+    vault.metric('vaultsync_vault_low_space{volume="data"}');
+  expect([
+    await low(),
+    await vault.metric('vaultsync_vault_low_space_bytes{volume="data"}'),
+  ]).toEqual([0, LOW]);
   await becomes(disk, LOW - 1, vault);
   expect(await low()).toBe(1);
   expect(log).toContain(`"volume":"data","directory":"${directory.path}","free":${LOW - 1}`);
@@ -70,10 +78,16 @@ test("with low disk space, what adds data is rejected; reads, logins and deletio
   ] as const;
   for (const [operation, body] of grows) {
     const response = await caller.call(operation, body);
-    expect([operation, response.outcome(), response.headers["retry-after"]]).toEqual([operation, "503 unavailable", "10"]);
+    expect([operation, response.outcome(), response.headers["retry-after"]]).toEqual([
+      operation,
+      "503 unavailable",
+      "10",
+    ]);
     expect(response.json().error.message).toContain("low on disk space");
   }
-  expect((await caller.upload([{ filename: "g", bytes: Buffer.from("y") }])).outcome()).toBe("503 unavailable");
+  expect((await caller.upload([{ filename: "g", bytes: Buffer.from("y") }])).outcome()).toBe(
+    "503 unavailable",
+  );
 
   expect((await sendRequest(`${vault.url}/readyz`, { method: "GET" })).status).toBe(200);
   const again = await vault.client(ann);
@@ -95,7 +109,11 @@ test("with low disk space, what adds data is rejected; reads, logins and deletio
 test("callers without credentials learn nothing about the disk", async () => {
   const disk = { free: 0, clock: new VirtualClock() };
   await using vault = await start(disk);
-  const response = await vault.post("/v1/user/secret/protect", { email: ann, key_name: "a", key_value: "x" });
+  const response = await vault.post("/v1/user/secret/protect", {
+    email: ann,
+    key_name: "a",
+    key_value: "x",
+  });
   expect(response.outcome()).toBe("401 invalid_token");
 });
 
@@ -123,7 +141,13 @@ test("requests that would use up the space are rejected without waiting for the 
   disk.free = LOW;
   const protect = async (): Promise<string> =>
     (await caller.call("protect", { key_name: "a", key_value: "x".repeat(LOW) })).outcome();
-  const outcomes = [await protect(), await protect(), await protect(), await protect(), await protect()];
+  const outcomes = [
+    await protect(),
+    await protect(),
+    await protect(),
+    await protect(),
+    await protect(),
+  ];
   expect(outcomes).toEqual(["200", "200", "200", "200", "503 unavailable"]);
 });
 
@@ -135,7 +159,8 @@ test("the reserve is released when the audit log cannot be written, and comes ba
   const { size, blocks, mode } = await stat(reserve());
   expect([size, blocks * 512 >= size, mode & 0o777]).toEqual([8 * 1024 * 1024, true, 0o600]);
 
-  // The log fails for another reason, which a full disk stands for: it is opened again at the second attempt.
+  // The log fails for another reason, which a full disk stands for: it is opened again at the
+  // second attempt.
   await becomes(disk, 0, vault);
   await rm(directory.join("audit.jsonl"));
   expect((await caller.call("delete", { key_name: "a" })).outcome()).toBe("200");

@@ -10,7 +10,10 @@ import { postgresMigrations } from "../../src/vault/server/store/postgres/postgr
 import { sqliteMigrations } from "../../src/vault/server/store/sqlite/sqlite-migrations.ts";
 import { backedUpTables, omittedTables } from "../../src/vault/server/store/tables/raw-tables.ts";
 
-/** Schema version of the rows; keep it when a step is added, so that the steps since then are tested with rows. */
+/**
+ * Schema version of the rows; keep it when a step is added, so that the steps since then are tested
+ * with rows.
+ */
 const VERSION = 8;
 const [ANN, BOB, CID] = ["ann@example.com", "bob@example.com", "cid@example.com"];
 const tables = [...backedUpTables.map(({ name }) => name), ...omittedTables];
@@ -20,11 +23,16 @@ beforeEach(async () => {
   data = await createVaultData({ empty: true });
   const rows = await readFile(new URL("../lab/vault/schema-8-rows.sql", import.meta.url), "utf8");
   if (onPostgres()) {
-    const steps = [...postgresMigrations.slice(0, VERSION), "CREATE TABLE schema_version (version integer NOT NULL)"];
+    const steps = [
+      ...postgresMigrations.slice(0, VERSION),
+      "CREATE TABLE schema_version (version integer NOT NULL)",
+    ];
     await data.run([...steps, `INSERT INTO schema_version VALUES (${VERSION})`].join(";\n"));
     await data.run(rows.replaceAll(/x'([0-9a-f]*)'/gu, String.raw`'\x$1'`));
   } else {
-    await data.run([...sqliteMigrations.slice(0, VERSION), `PRAGMA user_version = ${VERSION};`, rows].join("\n"));
+    await data.run(
+      [...sqliteMigrations.slice(0, VERSION), `PRAGMA user_version = ${VERSION};`, rows].join("\n"),
+    );
   }
 });
 afterEach(() => data[Symbol.asyncDispose]());
@@ -32,13 +40,16 @@ afterEach(() => data[Symbol.asyncDispose]());
 /** Returns the rows of each table. */
 async function everything(): Promise<Record<string, Record<string, unknown>[]>> {
   return Object.fromEntries(
-    await Promise.all(tables.map(async (name) => [name, await data.select(`SELECT * FROM ${name} ORDER BY 1, 2`)])),
+    await Promise.all(
+      tables.map(async (name) => [name, await data.select(`SELECT * FROM ${name} ORDER BY 1, 2`)]),
+    ),
   );
 }
 
 test("opening data of an earlier release keeps every row of every table", async () => {
   const before = await everything();
-  for (const [name, rows] of Object.entries(before)) expect([name, rows.length > 0]).toEqual([name, true]);
+  for (const [name, rows] of Object.entries(before))
+    expect([name, rows.length > 0]).toEqual([name, true]);
   await (await openStore(data.location))[Symbol.asyncDispose]();
   const after = await everything();
   // Columns that were added since are allowed.
@@ -52,9 +63,11 @@ test("a server on data of an earlier release serves secrets, files, shares, team
   const masterKey = new Redacted(new Uint8Array(32).fill(7));
   const clock = new VirtualClock(Date.UTC(2026, 10, 21, 0, 1));
   const options = { data: data.location, masterKey, clock, emails: [] };
-  const [, sealRights = ""] = /--seal-rights ([0-9a-f]+)/u.exec(await TestVault.start(options).then(() => "", String)) ?? [];
+  const [, sealRights = ""] =
+    /--seal-rights ([0-9a-f]+)/u.exec(await TestVault.start(options).then(() => "", String)) ?? [];
   await using vault = await TestVault.start({ ...options, sealRights });
-  const logIn = (email: string) => vault.logIn(email, { password: `password of ${email.split("@", 1).join("")}` });
+  const logIn = (email: string) =>
+    vault.logIn(email, { password: `password of ${email.split("@", 1).join("")}` });
   const client = async (email: string): Promise<VaultClient> =>
     new VaultClient(vault.url, email, { token: (await logIn(email)).json().access_token });
   const [ann, bob] = [await client(ANN), await client(BOB)];
@@ -63,22 +76,38 @@ test("a server on data of an earlier release serves secrets, files, shares, team
   const old = await ann.call("version_expose_link", { key_name: "alpha", key_version: 1 });
   expect(old.json()).toMatchObject({ key_value: "first value", metadata: { note: "n1" } });
   const shared = await bob.call("expose_link", { key_name: "alpha", owner: ANN });
-  expect(shared.json()).toMatchObject({ key_value: "second value", key_version: 2, metadata: { expiration_time: 10 } });
+  expect(shared.json()).toMatchObject({
+    key_value: "second value",
+    key_version: 2,
+    metadata: { expiration_time: 10 },
+  });
   expect((await ann.call("expose_link", { key_name: "beta 💚" })).json().key_value).toBe("");
-  expect((await bob.call("list_no_dup")).json().secrets).toMatchObject([{ key_name: "alpha" }, { key_name: "gamma" }]);
+  expect((await bob.call("list_no_dup")).json().secrets).toMatchObject([
+    { key_name: "alpha" },
+    { key_name: "gamma" },
+  ]);
   expect((await bob.call("expose", { key_name: "gamma" })).json().key_value).toBe("bob's");
-  expect((await ann.call("team_list")).json()).toEqual({ teams: [{ group_id: "ops", creator: ANN, members: [ANN, BOB, CID] }] });
+  expect((await ann.call("team_list")).json()).toEqual({
+    teams: [{ group_id: "ops", creator: ANN, members: [ANN, BOB, CID] }],
+  });
   expect((await bob.call("blocked_senders")).json()).toEqual({ blocked: [CID] });
 
   expect((await ann.call("list_file")).json().files).toMatchObject([
     { filename: "empty", versions: [{ version: 1 }] },
     { filename: "f.txt", versions: [{ version: 1 }, { version: 2 }] },
   ]);
-  expect((await ann.call("download_file", { filename: "f.txt", version: 1 })).bytes.toString()).toBe("file one");
-  expect((await ann.call("download_file", { filename: "f.txt" })).bytes.toString()).toBe("file two");
+  expect(
+    (await ann.call("download_file", { filename: "f.txt", version: 1 })).bytes.toString(),
+  ).toBe("file one");
+  expect((await ann.call("download_file", { filename: "f.txt" })).bytes.toString()).toBe(
+    "file two",
+  );
 
   const written = await ann.call("protect_link", { key_name: "alpha", key_value: "third value" });
-  expect(written.json().secret).toMatchObject({ key_version: 3, metadata: { note: "n1", expiration_time: 10 } });
+  expect(written.json().secret).toMatchObject({
+    key_version: 3,
+    metadata: { note: "n1", expiration_time: 10 },
+  });
 });
 
 test("a team with the name of an address is removed with what was shared with it", async () => {
@@ -86,7 +115,8 @@ test("a team with the name of an address is removed with what was shared with it
     INSERT INTO teams (group_id, creator) VALUES ('dana@example.com', '${BOB}'), ('dana＠example.com', '${BOB}');
     INSERT INTO team_members (group_id, email) VALUES ('dana@example.com', '${ANN}'), ('dana@example.com', '${BOB}');
     INSERT INTO team_grants (secret_id, group_id, reads, writes) SELECT id, 'dana@example.com', 1, 0 FROM secrets WHERE name = 'alpha';`);
-  const revisions = () => data.select("SELECT subject, revision FROM list_revisions ORDER BY subject");
+  const revisions = () =>
+    data.select("SELECT subject, revision FROM list_revisions ORDER BY subject");
   const before = await revisions();
   await using store = await openStore(data.location);
   const teams = await store.read((transaction) => transaction.teams.list(ANN, undefined, 100));

@@ -12,13 +12,20 @@ import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 const [lost, kept] = [generateMasterKey(), generateMasterKey()];
 const idOf = (key: typeof lost): string => new MasterKey(key).id;
 
-/** Stores two secrets and a file under the key `lost`, and a secret and a token under the key `kept`, which is current. */
+/**
+ * Stores two secrets and a file under the key `lost`, and a secret and a token under the key
+ * `kept`, which is current.
+ */
 async function fill({ location }: VaultData): Promise<string> {
   let token: string;
   {
-    await using vault = await TestVault.start({ data: location, masterKey: KeyRing.of(lost, kept) });
+    await using vault = await TestVault.start({
+      data: location,
+      masterKey: KeyRing.of(lost, kept),
+    });
     const ann = await vault.client("ann@example.com");
-    for (const name of ["one", "two"]) await ann.call("protect", { key_name: name, key_value: name });
+    for (const name of ["one", "two"])
+      await ann.call("protect", { key_name: name, key_value: name });
     await ann.upload([{ filename: "f", bytes: Buffer.from("f") }]);
     await makeKeptCurrent(location);
     await ann.call("protect", { key_name: "three", key_value: "three" });
@@ -27,7 +34,10 @@ async function fill({ location }: VaultData): Promise<string> {
   return token;
 }
 
-/** Makes `kept` the current key, like a rotation that is interrupted before it wraps the first record. */
+/**
+ * Makes `kept` the current key, like a rotation that is interrupted before it wraps the first
+ * record.
+ */
 async function makeKeptCurrent(location: string): Promise<void> {
   await using store = await openStore(location);
   await store.write(({ settings }) => settings.set(CURRENT_KEY, idOf(kept)));
@@ -49,7 +59,11 @@ test("with allowMissingKeys the records of a missing key are unreadable, and can
   await using stored = await createVaultData();
   const token = await fill(stored);
   let log = "";
-  const logger = createLogger({ name: "vault", level: "warn", destination: { write: (line) => void (log += line) } });
+  const logger = createLogger({
+    name: "vault",
+    level: "warn",
+    destination: { write: (line) => void (log += line) },
+  });
   await using server = await startVaultServer({
     listen,
     data: stored.location,
@@ -67,7 +81,8 @@ test("with allowMissingKeys the records of a missing key are unreadable, and can
   expect((await ann.call("list_no_dup")).json().secrets).toHaveLength(3);
   await ann.call("protect", { key_name: "two", key_value: "again" });
   expect((await ann.call("expose", { key_name: "two" })).json().key_value).toBe("again");
-  for (const name of ["one", "two"]) expect((await ann.call("delete", { key_name: name })).status).toBe(200);
+  for (const name of ["one", "two"])
+    expect((await ann.call("delete", { key_name: name })).status).toBe(200);
   expect((await ann.call("delete_file", { filename: "f" })).status).toBe(200);
   await using _other = await startVaultServer({ listen, data: stored.location, masterKey: kept });
 });

@@ -9,13 +9,20 @@ const NARROW = scopeString({ secret_name: ["nothing"] });
 /** Access tokens of the narrow login, which refreshes yield. */
 const TOKENS = 8;
 
-async function start(limits: Partial<Limits>): Promise<{ vault: TestVault; owner: VaultClient; narrow: VaultClient[] }> {
+async function start(
+  limits: Partial<Limits>,
+): Promise<{ vault: TestVault; owner: VaultClient; narrow: VaultClient[] }> {
   const vault = await TestVault.start({ clock: new VirtualClock(), limits });
   const owner = await vault.client(email);
-  const { access_token: used_access_token, refresh_token } = (await vault.logIn(email, { scope: NARROW })).json();
+  const { access_token: used_access_token, refresh_token } = (
+    await vault.logIn(email, { scope: NARROW })
+  ).json();
   const narrow = [new VaultClient(vault.url, email, { token: used_access_token })];
   while (narrow.length < TOKENS) {
-    const refreshed = await narrow[0]!.post("/v1/user/refresh_token", { refresh_token, used_access_token });
+    const refreshed = await narrow[0]!.post("/v1/user/refresh_token", {
+      refresh_token,
+      used_access_token,
+    });
     narrow.push(new VaultClient(vault.url, email, { token: refreshed.json().access_token }));
   }
   return { vault, owner, narrow };
@@ -26,7 +33,9 @@ test("the tokens of one login take a quarter of the waits of an account", async 
   await using _vault = vault;
   const etag = (await narrow[0]!.call("list_no_dup")).headers.etag;
   const waiting = narrow.flatMap((token) =>
-    Array.from({ length: 10 }, () => token.call("list_no_dup", {}, { "if-none-match": etag, prefer: "wait=50" })),
+    Array.from({ length: 10 }, () =>
+      token.call("list_no_dup", {}, { "if-none-match": etag, prefer: "wait=50" }),
+    ),
   );
   await expect.poll(() => vault.metric("vaultsync_vault_waiting_lists")).toBe(50);
   const beyond = await Promise.race(waiting);
@@ -48,7 +57,8 @@ test("the tokens of one login leave half of the request rate of an account to ot
   }
   const served = outcomes.filter((outcome) => outcome === "200").length;
   expect([served <= 80, served > 40]).toEqual([true, true]);
-  for (let request = 0; request < 30; request += 1) expect((await owner.call("list_file")).outcome()).toBe("200");
+  for (let request = 0; request < 30; request += 1)
+    expect((await owner.call("list_file")).outcome()).toBe("200");
 });
 
 test("a request that counts as many does not take the half that is left to others", async () => {
@@ -56,5 +66,6 @@ test("a request that counts as many does not take the half that is left to other
   await using _vault = vault;
   const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
   for (const token of narrow) await token.call("delete", { key_name: names });
-  for (let request = 0; request < 30; request += 1) expect((await owner.call("list_file")).outcome()).toBe("200");
+  for (let request = 0; request < 30; request += 1)
+    expect((await owner.call("list_file")).outcome()).toBe("200");
 });

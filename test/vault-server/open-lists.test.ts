@@ -20,9 +20,14 @@ afterEach(async () => {
   for (const vault of vaults.splice(0)) await vault[Symbol.asyncDispose]();
 });
 
-async function start(limits: Partial<Limits> = {}): Promise<{ vault: TestVault; clock: VirtualClock; caller: VaultClient }> {
+async function start(
+  limits: Partial<Limits> = {},
+): Promise<{ vault: TestVault; clock: VirtualClock; caller: VaultClient }> {
   const clock = new VirtualClock();
-  const vault = await TestVault.start({ clock, limits: { requestBurst: 1e6, requestsPerSecond: 1, ...limits } });
+  const vault = await TestVault.start({
+    clock,
+    limits: { requestBurst: 1e6, requestsPerSecond: 1, ...limits },
+  });
   vaults.push(vault);
   const caller = await vault.client(ann, scopeString(), 1e6);
   return { vault, clock, caller };
@@ -30,7 +35,11 @@ async function start(limits: Partial<Limits> = {}): Promise<{ vault: TestVault; 
 
 async function fill(caller: VaultClient): Promise<void> {
   for (let index = 0; index < SECRETS; index += 1) {
-    await caller.call("protect", { key_name: `long-${index}`, key_value: "v", metadata: { description: DESCRIPTION } });
+    await caller.call("protect", {
+      key_name: `long-${index}`,
+      key_value: "v",
+      metadata: { description: DESCRIPTION },
+    });
   }
 }
 
@@ -53,18 +62,24 @@ function open(
   return promise;
 }
 
-const openBytes = (vault: TestVault): Promise<number> => vault.metric("vaultsync_vault_open_list_bytes");
+const openBytes = (vault: TestVault): Promise<number> =>
+  vault.metric("vaultsync_vault_open_list_bytes");
 
 test("unread responses with the same list hold it once, also compressed", async () => {
   const { vault, caller } = await start({ sharedListBytes: 2 * LIST_BYTES });
   await fill(caller);
   const whole = (await caller.call("list_no_dup")).bytes.length;
   await expect.poll(() => openBytes(vault)).toBe(0);
-  const responses = await Promise.all(Array.from({ length: 20 }, () => open(vault, caller, "list_no_dup")));
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, () => open(vault, caller, "list_no_dup")),
+  );
   expect(new Set(responses.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
   expect(await openBytes(vault)).toBe(whole);
   const compressed = await caller.call("list_no_dup", {}, { "accept-encoding": "br, gzip" });
-  expect([compressed.headers["content-encoding"], gunzipSync(compressed.bytes).length]).toEqual(["gzip", whole]);
+  expect([compressed.headers["content-encoding"], gunzipSync(compressed.bytes).length]).toEqual([
+    "gzip",
+    whole,
+  ]);
   expect(await openBytes(vault)).toBe(whole + compressed.bytes.length);
   expect((await buffer(responses[0]!)).length).toBe(whole);
 });
@@ -92,11 +107,17 @@ test("a shared list is not served beyond a deadline of one of its secrets", asyn
   await open(vault, caller, "list_no_dup");
   await clock.advance(60_000);
   const { secrets } = (await caller.call("list_no_dup")).json();
-  expect(secrets.filter(({ key_name }: { key_name: string }) => key_name === "removed")).toEqual([]);
+  expect(secrets.filter(({ key_name }: { key_name: string }) => key_name === "removed")).toEqual(
+    [],
+  );
 });
 
 test("streamed lists beyond those of an account wait, and get 429 when none was read", async () => {
-  const { vault, clock, caller } = await start({ sharedListBytes: 1_000_000, progressTimeoutMs: 1e9, streamTimeoutMs: 1e9 });
+  const { vault, clock, caller } = await start({
+    sharedListBytes: 1_000_000,
+    progressTimeoutMs: 1e9,
+    streamTimeoutMs: 1e9,
+  });
   await fill(caller);
   await caller.call("list_no_dup");
   await Promise.all(Array.from({ length: 4 }, () => open(vault, caller, "list_no_dup")));
@@ -150,7 +171,10 @@ test("the connection of a client that does not read its list is closed", async (
 });
 
 test("a list is charged by its length before its first byte", async () => {
-  const { vault, caller } = await start({ sharedListBytes: 1_000_000, requestBurst: 2 * SECRETS + 110 });
+  const { vault, caller } = await start({
+    sharedListBytes: 1_000_000,
+    requestBurst: 2 * SECRETS + 110,
+  });
   await fill(caller);
   // 12 MB count as 46 requests.
   expect((await caller.call("list_no_dup")).outcome()).toBe("200");

@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { errorCodes } from "../../src/protocol/error-codes.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
-/** Tests that iterate over all operations or only list them, so that they prove nothing about one. */
+/**
+ * Tests that iterate over all operations or only list them, so that they prove nothing about one.
+ */
 const notCounted = ["operation-coverage.test.ts", "api-description.test.ts"];
 
 /** Source text of every test of a running vault server, by file name. */
@@ -17,19 +19,28 @@ for (const folder of ["../vault-server/", "../contract/"]) {
 }
 
 /** Helpers of the test client that send one operation without naming it. */
-const helpers: Readonly<Record<string, string>> = { generate_access_token: ".logIn(", protect_file: ".upload(" };
+const helpers: Readonly<Record<string, string>> = {
+  generate_access_token: ".logIn(",
+  protect_file: ".upload(",
+};
 
 function filesThatExercise(operation: string): string[] {
-  const call = new RegExp(String.raw`[cC]all\(\s*"${operation}"|Path\.${operation}\b|\("${operation}"`, "u");
+  const call = new RegExp(
+    String.raw`[cC]all\(\s*"${operation}"|Path\.${operation}\b|\("${operation}"`,
+    "u",
+  );
   const helper = helpers[operation];
   return [...sources].flatMap(([name, source]) =>
     call.test(source) || (helper !== undefined && source.includes(helper)) ? [name] : [],
   );
 }
 
-test.each(Object.keys({ ...operationPath, ...sessionOperationPath }))("%s is exercised by a test of its own", (operation) => {
-  expect(filesThatExercise(operation)).not.toEqual([]);
-});
+test.each(Object.keys({ ...operationPath, ...sessionOperationPath }))(
+  "%s is exercised by a test of its own",
+  (operation) => {
+    expect(filesThatExercise(operation)).not.toEqual([]);
+  },
+);
 
 test.each(Object.keys(errorCodes))("error code %s is expected by a test", (code) => {
   // As "code" or "409 code".

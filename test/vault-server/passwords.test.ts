@@ -10,7 +10,13 @@ import { defaultPasswordCost } from "../../src/vault/server/limits.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const emails = ["ann@example.com", "bob@example.com", "carl@example.com", "dora@example.com", "emil@example.com"];
+const emails = [
+  "ann@example.com",
+  "bob@example.com",
+  "carl@example.com",
+  "dora@example.com",
+  "emil@example.com",
+];
 
 /** Repeats nothing. */
 const LONG = Array.from({ length: 1024 }, (_, index) => index.toString(36))
@@ -47,14 +53,23 @@ describe("signing up and setting passwords", () => {
   test("the link in an email creates the account and logs in", async () => {
     const token = await confirmation(vault, "New@Example.com");
     const response = await setPassword(vault, token, "a password of one's own");
-    expect(response.json()).toEqual({ session: { email: "new@example.com", csrf_token: expect.any(String) } });
+    expect(response.json()).toEqual({
+      session: { email: "new@example.com", csrf_token: expect.any(String) },
+    });
     expect(await new WebSession(vault.url, response).isLive()).toBe(true);
-    expect((await logIn(vault, "new@example.com", "a password of one's own")).outcome()).toBe("200");
-    expect((await vault.logIn("new@example.com", { password: "a password of one's own" })).outcome()).toBe("200");
+    expect((await logIn(vault, "new@example.com", "a password of one's own")).outcome()).toBe(
+      "200",
+    );
+    expect(
+      (await vault.logIn("new@example.com", { password: "a password of one's own" })).outcome(),
+    ).toBe("200");
   });
 
   test("a known and an unknown email get the same response", async () => {
-    const responses = [await requestPassword(vault, "ann@example.com"), await requestPassword(vault, "nobody@example.com")];
+    const responses = [
+      await requestPassword(vault, "ann@example.com"),
+      await requestPassword(vault, "nobody@example.com"),
+    ];
     const [known, unknown] = responses.map(({ status, bytes, headers }) => {
       const { date: _date, "x-request-id": _id, ...others } = headers;
       return { status, body: bytes.toString(), headers: others };
@@ -78,20 +93,32 @@ describe("signing up and setting passwords", () => {
   });
 
   test("a new password ends all sessions and tokens of its account only", async () => {
-    const [session, other] = [await WebSession.logIn(vault, "bob@example.com"), await WebSession.logIn(vault, "ann@example.com")];
+    const [session, other] = [
+      await WebSession.logIn(vault, "bob@example.com"),
+      await WebSession.logIn(vault, "ann@example.com"),
+    ];
     const pair = (await vault.logIn("bob@example.com")).json();
     const caller = new VaultClient(vault.url, "bob@example.com", { token: pair.access_token });
     const refresh = () =>
-      vault.post(operationPath.refresh_token, { refresh_token: pair.refresh_token, used_access_token: pair.access_token });
+      vault.post(operationPath.refresh_token, {
+        refresh_token: pair.refresh_token,
+        used_access_token: pair.access_token,
+      });
     await caller.call("protect", { key_name: "kept", key_value: "v" });
     expect([await session.isLive(), (await refresh()).outcome()]).toEqual([true, "200"]);
 
-    const response = await setPassword(vault, await confirmation(vault, "bob@example.com"), "another password");
+    const response = await setPassword(
+      vault,
+      await confirmation(vault, "bob@example.com"),
+      "another password",
+    );
     expect(await session.isLive()).toBe(false);
     expect((await caller.call("list_no_dup")).outcome()).toBe("401 invalid_token");
     expect((await refresh()).outcome()).toBe("401 invalid_refresh_token");
     const former = vault.passwords.get("bob@example.com") ?? "";
-    expect((await logIn(vault, "bob@example.com", former)).outcome()).toBe("401 invalid_credentials");
+    expect((await logIn(vault, "bob@example.com", former)).outcome()).toBe(
+      "401 invalid_credentials",
+    );
     expect((await logIn(vault, "bob@example.com", "another password")).outcome()).toBe("200");
     const renewed = new WebSession(vault.url, response);
     expect((await renewed.call("expose", { key_name: "kept" })).json().key_value).toBe("v");
@@ -101,12 +128,19 @@ describe("signing up and setting passwords", () => {
   test("a link works once, even for concurrent requests", async () => {
     const token = await confirmation(vault, "twice@example.com");
     const attempts = ["first password", "second password", "third password", "fourth password"];
-    const responses = await Promise.all(attempts.map((password) => setPassword(vault, token, password)));
+    const responses = await Promise.all(
+      attempts.map((password) => setPassword(vault, token, password)),
+    );
     const outcomes = responses.map((response) => response.outcome());
-    expect(outcomes.toSorted()).toEqual(["200", ...Array.from({ length: 3 }, () => "401 invalid_confirmation")]);
+    expect(outcomes.toSorted()).toEqual([
+      "200",
+      ...Array.from({ length: 3 }, () => "401 invalid_confirmation"),
+    ]);
     const winner = attempts[outcomes.indexOf("200")] ?? "";
     expect((await logIn(vault, "twice@example.com", winner)).outcome()).toBe("200");
-    expect((await setPassword(vault, token, "fifth password")).outcome()).toBe("401 invalid_confirmation");
+    expect((await setPassword(vault, token, "fifth password")).outcome()).toBe(
+      "401 invalid_confirmation",
+    );
   });
 
   test("a link invalidates the other links of its email only", async () => {
@@ -114,10 +148,14 @@ describe("signing up and setting passwords", () => {
     const others = await confirmation(vault, "dora@example.com");
     clock.stepWall(MINUTE);
     await requestPassword(vault, "carl@example.com");
-    await expect.poll(async () => (await mailTo(vault.mailDirectory, "carl@example.com")).token).not.toBe(former);
+    await expect
+      .poll(async () => (await mailTo(vault.mailDirectory, "carl@example.com")).token)
+      .not.toBe(former);
     const { token: latest } = await mailTo(vault.mailDirectory, "carl@example.com");
     expect((await setPassword(vault, former, "a new password")).outcome()).toBe("200");
-    expect((await setPassword(vault, latest, "a newer password")).outcome()).toBe("401 invalid_confirmation");
+    expect((await setPassword(vault, latest, "a newer password")).outcome()).toBe(
+      "401 invalid_confirmation",
+    );
     expect((await setPassword(vault, others, "a new password")).outcome()).toBe("200");
   });
 
@@ -127,14 +165,22 @@ describe("signing up and setting passwords", () => {
     clock.stepWall(HOUR - 1);
     expect((await setPassword(vault, early, "just in time")).outcome()).toBe("200");
     clock.stepWall(1);
-    expect((await setPassword(vault, late, "a little late")).outcome()).toBe("401 invalid_confirmation");
-    expect((await logIn(vault, "late@example.com", "a little late")).outcome()).toBe("401 invalid_credentials");
+    expect((await setPassword(vault, late, "a little late")).outcome()).toBe(
+      "401 invalid_confirmation",
+    );
+    expect((await logIn(vault, "late@example.com", "a little late")).outcome()).toBe(
+      "401 invalid_credentials",
+    );
   });
 
   test("an unknown token is rejected", async () => {
-    expect((await setPassword(vault, "A".repeat(43), "a long password")).outcome()).toBe("401 invalid_confirmation");
+    expect((await setPassword(vault, "A".repeat(43), "a long password")).outcome()).toBe(
+      "401 invalid_confirmation",
+    );
     const { access_token: token } = (await vault.logIn("ann@example.com")).json();
-    expect((await setPassword(vault, token, "a long password")).outcome()).toBe("401 invalid_confirmation");
+    expect((await setPassword(vault, token, "a long password")).outcome()).toBe(
+      "401 invalid_confirmation",
+    );
   });
 
   test("a password has 12 to 1024 characters; another one leaves the link valid", async () => {
@@ -160,21 +206,29 @@ describe("signing up and setting passwords", () => {
 });
 
 test("a login in flight with the old password gets no lasting token or session", async () => {
-  await using vault = await TestVault.start({ clock: new VirtualClock(), passwordCost: defaultPasswordCost });
+  await using vault = await TestVault.start({
+    clock: new VirtualClock(),
+    passwordCost: defaultPasswordCost,
+  });
   const former = vault.passwords.get("ann@example.com") ?? "";
   const token = await confirmation(vault, "ann@example.com");
   const [replaced, ...responses] = await Promise.all([
     setPassword(vault, token, "a new password"),
     ...Array.from({ length: 16 }, (_, index) =>
-      index % 2 === 0 ? logIn(vault, "ann@example.com", former) : vault.logIn("ann@example.com", { password: former }),
+      index % 2 === 0
+        ? logIn(vault, "ann@example.com", former)
+        : vault.logIn("ann@example.com", { password: former }),
     ),
   ]);
   expect(replaced?.outcome()).toBe("200");
   for (const response of responses.filter(({ status }) => status === 200)) {
     const isToken = "access_token" in response.json();
     const live = isToken
-      ? (await new VaultClient(vault.url, "ann@example.com", { token: response.json().access_token }).call("list_no_dup"))
-          .status === 200
+      ? (
+          await new VaultClient(vault.url, "ann@example.com", {
+            token: response.json().access_token,
+          }).call("list_no_dup")
+        ).status === 200
       : await new WebSession(vault.url, response).isLive();
     expect(live).toBe(false);
   }
@@ -182,13 +236,19 @@ test("a login in flight with the old password gets no lasting token or session",
 
 test("logins that wait for hashing do not displace the new password of their account", async () => {
   const limits = { loginFailuresPerAccount: 1000, loginFailuresPerNetwork: 1000 };
-  await using vault = await TestVault.start({ clock: new VirtualClock(), passwordCost: defaultPasswordCost, limits });
+  await using vault = await TestVault.start({
+    clock: new VirtualClock(),
+    passwordCost: defaultPasswordCost,
+    limits,
+  });
   const token = await confirmation(vault, "ann@example.com");
   const replacing = new AbortController();
   const flood = Array.from({ length: 12 }, async () => {
     while (!replacing.signal.aborted) await logIn(vault, "ann@example.com", "wrong");
   });
-  await expect.poll(async () => (await logIn(vault, "ann@example.com", "wrong")).code()).toBe("rate_limited");
+  await expect
+    .poll(async () => (await logIn(vault, "ann@example.com", "wrong")).code())
+    .toBe("rate_limited");
   const replaced = await setPassword(vault, token, "a new password");
   replacing.abort();
   await Promise.all(flood);
@@ -216,9 +276,15 @@ test("a client may request twenty emails in 15 minutes", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
   const ask = (name: string, client: string) =>
-    vault.post(sessionOperationPath.app_request_password, { email: `${name}@example.com` }, { "x-forwarded-for": client });
-  for (let i = 0; i < 20; i += 1) expect((await ask(`user${i}`, "192.0.2.1")).outcome()).toBe("200");
-  for (const name of ["user20", "ann"]) expect((await ask(name, "192.0.2.1")).outcome()).toBe("429 rate_limited");
+    vault.post(
+      sessionOperationPath.app_request_password,
+      { email: `${name}@example.com` },
+      { "x-forwarded-for": client },
+    );
+  for (let i = 0; i < 20; i += 1)
+    expect((await ask(`user${i}`, "192.0.2.1")).outcome()).toBe("200");
+  for (const name of ["user20", "ann"])
+    expect((await ask(name, "192.0.2.1")).outcome()).toBe("429 rate_limited");
   expect((await ask("user20", "192.0.2.2")).outcome()).toBe("200");
   clock.stepWall(15 * MINUTE);
   expect((await ask("user21", "192.0.2.1")).outcome()).toBe("200");
@@ -228,7 +294,11 @@ test("no token, cookie or password is in the log or the metrics", async () => {
   const lines: unknown[][] = [];
   const log = (...line: unknown[]): void => void lines.push(line);
   const logger: Logger = { debug: log, info: log, warn: log, error: log, child: () => logger };
-  await using vault = await TestVault.start({ logger, clock: new VirtualClock(), signUp: { mode: "open" } });
+  await using vault = await TestVault.start({
+    logger,
+    clock: new VirtualClock(),
+    signUp: { mode: "open" },
+  });
   const token = await confirmation(vault, "new@example.com");
   const password = "canary-5e1c0d-password";
   const response = await setPassword(vault, token, password);
@@ -242,7 +312,14 @@ test("no token, cookie or password is in the log or the metrics", async () => {
   const metrics = await fetch(`${vault.metricsUrl}/metrics`).then((body) => body.text());
   expect(lines.length).toBeGreaterThan(6);
   const sessionToken = session.cookie.split("=")[1] ?? "";
-  for (const secret of [token, password, sessionToken, session.csrf, pair.access_token, pair.refresh_token]) {
+  for (const secret of [
+    token,
+    password,
+    sessionToken,
+    session.csrf,
+    pair.access_token,
+    pair.refresh_token,
+  ]) {
     expect(seen).not.toContain(secret);
     expect(metrics).not.toContain(secret);
   }

@@ -39,8 +39,18 @@ const anyFrom: fc.Arbitrary<From> = fc.oneof(
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(anyUser, anyName).map((args) => protect(...args)) },
   { weight: 1, arbitrary: fc.tuple(anyUser, anyName).map((args) => remove(...args)) },
-  { weight: 6, arbitrary: fc.tuple(anyUser, anyName, anyUser, anyPermission).map((args) => shareWithUser(...args)) },
-  { weight: 6, arbitrary: fc.tuple(anyUser, anyName, anyTeam, anyPermission).map((args) => shareWithTeam(...args)) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(anyUser, anyName, anyUser, anyPermission)
+      .map((args) => shareWithUser(...args)),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(anyUser, anyName, anyTeam, anyPermission)
+      .map((args) => shareWithTeam(...args)),
+  },
   { weight: 3, arbitrary: fc.tuple(anyUser, anyName, anyFrom).map((args) => unshare(...args)) },
   { weight: 4, arbitrary: fc.tuple(anyUser, anyName).map((args) => dismissShare(...args)) },
   { weight: 2, arbitrary: fc.tuple(anyUser, anyTeam, anyUser).map((args) => createTeam(...args)) },
@@ -60,12 +70,17 @@ const beginning: Step[] = [
   createTeam("cid", "blue", "ann"),
 ];
 
-/** Returns the expected view of a name: the list, then the outcome of each operation by requested owner. */
+/**
+ * Returns the expected view of a name: the list, then the outcome of each operation by requested
+ * owner.
+ */
 function predictView(model: PermissionModel, user: User, name: Name): Record<string, unknown> {
   const readable = users.filter((owner) => model.may(user, owner, name).includes("R"));
   const own = model.grants(user, name);
   const predicted: Record<string, unknown> = {
-    list: readable.map((owner) => `${owner} ${model.may(user, owner, name)} ${model.isShared(owner, name)}`),
+    list: readable.map(
+      (owner) => `${owner} ${model.may(user, owner, name)} ${model.isShared(owner, name)}`,
+    ),
     expose:
       own && !model.isShared(user, name)
         ? `200 ${user}`
@@ -100,7 +115,11 @@ const localPart = (email: string): string => email.replace("@example.com", "");
 const outcomeOf = (response: VaultResponse, owner: string | undefined): string =>
   owner === undefined ? response.outcome() : `${response.outcome()} ${localPart(owner)}`;
 
-async function view({ callers, suffix }: World, user: User, name: Name): Promise<Record<string, unknown>> {
+async function view(
+  { callers, suffix }: World,
+  user: User,
+  name: Name,
+): Promise<Record<string, unknown>> {
   const caller = callers[user];
   const key_name = name + suffix;
   const { secrets } = (await caller.call("list_no_dup")).json();
@@ -123,7 +142,11 @@ async function view({ callers, suffix }: World, user: User, name: Name): Promise
     const written = await caller.call("protect_link", { ...body, key_value: "w", without_list: 1 });
     seen[`protect_link of ${owner}`] = outcomeOf(written, written.json().secret?.owner);
   }
-  const updated = await caller.call("update_key_metadata", { key_name, key_version: 1, metadata: { note: 1 } });
+  const updated = await caller.call("update_key_metadata", {
+    key_name,
+    key_version: 1,
+    metadata: { note: 1 },
+  });
   seen.update = outcomeOf(updated, updated.json().secret?.owner);
   return seen;
 }
@@ -132,9 +155,17 @@ let vault: TestVault;
 let callers: Record<User, VaultClient>;
 let runs = 0;
 beforeAll(async () => {
-  vault = await TestVault.start({ emails: users.map(emailOf), limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
+  vault = await TestVault.start({
+    emails: users.map(emailOf),
+    limits: { requestsPerSecond: 1e6, requestBurst: 1e6 },
+  });
   const log = (user: User) => vault.client(emailOf(user));
-  callers = { ann: await log("ann"), bob: await log("bob"), cid: await log("cid"), dee: await log("dee") };
+  callers = {
+    ann: await log("ann"),
+    bob: await log("bob"),
+    cid: await log("cid"),
+    dee: await log("dee"),
+  };
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 

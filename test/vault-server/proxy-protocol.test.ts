@@ -16,7 +16,19 @@ const { cert, keyPem: key } = certificate("vault", { hosts: ["127.0.0.1"] });
 
 const SIGNATURE = [...Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1")];
 const V4 = [192, 0, 2, 1, 127, 0, 0, 1, 0xdc, 0x04, 0x20, 0x08];
-const V6 = [0x20, 0x01, 0x0d, 0xb8, ...Array(11).fill(0), 1, ...Array(16).fill(0), 0xdc, 0x04, 0x20, 0x08];
+const V6 = [
+  0x20,
+  0x01,
+  0x0d,
+  0xb8,
+  ...Array(11).fill(0),
+  1,
+  ...Array(16).fill(0),
+  0xdc,
+  0x04,
+  0x20,
+  0x08,
+];
 const LINE = "PROXY TCP4 192.0.2.1 127.0.0.1 56324 8200\r\n";
 
 const body = JSON.stringify({ email: "ann@example.com" });
@@ -39,8 +51,14 @@ async function open({ url }: TestVault): Promise<Socket> {
   return socket.setNoDelay(true);
 }
 
-/** Sends everything on a connection and returns what the server sends until it closes the connection. */
-async function responseTo(socket: Socket, ...chunks: readonly (string | Uint8Array)[]): Promise<string> {
+/**
+ * Sends everything on a connection and returns what the server sends until it closes the
+ * connection.
+ */
+async function responseTo(
+  socket: Socket,
+  ...chunks: readonly (string | Uint8Array)[]
+): Promise<string> {
   let received = "";
   socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
   // The server resets a connection with bytes that it does not read.
@@ -82,7 +100,9 @@ describe.each(headers)("the client of a header %s", (_, header, client) => {
     socket.write(header);
     const encrypted = connectTls({ socket, ca: cert, checkServerIdentity: () => undefined });
     expect(await responseTo(encrypted, LAST_REQUEST)).toContain("HTTP/1.1 401");
-    expect((await auditEntries(file)).filter(({ operation }) => operation).map((entry) => entry.client)).toEqual([client]);
+    expect(
+      (await auditEntries(file)).filter(({ operation }) => operation).map((entry) => entry.client),
+    ).toEqual([client]);
   });
 });
 
@@ -92,16 +112,26 @@ test("a header is read in one packet with a request, in two, and byte by byte", 
   const arrivals = [
     [bytes],
     [bytes.subarray(0, 20), bytes.subarray(20)],
-    [bytes.subarray(0, LINE.length - 1), bytes.subarray(LINE.length - 1, LINE.length + 9), bytes.subarray(LINE.length + 9)],
+    [
+      bytes.subarray(0, LINE.length - 1),
+      bytes.subarray(LINE.length - 1, LINE.length + 9),
+      bytes.subarray(LINE.length + 9),
+    ],
     [...bytes].map((byte) => Buffer.from([byte])),
   ];
-  for (const chunks of arrivals) expect(await responseTo(await open(vault), ...chunks)).toContain("HTTP/1.1 401");
+  for (const chunks of arrivals)
+    expect(await responseTo(await open(vault), ...chunks)).toContain("HTTP/1.1 401");
   expect(await clients()).toEqual(arrivals.map(() => "192.0.2.1"));
 });
 
 test("the client of a header is that of all requests of the connection", async () => {
   await using vault = await behindProxy();
-  const responses = await responseTo(await open(vault), LINE, `${REQUEST}\r\n${body}`, LAST_REQUEST);
+  const responses = await responseTo(
+    await open(vault),
+    LINE,
+    `${REQUEST}\r\n${body}`,
+    LAST_REQUEST,
+  );
   expect(responses.match(/HTTP\/1\.1 401/gu)).toHaveLength(2);
   expect(await clients()).toEqual(["192.0.2.1", "192.0.2.1"]);
 });
@@ -120,9 +150,11 @@ test.each<[string, string | Uint8Array]>([
   socket.end();
   expect(await response).toBe("");
   expect(await clients()).toEqual([]);
-  expect((await vault.post(operationPath.list_file, {}).catch((error: Error) => error.message)) as string).toMatch(
-    /hang up|ECONNRESET/u,
-  );
+  expect(
+    (await vault
+      .post(operationPath.list_file, {})
+      .catch((error: Error) => error.message)) as string,
+  ).toMatch(/hang up|ECONNRESET/u);
   expect(lines.filter((line) => line.includes("PROXY"))).toHaveLength(1);
 });
 

@@ -21,7 +21,13 @@ beforeEach(async () => {
   data = await createVaultData();
   clock = new VirtualClock();
   const mail = { directory: directory.join("mail") };
-  vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey(), clock, mail, signUp: { mode: "open" } });
+  vault = await TestVault.start({
+    data: data.location,
+    masterKey: generateMasterKey(),
+    clock,
+    mail,
+    signUp: { mode: "open" },
+  });
 });
 afterEach(async () => {
   await vault[Symbol.asyncDispose]();
@@ -29,7 +35,9 @@ afterEach(async () => {
 });
 
 async function count(table: string, condition = "1 = 1"): Promise<number> {
-  return Number((await data.select(`SELECT count(*) AS count FROM ${table} WHERE ${condition}`))[0]?.["count"]);
+  return Number(
+    (await data.select(`SELECT count(*) AS count FROM ${table} WHERE ${condition}`))[0]?.["count"],
+  );
 }
 
 /** Resolves when sweeps have left this many rows. */
@@ -53,8 +61,14 @@ test("more expired rows than one transaction removes are all removed", async () 
      SELECT 'a' || i, 'r' || i, '${ann.email}', 's', ${past} FROM n`,
     450,
   );
-  await data.change(`INSERT INTO email_proofs (digest, email, expires_at) ${rows} SELECT 'p' || i, 'x', ${past} FROM n`, 450);
-  await data.change(`INSERT INTO login_failures (subject, at) ${rows} SELECT 's' || i, ${past} FROM n`, 450);
+  await data.change(
+    `INSERT INTO email_proofs (digest, email, expires_at) ${rows} SELECT 'p' || i, 'x', ${past} FROM n`,
+    450,
+  );
+  await data.change(
+    `INSERT INTO login_failures (subject, at) ${rows} SELECT 's' || i, ${past} FROM n`,
+    450,
+  );
   await swept("login_failures", 0, "subject LIKE 's%'");
   await swept("email_proofs", 0);
   await swept("refresh_tokens", 1);
@@ -102,8 +116,18 @@ test("addresses without an account have no list revision, and a deleted team lea
   await ann.call("protect", { key_name: "a", key_value: "v" });
   const strangers = Array.from({ length: 50 }, (_, index) => `stranger-${index}@example.com`);
   await ann.call("team_create", { group_id: "t", members: strangers });
-  await ann.call("share", { key_name: "a", permission: "R", usr_id_from: ann.email, usr_id_to: strangers });
-  await ann.call("share", { key_name: "a", permission: "R", usr_id_from: ann.email, group_id_to: "t" });
+  await ann.call("share", {
+    key_name: "a",
+    permission: "R",
+    usr_id_from: ann.email,
+    usr_id_to: strangers,
+  });
+  await ann.call("share", {
+    key_name: "a",
+    permission: "R",
+    usr_id_from: ann.email,
+    group_id_to: "t",
+  });
   expect(await count("list_revisions", "subject LIKE '%stranger%'")).toBe(0);
   expect(await count("list_revisions", "subject = 'team:t'")).toBe(1);
   await ann.call("team_delete", { group_id: "t" });

@@ -17,33 +17,49 @@ beforeEach(async () => {
 
 const protect = async (key_name: string, key_value = "v", caller: VaultClient = ann) =>
   (await caller.call("protect", { key_name, key_value })).outcome();
-const write = async (key_name: string, key_value: string) => (await bob.call("protect_link", { key_name, key_value })).outcome();
+const write = async (key_name: string, key_value: string) =>
+  (await bob.call("protect_link", { key_name, key_value })).outcome();
 const share = async (key_name: string | string[], to: string | string[] = bob.email) =>
-  (await ann.call("share", { key_name, usr_id_from: ann.email, usr_id_to: to, permission: "RW" })).outcome();
+  (
+    await ann.call("share", { key_name, usr_id_from: ann.email, usr_id_to: to, permission: "RW" })
+  ).outcome();
 
-const to = (count: number, from = 0): string[] => Array.from({ length: count }, (_, index) => `to-${from + index}@example.com`);
+const to = (count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, index) => `to-${from + index}@example.com`);
 
 // First: what the sweeper has not erased yet of the secrets of other tests counts.
 test("grants of a secret and of an account are limited, and count until they are taken back", async () => {
   for (const name of ["a", "b"]) await protect(name);
   quotas.secret_grants = 3;
-  expect([await share("a", to(4)), await share("a", to(3)), await share("a", to(1, 3)), await share("a", to(3))]).toEqual([
-    exceeded,
-    "200",
-    exceeded,
-    "200",
-  ]);
+  expect([
+    await share("a", to(4)),
+    await share("a", to(3)),
+    await share("a", to(1, 3)),
+    await share("a", to(3)),
+  ]).toEqual([exceeded, "200", exceeded, "200"]);
   quotas.grants = 5;
   await ann.call("team_create", { group_id: "granted", members: [bob.email] });
   expect([await share("b", to(3)), await share("b", to(1))]).toEqual([exceeded, "200"]);
-  const withTeam = { key_name: "b", usr_id_from: ann.email, group_id_to: "granted", permission: "R" };
-  expect([(await ann.call("share", withTeam)).outcome(), await share("b", to(1, 5))]).toEqual(["200", exceeded]);
+  const withTeam = {
+    key_name: "b",
+    usr_id_from: ann.email,
+    group_id_to: "granted",
+    permission: "R",
+  };
+  expect([(await ann.call("share", withTeam)).outcome(), await share("b", to(1, 5))]).toEqual([
+    "200",
+    exceeded,
+  ]);
   await ann.call("team_delete", { group_id: "granted" });
   expect(await share("b", to(1, 5))).toBe("200");
   await ann.call("unshare", { key_name: "b" });
   await ann.call("delete", { key_name: "a" });
   await protect("a");
-  expect([await share("a", to(3)), await share("b", to(2)), await share("b", to(1, 9))]).toEqual(["200", "200", exceeded]);
+  expect([await share("a", to(3)), await share("b", to(2)), await share("b", to(1, 9))]).toEqual([
+    "200",
+    "200",
+    exceeded,
+  ]);
 });
 
 test.each<Partial<Quotas>>([{ bytes: 100_000 }, { versions: 50 }, { secret_versions: 20 }])(
@@ -65,17 +81,30 @@ test.each<Partial<Quotas>>([{ bytes: 100_000 }, { versions: 50 }, { secret_versi
 
 test("the blocked senders of a user are limited", async () => {
   quotas.blocked_senders = 2;
-  const block = async (...senders: string[]) => (await bob.call("block_sender", { usr_id_from: senders })).outcome();
-  expect([await block("x@example.com", "y@example.com"), await block("z@example.com")]).toEqual(["200", exceeded]);
-  expect([await block("x@example.com"), (await bob.call("blocked_senders")).json().blocked.length]).toEqual(["200", 2]);
+  const block = async (...senders: string[]) =>
+    (await bob.call("block_sender", { usr_id_from: senders })).outcome();
+  expect([await block("x@example.com", "y@example.com"), await block("z@example.com")]).toEqual([
+    "200",
+    exceeded,
+  ]);
+  expect([
+    await block("x@example.com"),
+    (await bob.call("blocked_senders")).json().blocked.length,
+  ]).toEqual(["200", 2]);
 });
 
 test("keepVersions removes the oldest versions of a secret as others are added", async () => {
-  await using other = await TestVault.start({ keepVersions: 3, limits: { quotas: { ...defaultQuotas, secret_versions: 4 } } });
+  await using other = await TestVault.start({
+    keepVersions: 3,
+    limits: { quotas: { ...defaultQuotas, secret_versions: 4 } },
+  });
   const caller = await other.client(ann.email);
-  for (let version = 1; version <= 8; version += 1) expect(await protect("rotated", `v${version}`, caller)).toBe("200");
+  for (let version = 1; version <= 8; version += 1)
+    expect(await protect("rotated", `v${version}`, caller)).toBe("200");
   const { versions } = (await caller.call("version_list", { key_name: "rotated" })).json();
-  expect(versions.map(({ key_version }: { key_version: number }) => key_version)).toEqual([6, 7, 8]);
+  expect(versions.map(({ key_version }: { key_version: number }) => key_version)).toEqual([
+    6, 7, 8,
+  ]);
   expect((await caller.call("expose", { key_name: "rotated" })).json().key_value).toBe("v8");
 });
 

@@ -27,13 +27,20 @@ beforeEach(async () => {
 const protect = (key_name: string, key_value = "v", more: object = {}) =>
   ann.call("protect", { key_name, key_value, ...more }).then((response) => response.outcome());
 const upload = (filename: string, bytes: number, client = ann) =>
-  client.upload([{ filename, bytes: Buffer.alloc(bytes, 1) }]).then((response) => response.outcome());
-const rejections = (quota: string) => vault.metric(`vaultsync_vault_quota_rejections_total{quota="${quota}"}`);
+  client
+    .upload([{ filename, bytes: Buffer.alloc(bytes, 1) }])
+    .then((response) => response.outcome());
+const rejections = (quota: string) =>
+  vault.metric(`vaultsync_vault_quota_rejections_total{quota="${quota}"}`);
 
 test("secrets: further ones are rejected and counted, versions and deletions are not", async () => {
   quotas.secrets = 2;
   const before = await rejections("secrets");
-  expect([await protect("a"), await protect("b"), await protect("c")]).toEqual(["200", "200", exceeded]);
+  expect([await protect("a"), await protect("b"), await protect("c")]).toEqual([
+    "200",
+    "200",
+    exceeded,
+  ]);
   expect((await ann.call("expose", { key_name: "c" })).outcome()).toBe("404 secret_not_found");
   expect(await protect("a", "again")).toBe("200");
   await ann.call("delete", { key_name: "b" });
@@ -43,7 +50,9 @@ test("secrets: further ones are rejected and counted, versions and deletions are
 
 test("concurrent requests do not exceed a quota together", async () => {
   quotas.secrets = 5;
-  const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => protect(`parallel-${index}`)));
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => protect(`parallel-${index}`)),
+  );
   expect(outcomes.filter((outcome) => outcome === "200").length).toBe(5);
   expect(outcomes.filter((outcome) => outcome === exceeded).length).toBe(15);
   expect((await ann.call("list_no_dup")).json().secrets.length).toBe(5);
@@ -51,21 +60,36 @@ test("concurrent requests do not exceed a quota together", async () => {
 
 test("versions of a secret and of an account, files included", async () => {
   quotas.secret_versions = 2;
-  expect([await protect(name), await protect(name), await protect(name)]).toEqual(["200", "200", exceeded]);
+  expect([await protect(name), await protect(name), await protect(name)]).toEqual([
+    "200",
+    "200",
+    exceeded,
+  ]);
   await ann.call("version_delete", { key_name: name, key_version: 1 });
   expect([await protect(name), await protect(name)]).toEqual(["200", exceeded]);
   quotas.versions = 3;
-  expect([await upload("f", 1), await upload("f", 1), await protect("other")]).toEqual(["200", exceeded, exceeded]);
+  expect([await upload("f", 1), await upload("f", 1), await protect("other")]).toEqual([
+    "200",
+    exceeded,
+    exceeded,
+  ]);
   await ann.call("delete_file", { filename: "f" });
   expect(await protect("other")).toBe("200");
 });
 
 test("bytes: values, metadata and files count, and are subtracted when they are deleted", async () => {
   quotas.bytes = 20_000;
-  expect([await protect("a", "x".repeat(9000)), await protect("a", "x".repeat(9000))]).toEqual(["200", "200"]);
-  expect([await protect("b", "x".repeat(2000)), await upload("f", 2000)]).toEqual([exceeded, exceeded]);
+  expect([await protect("a", "x".repeat(9000)), await protect("a", "x".repeat(9000))]).toEqual([
+    "200",
+    "200",
+  ]);
+  expect([await protect("b", "x".repeat(2000)), await upload("f", 2000)]).toEqual([
+    exceeded,
+    exceeded,
+  ]);
   const metadata = { note: "y".repeat(5000) };
-  const change = (changed: object) => ann.call("update_key_metadata", { key_name: "a", key_version: 1, metadata: changed });
+  const change = (changed: object) =>
+    ann.call("update_key_metadata", { key_name: "a", key_version: 1, metadata: changed });
   expect((await change(metadata)).outcome()).toBe(exceeded);
   await ann.call("version_delete", { key_name: "a", key_version: 2 });
   expect((await change(metadata)).outcome()).toBe("200");
@@ -88,7 +112,12 @@ test("an upload beyond the quota ends before its end and leaves nothing", async 
 
 test("a new version by a recipient counts for the creator", async () => {
   await protect(name);
-  await ann.call("share", { key_name: name, permission: "RW", usr_id_from: ann.email, usr_id_to: bob.email });
+  await ann.call("share", {
+    key_name: name,
+    permission: "RW",
+    usr_id_from: ann.email,
+    usr_id_to: bob.email,
+  });
   quotas.versions = 1;
   const response = await bob.call("protect_link", { key_name: name, key_value: "v2" });
   expect(response.outcome()).toBe(exceeded);
@@ -99,15 +128,19 @@ test("a new version by a recipient counts for the creator", async () => {
 test("teams and members of a team", async () => {
   quotas.teams = 1;
   quotas.members = 2;
-  const create = (group_id: string, members: string[]) => cid.call("team_create", { group_id, members });
+  const create = (group_id: string, members: string[]) =>
+    cid.call("team_create", { group_id, members });
   expect((await create(`${name}-large`, [ann.email, bob.email])).outcome()).toBe(exceeded);
   expect((await create(name, [ann.email])).outcome()).toBe("200");
   expect((await create(`${name}-2`, [])).outcome()).toBe(exceeded);
   const add = (members: string[]) => cid.call("team_add_members", { group_id: name, members });
-  expect([(await add([bob.email])).outcome(), (await add([ann.email])).outcome()]).toEqual([exceeded, "200"]);
-  expect((await cid.call("team_list")).json().teams.map((team: { members: string[] }) => team.members)).toEqual([
-    [ann.email, cid.email],
+  expect([(await add([bob.email])).outcome(), (await add([ann.email])).outcome()]).toEqual([
+    exceeded,
+    "200",
   ]);
+  expect(
+    (await cid.call("team_list")).json().teams.map((team: { members: string[] }) => team.members),
+  ).toEqual([[ann.email, cid.email]]);
   await cid.call("team_delete", { group_id: name });
 });
 
@@ -136,13 +169,17 @@ test("a refresh token keeps its last ten access tokens", async () => {
   }
   const statuses: number[] = [];
   for (const token of access) {
-    statuses.push((await new VaultClient(vault.url, bob.email, { token }).call("team_list")).status);
+    statuses.push(
+      (await new VaultClient(vault.url, bob.email, { token }).call("team_list")).status,
+    );
   }
   expect(statuses).toEqual([401, 401, 401, ...Array.from({ length: 10 }, () => 200)]);
 });
 
 test("uploads in progress", async () => {
-  const open = await Promise.all(Array.from({ length: 3 }, (_, index) => upload(`${name}-${index}`, 3_000_000)));
+  const open = await Promise.all(
+    Array.from({ length: 3 }, (_, index) => upload(`${name}-${index}`, 3_000_000)),
+  );
   expect(open.toSorted()).toEqual(["200", "200", exceeded]);
   expect(await upload(name, 1)).toBe("200");
 });
@@ -150,7 +187,10 @@ test("uploads in progress", async () => {
 test("a login beyond the quota ends the least recently used ones without a live token", async () => {
   const clock = new VirtualClock();
   const email = "ann@example.com";
-  await using other = await TestVault.start({ clock, limits: { quotas: { ...defaultQuotas, tokens: 2 } } });
+  await using other = await TestVault.start({
+    clock,
+    limits: { quotas: { ...defaultQuotas, tokens: 2 } },
+  });
   const pairs = [];
   for (let login = 0; login < 3; login += 1) {
     pairs.push((await other.logIn(email)).json());

@@ -9,7 +9,10 @@ test("racing changes of permissions, versions, logins and users break no rule", 
   const data = onPostgres() ? owned.use(await PostgresDatabase.create()).url : undefined;
   const place = owned.use(await StoreLocation.create("sqlite", data));
   // `npm run races` is for longer ones.
-  const { violations, reads } = await runRaces(place, { servers: onPostgres() ? 2 : 1, seconds: 2 });
+  const { violations, reads } = await runRaces(place, {
+    servers: onPostgres() ? 2 : 1,
+    seconds: 2,
+  });
   expect(violations).toEqual([]);
   expect(reads).toBeGreaterThan(0);
 }, 300_000);

@@ -5,15 +5,22 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 
 const limits = { requestsPerSecond: 10, requestBurst: 20 };
-const recipients = (count: number): string[] => Array.from({ length: count }, (_, index) => `user${index}@example.com`);
+const recipients = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `user${index}@example.com`);
 
 test("a request counts as one for every 20 changes and may exceed the rate once", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits });
   const ann = await vault.client("ann@example.com");
-  for (const key_name of ["a", "b"]) expect((await ann.call("protect", { key_name, key_value: "v" })).status).toBe(200);
+  for (const key_name of ["a", "b"])
+    expect((await ann.call("protect", { key_name, key_value: "v" })).status).toBe(200);
   const share = (names: string[], count: number) =>
-    ann.call("share", { key_name: names, usr_id_from: ann.email, usr_id_to: recipients(count), permission: "R" });
+    ann.call("share", {
+      key_name: names,
+      usr_id_from: ann.email,
+      usr_id_to: recipients(count),
+      permission: "R",
+    });
   expect((await share(["a", "b"], 100)).status).toBe(200);
   // 18 were left, of which these 200 shares took ten, and a further one took one.
   for (let left = 7; left >= 0; left -= 1) expect((await share(["a"], 20)).status).toBe(200);
@@ -31,7 +38,8 @@ test("a large body counts by its size, also when it is rejected", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits });
   const { token } = await vault.client("ann@example.com");
-  const send = (bytes: number) => vault.post(operationPath.protect, { text: "x".repeat(bytes) }, { authorization: token });
+  const send = (bytes: number) =>
+    vault.post(operationPath.protect, { text: "x".repeat(bytes) }, { authorization: token });
   expect((await send(2_000_000)).outcome()).toBe("400 invalid_request");
   expect((await send(200_000)).outcome()).toBe("400 invalid_request");
   expect((await send(20_000)).outcome()).toBe("429 rate_limited");
@@ -46,11 +54,14 @@ test("a long list counts by its length, and the next request waits for it", asyn
   const ann = await vault.client("ann@example.com");
   const metadata = { large: "x".repeat(60_000) };
   for (let version = 0; version < 10; version += 1) {
-    expect((await ann.call("protect", { key_name: "a", key_value: "v", metadata })).status).toBe(200);
+    expect((await ann.call("protect", { key_name: "a", key_value: "v", metadata })).status).toBe(
+      200,
+    );
   }
   await clock.advance(60_000);
   const list = () => ann.call("version_list", { key_name: "a" });
-  // 600 KB are read twice: for the entity tag and for the response. That is three requests each time.
+  // 600 KB are read twice: for the entity tag and for the response. That is three requests each
+  // time.
   for (let left = 20; left > 0; left -= 5) expect((await list()).status).toBe(200);
   expect((await list()).outcome()).toBe("429 rate_limited");
   expect((await list()).headers["retry-after"]).toBe("1");
@@ -59,8 +70,11 @@ test("a long list counts by its length, and the next request waits for it", asyn
 test("reading a value takes two statements: for the token, and for the secret with its value", async () => {
   await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
   const ann = await vault.client("ann@example.com");
-  for (const key_value of ["v", "w"]) expect((await ann.call("protect", { key_name: "a", key_value })).status).toBe(200);
-  const methods = (["get", "all", "run"] as const).map((name) => vi.spyOn(StatementSync.prototype, name));
+  for (const key_value of ["v", "w"])
+    expect((await ann.call("protect", { key_name: "a", key_value })).status).toBe(200);
+  const methods = (["get", "all", "run"] as const).map((name) =>
+    vi.spyOn(StatementSync.prototype, name),
+  );
   const exec = vi.spyOn(DatabaseSync.prototype, "exec");
   try {
     const exposed = await ann.call("expose", { key_name: "a" });

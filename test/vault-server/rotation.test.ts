@@ -20,7 +20,11 @@ let keyPath: string;
 let data: VaultData;
 beforeEach(async () => {
   keyPath = directory.join("master.key");
-  await writeFile(keyPath, `# the vault's\n${Buffer.from(generateMasterKey().reveal()).toString("base64")}\n`, { mode: 0o600 });
+  await writeFile(
+    keyPath,
+    `# the vault's\n${Buffer.from(generateMasterKey().reveal()).toString("base64")}\n`,
+    { mode: 0o600 },
+  );
   data = await createVaultData();
 });
 afterEach(async () => {
@@ -34,37 +38,58 @@ const loud = { limits: { requestsPerSecond: 100_000, requestBurst: 100_000 } };
 async function filledVault(secrets: number): Promise<{ vault: TestVault; ann: VaultClient }> {
   const vault = await TestVault.start({ data: data.location, masterKey: ring(), ...loud });
   const ann = await vault.client("ann@example.com");
-  for (let n = 0; n < secrets; n += 1) await ann.call("protect", { key_name: `s${n}`, key_value: `canary-${n}` });
-  for (const filename of ["f0", "f1"]) await ann.upload([{ filename, bytes: Buffer.from(`canary-${filename}`) }]);
+  for (let n = 0; n < secrets; n += 1)
+    await ann.call("protect", { key_name: `s${n}`, key_value: `canary-${n}` });
+  for (const filename of ["f0", "f1"])
+    await ann.upload([{ filename, bytes: Buffer.from(`canary-${filename}`) }]);
   return { vault, ann };
 }
 
 async function expectEverything(ann: VaultClient, secrets: number): Promise<void> {
   const values: unknown[] = [];
-  for (let n = 0; n < secrets; n += 1) values.push((await ann.call("expose", { key_name: `s${n}` })).json().key_value);
+  for (let n = 0; n < secrets; n += 1)
+    values.push((await ann.call("expose", { key_name: `s${n}` })).json().key_value);
   expect(values).toEqual(Array.from({ length: secrets }, (_, n) => `canary-${n}`));
   for (const filename of ["f0", "f1"]) {
-    expect((await ann.call("download_file", { filename })).bytes.toString()).toBe(`canary-${filename}`);
+    expect((await ann.call("download_file", { filename })).bytes.toString()).toBe(
+      `canary-${filename}`,
+    );
   }
 }
 
 const rotate = (args: readonly string[] = ["--master-key-file", keyPath]): VaultsyncProcess =>
-  new VaultsyncProcess(["vault", "rotate-key", ...args], { env: { VAULTSYNC_VAULT_DATA: data.location } });
+  new VaultsyncProcess(["vault", "rotate-key", ...args], {
+    env: { VAULTSYNC_VAULT_DATA: data.location },
+  });
 
 async function keyIdsInData(): Promise<unknown[]> {
-  const rows = await data.select("SELECT key_id FROM secret_versions UNION SELECT key_id FROM file_versions");
+  const rows = await data.select(
+    "SELECT key_id FROM secret_versions UNION SELECT key_id FROM file_versions",
+  );
   return rows.map((row) => row["key_id"]);
 }
 
-const retiredFiles = async (): Promise<string[]> => (await readdir(directory.path)).filter((name) => name.endsWith(".retired"));
+const retiredFiles = async (): Promise<string[]> =>
+  (await readdir(directory.path)).filter((name) => name.endsWith(".retired"));
 
-/** Reads and writes, without a pause, until it is stopped; responses whatever was not as it should be. */
-async function workUntil(stop: AbortSignal, caller: VaultClient, worker: number): Promise<string[]> {
+/**
+ * Reads and writes, without a pause, until it is stopped; responses whatever was not as it should
+ * be.
+ */
+async function workUntil(
+  stop: AbortSignal,
+  caller: VaultClient,
+  worker: number,
+): Promise<string[]> {
   const faults: string[] = [];
-  const check = (what: string, good: boolean, outcome: string): void => void (good || faults.push(`${what}: ${outcome}`));
+  const check = (what: string, good: boolean, outcome: string): void =>
+    void (good || faults.push(`${what}: ${outcome}`));
   for (let round = 0; !stop.aborted; round += 1) {
     const value = `canary-worker-${worker}-${round}`;
-    const written = await caller.call("protect", { key_name: `worker-${worker}`, key_value: value });
+    const written = await caller.call("protect", {
+      key_name: `worker-${worker}`,
+      key_value: value,
+    });
     check("protect", written.status === 200, written.outcome());
     const own = await caller.call("expose", { key_name: `worker-${worker}` });
     check("expose", own.json().key_value === value, own.outcome());
@@ -90,7 +115,9 @@ test("rotates the master key under load without errors, wrong values or a restar
     : undefined;
   const stop = new AbortController();
   const workers = Array.from({ length: 8 }, (_, worker) => {
-    const caller = new VaultClient(replica && worker % 2 ? replica.url : vault.url, ann.email, { token: ann.token });
+    const caller = new VaultClient(replica && worker % 2 ? replica.url : vault.url, ann.email, {
+      token: ann.token,
+    });
     return workUntil(stop.signal, caller, worker);
   });
   for (let round = 0; round < 2; round += 1) {
@@ -108,7 +135,9 @@ test("rotates the master key under load without errors, wrong values or a restar
   await expectEverything(ann, 200);
 
   const options = { listen: { host: "127.0.0.1", port: 0 }, data: data.location };
-  await expect(startVaultServer({ ...options, masterKey: before })).rejects.toThrow("another master key");
+  await expect(startVaultServer({ ...options, masterKey: before })).rejects.toThrow(
+    "another master key",
+  );
   await vault[Symbol.asyncDispose]();
   await using again = await startVaultServer({ ...options, masterKey: ring(), ...loud });
   await expectEverything(new VaultClient(again.url, ann.email, { token: ann.token }), 200);
@@ -128,7 +157,9 @@ test("a killed rotation is completed by the next one without data loss", async (
     expect(ring().ids).toHaveLength(1);
     expect(ring().ids).not.toContain(old);
     expect(await keyIdsInData()).toEqual(ring().ids);
-    expect((await ann.call("expose", { key_name: "between" })).json().key_value).toBe("canary-between");
+    expect((await ann.call("expose", { key_name: "between" })).json().key_value).toBe(
+      "canary-between",
+    );
   }
   await expectEverything(ann, 400);
 }, 90_000);
@@ -177,15 +208,21 @@ test.each<Cut>(["before", "within", "after"])(
         (error: Error) => error.message !== "cut short",
       );
       await ann.call("protect", { key_name: "between", key_value: `canary-${at}` });
-      expect((await ann.call("expose", { key_name: "between" })).json().key_value).toBe(`canary-${at}`);
+      expect((await ann.call("expose", { key_name: "between" })).json().key_value).toBe(
+        `canary-${at}`,
+      );
       await expectEverything(ann, 60);
       // A started rotation is resumed, not restarted with another key.
       const settings = new Map(
-        (await data.select("SELECT name, value FROM settings")).map((row) => [row["name"], row["value"]] as const),
+        (await data.select("SELECT name, value FROM settings")).map(
+          (row) => [row["name"], row["value"]] as const,
+        ),
       );
       const finished = await rotateMasterKey({ ...rotation, keys: ring(), store });
       expect(finished.unreadable).toEqual([]);
-      expect(finished.id === settings.get("master_key")).toBe(settings.get("master_key_rotation") === settings.get("master_key"));
+      expect(finished.id === settings.get("master_key")).toBe(
+        settings.get("master_key_rotation") === settings.get("master_key"),
+      );
       return completed;
     };
     let at = 1;
@@ -206,19 +243,29 @@ test("rotation reports altered or swapped versions, rewraps all others and keeps
   const { vault, ann } = await filledVault(5);
   await using _vault = vault;
   const [old] = ring().ids;
-  const column = (name: string) => `(SELECT wrapped_key FROM secret_versions WHERE secret_id = ${id(name)})`;
-  await data.change(`UPDATE secret_versions SET wrapped_key = ${column("s1")} WHERE secret_id = ${id("s0")}`);
+  const column = (name: string) =>
+    `(SELECT wrapped_key FROM secret_versions WHERE secret_id = ${id(name)})`;
+  await data.change(
+    `UPDATE secret_versions SET wrapped_key = ${column("s1")} WHERE secret_id = ${id("s0")}`,
+  );
   await data.change(`UPDATE secret_versions SET key_id = 'made-up' WHERE secret_id = ${id("s2")}`);
-  await data.change("UPDATE file_versions SET size = size + 1 WHERE file_id = (SELECT id FROM files WHERE name = 'f0')");
+  await data.change(
+    "UPDATE file_versions SET size = size + 1 WHERE file_id = (SELECT id FROM files WHERE name = 'f0')",
+  );
   const { code, stderr } = await rotate().result;
   expect(code).toBe(1);
-  expect(stderr).toContain(`skipped version 1 of the secret "s0" of ann@example.com: the master key ${old} does not open it`);
-  expect(stderr).toContain(`skipped version 1 of the secret "s2" of ann@example.com: the master key made-up does not open it`);
+  expect(stderr).toContain(
+    `skipped version 1 of the secret "s0" of ann@example.com: the master key ${old} does not open it`,
+  );
+  expect(stderr).toContain(
+    `skipped version 1 of the secret "s2" of ann@example.com: the master key made-up does not open it`,
+  );
   expect(stderr).toContain(`skipped version 1 of the file "f0" of ann@example.com`);
   expect(stderr).toContain("rewrapped 4 keys, skipped 3");
   expect(ring().ids).toHaveLength(2);
   const outcomes: string[] = [];
-  for (const key_name of ["s0", "s1", "s2", "s3"]) outcomes.push((await ann.call("expose", { key_name })).outcome());
+  for (const key_name of ["s0", "s1", "s2", "s3"])
+    outcomes.push((await ann.call("expose", { key_name })).outcome());
   expect(outcomes).toEqual(["500 internal", "200", "500 internal", "200"]);
   await ann.call("delete", { key_name: ["s0", "s2"] });
   await ann.call("delete_file", { filename: "f0" });
@@ -234,12 +281,18 @@ test("rotation to an existing key leaves the key file unchanged", async () => {
   await writeFile(keyPath, both);
   const to = ring().ids[1]!;
   const known = await rotate(["--to", to, "--master-key-file", keyPath]).result;
-  expect(known).toMatchObject({ code: 0, stderr: expect.stringContaining("no record needs a former key: remove it") });
+  expect(known).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("no record needs a former key: remove it"),
+  });
   expect(await keyIdsInData()).toEqual([to]);
   await expectEverything(ann, 3);
   expect(await readFile(keyPath, "utf8")).toBe(both);
   const unknown = await rotate(["--to", "0123456789abcdef", "--master-key-file", keyPath]).result;
-  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown master key 0123456789abcdef") });
+  expect(unknown).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("unknown master key 0123456789abcdef"),
+  });
   // Configured by the environment only.
   const child = new VaultsyncProcess(["vault", "rotate-key", "--to", ring().ids[0]!], {
     env: {
@@ -260,10 +313,16 @@ test("rotation rejects unknown keys and missing data and leaves the key file unc
   const wrong = await rotate(["--master-key-file", other]).result;
   expect(wrong).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`the data is encrypted under another master key: expected ${current}`),
+    stderr: expect.stringContaining(
+      `the data is encrypted under another master key: expected ${current}`,
+    ),
   });
   expect(await readFile(other, "utf8")).toBe(before);
-  const nowhere = await rotate(["--master-key-file", keyPath, "--data", directory.join("none.db")]).result;
-  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("data file not found") });
+  const nowhere = await rotate(["--master-key-file", keyPath, "--data", directory.join("none.db")])
+    .result;
+  expect(nowhere).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("data file not found"),
+  });
   expect((await rotate([]).result).code).toBe(2);
 });

@@ -27,9 +27,15 @@ beforeEach(async () => {
   data = await createVaultData();
   log = directory.join(`audit-${count}.jsonl`);
   const emails = [ANN, BOB, EVE];
-  vault = await TestVault.start({ data: data.location, masterKey: KeyRing.of(first, second), auditLog: { file: log }, emails });
+  vault = await TestVault.start({
+    data: data.location,
+    masterKey: KeyRing.of(first, second),
+    auditLog: { file: log },
+    emails,
+  });
   [ann, bob, eve] = [await vault.client(ANN), await vault.client(BOB), await vault.client(EVE)];
-  for (const key_name of ["crown", "harmless"]) await ann.call("protect", { key_name, key_value: `value of ${key_name}` });
+  for (const key_name of ["crown", "harmless"])
+    await ann.call("protect", { key_name, key_value: `value of ${key_name}` });
 });
 afterEach(async () => {
   await vault[Symbol.asyncDispose]();
@@ -38,30 +44,50 @@ afterEach(async () => {
 
 const share = (key_name: string, to: object) =>
   ann!.call("share", { key_name, permission: "R", usr_id_from: ANN, invite: false, ...to });
-const expose = (client: VaultClient | undefined, key_name: string) => client!.call("expose_link", { key_name, owner: ANN });
-const valueOf = (response: VaultResponse) => (response.status === 200 ? response.json().key_value : response.outcome());
-const damaged = (table: string) => vault.metric(`vaultsync_vault_damaged_rights_total{table="${table}"}`);
-const damageLines = async () => (await auditEntries(log)).filter(({ event }) => event === "damaged");
+const expose = (client: VaultClient | undefined, key_name: string) =>
+  client!.call("expose_link", { key_name, owner: ANN });
+const valueOf = (response: VaultResponse) =>
+  response.status === 200 ? response.json().key_value : response.outcome();
+const damaged = (table: string) =>
+  vault.metric(`vaultsync_vault_damaged_rights_total{table="${table}"}`);
+const damageLines = async () =>
+  (await auditEntries(log)).filter(({ event }) => event === "damaged");
 const ID = "(SELECT id FROM secrets WHERE name = 'crown')";
 
 test("a share added by SQL gives nothing, is reported, and shares of the same owner stay", async () => {
   await share("crown", { usr_id_to: BOB });
-  await data.run(`INSERT INTO person_grants (secret_id, email, reads, writes) VALUES (${ID}, '${EVE}', 1, 1)`);
+  await data.run(
+    `INSERT INTO person_grants (secret_id, email, reads, writes) VALUES (${ID}, '${EVE}', 1, 1)`,
+  );
   expect(valueOf(await expose(eve, "crown"))).toBe("403 forbidden");
-  expect(valueOf(await eve!.call("version_expose_link", { key_name: "crown", key_version: 1 }))).toBe("403 forbidden");
-  expect(valueOf(await eve!.call("protect_link", { key_name: "crown", key_value: "theirs" }))).toBe("403 forbidden");
-  expect(valueOf(await eve!.call("update_key_metadata", { key_name: "crown", key_version: 1, metadata: { a: 1 } }))).toBe(
+  expect(
+    valueOf(await eve!.call("version_expose_link", { key_name: "crown", key_version: 1 })),
+  ).toBe("403 forbidden");
+  expect(valueOf(await eve!.call("protect_link", { key_name: "crown", key_value: "theirs" }))).toBe(
     "403 forbidden",
   );
+  expect(
+    valueOf(
+      await eve!.call("update_key_metadata", {
+        key_name: "crown",
+        key_version: 1,
+        metadata: { a: 1 },
+      }),
+    ),
+  ).toBe("403 forbidden");
   expect(valueOf(await expose(bob, "crown"))).toBe("value of crown");
   expect(await damaged("person_grants")).toBe(4);
-  expect(await damageLines()).toMatchObject([{ table: "person_grants", owner: ANN, key_name: "crown", recipient: EVE }]);
+  expect(await damageLines()).toMatchObject([
+    { table: "person_grants", owner: ANN, key_name: "crown", recipient: EVE },
+  ]);
 });
 
 test("a share changed by SQL, or copied with its MAC from another secret or recipient, is void", async () => {
   await share("crown", { usr_id_to: BOB });
   await share("harmless", { usr_id_to: EVE });
-  const columns = (await data.select("SELECT * FROM person_grants LIMIT 1")).flatMap((row) => Object.keys(row));
+  const columns = (await data.select("SELECT * FROM person_grants LIMIT 1")).flatMap((row) =>
+    Object.keys(row),
+  );
   const rest = columns.filter((name) => !["secret_id", "email"].includes(name)).join(", ");
   await data.run(`INSERT INTO person_grants (secret_id, email, ${rest})
     SELECT ${ID}, email, ${rest} FROM person_grants WHERE email = '${EVE}'`);
@@ -71,7 +97,9 @@ test("a share changed by SQL, or copied with its MAC from another secret or reci
     SELECT secret_id, '${EVE}', ${rest} FROM person_grants WHERE email = '${BOB}'`);
   expect(valueOf(await expose(eve, "crown"))).toBe("403 forbidden");
   await data.run(`UPDATE person_grants SET writes = 1 WHERE email = '${BOB}'`);
-  expect(valueOf(await bob!.call("protect_link", { key_name: "crown", key_value: "x" }))).toBe("403 forbidden");
+  expect(valueOf(await bob!.call("protect_link", { key_name: "crown", key_value: "x" }))).toBe(
+    "403 forbidden",
+  );
   await share("crown", { usr_id_to: BOB });
   expect(valueOf(await expose(bob, "crown"))).toBe("value of crown");
 });
@@ -107,7 +135,9 @@ test("a member added to a team by SQL reads nothing of the team, and members do"
 
 test("a team shared with by SQL gives its members nothing", async () => {
   await eve!.call("team_create", { group_id: "theirs", members: [] });
-  await data.run(`INSERT INTO team_grants (secret_id, group_id, reads, writes) VALUES (${ID}, 'theirs', 1, 0)`);
+  await data.run(
+    `INSERT INTO team_grants (secret_id, group_id, reads, writes) VALUES (${ID}, 'theirs', 1, 0)`,
+  );
   expect(valueOf(await expose(eve, "crown"))).toBe("403 forbidden");
   expect(await damaged("team_grants")).toBe(1);
 });
@@ -115,14 +145,17 @@ test("a team shared with by SQL gives its members nothing", async () => {
 test("a creator of a team who was set by SQL cannot change the team", async () => {
   await ann!.call("team_create", { group_id: "ops", members: [EVE] });
   await data.run(`UPDATE teams SET creator = '${EVE}'`);
-  expect((await eve!.call("team_add_members", { group_id: "ops", members: [BOB] })).outcome()).toBe("404 team_not_found");
+  expect((await eve!.call("team_add_members", { group_id: "ops", members: [BOB] })).outcome()).toBe(
+    "404 team_not_found",
+  );
   expect(await damaged("teams")).toBe(1);
 });
 
 test("a membership of a team that had the name meanwhile gives nothing", async () => {
   await ann!.call("team_create", { group_id: "ops", members: [BOB] });
   await share("crown", { group_id_to: "ops" });
-  // The writer of the database takes the team away, lets Eve create one of the name, and exchanges all but the membership.
+  // The writer of the database takes the team away, lets Eve create one of the name, and exchanges
+  // all but the membership.
   for (const table of ["teams", "team_members", "team_grants"])
     await data.run(`CREATE TABLE kept_${table} AS SELECT * FROM ${table}`);
   await data.run("DELETE FROM teams");
@@ -162,11 +195,19 @@ test("tokens, sessions and emailed links that were added by SQL are not valid", 
     INSERT INTO email_proofs (digest, email, expires_at) VALUES ('${digest}', '${ANN}', ${far});`);
   const forged = new VaultClient(vault.url, ANN, { token });
   expect(valueOf(await forged.call("expose", { key_name: "crown" }))).toBe("401 invalid_token");
-  const refreshed = await vault.post("/v1/user/refresh_token", { refresh_token: token, used_access_token: token });
+  const refreshed = await vault.post("/v1/user/refresh_token", {
+    refresh_token: token,
+    used_access_token: token,
+  });
   expect(refreshed.outcome()).toBe("401 invalid_refresh_token");
   const headers = { cookie: `vaultsync_session=${token}`, origin: vault.url };
-  expect((await vault.post("/v1/user/secret/expose", { email: ANN, key_name: "crown" }, headers)).status).toBe(401);
-  const proven = await vault.post(sessionOperationPath.app_set_password, { token, password: "another-long-password" });
+  expect(
+    (await vault.post("/v1/user/secret/expose", { email: ANN, key_name: "crown" }, headers)).status,
+  ).toBe(401);
+  const proven = await vault.post(sessionOperationPath.app_set_password, {
+    token,
+    password: "another-long-password",
+  });
   expect(proven.outcome()).toContain("invalid_confirmation");
   for (const table of ["access_tokens", "refresh_tokens", "sessions", "email_proofs"])
     expect([table, (await damaged(table)) > 0]).toEqual([table, true]);
@@ -182,7 +223,13 @@ test("a rotation of the master key seals rights again, except rows that were add
   {
     await using store = await openStore(data.location);
     const keys = KeyRing.of(first, second);
-    const rotation = { store, keys, to: { kind: "known", id }, clock: systemClock, progress: () => undefined } as const;
+    const rotation = {
+      store,
+      keys,
+      to: { kind: "known", id },
+      clock: systemClock,
+      progress: () => undefined,
+    } as const;
     expect(await rotateMasterKey(rotation)).toMatchObject({ damagedRights: 1 });
   }
   const ofOthers = await Promise.all(
@@ -190,7 +237,9 @@ test("a rotation of the master key seals rights again, except rows that were add
   );
   expect(ofOthers.flat()).toEqual([{ mac: "" }]);
   vault = await TestVault.start({ data: data.location, masterKey: second, emails: [] });
-  [bob, eve] = [bob, eve].map((client) => new VaultClient(vault.url, client!.email, { token: client!.token }));
+  [bob, eve] = [bob, eve].map(
+    (client) => new VaultClient(vault.url, client!.email, { token: client!.token }),
+  );
   expect([valueOf(await expose(bob, "crown")), valueOf(await expose(bob, "harmless"))]).toEqual([
     "value of crown",
     "value of harmless",

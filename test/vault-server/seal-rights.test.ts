@@ -17,13 +17,24 @@ beforeEach(async () => {
   const ann = client(vault, ANN);
   await ann.call("protect", { key_name: "crown", key_value: "v" });
   await ann.call("team_create", { group_id: "ops", members: [BOB] });
-  await ann.call("share", { key_name: "crown", permission: "R", usr_id_from: ANN, group_id_to: "ops" });
+  await ann.call("share", {
+    key_name: "crown",
+    permission: "R",
+    usr_id_from: ANN,
+    group_id_to: "ops",
+  });
 });
 afterEach(() => data[Symbol.asyncDispose]());
 
 const start = (sealRights?: string, emails: readonly string[] = []): Promise<TestVault> =>
-  TestVault.start({ data: data.location, masterKey, emails, ...(sealRights !== undefined && { sealRights }) });
-const client = (vault: TestVault, email: string) => new VaultClient(vault.url, email, { token: tokens.get(email) ?? "" });
+  TestVault.start({
+    data: data.location,
+    masterKey,
+    emails,
+    ...(sealRights !== undefined && { sealRights }),
+  });
+const client = (vault: TestVault, email: string) =>
+  new VaultClient(vault.url, email, { token: tokens.get(email) ?? "" });
 const expose = async (vault: TestVault, email: string) =>
   (await client(vault, email).call("expose_link", { key_name: "crown", owner: ANN })).outcome();
 
@@ -37,7 +48,8 @@ const removeMark = () => data.run("DELETE FROM settings WHERE name = 'rights'");
 /** Returns the confirmation that a refused start names, and the number of rows. */
 async function refusal(sealRights?: string): Promise<{ confirmation: string; rows: number }> {
   const message = await start(sealRights).then(() => "started", String);
-  const [, rows, confirmation = ""] = /\(([0-9]+) rows?\).*--seal-rights ([0-9a-f]{16});/u.exec(message) ?? [];
+  const [, rows, confirmation = ""] =
+    /\(([0-9]+) rows?\).*--seal-rights ([0-9a-f]{16});/u.exec(message) ?? [];
   return { confirmation, rows: Number(rows) };
 }
 
@@ -52,10 +64,18 @@ test("data of an earlier release is sealed by the start that confirms exactly it
   await removeMacs();
   const before = await unsealed();
   const { confirmation, rows } = await refusal();
-  expect([rows, await refusal("0123456789abcdef"), await unsealed()]).toEqual([before, { confirmation, rows }, before]);
+  expect([rows, await refusal("0123456789abcdef"), await unsealed()]).toEqual([
+    before,
+    { confirmation, rows },
+    before,
+  ]);
   {
     await using vault = await start(confirmation);
-    expect([await expose(vault, BOB), await expose(vault, EVE), await unsealed()]).toEqual(["200", "404 secret_not_found", 0]);
+    expect([await expose(vault, BOB), await expose(vault, EVE), await unsealed()]).toEqual([
+      "200",
+      "404 secret_not_found",
+      0,
+    ]);
   }
   await using again = await start();
   expect(await expose(again, BOB)).toBe("200");

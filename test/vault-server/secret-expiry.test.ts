@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue, unsharedReads } from "../lab/vault/secret-requests.ts";
+import {
+  listNames,
+  protectSecret,
+  readValue,
+  unsharedReads,
+} from "../lab/vault/secret-requests.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString } from "../lab/vault/vault-client.ts";
 import { nameSequence } from "../lab/vault/name-sequence.ts";
@@ -19,11 +24,16 @@ describe("deadlines and expiry", () => {
     await protectSecret(ann, { key_name: name, key_value: "1", delete_time: "2" });
     await protectSecret(ann, { key_name: name, key_value: "2" });
     clock.stepWall(2 * MINUTE - 1);
-    expect([await readValue(ann, name), await listNames(ann)]).toEqual(["2", expect.arrayContaining([name])]);
+    expect([await readValue(ann, name), await listNames(ann)]).toEqual([
+      "2",
+      expect.arrayContaining([name]),
+    ]);
     clock.stepWall(1);
     expect(await listNames(ann)).not.toContain(name);
     for (const [operation, body] of unsharedReads) {
-      expect((await ann.call(operation, { key_name: name, ...body })).code()).toBe("secret_not_found");
+      expect((await ann.call(operation, { key_name: name, ...body })).code()).toBe(
+        "secret_not_found",
+      );
     }
     const again = await protectSecret(ann, { key_name: name, key_value: "new" });
     expect([again.key_version, again.delete_time]).toEqual([1, 525_600_000]);
@@ -37,7 +47,10 @@ describe("deadlines and expiry", () => {
     const kept = await protectSecret(ann, { key_name: name, key_value: "2", delete_time: null });
     expect([kept.delete_time, kept.delete_at]).toEqual([10, first.delete_at]);
     const moved = await protectSecret(ann, { key_name: name, key_value: "3", delete_time: "20" });
-    expect([moved.delete_time, moved.delete_at]).toEqual([20, new Date(clock.now() + 20 * MINUTE).toISOString()]);
+    expect([moved.delete_time, moved.delete_at]).toEqual([
+      20,
+      new Date(clock.now() + 20 * MINUTE).toISOString(),
+    ]);
   });
 
   test("a deadline beyond JavaScript's dates is a number of milliseconds", async () => {
@@ -55,7 +68,9 @@ describe("deadlines and expiry", () => {
     const name = freshName();
     await protectSecret(ann, { key_name: name, key_value: "v", expiration_time: 1 });
     const isExpired = async () => [
-      (await ann.call("list_no_dup")).json().secrets.find((secret: { key_name: string }) => secret.key_name === name).expired,
+      (await ann.call("list_no_dup"))
+        .json()
+        .secrets.find((secret: { key_name: string }) => secret.key_name === name).expired,
       (await ann.call("expose", { key_name: name })).json().expired,
     ];
     clock.stepWall(DAY - 1);
@@ -64,7 +79,9 @@ describe("deadlines and expiry", () => {
     expect(await isExpired()).toEqual([true, true]);
     await protectSecret(ann, { key_name: name, key_value: "w" });
     expect(await isExpired()).toEqual([false, false]);
-    expect((await ann.call("version_expose", { key_name: name, key_version: 1 })).json().expired).toBe(true);
+    expect(
+      (await ann.call("version_expose", { key_name: name, key_version: 1 })).json().expired,
+    ).toBe(true);
   });
 
   test("with --expired deny, expired versions are listed but secret_expired when read", async () => {
@@ -76,9 +93,13 @@ describe("deadlines and expiry", () => {
     expect([refused.status, refused.code()]).toEqual([403, "secret_expired"]);
     await protectSecret(caller, { key_name: "x", key_value: "2", expiration_time: 1 });
     expect(await readValue(caller, "x")).toBe("2");
-    expect((await caller.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe("secret_expired");
+    expect((await caller.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe(
+      "secret_expired",
+    );
     expect(await listNames(caller)).toEqual(["x"]);
     const narrow = await deny.client("ann@example.com", scopeString({ secret_name: ["other"] }));
-    expect((await narrow.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe("out_of_scope");
+    expect((await narrow.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe(
+      "out_of_scope",
+    );
   });
 });

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { defaultMetadata, listNames, protectSecret, readValue } from "../lab/vault/secret-requests.ts";
+import {
+  defaultMetadata,
+  listNames,
+  protectSecret,
+  readValue,
+} from "../lab/vault/secret-requests.ts";
 import { sendRequest } from "../lab/vault/vault-client.ts";
 import { nameSequence } from "../lab/vault/name-sequence.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
@@ -40,10 +45,13 @@ describe("protect", () => {
 
   test("adds a version for an existing name, even with an equal value, and keeps old values", async () => {
     const name = freshName();
-    for (const value of ["one", "two", "two"]) await ann.call("protect", { key_name: name, key_value: value });
+    for (const value of ["one", "two", "two"])
+      await ann.call("protect", { key_name: name, key_value: value });
     const values = [];
     for (const version of [1, 2, 3]) {
-      const response = (await ann.call("version_expose", { key_name: name, key_version: version })).json();
+      const response = (
+        await ann.call("version_expose", { key_name: name, key_version: version })
+      ).json();
       values.push([response.key_version, response.key_value]);
     }
     expect(values).toEqual([
@@ -64,7 +72,9 @@ describe("protect", () => {
   test("concurrent writes get distinct version numbers", async () => {
     const name = freshName();
     const records = await Promise.all(
-      Array.from({ length: 30 }, (_, i) => protectSecret(ann, { key_name: name, key_value: `v${i}` })),
+      Array.from({ length: 30 }, (_, i) =>
+        protectSecret(ann, { key_name: name, key_value: `v${i}` }),
+      ),
     );
     expect(records.map((record) => record.key_version).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 30 }, (_, i) => i + 1),
@@ -78,13 +88,28 @@ describe("protect", () => {
       key_value: "1",
       metadata: { cloud_type: "gcp", team: { on: [1, null, "x"] }, gone: null },
     });
-    await protectSecret(ann, { key_name: name, key_value: "2", metadata: { team: "other", expiration_time: 3 } });
+    await protectSecret(ann, {
+      key_name: name,
+      key_value: "2",
+      metadata: { team: "other", expiration_time: 3 },
+    });
     await protectSecret(ann, { key_name: name, key_value: "3" });
     const { versions } = (await ann.call("version_list", { key_name: name })).json();
-    const first = { ...defaultMetadata, cloud_type: "gcp", team: { on: [1, null, "x"] }, gone: null };
+    const first = {
+      ...defaultMetadata,
+      cloud_type: "gcp",
+      team: { on: [1, null, "x"] },
+      gone: null,
+    };
     const second = { ...first, team: "other", expiration_time: 3 };
-    expect(versions.map((record: { metadata: object }) => record.metadata)).toEqual([first, second, second]);
-    expect(versions.map((record: { key_version: number }) => record.key_version)).toEqual([1, 2, 3]);
+    expect(versions.map((record: { metadata: object }) => record.metadata)).toEqual([
+      first,
+      second,
+      second,
+    ]);
+    expect(versions.map((record: { key_version: number }) => record.key_version)).toEqual([
+      1, 2, 3,
+    ]);
   });
 
   test("accepts standard metadata at the top level; metadata and correct spellings take precedence", async () => {
@@ -93,13 +118,24 @@ describe("protect", () => {
       cloud_type: "top",
       expiration_time: 4,
     });
-    expect((await metadataOf({ cloud_type: "top", metadata: { cloud_type: "in" } })).cloud_type).toBe("in");
-    expect(await metadataOf({ enviroment_type: "e" })).toEqual({ ...defaultMetadata, environment_type: "e" });
-    expect((await metadataOf({ enviroment_type: "wrong", environment_type: "right" })).environment_type).toBe("right");
-    expect((await metadataOf({ metadata: { enviroment_type: "wrong", environment_type: "right" } })).environment_type).toBe(
-      "right",
-    );
-    expect((await metadataOf({ metadata: { enviroment_type: "in" }, environment_type: "top" })).environment_type).toBe("in");
+    expect(
+      (await metadataOf({ cloud_type: "top", metadata: { cloud_type: "in" } })).cloud_type,
+    ).toBe("in");
+    expect(await metadataOf({ enviroment_type: "e" })).toEqual({
+      ...defaultMetadata,
+      environment_type: "e",
+    });
+    expect(
+      (await metadataOf({ enviroment_type: "wrong", environment_type: "right" })).environment_type,
+    ).toBe("right");
+    expect(
+      (await metadataOf({ metadata: { enviroment_type: "wrong", environment_type: "right" } }))
+        .environment_type,
+    ).toBe("right");
+    expect(
+      (await metadataOf({ metadata: { enviroment_type: "in" }, environment_type: "top" }))
+        .environment_type,
+    ).toBe("in");
     expect(await metadataOf({ owner: "x", custom: "y" })).toEqual(defaultMetadata);
   });
 
@@ -108,12 +144,20 @@ describe("protect", () => {
       const metadata = `{"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}}`;
       const headers = { "content-type": "application/json", authorization: ann.token };
       const body = `{"email":"ann@example.com","key_name":"${name}","key_value":"v","metadata":${metadata}}`;
-      expect((await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).status).toBe(200);
+      expect(
+        (await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).status,
+      ).toBe(200);
       const response = await ann.call("expose", { key_name: name });
-      expect(response.bytes.toString()).toContain(`"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}`);
-      expect(Object.keys(response.json().metadata)).toEqual(expect.arrayContaining(["__proto__", "constructor", "nested"]));
+      expect(response.bytes.toString()).toContain(
+        `"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}`,
+      );
+      expect(Object.keys(response.json().metadata)).toEqual(
+        expect.arrayContaining(["__proto__", "constructor", "nested"]),
+      );
     }
-    expect(await listNames(ann)).toEqual(expect.arrayContaining(["__proto__", "constructor", "toString"]));
+    expect(await listNames(ann)).toEqual(
+      expect.arrayContaining(["__proto__", "constructor", "toString"]),
+    );
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
   });
 
@@ -131,17 +175,26 @@ describe("protect", () => {
   });
 
   test("rejects a value above 1 MiB in UTF-8 as too_large", async () => {
-    const refused = await ann.call("protect", { key_name: freshName(), key_value: "€".repeat(349_526) });
+    const refused = await ann.call("protect", {
+      key_name: freshName(),
+      key_value: "€".repeat(349_526),
+    });
     expect([refused.status, refused.code()]).toEqual([413, "too_large"]);
   });
 
-  test.each(["", "a\nb", "a\u0000", "\u007f", "\u0085", "n".repeat(257), "💚".repeat(257), "\ud800"])(
-    "rejects the name %j",
-    async (name) => {
-      const response = await ann.call("protect", { key_name: name, key_value: "v" });
-      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
-    },
-  );
+  test.each([
+    "",
+    "a\nb",
+    "a\u0000",
+    "\u007f",
+    "\u0085",
+    "n".repeat(257),
+    "💚".repeat(257),
+    "\ud800",
+  ])("rejects the name %j", async (name) => {
+    const response = await ann.call("protect", { key_name: name, key_value: "v" });
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+  });
 
   test("keeps names of 256 emoji, with slashes and spaces, and in distinct normal forms", async () => {
     for (const name of ["💚".repeat(256), "a/b c:d%2C", "caf\u00e9", "cafe\u0301"]) {
@@ -180,6 +233,8 @@ describe("protect", () => {
   test("rejects a JSON number that exceeds a double", async () => {
     const headers = { "content-type": "application/json", authorization: ann.token };
     const body = `{"email":"ann@example.com","key_name":"n","key_value":"v","metadata":{"x":[1e999]}}`;
-    expect((await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).code()).toBe("invalid_request");
+    expect(
+      (await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).code(),
+    ).toBe("invalid_request");
   });
 });

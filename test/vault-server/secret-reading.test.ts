@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue, unsharedReads } from "../lab/vault/secret-requests.ts";
+import {
+  listNames,
+  protectSecret,
+  readValue,
+  unsharedReads,
+} from "../lab/vault/secret-requests.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { nameSequence } from "../lab/vault/name-sequence.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
@@ -14,11 +19,19 @@ describe("reading secrets", () => {
     const name = freshName();
     await protectSecret(ann, { key_name: name, key_value: "v" });
     for (const [operation, body] of unsharedReads) {
-      expect((await ann.call(operation, { key_name: "nowhere", ...body })).code()).toBe("secret_not_found");
-      expect((await bob.call(operation, { key_name: name, ...body })).code()).toBe("secret_not_found");
+      expect((await ann.call(operation, { key_name: "nowhere", ...body })).code()).toBe(
+        "secret_not_found",
+      );
+      expect((await bob.call(operation, { key_name: name, ...body })).code()).toBe(
+        "secret_not_found",
+      );
     }
-    expect((await ann.call("version_expose", { key_name: name, key_version: 2 })).code()).toBe("version_not_found");
-    expect((await ann.call("version_expose", { key_name: name, key_version: "1" })).code()).toBe("invalid_request");
+    expect((await ann.call("version_expose", { key_name: name, key_version: 2 })).code()).toBe(
+      "version_not_found",
+    );
+    expect((await ann.call("version_expose", { key_name: name, key_version: "1" })).code()).toBe(
+      "invalid_request",
+    );
     expect((await ann.call("version_expose", { key_name: name })).code()).toBe("invalid_request");
     expect(await listNames(bob)).not.toContain(name);
   });
@@ -39,7 +52,10 @@ describe("reading secrets", () => {
     const response = await eve.call("list_no_dup");
     const listed = response
       .json()
-      .secrets.map((secret: { key_name: string; key_version: number }) => [secret.key_name, secret.key_version]);
+      .secrets.map((secret: { key_name: string; key_version: number }) => [
+        secret.key_name,
+        secret.key_version,
+      ]);
     expect(listed).toEqual([
       ["B", 1],
       ["a", 2],
@@ -48,11 +64,15 @@ describe("reading secrets", () => {
       ["\u{10000}", 1],
     ]);
     expect(response.bytes.toString()).not.toContain(canary);
-    expect((await eve.call("version_list", { key_name: "a" })).bytes.toString()).not.toContain(canary);
+    expect((await eve.call("version_list", { key_name: "a" })).bytes.toString()).not.toContain(
+      canary,
+    );
   });
 
   test("list_no_dup responds with an empty array for no secrets", async () => {
     await using other = await TestVault.start();
-    expect((await (await other.client("bob@example.com")).call("list_no_dup")).json()).toEqual({ secrets: [] });
+    expect((await (await other.client("bob@example.com")).call("list_no_dup")).json()).toEqual({
+      secrets: [],
+    });
   });
 });

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue, unsharedReads } from "../lab/vault/secret-requests.ts";
+import {
+  listNames,
+  protectSecret,
+  readValue,
+  unsharedReads,
+} from "../lab/vault/secret-requests.ts";
 import { scopeString } from "../lab/vault/vault-client.ts";
 import { nameSequence } from "../lab/vault/name-sequence.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
@@ -9,12 +14,18 @@ const clock = new VirtualClock();
 const freshName = nameSequence("secret");
 const { vault, ann } = await useVault({ clock });
 
-const scoped = (narrowed: Record<string, string[]>) => vault.client("ann@example.com", scopeString(narrowed), 1e6);
+const scoped = (narrowed: Record<string, string[]>) =>
+  vault.client("ann@example.com", scopeString(narrowed), 1e6);
 
 describe("scopes", () => {
   test("a narrowed token lists and reads exactly the secrets that match all attributes", async () => {
     const tag = freshName();
-    const metadata = { cloud_type: tag, classification: "low", application_type: "vm", environment_type: "prod" };
+    const metadata = {
+      cloud_type: tag,
+      classification: "low",
+      application_type: "vm",
+      environment_type: "prod",
+    };
     await protectSecret(ann, { key_name: tag, key_value: "v", metadata });
     const reached = [
       { cloud_type: [tag] },
@@ -24,7 +35,10 @@ describe("scopes", () => {
     ];
     for (const narrowed of reached) {
       const caller = await scoped(narrowed);
-      expect([await listNames(caller), await readValue(caller, tag)]).toEqual([expect.arrayContaining([tag]), "v"]);
+      expect([await listNames(caller), await readValue(caller, tag)]).toEqual([
+        expect.arrayContaining([tag]),
+        "v",
+      ]);
     }
     const missed = [
       { cloud_type: ["other"] },
@@ -37,36 +51,70 @@ describe("scopes", () => {
       expect(await listNames(caller)).not.toContain(tag);
       for (const [operation, body] of unsharedReads) {
         const response = await caller.call(operation, { key_name: tag, ...body });
-        expect([operation, response.status, response.code()]).toEqual([operation, 403, "out_of_scope"]);
+        expect([operation, response.status, response.code()]).toEqual([
+          operation,
+          403,
+          "out_of_scope",
+        ]);
       }
     }
   });
 
   test("the metadata of the latest version decides immediately, also for older versions", async () => {
     const name = freshName();
-    await protectSecret(ann, { key_name: name, key_value: "1", metadata: { cloud_type: "before" } });
+    await protectSecret(ann, {
+      key_name: name,
+      key_value: "1",
+      metadata: { cloud_type: "before" },
+    });
     const before = await scoped({ cloud_type: ["before"], secret_name: [name] });
     const after = await scoped({ cloud_type: ["after"], secret_name: [name] });
     expect([await listNames(before), await listNames(after)]).toEqual([[name], []]);
     await protectSecret(ann, { key_name: name, key_value: "2", metadata: { cloud_type: "after" } });
     expect([await listNames(before), await listNames(after)]).toEqual([[], [name]]);
-    expect((await before.call("version_expose", { key_name: name, key_version: 1 })).code()).toBe("out_of_scope");
-    expect((await after.call("version_expose", { key_name: name, key_version: 1 })).json().key_value).toBe("1");
+    expect((await before.call("version_expose", { key_name: name, key_version: 1 })).code()).toBe(
+      "out_of_scope",
+    );
+    expect(
+      (await after.call("version_expose", { key_name: name, key_version: 1 })).json().key_value,
+    ).toBe("1");
   });
 
   test("a secret cannot be created, changed or moved outside the token's scope", async () => {
     const name = freshName();
     const caller = await scoped({ cloud_type: ["mine"] });
-    expect((await caller.call("protect", { key_name: name, key_value: "v" })).code()).toBe("out_of_scope");
+    expect((await caller.call("protect", { key_name: name, key_value: "v" })).code()).toBe(
+      "out_of_scope",
+    );
     expect(await listNames(ann)).not.toContain(name);
-    expect((await caller.call("protect", { key_name: name, key_value: "v", metadata: { cloud_type: "mine" } })).status).toBe(200);
-    expect((await caller.call("protect", { key_name: name, key_value: "w", metadata: { cloud_type: "other" } })).code()).toBe(
-      "out_of_scope",
-    );
+    expect(
+      (
+        await caller.call("protect", {
+          key_name: name,
+          key_value: "v",
+          metadata: { cloud_type: "mine" },
+        })
+      ).status,
+    ).toBe(200);
+    expect(
+      (
+        await caller.call("protect", {
+          key_name: name,
+          key_value: "w",
+          metadata: { cloud_type: "other" },
+        })
+      ).code(),
+    ).toBe("out_of_scope");
     await protectSecret(ann, { key_name: name, key_value: "x", metadata: { cloud_type: "other" } });
-    expect((await caller.call("protect", { key_name: name, key_value: "y", metadata: { cloud_type: "mine" } })).code()).toBe(
-      "out_of_scope",
-    );
+    expect(
+      (
+        await caller.call("protect", {
+          key_name: name,
+          key_value: "y",
+          metadata: { cloud_type: "mine" },
+        })
+      ).code(),
+    ).toBe("out_of_scope");
     expect(await readValue(ann, name)).toBe("x");
   });
 

@@ -18,7 +18,12 @@ beforeAll(async () => {
   const data = running.use(await createVaultData());
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   running.defer(() => rm(directory, { recursive: true }));
-  const shared = { data: data.location, masterKey: generateMasterKey(), mail: { directory }, signUp: { mode: "open" } as const };
+  const shared = {
+    data: data.location,
+    masterKey: generateMasterKey(),
+    mail: { directory },
+    signUp: { mode: "open" } as const,
+  };
   const options = { ...shared, appUrl: "http://localhost:8200" };
   one = running.use(await TestVault.start(options));
   two = running.use(await TestVault.start({ ...options, dev: { users: [] } }));
@@ -42,14 +47,19 @@ test("a session works at both servers, and a logout at one ends it at both", asy
 test("an email requested at one server counts at the other, where its link works once", async () => {
   const body = { email: "new@example.com" };
   expect((await one.post(sessionOperationPath.app_request_password, body)).outcome()).toBe("200");
-  expect((await two.post(sessionOperationPath.app_request_password, body)).outcome()).toBe("429 rate_limited");
+  expect((await two.post(sessionOperationPath.app_request_password, body)).outcome()).toBe(
+    "429 rate_limited",
+  );
   const { token, link } = await mailTo(one.mailDirectory, "new@example.com");
   expect(link).toMatch(/^http:\/\/localhost:8200\/#\/set-password\?token=/u);
-  const follow = (vault: TestVault) => vault.post(sessionOperationPath.app_set_password, { token, password: "a long password" });
+  const follow = (vault: TestVault) =>
+    vault.post(sessionOperationPath.app_set_password, { token, password: "a long password" });
   const responses = await Promise.all([follow(one), follow(two), follow(one), follow(two)]);
   const outcomes = responses.map((response) => response.outcome()).toSorted();
   expect(outcomes).toEqual(["200", ...Array.from({ length: 3 }, () => "401 invalid_confirmation")]);
-  expect(cookieOf(responses.find(({ status }) => status === 200)!)).toMatch(/^vaultsync_session=[\w-]{43}$/u);
+  expect(cookieOf(responses.find(({ status }) => status === 200)!)).toMatch(
+    /^vaultsync_session=[\w-]{43}$/u,
+  );
 });
 
 function logIn(vault: TestVault, password: string): Promise<VaultResponse> {
@@ -60,5 +70,7 @@ test("failed logins at one server throttle those at the other", async () => {
   for (const vault of [one, two, one, two, one]) {
     expect((await logIn(vault, "wrong")).outcome()).toBe("401 invalid_credentials");
   }
-  expect((await logIn(two, one.passwords.get("bob@example.com") ?? "")).outcome()).toBe("429 rate_limited");
+  expect((await logIn(two, one.passwords.get("bob@example.com") ?? "")).outcome()).toBe(
+    "429 rate_limited",
+  );
 });

@@ -20,7 +20,10 @@ const sessionOf = async (headers: OutgoingHttpHeaders) =>
 describe("sessions of the web application", () => {
   test("a login sets an HttpOnly, SameSite=Strict cookie and returns the email", async () => {
     const password = vault.passwords.get("ann@example.com");
-    const response = await vault.post(sessionOperationPath.app_log_in, { email: "ANN@Example.com", password });
+    const response = await vault.post(sessionOperationPath.app_log_in, {
+      email: "ANN@Example.com",
+      password,
+    });
     expect(response.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/u),
       expect.stringMatching(/^vaultsync_device=/u),
@@ -40,7 +43,9 @@ describe("sessions of the web application", () => {
       { origin: "https://vault.example.com" },
     );
     expect(response.headers["set-cookie"]).toEqual([
-      expect.stringMatching(/^__Host-vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/u),
+      expect.stringMatching(
+        /^__Host-vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/u,
+      ),
       expect.stringMatching(/^__Host-vaultsync_device=/u),
     ]);
     const session = new WebSession(secure.url, response);
@@ -58,38 +63,67 @@ describe("sessions of the web application", () => {
 
   test("app_session returns the email and the CSRF token, or null without a session", async () => {
     const session = await ann();
-    const known = { session: { email: "ann@example.com", csrf_token: session.csrf }, sign_up: "invited" };
+    const known = {
+      session: { email: "ann@example.com", csrf_token: session.csrf },
+      sign_up: "invited",
+    };
     expect(await sessionOf({ cookie: `theme=dark; ${session.cookie}; other=1` })).toEqual(known);
-    for (const cookie of ["", "vaultsync_session=", `vaultsync_session=${"A".repeat(43)}`, `x${session.cookie}`, "%00;=;;"]) {
-      expect([cookie, await sessionOf({ cookie })]).toEqual([cookie, { session: null, sign_up: "invited" }]);
+    for (const cookie of [
+      "",
+      "vaultsync_session=",
+      `vaultsync_session=${"A".repeat(43)}`,
+      `x${session.cookie}`,
+      "%00;=;;",
+    ]) {
+      expect([cookie, await sessionOf({ cookie })]).toEqual([
+        cookie,
+        { session: null, sign_up: "invited" },
+      ]);
     }
   });
 
   test("a wrong password and an unknown email get the same response and no cookie", async () => {
     const responses = [
-      await vault.post(sessionOperationPath.app_log_in, { email: "bob@example.com", password: "wrong" }),
-      await vault.post(sessionOperationPath.app_log_in, { email: "nobody@example.com", password: "wrong" }),
+      await vault.post(sessionOperationPath.app_log_in, {
+        email: "bob@example.com",
+        password: "wrong",
+      }),
+      await vault.post(sessionOperationPath.app_log_in, {
+        email: "nobody@example.com",
+        password: "wrong",
+      }),
     ];
     for (const response of responses) {
-      expect([response.outcome(), response.headers["set-cookie"]]).toEqual(["401 invalid_credentials", undefined]);
+      expect([response.outcome(), response.headers["set-cookie"]]).toEqual([
+        "401 invalid_credentials",
+        undefined,
+      ]);
     }
     expect(responses[0]?.bytes).toEqual(responses[1]?.bytes);
   });
 
   test("a session with its CSRF token allows what an unlimited access token allows", async () => {
     const session = await ann();
-    expect((await session.call("protect", { key_name: "by session", key_value: "v" })).outcome()).toBe("200");
+    expect(
+      (await session.call("protect", { key_name: "by session", key_value: "v" })).outcome(),
+    ).toBe("200");
     expect((await session.call("expose", { key_name: "by session" })).json().key_value).toBe("v");
     const bytes = Buffer.from("bytes");
     expect((await session.upload([{ filename: "by session.txt", bytes }])).outcome()).toBe("200");
-    expect((await session.call("download_file", { filename: "by session.txt" })).bytes).toEqual(bytes);
+    expect((await session.call("download_file", { filename: "by session.txt" })).bytes).toEqual(
+      bytes,
+    );
   });
 
   test("a session authenticates its own user only", async () => {
     const session = await ann();
-    expect((await session.call("list_no_dup", { email: "bob@example.com" })).outcome()).toBe("403 email_mismatch");
+    expect((await session.call("list_no_dup", { email: "bob@example.com" })).outcome()).toBe(
+      "403 email_mismatch",
+    );
     const file = [{ filename: "a", bytes: Buffer.from("a") }];
-    expect((await session.upload(file, { email: "bob@example.com" })).outcome()).toBe("403 email_mismatch");
+    expect((await session.upload(file, { email: "bob@example.com" })).outcome()).toBe(
+      "403 email_mismatch",
+    );
   });
 
   test.each([
@@ -103,48 +137,70 @@ describe("sessions of the web application", () => {
     for (const refused of [
       await session.call("protect", { key_name: "forged", key_value: "v" }, headers),
       await session.app("app_log_out", {}, headers),
-      await session.app("app_api_token", { password: vault.passwords.get("ann@example.com") }, headers),
+      await session.app(
+        "app_api_token",
+        { password: vault.passwords.get("ann@example.com") },
+        headers,
+      ),
     ]) {
-      expect([refused.outcome(), refused.headers["set-cookie"]]).toEqual(["403 csrf_failed", undefined]);
+      expect([refused.outcome(), refused.headers["set-cookie"]]).toEqual([
+        "403 csrf_failed",
+        undefined,
+      ]);
     }
     expect(await session.isLive()).toBe(true);
-    expect((await session.call("expose", { key_name: "forged" })).outcome()).toBe("404 secret_not_found");
+    expect((await session.call("expose", { key_name: "forged" })).outcome()).toBe(
+      "404 secret_not_found",
+    );
   });
 
   test("the CSRF token of one session is rejected for another", async () => {
     const [one, other] = [await ann(), await ann()];
-    expect((await one.call("list_no_dup", {}, { "x-csrf-token": other.csrf })).outcome()).toBe("403 csrf_failed");
+    expect((await one.call("list_no_dup", {}, { "x-csrf-token": other.csrf })).outcome()).toBe(
+      "403 csrf_failed",
+    );
   });
 
   test("an upload with the cookie but without the CSRF token is not stored", async () => {
     const session = await ann();
     const forged = [{ filename: "forged.txt", bytes: Buffer.from("x") }];
-    expect((await session.upload(forged, { "x-csrf-token": "" })).outcome()).toBe("403 csrf_failed");
-    expect((await session.call("download_file", { filename: "forged.txt" })).outcome()).toBe("404 file_not_found");
+    expect((await session.upload(forged, { "x-csrf-token": "" })).outcome()).toBe(
+      "403 csrf_failed",
+    );
+    expect((await session.call("download_file", { filename: "forged.txt" })).outcome()).toBe(
+      "404 file_not_found",
+    );
   });
 
   test.each(["app_session", "app_log_in", "app_request_password", "app_set_password"] as const)(
     "%s accepts the application's own origin, or none",
     async (operation) => {
       const body = { email: "ann@example.com", password: "long enough to be one", token: "t" };
-      const send = (headers: OutgoingHttpHeaders) => vault.post(sessionOperationPath[operation], body, headers);
-      expect((await send({ origin: "https://elsewhere.example.com" })).outcome()).toBe("403 csrf_failed");
+      const send = (headers: OutgoingHttpHeaders) =>
+        vault.post(sessionOperationPath[operation], body, headers);
+      expect((await send({ origin: "https://elsewhere.example.com" })).outcome()).toBe(
+        "403 csrf_failed",
+      );
       expect((await send({ origin: vault.url })).code()).not.toBe("csrf_failed");
     },
   );
 
   test("the default origin is normalized like that of browsers", async () => {
     await using spelled = await TestVault.start({ listen: { host: "LOCALHOST", port: 0 } });
-    const session = await WebSession.logIn(spelled, "ann@example.com", { origin: spelled.url.toLowerCase() });
+    const session = await WebSession.logIn(spelled, "ann@example.com", {
+      origin: spelled.url.toLowerCase(),
+    });
     expect(await session.isLive()).toBe(true);
   });
 
   test("an access token takes precedence over a cookie", async () => {
     const session = await ann();
     const token = (await vault.logIn("ann@example.com")).json().access_token;
-    const send = (authorization: string) => session.call("list_no_dup", {}, { authorization, "x-csrf-token": undefined });
+    const send = (authorization: string) =>
+      session.call("list_no_dup", {}, { authorization, "x-csrf-token": undefined });
     expect((await send(token)).outcome()).toBe("200");
-    for (const wrong of ["", "unknown"]) expect((await send(wrong)).outcome()).toBe("401 invalid_token");
+    for (const wrong of ["", "unknown"])
+      expect((await send(wrong)).outcome()).toBe("401 invalid_token");
   });
 
   test("a session ends an hour after its last use", async () => {
@@ -155,7 +211,10 @@ describe("sessions of the web application", () => {
     }
     clock.stepWall(HOUR);
     expect((await session.call("list_no_dup")).outcome()).toBe("401 invalid_token");
-    expect(await sessionOf({ cookie: session.cookie })).toEqual({ session: null, sign_up: "invited" });
+    expect(await sessionOf({ cookie: session.cookie })).toEqual({
+      session: null,
+      sign_up: "invited",
+    });
   });
 
   test("the last use is written at most once a minute", async () => {
@@ -192,7 +251,9 @@ describe("sessions of the web application", () => {
     const [session, other] = [await ann(), await ann()];
     const response = await session.app("app_log_out");
     expect([response.outcome(), response.json()]).toEqual(["200", {}]);
-    expect(response.headers["set-cookie"]).toEqual(["vaultsync_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict"]);
+    expect(response.headers["set-cookie"]).toEqual([
+      "vaultsync_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict",
+    ]);
     expect([await session.isLive(), await other.isLive()]).toEqual([false, true]);
     expect((await session.app("app_log_out")).outcome()).toBe("200");
   });
@@ -212,7 +273,12 @@ describe("sessions of the web application", () => {
     const session = await ann();
     await session.call("protect", { key_name: "for idle", key_value: "v" });
     const state = async () => {
-      const grant = { key_name: "for idle", usr_id_from: session.email, usr_id_to: "idle@example.com", permission: "R" };
+      const grant = {
+        key_name: "for idle",
+        usr_id_from: session.email,
+        usr_id_to: "idle@example.com",
+        permission: "R",
+      };
       return (await session.call("share", grant)).json().shared[0].state;
     };
     expect(await state()).toBe("invited");
@@ -231,18 +297,26 @@ describe("sessions of the web application", () => {
 
   test("logins of the web application and of the API are throttled together", async () => {
     await using slowed = await TestVault.start({ clock: new VirtualClock() });
-    const logIn = (password: string) => slowed.post(sessionOperationPath.app_log_in, { email: "ann@example.com", password });
-    for (let i = 0; i < 5; i += 1) expect((await logIn("wrong")).outcome()).toBe("401 invalid_credentials");
+    const logIn = (password: string) =>
+      slowed.post(sessionOperationPath.app_log_in, { email: "ann@example.com", password });
+    for (let i = 0; i < 5; i += 1)
+      expect((await logIn("wrong")).outcome()).toBe("401 invalid_credentials");
     const right = slowed.passwords.get("ann@example.com") ?? "";
     for (const refused of [await logIn(right), await slowed.logIn("ann@example.com")]) {
-      expect([refused.outcome(), refused.headers["retry-after"]]).toEqual(["429 rate_limited", "1"]);
+      expect([refused.outcome(), refused.headers["retry-after"]]).toEqual([
+        "429 rate_limited",
+        "1",
+      ]);
     }
   });
 
   test("the request rate is limited per session", async () => {
     const limits = { requestsPerSecond: 1, requestBurst: 5 };
     await using limited = await TestVault.start({ clock: new VirtualClock(), limits });
-    const [one, other] = [await WebSession.logIn(limited, "ann@example.com"), await WebSession.logIn(limited, "ann@example.com")];
+    const [one, other] = [
+      await WebSession.logIn(limited, "ann@example.com"),
+      await WebSession.logIn(limited, "ann@example.com"),
+    ];
     for (let i = 0; i < 5; i += 1) expect((await one.app("app_session")).outcome()).toBe("200");
     expect((await one.call("list_no_dup")).outcome()).toBe("429 rate_limited");
     expect((await one.app("app_session")).outcome()).toBe("429 rate_limited");
@@ -250,7 +324,12 @@ describe("sessions of the web application", () => {
   });
 
   test("app_session rejects GET", async () => {
-    const response = await sendRequest(vault.url + sessionOperationPath.app_session, { method: "GET" });
-    expect([response.outcome(), response.headers.allow]).toEqual(["405 method_not_allowed", "POST"]);
+    const response = await sendRequest(vault.url + sessionOperationPath.app_session, {
+      method: "GET",
+    });
+    expect([response.outcome(), response.headers.allow]).toEqual([
+      "405 method_not_allowed",
+      "POST",
+    ]);
   });
 });

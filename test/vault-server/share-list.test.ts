@@ -11,12 +11,24 @@ beforeEach(async () => {
 });
 
 const share = async (to: object, permission = "R") =>
-  (await ann.call("share", { key_name: name, usr_id_from: ann.email, permission, ...to })).json().shared;
-const listShares = (caller = ann, key_name: unknown = name) => caller.call("share_list", { key_name });
+  (await ann.call("share", { key_name: name, usr_id_from: ann.email, permission, ...to })).json()
+    .shared;
+const listShares = (caller = ann, key_name: unknown = name) =>
+  caller.call("share_list", { key_name });
 const states = (list: { state: string }[]) => list.map(({ state }) => state);
 const shares = async () => (await listShares()).json().shares;
-const person = (to: string, permission = "R", state = "active") => ({ to, kind: "person", permission, state });
-const team = (to: string, permission = "R", state = "active") => ({ to, kind: "team", permission, state });
+const person = (to: string, permission = "R", state = "active") => ({
+  to,
+  kind: "person",
+  permission,
+  state,
+});
+const team = (to: string, permission = "R", state = "active") => ({
+  to,
+  kind: "team",
+  permission,
+  state,
+});
 
 describe("share_list", () => {
   test("lists users, then teams, in code point order, with permission and state", async () => {

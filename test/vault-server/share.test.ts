@@ -13,9 +13,15 @@ beforeEach(async () => {
   secret = await SharedSecret.create(ann);
 });
 
-const grant = (key_name: string, to: string) => ({ key_name, to, permission: "RW", state: "active" });
+const grant = (key_name: string, to: string) => ({
+  key_name,
+  to,
+  permission: "RW",
+  state: "active",
+});
 
-const users = (count: number) => Array.from({ length: count }, (_, index) => `p${index}@example.com`);
+const users = (count: number) =>
+  Array.from({ length: count }, (_, index) => `p${index}@example.com`);
 
 describe("share", () => {
   test.each([
@@ -32,28 +38,44 @@ describe("share", () => {
     ["a control character in the team's name", { group_id_to: "a\nb" }],
     ["more than 200 grants", { usr_id_to: users(101), key_name: ["a", "b"] }],
     ["more than 200 users", { usr_id_to: users(201) }],
-    ["a team and more than 200 names", { group_id_to: "team", key_name: Array.from({ length: 201 }, (_, i) => `n${i}`) }],
+    [
+      "a team and more than 200 names",
+      { group_id_to: "team", key_name: Array.from({ length: 201 }, (_, i) => `n${i}`) },
+    ],
   ])("rejects %s", async (_what, body) => {
     expect((await secret.share(body)).outcome()).toBe("400 invalid_request");
     expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
   });
 
   test("requires usr_id_from to be the caller, compared case-insensitively", async () => {
-    expect((await secret.share({ usr_id_to: bob.email, usr_id_from: bob.email })).outcome()).toBe("403 email_mismatch");
-    expect((await secret.share({ usr_id_to: bob.email, usr_id_from: "ANN@example.com" })).outcome()).toBe("200");
+    expect((await secret.share({ usr_id_to: bob.email, usr_id_from: bob.email })).outcome()).toBe(
+      "403 email_mismatch",
+    );
+    expect(
+      (await secret.share({ usr_id_to: bob.email, usr_id_from: "ANN@example.com" })).outcome(),
+    ).toBe("200");
   });
 
   test("is forbidden for grantees, and secret_not_found for other users", async () => {
     await secret.shareWith(bob, "RW");
-    expect((await secret.share({ usr_id_from: bob.email, usr_id_to: cid.email }, bob)).outcome()).toBe("403 forbidden");
-    expect((await secret.share({ usr_id_from: cid.email, usr_id_to: bob.email }, cid)).outcome()).toBe("404 secret_not_found");
+    expect(
+      (await secret.share({ usr_id_from: bob.email, usr_id_to: cid.email }, bob)).outcome(),
+    ).toBe("403 forbidden");
+    expect(
+      (await secret.share({ usr_id_from: cid.email, usr_id_to: bob.email }, cid)).outcome(),
+    ).toBe("404 secret_not_found");
     expect(await secret.outcomeOfReading(cid)).toBe("404 secret_not_found");
   });
 
   test("shares nothing when one name or recipient is rejected", async () => {
     const foreign = `bobs-${secret.name}`;
     await bob.call("protect", { key_name: foreign, key_value: "v" });
-    await bob.call("share", { key_name: foreign, permission: "RW", usr_id_from: bob.email, usr_id_to: ann.email });
+    await bob.call("share", {
+      key_name: foreign,
+      permission: "RW",
+      usr_id_from: bob.email,
+      usr_id_to: ann.email,
+    });
     const narrow = await vault.client(ann.email, scopeString({ secret_name: [secret.name] }));
     const outside = `outside-${secret.name}`;
     await ann.call("protect", { key_name: outside, key_value: "v" });
@@ -62,11 +84,16 @@ describe("share", () => {
       [ann, foreign, "403 forbidden"],
       [narrow, outside, "403 out_of_scope"],
     ] as const) {
-      const response = await secret.share({ key_name: [secret.name, other], usr_id_to: cid.email }, caller);
+      const response = await secret.share(
+        { key_name: [secret.name, other], usr_id_to: cid.email },
+        caller,
+      );
       expect([other, response.outcome()]).toEqual([other, outcome]);
       expect(response.json().error.details).toMatchObject([{ path: "key_name.1" }]);
     }
-    expect((await secret.share({ group_id_to: "no such team" })).outcome()).toBe("404 team_not_found");
+    expect((await secret.share({ group_id_to: "no such team" })).outcome()).toBe(
+      "404 team_not_found",
+    );
     expect(await secret.outcomeOfReading(cid)).toBe("404 secret_not_found");
   });
 
@@ -81,12 +108,24 @@ describe("share", () => {
     expect([many.outcome(), many.json()]).toEqual([
       "200",
       {
-        shared: [grant(other, cid.email), grant(other, bob.email), grant(secret.name, cid.email), grant(secret.name, bob.email)],
+        shared: [
+          grant(other, cid.email),
+          grant(other, bob.email),
+          grant(secret.name, cid.email),
+          grant(secret.name, bob.email),
+        ],
       },
     ]);
-    const single = await secret.share({ key_name: secret.name, usr_id_to: bob.email, permission: "RW" });
+    const single = await secret.share({
+      key_name: secret.name,
+      usr_id_to: bob.email,
+      permission: "RW",
+    });
     expect(single.json()).toEqual({ shared: [grant(secret.name, bob.email)] });
-    expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual(["200", "200"]);
+    expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual([
+      "200",
+      "200",
+    ]);
   });
 
   test("creates up to 200 shares in one request and none beyond", async () => {
@@ -98,7 +137,8 @@ describe("share", () => {
         usr_id_from: ann.email,
         usr_id_to: users(count),
       });
-    const sharesOf = async (name: string) => (await ann.call("share_list", { key_name: name })).json().shares.length;
+    const sharesOf = async (name: string) =>
+      (await ann.call("share_list", { key_name: name })).json().shares.length;
     expect((await share(101)).outcome()).toBe("400 invalid_request");
     expect([await sharesOf(secret.name), await sharesOf(other.name)]).toEqual([0, 0]);
     expect((await share(100)).json().shared).toHaveLength(200);
@@ -114,12 +154,12 @@ describe("share", () => {
     ] as const) {
       await secret.shareWith(bob, permission);
       const written = await bob.call("protect_link", { key_name: secret.name, key_value: "w" });
-      expect([permission, await secret.listedFor(bob), await secret.outcomeOfReading(bob), written.outcome()]).toEqual([
+      expect([
         permission,
-        list,
-        reveal,
-        write,
-      ]);
+        await secret.listedFor(bob),
+        await secret.outcomeOfReading(bob),
+        written.outcome(),
+      ]).toEqual([permission, list, reveal, write]);
     }
     expect(await secret.listedFor(ann)).toEqual([[ann.email, "RW", true]]);
   });
@@ -128,13 +168,16 @@ describe("share", () => {
     await ann.call("protect", { key_name: secret.name, key_value: "short", delete_time: 5 });
     await secret.shareWith(bob);
     clock.stepWall(5 * MINUTE - 1);
-    expect([await secret.outcomeOfReading(bob), await secret.listedFor(bob)]).toEqual(["200", [[ann.email, "R", true]]]);
-    clock.stepWall(1);
-    expect([await secret.outcomeOfReading(bob), await secret.listedFor(bob), await secret.listedFor(ann)]).toEqual([
-      "404 secret_not_found",
-      [],
-      [],
+    expect([await secret.outcomeOfReading(bob), await secret.listedFor(bob)]).toEqual([
+      "200",
+      [[ann.email, "R", true]],
     ]);
+    clock.stepWall(1);
+    expect([
+      await secret.outcomeOfReading(bob),
+      await secret.listedFor(bob),
+      await secret.listedFor(ann),
+    ]).toEqual(["404 secret_not_found", [], []]);
     for (const operation of ["share", "unshare", "delete", "delete_shared_key_link"] as const) {
       const response = await (operation === "delete_shared_key_link" ? bob : ann).call(operation, {
         usr_id_from: ann.email,
@@ -156,7 +199,10 @@ describe("list_no_dup with received secrets", () => {
   test("lists own and received secrets of a name once each, ordered by creator", async () => {
     for (const caller of [cid, bob]) {
       await caller.call("protect", { key_name: secret.name, key_value: "v" });
-      await secret.share({ usr_id_from: caller.email, usr_id_to: [ann.email], permission: "R" }, caller);
+      await secret.share(
+        { usr_id_from: caller.email, usr_id_to: [ann.email], permission: "R" },
+        caller,
+      );
     }
     await secret.share({ usr_id_to: [cid.email] });
     expect(await secret.listedFor(ann)).toEqual([
@@ -165,7 +211,9 @@ describe("list_no_dup with received secrets", () => {
       [cid.email, "R", true],
     ]);
     const all = (await ann.call("list_no_dup")).json().secrets;
-    const keys = all.map((each: { key_name: string; owner: string }) => `${each.key_name}\0${each.owner}`);
+    const keys = all.map(
+      (each: { key_name: string; owner: string }) => `${each.key_name}\0${each.owner}`,
+    );
     expect(new Set(keys).size).toBe(keys.length);
   });
 
@@ -173,8 +221,15 @@ describe("list_no_dup with received secrets", () => {
     await secret.shareWith(bob);
     await ann.call("protect_link", { key_name: secret.name, key_value: "canary-shared-77c1" });
     const response = await bob.call("list_no_dup");
-    const record = response.json().secrets.find(({ key_name }: { key_name: string }) => key_name === secret.name);
-    expect(record).toMatchObject({ key_version: 2, owner: ann.email, delete_time: 525_600_000, expired: false });
+    const record = response
+      .json()
+      .secrets.find(({ key_name }: { key_name: string }) => key_name === secret.name);
+    expect(record).toMatchObject({
+      key_version: 2,
+      owner: ann.email,
+      delete_time: 525_600_000,
+      expired: false,
+    });
     expect(response.bytes.toString()).not.toContain("canary-shared-77c1");
   });
 

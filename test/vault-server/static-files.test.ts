@@ -30,7 +30,8 @@ describe("the web application's files", () => {
     await rm(directory, { recursive: true });
   });
 
-  const get = (path: string, headers = {}, method = "GET") => sendRequest(vault.url + path, { method, headers });
+  const get = (path: string, headers = {}, method = "GET") =>
+    sendRequest(vault.url + path, { method, headers });
 
   test.each([
     ["/", "text/html; charset=utf-8", "index.html"],
@@ -39,19 +40,25 @@ describe("the web application's files", () => {
     ["/assets/icon-Abc123.svg", "image/svg+xml", "assets/icon-Abc123.svg"],
   ] as const)("%s is served as %s, to GET and HEAD", async (path, type, name) => {
     const response = await get(path);
-    expect([response.status, response.headers["content-type"], response.bytes.toString()]).toEqual([200, type, files[name]]);
-    expect(response.headers["x-content-type-options"]).toBe("nosniff");
-    const head = await get(path, {}, "HEAD");
-    expect([head.status, head.headers["content-type"], head.headers.etag, head.bytes.length]).toEqual([
+    expect([response.status, response.headers["content-type"], response.bytes.toString()]).toEqual([
       200,
       type,
-      response.headers.etag,
-      0,
+      files[name],
     ]);
+    expect(response.headers["x-content-type-options"]).toBe("nosniff");
+    const head = await get(path, {}, "HEAD");
+    expect([
+      head.status,
+      head.headers["content-type"],
+      head.headers.etag,
+      head.bytes.length,
+    ]).toEqual([200, type, response.headers.etag, 0]);
   });
 
   test("assets are cached as immutable, the page is revalidated", async () => {
-    expect((await get("/assets/main-Abc123.js")).headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect((await get("/assets/main-Abc123.js")).headers["cache-control"]).toBe(
+      "public, max-age=31536000, immutable",
+    );
     expect((await get("/")).headers["cache-control"]).toBe("no-cache");
   });
 
@@ -64,15 +71,28 @@ describe("the web application's files", () => {
 
   test("files are compressed on request", async () => {
     const response = await get("/assets/main-Abc123.js", { "accept-encoding": "br" });
-    expect([response.headers["content-encoding"], response.headers.vary]).toEqual(["br", "accept-encoding"]);
+    expect([response.headers["content-encoding"], response.headers.vary]).toEqual([
+      "br",
+      "accept-encoding",
+    ]);
     expect(brotliDecompressSync(response.bytes).toString()).toBe(script);
     const gzip = await get("/assets/main-Abc123.js", { "accept-encoding": "br;q=0, GZIP;q=0.5" });
-    expect([gzip.headers["content-encoding"], gunzipSync(gzip.bytes).toString()]).toEqual(["gzip", script]);
+    expect([gzip.headers["content-encoding"], gunzipSync(gzip.bytes).toString()]).toEqual([
+      "gzip",
+      script,
+    ]);
     for (const headers of [{}, { "accept-encoding": "deflate, br;q=0.000" }]) {
       const plain = await get("/assets/main-Abc123.js", headers);
-      expect([plain.headers["content-encoding"], plain.bytes.toString()]).toEqual([undefined, script]);
+      expect([plain.headers["content-encoding"], plain.bytes.toString()]).toEqual([
+        undefined,
+        script,
+      ]);
     }
-    expect((await get("/assets/main-Abc123.css", { "accept-encoding": "br" })).headers["content-encoding"]).toBeUndefined();
+    expect(
+      (await get("/assets/main-Abc123.css", { "accept-encoding": "br" })).headers[
+        "content-encoding"
+      ],
+    ).toBeUndefined();
   });
 
   test("files are compressed at the start, not for each request", async () => {
@@ -101,12 +121,19 @@ describe("the web application's files", () => {
     }
   });
 
-  test.each(["/", "/assets/main-Abc123.js", "/healthz"])("%s accepts GET and HEAD only", async (path) => {
-    for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
-      const response = await get(path, {}, method);
-      expect([method, response.outcome(), response.headers.allow]).toEqual([method, "405 method_not_allowed", "GET, HEAD"]);
-    }
-  });
+  test.each(["/", "/assets/main-Abc123.js", "/healthz"])(
+    "%s accepts GET and HEAD only",
+    async (path) => {
+      for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
+        const response = await get(path, {}, method);
+        expect([method, response.outcome(), response.headers.allow]).toEqual([
+          method,
+          "405 method_not_allowed",
+          "GET, HEAD",
+        ]);
+      }
+    },
+  );
 
   test("the page may load the application only and cannot be framed", async () => {
     const { headers } = await get("/");
@@ -133,9 +160,14 @@ describe("the web application's files", () => {
   });
 
   test("without the built files, / explains how to build them and the API works", async () => {
-    await using bare = await TestVault.start({ webDirectory: pathToFileURL(`${directory}/nowhere/`) });
+    await using bare = await TestVault.start({
+      webDirectory: pathToFileURL(`${directory}/nowhere/`),
+    });
     const response = await sendRequest(`${bare.url}/`, { method: "GET" });
-    expect([response.status, response.headers["content-type"]]).toEqual([503, "text/plain; charset=utf-8"]);
+    expect([response.status, response.headers["content-type"]]).toEqual([
+      503,
+      "text/plain; charset=utf-8",
+    ]);
     expect(response.bytes.toString()).toContain("npm run build:web");
     expect((await bare.logIn("ann@example.com")).status).toBe(200);
   });

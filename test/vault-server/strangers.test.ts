@@ -12,14 +12,17 @@ const directory = new TestDirectory();
 const json = { "content-type": "application/json" };
 
 /** Resolves when a socket is closed, by an error or not. */
-const closeOf = (socket: Socket) => new Promise<unknown>((resolve) => socket.once("close", resolve));
+const closeOf = (socket: Socket) =>
+  new Promise<unknown>((resolve) => socket.once("close", resolve));
 
 /** Opens a connection and sends the head of a request. */
 async function sendHead(url: string, lines: readonly string[]) {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => undefined);
   await once(socket, "connect");
-  socket.write(`${["POST /v1/user/secret/list_no_dup HTTP/1.1", "host: localhost", ...lines].join("\r\n")}\r\n\r\n`);
+  socket.write(
+    `${["POST /v1/user/secret/list_no_dup HTTP/1.1", "host: localhost", ...lines].join("\r\n")}\r\n\r\n`,
+  );
   let text = "";
   socket.on("data", (bytes: Buffer) => (text += bytes.toString()));
   return { socket, received: () => text, closed: closeOf(socket) };
@@ -44,7 +47,8 @@ test("a request without a token leaves at most 2 KiB in the audit log, whatever 
     },
   ];
   for (const body of bodies) {
-    for (const path of [operationPath.delete, operationPath.share, operationPath.team_create]) await vault.post(path, body);
+    for (const path of [operationPath.delete, operationPath.share, operationPath.team_create])
+      await vault.post(path, body);
   }
   const lines = (await readFile(file, "utf8")).slice(before).trimEnd().split("\n");
   expect(lines.length).toBe(6);
@@ -77,7 +81,11 @@ test("failures beyond the rate of a network leave one line a minute, and valid r
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
   // Ten failures, the list and the invalid request, and the summary.
   expect(lines.length + 1 - before).toBe(13);
-  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ event: "rejected", client: "127.0.0.1", requests: 51 });
+  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({
+    event: "rejected",
+    client: "127.0.0.1",
+    requests: 51,
+  });
 });
 
 test("a body of more than 16 KiB is rejected by its headers when the token is invalid", async () => {
@@ -89,11 +97,21 @@ test("a body of more than 16 KiB is rejected by its headers when the token is in
   ]);
   await declared.closed;
   expect(declared.received()).toMatch(/^HTTP\/1\.1 401 .*invalid_token/su);
-  const chunked = await sendHead(vault.url, ["content-type: application/json", "transfer-encoding: chunked"]);
+  const chunked = await sendHead(vault.url, [
+    "content-type: application/json",
+    "transfer-encoding: chunked",
+  ]);
   await chunked.closed;
   expect(chunked.received()).toMatch(/^HTTP\/1\.1 401 /u);
-  for (const path of [operationPath.refresh_token, operationPath.generate_access_token, "/app/log_in"]) {
-    const response = await sendRequest(vault.url + path, { headers: json, body: `{"a":"${"x".repeat(16_384)}"}` });
+  for (const path of [
+    operationPath.refresh_token,
+    operationPath.generate_access_token,
+    "/app/log_in",
+  ]) {
+    const response = await sendRequest(vault.url + path, {
+      headers: json,
+      body: `{"a":"${"x".repeat(16_384)}"}`,
+    });
     expect([path, response.outcome()]).toEqual([path, "413 too_large"]);
   }
 });
@@ -107,12 +125,19 @@ test("a response lists at most 20 details and the number of further ones", async
     body: `{"email":"ann@example.com","key_name":"a","key_value":"v","metadata":${metadata}}`,
   });
   const { details } = response.json().error;
-  expect([response.status, details.length, details.at(-1)]).toEqual([400, 21, { path: "", reason: "and 4980 more" }]);
+  expect([response.status, details.length, details.at(-1)]).toEqual([
+    400,
+    21,
+    { path: "", reason: "and 4980 more" },
+  ]);
 });
 
 test("a client that does not send its JSON body, or does not read the response, is disconnected", async () => {
   const clock = new VirtualClock();
-  await using vault = await TestVault.start({ clock, limits: { bodyTimeoutMs: 20_000, responseTimeoutMs: 10_000 } });
+  await using vault = await TestVault.start({
+    clock,
+    limits: { bodyTimeoutMs: 20_000, responseTimeoutMs: 10_000 },
+  });
   const caller = await vault.client("ann@example.com", undefined, 1e6);
   const idle = await sendHead(vault.url, [
     "content-type: application/json",
@@ -143,12 +168,19 @@ test("a client that does not send its JSON body, or does not read the response, 
   expect(deaf.bytesRead).toBeLessThan(20_000_000);
 });
 
-/** Opens six connections and returns the number of those that the server closes without a response. */
+/**
+ * Opens six connections and returns the number of those that the server closes without a response.
+ */
 async function refusedConnections(options: Parameters<typeof TestVault.start>[0]) {
   await using vault = await TestVault.start(options);
-  const open = await Promise.all(Array.from({ length: 6 }, () => sendHead(vault.url, ["content-length: 1"])));
-  const refused = () => open.filter(({ socket, received }) => socket.destroyed && received() === "").length;
-  await expect.poll(() => open.filter(({ received }) => received() !== "").length + refused()).toBe(6);
+  const open = await Promise.all(
+    Array.from({ length: 6 }, () => sendHead(vault.url, ["content-length: 1"])),
+  );
+  const refused = () =>
+    open.filter(({ socket, received }) => socket.destroyed && received() === "").length;
+  await expect
+    .poll(() => open.filter(({ received }) => received() !== "").length + refused())
+    .toBe(6);
   const count = refused();
   for (const { socket } of open) socket.destroy();
   return count;
@@ -157,7 +189,12 @@ async function refusedConnections(options: Parameters<typeof TestVault.start>[0]
 test("connections are limited in total and per network, except those of trusted proxies", async () => {
   expect(await refusedConnections({ limits: { connectionsPerNetwork: 4 } })).toBe(2);
   expect(await refusedConnections({ limits: { connections: 5 } })).toBe(1);
-  expect(await refusedConnections({ limits: { connectionsPerNetwork: 4 }, trustedProxies: ["127.0.0.0/8"] })).toBe(0);
+  expect(
+    await refusedConnections({
+      limits: { connectionsPerNetwork: 4 },
+      trustedProxies: ["127.0.0.0/8"],
+    }),
+  ).toBe(0);
 });
 
 /** Sends a request to a server behind a proxy, from an address that the proxy reports. */
@@ -171,7 +208,8 @@ test("successes without an account leave as few lines in the audit log as failur
     limits: { strangerFailuresPerSecond: 0.001, strangerBurst: 3 },
   });
   const before = (await readFile(file, "utf8")).split("\n").length;
-  for (let sent = 0; sent < 20; sent += 1) expect((await vault.post("/app/session", {})).status).toBe(200);
+  for (let sent = 0; sent < 20; sent += 1)
+    expect((await vault.post("/app/session", {})).status).toBe(200);
   expect((await readFile(file, "utf8")).split("\n").length - before).toBe(3);
 });
 
@@ -187,7 +225,9 @@ test("strangers of many networks together leave a bounded number of lines", asyn
     const address = `2001:db8:0:${network.toString(16)}::1`;
     const times = network === 59 ? 3 : 1;
     for (let sent = 0; sent < times; sent += 1) {
-      expect((await from(vault, address, operationPath.list_no_dup, body)).outcome()).toBe("401 invalid_token");
+      expect((await from(vault, address, operationPath.list_no_dup, body)).outcome()).toBe(
+        "401 invalid_token",
+      );
     }
   }
   await clock.advance(60_000);

@@ -14,18 +14,25 @@ beforeEach(async () => {
   await ann.call("protect", { key_name: name, key_value: "v" });
 });
 
-const create = (members?: unknown, caller = ann, group_id: unknown = team) => caller.call("team_create", { group_id, members });
-const add = (members: unknown, caller = ann, group_id = team) => caller.call("team_add_members", { group_id, members });
-const remove = (members: unknown, caller = ann, group_id = team) => caller.call("team_remove_members", { group_id, members });
+const create = (members?: unknown, caller = ann, group_id: unknown = team) =>
+  caller.call("team_create", { group_id, members });
+const add = (members: unknown, caller = ann, group_id = team) =>
+  caller.call("team_add_members", { group_id, members });
+const remove = (members: unknown, caller = ann, group_id = team) =>
+  caller.call("team_remove_members", { group_id, members });
 const removeTeam = (caller = ann, group_id = team) => caller.call("team_delete", { group_id });
 const teamsOf = async (caller: VaultClient) =>
-  (await caller.call("team_list")).json().teams.filter((each: { group_id: string }) => each.group_id === team);
+  (await caller.call("team_list"))
+    .json()
+    .teams.filter((each: { group_id: string }) => each.group_id === team);
 const teamNames = async (caller: VaultClient) =>
   (await caller.call("team_list")).json().teams.map((each: { group_id: string }) => each.group_id);
 const shareWithTeam = (permission = "R", caller = ann, key_name = name) =>
   caller.call("share", { key_name, permission, usr_id_from: caller.email, group_id_to: team });
-const reveal = async (caller: VaultClient) => (await caller.call("expose_link", { key_name: name })).outcome();
-const isShared = async () => (await ann.call("expose", { key_name: name })).outcome() === "409 use_link_operation";
+const reveal = async (caller: VaultClient) =>
+  (await caller.call("expose_link", { key_name: name })).outcome();
+const isShared = async () =>
+  (await ann.call("expose", { key_name: name })).outcome() === "409 use_link_operation";
 
 describe("teams", () => {
   test.each([
@@ -48,7 +55,11 @@ describe("teams", () => {
       "ann@example.com",
       "later@example.com",
     ]);
-    const created = { group_id: team, creator: ann.email, members: [ann.email, bob.email, cid.email, "later@example.com"] };
+    const created = {
+      group_id: team,
+      creator: ann.email,
+      members: [ann.email, bob.email, cid.email, "later@example.com"],
+    };
     expect([response.outcome(), response.json()]).toEqual(["200", { team: created }]);
     for (const caller of [ann, bob, cid]) expect(await teamsOf(caller)).toEqual([created]);
   });
@@ -56,7 +67,10 @@ describe("teams", () => {
   test("a team may have no other members, or one given as a string", async () => {
     expect((await create()).json().team.members).toEqual([ann.email]);
     expect((await create([], ann, `${team} b`)).json().team.members).toEqual([ann.email]);
-    expect((await create("bob@example.com", ann, `${team} c`)).json().team.members).toEqual([ann.email, bob.email]);
+    expect((await create("bob@example.com", ann, `${team} c`)).json().team.members).toEqual([
+      ann.email,
+      bob.email,
+    ]);
   });
 
   test("team names are unique across creators", async () => {
@@ -69,9 +83,13 @@ describe("teams", () => {
 
   test("team_list has the caller's teams by name", async () => {
     await using other = await TestVault.start();
-    const [one, two] = [await other.client("ann@example.com"), await other.client("bob@example.com")];
+    const [one, two] = [
+      await other.client("ann@example.com"),
+      await other.client("bob@example.com"),
+    ];
     expect((await one.call("team_list")).json()).toEqual({ teams: [] });
-    for (const group_id of ["b", "\u{10000}", "\uffff", "a"]) await create(["bob@example.com"], one, group_id);
+    for (const group_id of ["b", "\u{10000}", "\uffff", "a"])
+      await create(["bob@example.com"], one, group_id);
     await create([], one, "ann's");
     expect(await teamNames(two)).toEqual(["a", "b", "\uffff", "\u{10000}"]);
     expect(await teamNames(one)).toEqual(["a", "ann's", "b", "\uffff", "\u{10000}"]);
@@ -82,8 +100,11 @@ describe("teams", () => {
     for (const change of [add, remove]) {
       expect((await change("bob@example.com", bob)).outcome()).toBe("403 forbidden");
       expect((await change("bob@example.com", cid)).outcome()).toBe("404 team_not_found");
-      expect((await change("bob@example.com", ann, "no such team")).outcome()).toBe("404 team_not_found");
-      for (const members of [undefined, [], ["x"]]) expect((await change(members)).outcome()).toBe("400 invalid_request");
+      expect((await change("bob@example.com", ann, "no such team")).outcome()).toBe(
+        "404 team_not_found",
+      );
+      for (const members of [undefined, [], ["x"]])
+        expect((await change(members)).outcome()).toBe("400 invalid_request");
     }
     expect((await removeTeam(bob)).outcome()).toBe("403 forbidden");
     expect((await removeTeam(cid)).outcome()).toBe("404 team_not_found");
@@ -93,10 +114,16 @@ describe("teams", () => {
 
   test("adding and removing keeps the other members; the creator cannot be removed", async () => {
     await create(["bob@example.com"]);
-    expect((await add(["CID@example.com", "bob@example.com"])).json().team.members).toEqual([ann.email, bob.email, cid.email]);
+    expect((await add(["CID@example.com", "bob@example.com"])).json().team.members).toEqual([
+      ann.email,
+      bob.email,
+      cid.email,
+    ]);
     const removed = await remove(["Bob@example.com", "nobody@example.com"]);
     expect(removed.json().team.members).toEqual([ann.email, cid.email]);
-    expect((await remove(["cid@example.com", "ann@example.com"])).outcome()).toBe("400 invalid_request");
+    expect((await remove(["cid@example.com", "ann@example.com"])).outcome()).toBe(
+      "400 invalid_request",
+    );
     expect((await teamsOf(ann))[0].members).toEqual([ann.email, cid.email]);
     expect(await teamsOf(bob)).toEqual([]);
   });
@@ -121,10 +148,24 @@ describe("teams", () => {
   });
 
   test("the name of a new team cannot pass for an address", async () => {
-    for (const group_id of ["bob@example.com", "@", "a team @ home", "bob＠example.com", "bob﹫example.com"]) {
+    for (const group_id of [
+      "bob@example.com",
+      "@",
+      "a team @ home",
+      "bob＠example.com",
+      "bob﹫example.com",
+    ]) {
       expect((await create([], ann, group_id)).outcome()).toBe("400 invalid_request");
-      const shared = await ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, group_id_to: group_id });
-      expect([shared.outcome(), shared.json().error.details[0].path]).toEqual(["400 invalid_request", "group_id_to"]);
+      const shared = await ann.call("share", {
+        key_name: name,
+        permission: "R",
+        usr_id_from: ann.email,
+        group_id_to: group_id,
+      });
+      expect([shared.outcome(), shared.json().error.details[0].path]).toEqual([
+        "400 invalid_request",
+        "group_id_to",
+      ]);
     }
   });
 
@@ -143,8 +184,15 @@ describe("teams", () => {
       `${team}\u2800`,
       "a\u1680b",
     ];
-    for (const group_id of imitations) expect((await create([], ann, group_id)).outcome()).toBe("400 invalid_request");
-    for (const group_id of ["équipe", "プラットフォーム", "Payments & Risk", "команда", "🚀 launch"]) {
+    for (const group_id of imitations)
+      expect((await create([], ann, group_id)).outcome()).toBe("400 invalid_request");
+    for (const group_id of [
+      "équipe",
+      "プラットフォーム",
+      "Payments & Risk",
+      "команда",
+      "🚀 launch",
+    ]) {
       expect((await create([], ann, `${team} ${group_id}`)).outcome()).toBe("200");
     }
   });
@@ -154,7 +202,11 @@ describe("teams", () => {
     const response = await removeTeam();
     expect([response.outcome(), response.json()]).toEqual(["200", { deleted: { group_id: team } }]);
     expect(await teamsOf(bob)).toEqual([]);
-    expect((await create([], cid)).json().team).toEqual({ group_id: team, creator: cid.email, members: [cid.email] });
+    expect((await create([], cid)).json().team).toEqual({
+      group_id: team,
+      creator: cid.email,
+      members: [cid.email],
+    });
   });
 });
 
@@ -166,7 +218,9 @@ describe("sharing with a team", () => {
     expect(foreign.outcome()).toBe("404 team_not_found");
     await add(["ann@example.com"], cid);
     const response = await shareWithTeam();
-    expect(response.json()).toEqual({ shared: [{ key_name: name, to: team, permission: "R", state: "active" }] });
+    expect(response.json()).toEqual({
+      shared: [{ key_name: name, to: team, permission: "R", state: "active" }],
+    });
     expect(await reveal(cid)).toBe("200");
   });
 
@@ -183,9 +237,14 @@ describe("sharing with a team", () => {
     expect([await reveal(bob), await reveal(cid)]).toEqual(["200", "404 secret_not_found"]);
     await add("cid@example.com");
     expect(await reveal(cid)).toBe("200");
-    expect((await cid.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe("200");
+    expect((await cid.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe(
+      "200",
+    );
     await remove(["bob@example.com", "cid@example.com"]);
-    expect([await reveal(bob), await reveal(cid)]).toEqual(["404 secret_not_found", "404 secret_not_found"]);
+    expect([await reveal(bob), await reveal(cid)]).toEqual([
+      "404 secret_not_found",
+      "404 secret_not_found",
+    ]);
     expect(await isShared()).toBe(true);
     await add("bob@example.com");
     expect(await reveal(bob)).toBe("200");
@@ -208,18 +267,29 @@ describe("sharing with a team", () => {
     const direct = { key_name: name, usr_id_from: ann.email, usr_id_to: "bob@example.com" };
     await ann.call("share", { ...direct, permission: "W" });
     const permission = async () =>
-      (await bob.call("list_no_dup")).json().secrets.find((secret: { key_name: string }) => secret.key_name === name)?.permission;
+      (await bob.call("list_no_dup"))
+        .json()
+        .secrets.find((secret: { key_name: string }) => secret.key_name === name)?.permission;
     expect(await permission()).toBe("RW");
     await create([], ann, `${team} other`);
     const other = await ann.call("unshare", { key_name: name, group_id_to: `${team} other` });
     expect([other.json(), await permission()]).toEqual([{ unshared: [] }, "RW"]);
-    expect((await ann.call("unshare", direct)).json().unshared).toEqual([{ key_name: name, from: bob.email }]);
+    expect((await ann.call("unshare", direct)).json().unshared).toEqual([
+      { key_name: name, from: bob.email },
+    ]);
     expect(await permission()).toBe("R");
     await ann.call("share", { ...direct, permission: "W" });
     await ann.call("unshare", { key_name: name, group_id_to: team });
     expect(await permission()).toBeUndefined();
-    expect((await bob.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe("200");
-    const both = await ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, group_id_to: team });
+    expect((await bob.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe(
+      "200",
+    );
+    const both = await ann.call("share", {
+      key_name: name,
+      permission: "R",
+      usr_id_from: ann.email,
+      group_id_to: team,
+    });
     expect(both.outcome()).toBe("200");
     expect((await ann.call("unshare", { key_name: name })).json().unshared).toEqual([
       { key_name: name, from: bob.email },
@@ -230,11 +300,20 @@ describe("sharing with a team", () => {
   test("a dismissed team share stays for other members, and returns when shared again", async () => {
     await create(["bob@example.com", "cid@example.com"]);
     await shareWithTeam();
-    const direct = { key_name: name, permission: "RW", usr_id_from: ann.email, usr_id_to: "bob@example.com" };
+    const direct = {
+      key_name: name,
+      permission: "RW",
+      usr_id_from: ann.email,
+      usr_id_to: "bob@example.com",
+    };
     await ann.call("share", direct);
     const response = await bob.call("delete_shared_key_link", { key_name: name });
     expect(response.json()).toEqual({ removed: { key_name: name, owner: ann.email } });
-    expect([await reveal(bob), await reveal(cid), await isShared()]).toEqual(["404 secret_not_found", "200", true]);
+    expect([await reveal(bob), await reveal(cid), await isShared()]).toEqual([
+      "404 secret_not_found",
+      "200",
+      true,
+    ]);
     await remove("bob@example.com");
     await add("bob@example.com");
     expect(await reveal(bob)).toBe("404 secret_not_found");
@@ -249,7 +328,12 @@ describe("sharing with a team", () => {
     const other = `${team} other`;
     await create(["bob@example.com"], ann, other);
     expect(await reveal(bob)).toBe("404 secret_not_found");
-    await ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, group_id_to: other });
+    await ann.call("share", {
+      key_name: name,
+      permission: "R",
+      usr_id_from: ann.email,
+      group_id_to: other,
+    });
     expect(await reveal(bob)).toBe("200");
   });
 
@@ -265,9 +349,13 @@ describe("sharing with a team", () => {
   test("a member's own secret shared with the team is listed once, as own", async () => {
     await create(["bob@example.com"]);
     await shareWithTeam("R");
-    const own = (await ann.call("list_no_dup")).json().secrets.filter((secret: { key_name: string }) => secret.key_name === name);
+    const own = (await ann.call("list_no_dup"))
+      .json()
+      .secrets.filter((secret: { key_name: string }) => secret.key_name === name);
     expect(own).toMatchObject([{ owner: ann.email, permission: "RW", shared: true }]);
-    expect((await ann.call("delete_shared_key_link", { key_name: name })).outcome()).toBe("404 secret_not_found");
+    expect((await ann.call("delete_shared_key_link", { key_name: name })).outcome()).toBe(
+      "404 secret_not_found",
+    );
   });
 
   test("a token of limited scope lists teams but cannot change them", async () => {

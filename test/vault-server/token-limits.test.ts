@@ -1,6 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { isWithinNetworks, parseNetworks } from "../../src/vault/server/accounts/allowed-networks.ts";
+import {
+  isWithinNetworks,
+  parseNetworks,
+} from "../../src/vault/server/accounts/allowed-networks.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
@@ -13,7 +16,10 @@ const ann = "ann@example.com";
 const directory = new TestDirectory();
 const [INSIDE, OUTSIDE] = ["192.0.2.7", "198.51.100.1"];
 
-/** Requests that a token may send simultaneously: fewer than the rejections of a network that are not delayed. */
+/**
+ * Requests that a token may send simultaneously: fewer than the rejections of a network that are
+ * not delayed.
+ */
 const BURST = 10;
 
 let clock: VirtualClock;
@@ -31,10 +37,20 @@ async function started(): Promise<TestVault> {
 }
 
 const issue = (vault: TestVault, request: object): Promise<VaultResponse> =>
-  session.app("app_api_token", { password: vault.passwords.get(ann), name: "operator", ...request });
+  session.app("app_api_token", {
+    password: vault.passwords.get(ann),
+    name: "operator",
+    ...request,
+  });
 
 /** Sends a request as a client with this address, which a trusted proxy forwards. */
-const from = (vault: TestVault, address: string, path: string, body: object, token?: string): Promise<VaultResponse> =>
+const from = (
+  vault: TestVault,
+  address: string,
+  path: string,
+  body: object,
+  token?: string,
+): Promise<VaultResponse> =>
   sendRequest(vault.url + path, {
     headers: {
       "content-type": "application/json",
@@ -45,8 +61,15 @@ const from = (vault: TestVault, address: string, path: string, body: object, tok
   });
 const use = (vault: TestVault, token: string, address: string) =>
   from(vault, address, operationPath.list_no_dup, { email: ann }, token);
-const refresh = (vault: TestVault, pair: { refresh_token: string; access_token: string }, address: string) =>
-  from(vault, address, operationPath.refresh_token, { refresh_token: pair.refresh_token, used_access_token: pair.access_token });
+const refresh = (
+  vault: TestVault,
+  pair: { refresh_token: string; access_token: string },
+  address: string,
+) =>
+  from(vault, address, operationPath.refresh_token, {
+    refresh_token: pair.refresh_token,
+    used_access_token: pair.access_token,
+  });
 
 async function deniedLines(): Promise<unknown[]> {
   const lines = (await readFile(directory.join("audit.jsonl"), "utf8")).trimEnd().split("\n");
@@ -64,14 +87,27 @@ describe("a token for some networks", () => {
 
   test("is like an unknown one elsewhere, which leaves a line in the audit log", async () => {
     expect((await use(vault, pair.access_token, INSIDE)).outcome()).toBe("200");
-    const [stolen, unknown] = [await use(vault, pair.access_token, OUTSIDE), await use(vault, "x".repeat(43), OUTSIDE)];
+    const [stolen, unknown] = [
+      await use(vault, pair.access_token, OUTSIDE),
+      await use(vault, "x".repeat(43), OUTSIDE),
+    ];
     expect([stolen.outcome(), stolen.bytes]).toEqual(["401 invalid_token", unknown.bytes]);
-    const [listed] = (await session.call("token_list")).json().tokens.filter(({ kind }: { kind: string }) => kind === "token");
+    const [listed] = (await session.call("token_list"))
+      .json()
+      .tokens.filter(({ kind }: { kind: string }) => kind === "token");
     expect(await deniedLines()).toMatchObject([
-      { client: OUTSIDE, operation: "list_no_dup", who: null, error: "invalid_token", denied: { user: ann, token: listed.id } },
+      {
+        client: OUTSIDE,
+        operation: "list_no_dup",
+        who: null,
+        error: "invalid_token",
+        denied: { user: ann, token: listed.id },
+      },
     ]);
     // Neither an address that the client itself claims, nor a missing one.
-    expect((await use(vault, pair.access_token, `${INSIDE}, ${OUTSIDE}`)).outcome()).toBe("401 invalid_token");
+    expect((await use(vault, pair.access_token, `${INSIDE}, ${OUTSIDE}`)).outcome()).toBe(
+      "401 invalid_token",
+    );
     expect((await use(vault, pair.access_token, "unknown")).outcome()).toBe("401 invalid_token");
   });
 
@@ -82,7 +118,9 @@ describe("a token for some networks", () => {
 
   test("is refreshed there only, and tokens from a refresh have the same networks", async () => {
     expect((await refresh(vault, pair, OUTSIDE)).outcome()).toBe("401 invalid_refresh_token");
-    expect(await deniedLines()).toMatchObject([{ operation: "refresh_token", who: null, denied: { user: ann } }]);
+    expect(await deniedLines()).toMatchObject([
+      { operation: "refresh_token", who: null, denied: { user: ann } },
+    ]);
     const next = (await refresh(vault, pair, INSIDE)).json();
     expect((await use(vault, next.access_token, INSIDE)).outcome()).toBe("200");
     expect((await use(vault, next.access_token, OUTSIDE)).outcome()).toBe("401 invalid_token");
@@ -90,17 +128,31 @@ describe("a token for some networks", () => {
   });
 
   test("uploads nothing from elsewhere", async () => {
-    const headers = { authorization: pair.access_token, email: ann, countoffiles: "1", "x-forwarded-for": OUTSIDE };
-    const body = '--b\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\nx\r\n--b--\r\n';
+    const headers = {
+      authorization: pair.access_token,
+      email: ann,
+      countoffiles: "1",
+      "x-forwarded-for": OUTSIDE,
+    };
+    const body =
+      '--b\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\nx\r\n--b--\r\n';
     const multipart = { "content-type": "multipart/form-data; boundary=b" };
-    const upload = await sendRequest(vault.url + operationPath.protect_file, { headers: { ...headers, ...multipart }, body });
+    const upload = await sendRequest(vault.url + operationPath.protect_file, {
+      headers: { ...headers, ...multipart },
+      body,
+    });
     expect(upload.outcome()).toBe("401 invalid_token");
     expect((await session.call("list_file")).json().files).toEqual([]);
   });
 
   test("is listed with its networks", async () => {
-    const [listed] = (await session.call("token_list")).json().tokens.filter(({ kind }: { kind: string }) => kind === "token");
-    expect(listed).toMatchObject({ name: "operator", allowed_networks: ["192.0.2.0/24", "2001:db8::/32"] });
+    const [listed] = (await session.call("token_list"))
+      .json()
+      .tokens.filter(({ kind }: { kind: string }) => kind === "token");
+    expect(listed).toMatchObject({
+      name: "operator",
+      allowed_networks: ["192.0.2.0/24", "2001:db8::/32"],
+    });
     expect(listed).not.toHaveProperty("ends_at");
   });
 });
@@ -124,8 +176,12 @@ test("a token with a lifetime ends with everything that was refreshed from it", 
 
 test("a lifetime below the expiration shortens the first token, and is listed", async () => {
   await using vault = await started();
-  expect((await issue(vault, { expiration_hours: 10, lifetime_hours: 2 })).json().expires_in).toBe(2 * 3600);
-  const [listed] = (await session.call("token_list")).json().tokens.filter(({ kind }: { kind: string }) => kind === "token");
+  expect((await issue(vault, { expiration_hours: 10, lifetime_hours: 2 })).json().expires_in).toBe(
+    2 * 3600,
+  );
+  const [listed] = (await session.call("token_list"))
+    .json()
+    .tokens.filter(({ kind }: { kind: string }) => kind === "token");
   const end = new Date(clock.now() + 2 * HOUR).toISOString();
   expect(listed).toMatchObject({ expires_at: end, refreshable_until: end, ends_at: end });
 });

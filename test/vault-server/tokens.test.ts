@@ -12,9 +12,14 @@ const clock = new VirtualClock();
 const { vault } = await useVault({ clock });
 
 const refresh = (refreshToken: string, usedAccessToken: string) =>
-  vault.post(operationPath.refresh_token, { refresh_token: refreshToken, used_access_token: usedAccessToken });
+  vault.post(operationPath.refresh_token, {
+    refresh_token: refreshToken,
+    used_access_token: usedAccessToken,
+  });
 const isAccepted = async (token: string): Promise<boolean> => {
-  const response = await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup");
+  const response = await new VaultClient(vault.url, "ann@example.com", { token }).call(
+    "list_no_dup",
+  );
   if (response.status !== 200) expect(response.code()).toBe("invalid_token");
   return response.status === 200;
 };
@@ -23,7 +28,8 @@ const padded = (bytes: number) => {
   const scope = scopeString({ secret_name: ["\u00e9"] });
   return scope.replace("\u00e9", `\u00e9${"x".repeat(bytes - Buffer.byteLength(scope))}`);
 };
-const pairs = (count: number) => scopeString({ secret_name: Array.from({ length: count - 4 }, (_, index) => `s${index}`) });
+const pairs = (count: number) =>
+  scopeString({ secret_name: Array.from({ length: count - 4 }, (_, index) => `s${index}`) });
 
 describe("access and refresh tokens", () => {
   test("a login returns the complete token response", async () => {
@@ -41,7 +47,9 @@ describe("access and refresh tokens", () => {
   });
 
   test("the email of a login is case-insensitive", async () => {
-    const response = await vault.logIn("ANN@EXAMPLE.COM", { password: vault.passwords.get("ann@example.com") ?? "" });
+    const response = await vault.logIn("ANN@EXAMPLE.COM", {
+      password: vault.passwords.get("ann@example.com") ?? "",
+    });
     expect(response.status).toBe(200);
     expect(await isAccepted(response.json().access_token)).toBe(true);
   });
@@ -51,7 +59,8 @@ describe("access and refresh tokens", () => {
       await vault.logIn("bob@example.com", { password: "wrong" }),
       await vault.logIn("nobody@example.com", { password: "wrong" }),
     ];
-    for (const response of responses) expect([response.status, response.code()]).toEqual([401, "invalid_credentials"]);
+    for (const response of responses)
+      expect([response.status, response.code()]).toEqual([401, "invalid_credentials"]);
     expect(responses[0]?.bytes).toEqual(responses[1]?.bytes);
   });
 
@@ -63,17 +72,25 @@ describe("access and refresh tokens", () => {
     expect(await isAccepted(token)).toBe(false);
   });
 
-  test.each([1e10, 2 ** 53, 1e20])("expiration_hours of %d has an exact lifetime", async (hours) => {
-    const response = await vault.logIn("ann@example.com", { hours });
-    expect([response.status, response.json().expires_in]).toEqual([200, hours * 3600]);
-    expect(await isAccepted(response.json().access_token)).toBe(true);
-  });
+  test.each([1e10, 2 ** 53, 1e20])(
+    "expiration_hours of %d has an exact lifetime",
+    async (hours) => {
+      const response = await vault.logIn("ann@example.com", { hours });
+      expect([response.status, response.json().expires_in]).toEqual([200, hours * 3600]);
+      expect(await isAccepted(response.json().access_token)).toBe(true);
+    },
+  );
 
-  test.each([0, -1, 1.5, "24", null, 1e308])("expiration_hours of %j is rejected", async (hours) => {
-    const response = await vault.logIn("ann@example.com", { hours });
-    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
-    expect(response.json().error.details).toEqual([{ path: "expiration_hours", reason: expect.any(String) }]);
-  });
+  test.each([0, -1, 1.5, "24", null, 1e308])(
+    "expiration_hours of %j is rejected",
+    async (hours) => {
+      const response = await vault.logIn("ann@example.com", { hours });
+      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+      expect(response.json().error.details).toEqual([
+        { path: "expiration_hours", reason: expect.any(String) },
+      ]);
+    },
+  );
 
   test.each([
     "",
@@ -95,12 +112,19 @@ describe("access and refresh tokens", () => {
     for (const scope of [padded(8192), pairs(200)])
       expect((await vault.logIn("ann@example.com", { scope })).outcome()).toBe("200");
     for (const scope of [padded(8193), pairs(201)]) {
-      expect((await vault.logIn("ann@example.com", { scope })).outcome()).toBe("400 invalid_request");
+      expect((await vault.logIn("ann@example.com", { scope })).outcome()).toBe(
+        "400 invalid_request",
+      );
     }
   });
 
   test("a refresh returns a token of the same scope and lifetime and revokes nothing", async () => {
-    const first = (await vault.logIn("ann@example.com", { hours: 5, scope: scopeString({ secret_name: ["one"] }) })).json();
+    const first = (
+      await vault.logIn("ann@example.com", {
+        hours: 5,
+        scope: scopeString({ secret_name: ["one"] }),
+      })
+    ).json();
     const second = (await refresh(first.refresh_token, first.access_token)).json();
     expect(second).toMatchObject({
       refresh_token: first.refresh_token,
@@ -109,7 +133,10 @@ describe("access and refresh tokens", () => {
       token_type: "access",
     });
     expect(second.access_token).not.toBe(first.access_token);
-    expect([await isAccepted(first.access_token), await isAccepted(second.access_token)]).toEqual([true, true]);
+    expect([await isAccepted(first.access_token), await isAccepted(second.access_token)]).toEqual([
+      true,
+      true,
+    ]);
     expect((await refresh(first.refresh_token, second.access_token)).status).toBe(200);
     expect((await refresh(first.refresh_token, first.access_token)).status).toBe(200);
   });
@@ -123,7 +150,10 @@ describe("access and refresh tokens", () => {
   });
 
   test("an unknown refresh token, or one of another pair, is rejected", async () => {
-    const [one, other] = [(await vault.logIn("ann@example.com")).json(), (await vault.logIn("ann@example.com")).json()];
+    const [one, other] = [
+      (await vault.logIn("ann@example.com")).json(),
+      (await vault.logIn("ann@example.com")).json(),
+    ];
     for (const [refreshToken, accessToken] of [
       [one.refresh_token, other.access_token],
       [one.refresh_token, "unknown"],
@@ -151,5 +181,7 @@ test("the lifetime of an access token is limited by maxTokenHours", async () => 
   await using other = await TestVault.start({ maxTokenHours: 48 });
   expect((await other.logIn("ann@example.com", { hours: 48 })).json().expires_in).toBe(48 * 3600);
   const longer = await other.logIn("ann@example.com", { hours: 49 });
-  expect(longer.json().error.details).toEqual([{ path: "expiration_hours", reason: "must be at most 48" }]);
+  expect(longer.json().error.details).toEqual([
+    { path: "expiration_hours", reason: "must be at most 48" },
+  ]);
 });

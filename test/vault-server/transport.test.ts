@@ -12,7 +12,9 @@ import { sessionOperations } from "../../src/protocol/session-operations.ts";
 
 /** Those of the web application too. */
 const servedPath = { ...operationPath, ...sessionOperationPath };
-const operations = Object.keys(servedPath).filter((name): name is keyof typeof servedPath => name in servedPath);
+const operations = Object.keys(servedPath).filter(
+  (name): name is keyof typeof servedPath => name in servedPath,
+);
 
 const { vault, ann } = await useVault();
 
@@ -28,7 +30,8 @@ const expose = async (body: string, headers: object) => {
   return response.code();
 };
 
-const statusOf = async (base: string, path: string) => (await sendRequest(base + path, { method: "GET" })).status;
+const statusOf = async (base: string, path: string) =>
+  (await sendRequest(base + path, { method: "GET" })).status;
 
 describe("transport", () => {
   test.each(operations)("%s rejects every method but POST first", async (operation) => {
@@ -43,10 +46,24 @@ describe("transport", () => {
   });
 
   test("an unknown path is not_found for every method and body", async () => {
-    for (const path of ["/app", "/assets/nothing.js", "/v1/user/secret/nothing", "/v1/user/list_file/", "/v1/%zz"]) {
+    for (const path of [
+      "/app",
+      "/assets/nothing.js",
+      "/v1/user/secret/nothing",
+      "/v1/user/list_file/",
+      "/v1/%zz",
+    ]) {
       for (const method of ["POST", "GET", "OPTIONS"]) {
-        const response = await sendRequest(vault.url + path, { method, headers: { "content-type": "text/plain" } });
-        expect([path, method, response.status, response.code()]).toEqual([path, method, 404, "not_found"]);
+        const response = await sendRequest(vault.url + path, {
+          method,
+          headers: { "content-type": "text/plain" },
+        });
+        expect([path, method, response.status, response.code()]).toEqual([
+          path,
+          method,
+          404,
+          "not_found",
+        ]);
         expect(response.headers["x-request-id"]).toMatch(/./u);
       }
     }
@@ -68,7 +85,11 @@ describe("transport", () => {
         "multipart/form-data; boundary=x",
       ]) {
         const response = await send(type);
-        expect([type, response.status, response.code()]).toEqual([type, 415, "unsupported_media_type"]);
+        expect([type, response.status, response.code()]).toEqual([
+          type,
+          415,
+          "unsupported_media_type",
+        ]);
       }
       expect((await send("application/json", { "content-encoding": "gzip" })).status).toBe(415);
       expect((await send("Application/JSON; charset=utf-8")).status).not.toBe(415);
@@ -90,7 +111,10 @@ describe("transport", () => {
     const headers = { "content-type": "application/json", authorization: ann.token };
     const response = await sendRequest(vault.url + operationPath.list_no_dup, { headers, body });
     expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
-    expect(response.json().error.details[0]).toEqual({ path: expect.any(String), reason: expect.any(String) });
+    expect(response.json().error.details[0]).toEqual({
+      path: expect.any(String),
+      reason: expect.any(String),
+    });
   });
 
   test("details list the path and reason of each error without quoting the input", async () => {
@@ -102,14 +126,23 @@ describe("transport", () => {
     });
     expect(response.status).toBe(400);
     const reported = response.json().error.details.map((detail: { path: string }) => detail.path);
-    expect(reported.sort()).toEqual(["key_name", "key_value", "metadata.cloud_type", "metadata.expiration_time"]);
+    expect(reported.sort()).toEqual([
+      "key_name",
+      "key_value",
+      "metadata.cloud_type",
+      "metadata.expiration_time",
+    ]);
     expect(response.bytes.toString()).not.toContain(canary);
   });
 
   test("JSON may nest 64 levels, including the body; brackets in strings do not count", async () => {
     const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
     const protect = (levels: number) =>
-      ann.call("protect", { key_name: "deep", key_value: "[".repeat(200), metadata: { x: nested(levels) } });
+      ann.call("protect", {
+        key_name: "deep",
+        key_value: "[".repeat(200),
+        metadata: { x: nested(levels) },
+      });
     expect((await protect(62)).status).toBe(200);
     const refused = await protect(63);
     expect([refused.status, refused.code()]).toEqual([400, "invalid_request"]);
@@ -130,9 +163,11 @@ describe("transport", () => {
     const wellFormed = JSON.stringify({ email: "bob@example.com", key_name: "nowhere" });
     expect(await expose(wellFormed, {})).toBe("invalid_token");
     expect(await expose(wellFormed, { authorization: ann.token })).toBe("email_mismatch");
-    expect(await expose(JSON.stringify({ email: "ANN@Example.com", key_name: "nowhere" }), { authorization: ann.token })).toBe(
-      "secret_not_found",
-    );
+    expect(
+      await expose(JSON.stringify({ email: "ANN@Example.com", key_name: "nowhere" }), {
+        authorization: ann.token,
+      }),
+    ).toBe("secret_not_found");
   });
 
   test.each([
@@ -155,9 +190,14 @@ describe("transport", () => {
 
   test("metrics and health are on a listener of their own, and health on both", async () => {
     for (const path of ["/healthz", "/readyz"]) {
-      expect([await statusOf(vault.url, path), await statusOf(vault.metricsUrl, path)]).toEqual([200, 200]);
+      expect([await statusOf(vault.url, path), await statusOf(vault.metricsUrl, path)]).toEqual([
+        200, 200,
+      ]);
     }
-    expect([await statusOf(vault.url, "/metrics"), await statusOf(vault.metricsUrl, "/metrics")]).toEqual([404, 200]);
+    expect([
+      await statusOf(vault.url, "/metrics"),
+      await statusOf(vault.metricsUrl, "/metrics"),
+    ]).toEqual([404, 200]);
     expect(await statusOf(vault.metricsUrl, operationPath.list_no_dup)).toBe(404);
   });
 
@@ -171,11 +211,15 @@ describe("transport", () => {
     expect(responses[2]?.headers["cache-control"]).toBe("no-store");
     await ann.call("protect", { key_name: "stored", key_value: "v" });
     const exposed = await ann.call("expose", { key_name: "stored" });
-    expect([exposed.headers["cache-control"], exposed.headers["x-content-type-options"]]).toEqual(["no-store", "nosniff"]);
+    expect([exposed.headers["cache-control"], exposed.headers["x-content-type-options"]]).toEqual([
+      "no-store",
+      "nosniff",
+    ]);
   });
 
   test("lists have an etag and return 304 for a known one", async () => {
-    for (const name of ["tagged", "tagged and shared"]) await ann.call("protect", { key_name: name, key_value: "v" });
+    for (const name of ["tagged", "tagged and shared"])
+      await ann.call("protect", { key_name: name, key_value: "v" });
     const grant = { usr_id_from: ann.email, usr_id_to: "bob@example.com", permission: "R" };
     await ann.call("share", { key_name: "tagged and shared", ...grant });
     for (const [operation, body] of [
@@ -190,13 +234,20 @@ describe("transport", () => {
       expect([operation, etag]).toEqual([operation, expect.stringMatching(/^W\/"[\w-]+"$/u)]);
       for (const header of [etag, etag.slice(2), `"other", ${etag}`, "*"]) {
         const again = await ann.call(operation, body, { "if-none-match": header });
-        expect([header, again.status, again.bytes.length, again.headers.etag]).toEqual([header, 304, 0, etag]);
+        expect([header, again.status, again.bytes.length, again.headers.etag]).toEqual([
+          header,
+          304,
+          0,
+          etag,
+        ]);
       }
       expect((await ann.call(operation, body, { "if-none-match": '"other"' })).status).toBe(200);
     }
     const before = (await ann.call("version_list", { key_name: "tagged" })).headers.etag ?? "";
     await ann.call("protect", { key_name: "tagged", key_value: "v" });
-    expect((await ann.call("version_list", { key_name: "tagged" }, { "if-none-match": before })).status).toBe(200);
+    expect(
+      (await ann.call("version_list", { key_name: "tagged" }, { "if-none-match": before })).status,
+    ).toBe(200);
   });
 
   test("more than 10 entity tags are invalid for every list and download", async () => {
@@ -210,7 +261,10 @@ describe("transport", () => {
       ["download_file", { filename: "with tags" }],
     ] as const) {
       expect((await ann.call(operation, body, tags(10))).outcome()).toBe("200");
-      expect([operation, (await ann.call(operation, body, tags(11))).outcome()]).toEqual([operation, "400 invalid_request"]);
+      expect([operation, (await ann.call(operation, body, tags(11))).outcome()]).toEqual([
+        operation,
+        "400 invalid_request",
+      ]);
     }
   });
 
@@ -221,12 +275,22 @@ describe("transport", () => {
     await ann.call("protect", { key_name: "big", key_value: "v", metadata: { description } });
     await ann.call("protect", { key_name: "small", key_value: "v" });
     const gzip = await ann.call("version_list", { key_name: "big" }, gzipped);
-    expect([gzip.headers["content-encoding"], described(gunzipSync(gzip.bytes))]).toEqual(["gzip", description]);
+    expect([gzip.headers["content-encoding"], described(gunzipSync(gzip.bytes))]).toEqual([
+      "gzip",
+      description,
+    ]);
     const brotli = await ann.call("version_list", { key_name: "big" }, { "accept-encoding": "br" });
     expect(described(brotliDecompressSync(brotli.bytes))).toBe(description);
-    for (const headers of [{}, { "accept-encoding": "identity" }, { "accept-encoding": "unheard-of" }]) {
+    for (const headers of [
+      {},
+      { "accept-encoding": "identity" },
+      { "accept-encoding": "unheard-of" },
+    ]) {
       const plain = await ann.call("version_list", { key_name: "big" }, headers);
-      expect([plain.headers["content-encoding"], described(plain.bytes)]).toEqual([undefined, description]);
+      expect([plain.headers["content-encoding"], described(plain.bytes)]).toEqual([
+        undefined,
+        description,
+      ]);
     }
     const small = await ann.call("version_list", { key_name: "small" }, gzipped);
     expect(small.headers["content-encoding"]).toBeUndefined();
@@ -234,7 +298,8 @@ describe("transport", () => {
 
   test("a response with a value or a token is not compressed, whatever its length", async () => {
     const value = "compressible ".repeat(500);
-    for (const name of ["exposed", "exposed and shared"]) await ann.call("protect", { key_name: name, key_value: value });
+    for (const name of ["exposed", "exposed and shared"])
+      await ann.call("protect", { key_name: name, key_value: value });
     const grant = { usr_id_from: ann.email, usr_id_to: "bob@example.com", permission: "R" };
     await ann.call("share", { key_name: "exposed and shared", ...grant });
     for (const [operation, body] of [
@@ -244,7 +309,11 @@ describe("transport", () => {
       ["version_expose_link", { key_name: "exposed and shared", key_version: 1 }],
     ] as const) {
       const response = await ann.call(operation, body, gzipped);
-      expect([operation, response.headers["content-encoding"], response.json().key_value]).toEqual([operation, undefined, value]);
+      expect([operation, response.headers["content-encoding"], response.json().key_value]).toEqual([
+        operation,
+        undefined,
+        value,
+      ]);
     }
     const scope = scopeString({ secret_name: ["compressible".repeat(200)] });
     const password = vault.passwords.get(ann.email);
@@ -252,12 +321,22 @@ describe("transport", () => {
     const tokens = await vault.post(operationPath.generate_access_token, login, gzipped);
     expect([tokens.headers["content-encoding"], tokens.json().scope]).toEqual([undefined, scope]);
     const { refresh_token, access_token: used_access_token } = tokens.json();
-    const refreshed = await vault.post(operationPath.refresh_token, { refresh_token, used_access_token }, gzipped);
-    expect([refreshed.headers["content-encoding"], refreshed.json().scope]).toEqual([undefined, scope]);
+    const refreshed = await vault.post(
+      operationPath.refresh_token,
+      { refresh_token, used_access_token },
+      gzipped,
+    );
+    expect([refreshed.headers["content-encoding"], refreshed.json().scope]).toEqual([
+      undefined,
+      scope,
+    ]);
   });
 
   test("only lists of records without values and tokens are compressible", () => {
-    const all: readonly OperationDefinition[] = Object.values({ ...definitions, ...sessionOperations });
+    const all: readonly OperationDefinition[] = Object.values({
+      ...definitions,
+      ...sessionOperations,
+    });
     const compressible = all.filter((operation) => operation.compressible === true);
     expect(compressible.map(({ name }) => name).sort()).toEqual([
       "list_file",
@@ -279,7 +358,9 @@ describe("transport", () => {
     socket.end("NOT HTTP AT ALL\r\n\r\n");
     const response = await text(socket);
     expect(response).toMatch(/^HTTP\/1\.1 400 /u);
-    expect(JSON.parse(response.slice(response.indexOf("\r\n\r\n"))).error.code).toBe("invalid_request");
+    expect(JSON.parse(response.slice(response.indexOf("\r\n\r\n"))).error.code).toBe(
+      "invalid_request",
+    );
   });
 
   test("counts requests by operation and status; health checks need no token", async () => {
@@ -288,7 +369,9 @@ describe("transport", () => {
     await ann.call("version_list", { key_name: "nowhere" });
     expect(await vault.metric(sample)).toBe(before + 1);
     for (const path of ["/healthz", "/readyz"]) {
-      expect((await sendRequest(vault.url + path, { method: "GET" })).json()).toEqual({ status: "ok" });
+      expect((await sendRequest(vault.url + path, { method: "GET" })).json()).toEqual({
+        status: "ok",
+      });
     }
   });
 });

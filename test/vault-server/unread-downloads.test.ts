@@ -12,7 +12,11 @@ const bob = "bob@example.com";
 const FILE_BYTES = 48 * 1024 * 1024;
 
 /** Sends the request for a file on a connection of its own, which is not read. */
-async function openDownload(url: string, { token, email }: VaultClient, filename: string): Promise<Socket> {
+async function openDownload(
+  url: string,
+  { token, email }: VaultClient,
+  filename: string,
+): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => undefined).pause();
   await once(socket, "connect");
@@ -31,7 +35,9 @@ async function outcome(user: VaultClient): Promise<string> {
 async function startWithFile(options: Parameters<typeof TestVault.start>[0]) {
   const vault = await TestVault.start(options);
   const caller = await vault.client(ann, undefined, 1e6);
-  expect((await caller.upload([{ filename: "f", bytes: Buffer.alloc(FILE_BYTES) }])).status).toBe(200);
+  expect((await caller.upload([{ filename: "f", bytes: Buffer.alloc(FILE_BYTES) }])).status).toBe(
+    200,
+  );
   return { vault, caller };
 }
 
@@ -64,8 +70,12 @@ test("an account has at most so many downloads in progress, and others are not a
   // In real time, in which the request rate recovers, however often the state is polled.
   const { vault, caller } = await startWithFile({ limits: { downloadsPerAccount: 2 } });
   await using _vault = vault;
-  const open = [await openDownload(vault.url, caller, "f"), await openDownload(vault.url, caller, "f")];
-  const opened = async () => (await caller.call("download_file", { filename: "none" })).bytes.toString();
+  const open = [
+    await openDownload(vault.url, caller, "f"),
+    await openDownload(vault.url, caller, "f"),
+  ];
+  const opened = async () =>
+    (await caller.call("download_file", { filename: "none" })).bytes.toString();
   await expect.poll(opened).toContain("too many simultaneous downloads");
   expect(await outcome(await vault.client(bob))).toBe("404 file_not_found");
   for (const socket of open) socket.destroy();

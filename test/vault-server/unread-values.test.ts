@@ -8,13 +8,22 @@ import type { VaultClient } from "../lab/vault/vault-client.ts";
 const [ann, bob] = ["ann@example.com", "bob@example.com"];
 /** More than the socket buffers of a connection take. */
 const VALUE_BYTES = 12 * 1024 * 1024;
-const limits = { secretValueBytes: VALUE_BYTES, jsonBodyBytes: 2 * VALUE_BYTES, responseTimeoutMs: 1e9, requestBurst: 1e6 };
+const limits = {
+  secretValueBytes: VALUE_BYTES,
+  jsonBodyBytes: 2 * VALUE_BYTES,
+  responseTimeoutMs: 1e9,
+  requestBurst: 1e6,
+};
 const MOST = 4;
 
 /** Sends a request and does not read its response. */
 function open(vault: TestVault, { token, email }: VaultClient, operation: Operation, body: object) {
   const headers = { "content-type": "application/json", authorization: token };
-  const request = httpRequest(vault.url + operationPath[operation], { method: "POST", agent: false, headers });
+  const request = httpRequest(vault.url + operationPath[operation], {
+    method: "POST",
+    agent: false,
+    headers,
+  });
   const { promise: response, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request.on("response", resolve).on("error", reject);
   response.catch(() => undefined);
@@ -25,16 +34,27 @@ function open(vault: TestVault, { token, email }: VaultClient, operation: Operat
 test("unread values of an account are counted by their bytes; further ones wait, then get 429", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits });
-  const [caller, other] = [await vault.client(ann, undefined, 1e6), await vault.client(bob, undefined, 1e6)];
+  const [caller, other] = [
+    await vault.client(ann, undefined, 1e6),
+    await vault.client(bob, undefined, 1e6),
+  ];
   const value = { key_name: "large", key_value: "x".repeat(VALUE_BYTES) };
-  for (const body of [value, { ...value, key_name: "shared" }, { key_name: "short", key_value: "v" }])
+  for (const body of [
+    value,
+    { ...value, key_name: "shared" },
+    { key_name: "short", key_value: "v" },
+  ])
     expect((await caller.call("protect", body)).outcome()).toBe("200");
   const grant = { usr_id_from: ann, key_name: "shared", usr_id_to: bob, permission: "R" };
   expect((await caller.call("share", grant)).outcome()).toBe("200");
 
   const openBytes = (): Promise<number> => vault.metric("vaultsync_vault_open_list_bytes");
   const opened: ClientRequest[] = [];
-  const expose = async (client: VaultClient, operation: Operation, body: object): Promise<IncomingMessage> => {
+  const expose = async (
+    client: VaultClient,
+    operation: Operation,
+    body: object,
+  ): Promise<IncomingMessage> => {
     const { request, response } = open(vault, client, operation, body);
     opened.push(request);
     return response;
@@ -57,5 +77,7 @@ test("unread values of an account are counted by their bytes; further ones wait,
   expect([rejected.statusCode, rejected.headers["retry-after"]]).toEqual([429, "10"]);
   for (const request of opened) request.destroy();
   await expect.poll(openBytes).toBe(0);
-  expect((await caller.call("expose", { key_name: "large" })).json().key_value).toHaveLength(VALUE_BYTES);
+  expect((await caller.call("expose", { key_name: "large" })).json().key_value).toHaveLength(
+    VALUE_BYTES,
+  );
 });

@@ -30,15 +30,26 @@ describe("unshare", () => {
     expect((await secret.unshare({ usr_id_from: bob.email })).outcome()).toBe("403 email_mismatch");
     const narrow = await vault.client(ann.email, scopeString({ secret_name: ["other"] }));
     expect((await secret.unshare({}, narrow)).outcome()).toBe("403 out_of_scope");
-    expect((await secret.unshare({ key_name: [secret.name, "nowhere"] })).outcome()).toBe("404 secret_not_found");
+    expect((await secret.unshare({ key_name: [secret.name, "nowhere"] })).outcome()).toBe(
+      "404 secret_not_found",
+    );
     expect(await secret.outcomeOfReading(bob)).toBe("200");
   });
 
   test("revokes the named grants, or all; a secret without grants is unshared", async () => {
     await secret.share({ usr_id_to: [cid.email, bob.email], permission: "RW" });
-    const one = await secret.unshare({ usr_id_from: ann.email, usr_id_to: ["BOB@example.com", "unknown@example.com"] });
-    expect([one.outcome(), one.json()]).toEqual(["200", { unshared: [{ key_name: secret.name, from: bob.email }] }]);
-    expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual(["404 secret_not_found", "200"]);
+    const one = await secret.unshare({
+      usr_id_from: ann.email,
+      usr_id_to: ["BOB@example.com", "unknown@example.com"],
+    });
+    expect([one.outcome(), one.json()]).toEqual([
+      "200",
+      { unshared: [{ key_name: secret.name, from: bob.email }] },
+    ]);
+    expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual([
+      "404 secret_not_found",
+      "200",
+    ]);
     expect(await secret.listedFor(ann)).toEqual([[ann.email, "RW", true]]);
     await secret.shareWith(bob);
     const rest = await secret.unshare({ key_name: [secret.name] });
@@ -64,7 +75,9 @@ describe("delete_shared_key_link", () => {
     await secret.shareWith(bob);
     expect((await secret.dismiss(ann)).outcome()).toBe("404 secret_not_found");
     expect((await secret.dismiss(cid)).outcome()).toBe("404 secret_not_found");
-    expect((await secret.dismiss(bob, { owner: cid.email })).outcome()).toBe("404 secret_not_found");
+    expect((await secret.dismiss(bob, { owner: cid.email })).outcome()).toBe(
+      "404 secret_not_found",
+    );
     expect((await secret.dismiss(bob, { key_name: ["x"] })).outcome()).toBe("400 invalid_request");
     const narrow = await vault.client(bob.email, scopeString({ secret_name: ["other"] }));
     expect((await secret.dismiss(narrow)).outcome()).toBe("403 out_of_scope");
@@ -74,9 +87,18 @@ describe("delete_shared_key_link", () => {
   test("removes the secret for the caller only, until it is shared again", async () => {
     await secret.share({ usr_id_to: [bob.email, cid.email] });
     const response = await secret.dismiss(bob);
-    expect([response.outcome(), response.json()]).toEqual(["200", { removed: { key_name: secret.name, owner: ann.email } }]);
-    expect([await secret.outcomeOfReading(bob), await secret.listedFor(bob)]).toEqual(["404 secret_not_found", []]);
-    expect([await secret.outcomeOfReading(cid), await secret.outcomeOfReading(ann)]).toEqual(["200", "200"]);
+    expect([response.outcome(), response.json()]).toEqual([
+      "200",
+      { removed: { key_name: secret.name, owner: ann.email } },
+    ]);
+    expect([await secret.outcomeOfReading(bob), await secret.listedFor(bob)]).toEqual([
+      "404 secret_not_found",
+      [],
+    ]);
+    expect([await secret.outcomeOfReading(cid), await secret.outcomeOfReading(ann)]).toEqual([
+      "200",
+      "200",
+    ]);
     expect((await secret.dismiss(bob)).outcome()).toBe("404 secret_not_found");
     await secret.shareWith(bob);
     expect(await secret.outcomeOfReading(bob)).toBe("200");
@@ -103,7 +125,9 @@ describe("delete_shared_key_link", () => {
   test("keeps the caller's own secret of the same name", async () => {
     await secret.shareWith(bob);
     await bob.call("protect", { key_name: secret.name, key_value: "bob's" });
-    expect((await secret.dismiss(bob)).json()).toEqual({ removed: { key_name: secret.name, owner: ann.email } });
+    expect((await secret.dismiss(bob)).json()).toEqual({
+      removed: { key_name: secret.name, owner: ann.email },
+    });
     expect((await bob.call("expose", { key_name: secret.name })).json().key_value).toBe("bob's");
   });
 });

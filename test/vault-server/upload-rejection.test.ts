@@ -30,7 +30,10 @@ describe("protect_file with invalid requests", () => {
   test("rejects a duplicate filename and stores nothing", async () => {
     const [twice, other] = [freshName(), freshName()];
     const response = await ann.upload(
-      [other, twice, `dir/${twice}`].map((filename) => ({ filename, bytes: Buffer.from(filename) })),
+      [other, twice, `dir/${twice}`].map((filename) => ({
+        filename,
+        bytes: Buffer.from(filename),
+      })),
     );
     expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
     const stored = await listFilenames(ann);
@@ -40,7 +43,10 @@ describe("protect_file with invalid requests", () => {
   test.each(["1", "3", "0", "-1", "1.5", "x", "101", ""])(
     "rejects two files with CountOfFiles %j and stores nothing",
     async (count) => {
-      const files = [freshName(), freshName()].map((filename) => ({ filename, bytes: Buffer.from("x") }));
+      const files = [freshName(), freshName()].map((filename) => ({
+        filename,
+        bytes: Buffer.from("x"),
+      }));
       const response = await ann.upload(files, { countoffiles: count });
       expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
       expect(response.json().error.details[0].path).toBe("CountOfFiles");
@@ -58,11 +64,18 @@ describe("protect_file with invalid requests", () => {
     const response = await ann.upload(files);
     expect([response.status, response.code()]).toEqual([413, "too_large"]);
     const announced = await new Promise((resolve, reject) => {
-      const headers = { "content-type": "multipart/form-data; boundary=b", "content-length": "99999999999" };
-      const request = httpRequest(vault.url + operationPath.protect_file, { method: "POST", headers }, ({ statusCode }) => {
-        resolve(statusCode);
-        request.destroy();
-      });
+      const headers = {
+        "content-type": "multipart/form-data; boundary=b",
+        "content-length": "99999999999",
+      };
+      const request = httpRequest(
+        vault.url + operationPath.protect_file,
+        { method: "POST", headers },
+        ({ statusCode }) => {
+          resolve(statusCode);
+          request.destroy();
+        },
+      );
       request.on("error", reject);
       request.flushHeaders();
     });
@@ -78,10 +91,18 @@ describe("protect_file with invalid requests", () => {
       multipartBody([{ filename: "a", bytes: Buffer.from("x") }]),
     ],
     ["nothing", {}, Buffer.alloc(0)],
-    ["no closing delimiter", {}, Buffer.from('--test-boundary\r\nContent-Disposition: form-data; filename="cut"\r\n\r\nabc')],
+    [
+      "no closing delimiter",
+      {},
+      Buffer.from('--test-boundary\r\nContent-Disposition: form-data; filename="cut"\r\n\r\nabc'),
+    ],
     ["an end inside a header", {}, Buffer.from("--test-boundary\r\nContent-Dispo")],
     ["an end after a delimiter", {}, Buffer.from("--test-boundary")],
-    ["a header without a colon", {}, Buffer.from("--test-boundary\r\nnonsense\r\n\r\nabc\r\n--test-boundary--\r\n")],
+    [
+      "a header without a colon",
+      {},
+      Buffer.from("--test-boundary\r\nnonsense\r\n\r\nabc\r\n--test-boundary--\r\n"),
+    ],
     [
       "text after a delimiter",
       {},
@@ -89,15 +110,26 @@ describe("protect_file with invalid requests", () => {
         '--test-boundary\r\nContent-Disposition: form-data; filename="cut"\r\n\r\nabc\r\n--test-boundary-x\r\ndef\r\n--test-boundary--\r\n',
       ),
     ],
-    ["a header without a colon after the filename", {}, rawPart('form-data; filename="a"', "nonsense\r\n")],
+    [
+      "a header without a colon after the filename",
+      {},
+      rawPart('form-data; filename="a"', "nonsense\r\n"),
+    ],
     ["a filename that is not UTF-8", {}, rawPart('form-data; filename="\xff"', "", "latin1")],
     ["an endless header", {}, Buffer.from(`--test-boundary\r\nA: ${"x".repeat(100_000)}\r\n\r\n`)],
     [
       "too much data that is not a file",
       {},
-      Buffer.concat([Buffer.alloc(2_000_000, "x"), multipartBody([{ filename: "a", bytes: Buffer.from("x") }])]),
+      Buffer.concat([
+        Buffer.alloc(2_000_000, "x"),
+        multipartBody([{ filename: "a", bytes: Buffer.from("x") }]),
+      ]),
     ],
-    ["a transfer encoding", {}, rawPart('form-data; filename="b64"', "Content-Transfer-Encoding: base64\r\n")],
+    [
+      "a transfer encoding",
+      {},
+      rawPart('form-data; filename="b64"', "Content-Transfer-Encoding: base64\r\n"),
+    ],
     ["no file parts", {}, rawPart('form-data; name="field"')],
     ["another disposition", {}, rawPart('attachment; filename="a"')],
   ])("rejects a multipart body with %s", async (_what, headers, body) => {
@@ -107,8 +139,12 @@ describe("protect_file with invalid requests", () => {
 
   test("checks shape, then token, then email, which is case-insensitive", async () => {
     const files = [{ filename: freshName(), bytes: Buffer.from("x") }];
-    expect((await ann.upload(files, { authorization: "unknown", email: "" })).code()).toBe("invalid_request");
-    expect((await ann.upload(files, { authorization: "unknown", email: "bob@example.com" })).code()).toBe("invalid_token");
+    expect((await ann.upload(files, { authorization: "unknown", email: "" })).code()).toBe(
+      "invalid_request",
+    );
+    expect(
+      (await ann.upload(files, { authorization: "unknown", email: "bob@example.com" })).code(),
+    ).toBe("invalid_token");
     expect((await ann.upload(files, { email: "bob@example.com" })).code()).toBe("email_mismatch");
     expect((await ann.upload(files, { email: "ANN@EXAMPLE.com" })).status).toBe(200);
   });
@@ -122,9 +158,15 @@ describe("protect_file with invalid requests", () => {
         email: ann.email,
         countoffiles: "1",
       };
-      const request = httpRequest(vault.url + operationPath.protect_file, { method: "POST", headers });
+      const request = httpRequest(vault.url + operationPath.protect_file, {
+        method: "POST",
+        headers,
+      });
       request.on("error", () => undefined).on("close", resolve);
-      request.write(multipartBody([{ filename, bytes: randomBytes(400_000) }]).subarray(0, 300_000), () => request.destroy());
+      request.write(
+        multipartBody([{ filename, bytes: randomBytes(400_000) }]).subarray(0, 300_000),
+        () => request.destroy(),
+      );
     });
     expect(await listFilenames(ann)).not.toContain(filename);
     const again = await ann.upload([{ filename, bytes: Buffer.from("whole") }]);
@@ -142,9 +184,13 @@ describe("protect_file with invalid requests", () => {
           countoffiles: "1",
           "content-length": body.length,
         };
-        const request = httpRequest(vault.url + operationPath.protect_file, { method: "POST", headers, agent }, (response) => {
-          response.resume().on("end", () => resolve(response.statusCode));
-        });
+        const request = httpRequest(
+          vault.url + operationPath.protect_file,
+          { method: "POST", headers, agent },
+          (response) => {
+            response.resume().on("end", () => resolve(response.statusCode));
+          },
+        );
         request.on("error", reject);
         request.end(body);
       });
@@ -153,7 +199,9 @@ describe("protect_file with invalid requests", () => {
       { filename: "b", bytes: Buffer.alloc(600_000) },
     ]);
     expect(await send(refused)).toBe(400);
-    expect(await send(multipartBody([{ filename: freshName(), bytes: Buffer.from("x") }]))).toBe(200);
+    expect(await send(multipartBody([{ filename: freshName(), bytes: Buffer.from("x") }]))).toBe(
+      200,
+    );
     agent.destroy();
   });
 });
@@ -171,11 +219,16 @@ test("stores nothing when the token is ended during the upload", async () => {
       countoffiles: "1",
     },
   });
-  const response = new Promise<IncomingMessage>((resolve, reject) => upload.on("response", resolve).on("error", reject));
+  const response = new Promise<IncomingMessage>((resolve, reject) =>
+    upload.on("response", resolve).on("error", reject),
+  );
   upload.write(body.subarray(0, 100));
   await vault.post(sessionOperationPath.app_request_password, { email: caller.email });
   const { token } = await mailTo(vault.mailDirectory, caller.email);
-  await vault.post(sessionOperationPath.app_set_password, { token, password: "a-new-and-long-password" });
+  await vault.post(sessionOperationPath.app_set_password, {
+    token,
+    password: "a-new-and-long-password",
+  });
   upload.end(body.subarray(100));
   expect((await response).statusCode).toBe(401);
   const again = await vault.logIn(caller.email, { password: "a-new-and-long-password" });

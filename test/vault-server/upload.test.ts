@@ -11,24 +11,32 @@ const freshName = nameSequence("file", ".bin");
 const { vault, ann } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
 
 describe("protect_file", () => {
-  test.each([0, 1, 17, 262_143, 262_144, 262_145, 524_288, FILE_LIMIT])("returns %d bytes unchanged", async (size) => {
-    const [filename, bytes] = [freshName(), randomBytes(size)];
-    const uploaded = await ann.upload([{ filename, bytes }]);
-    expect([uploaded.status, uploaded.json()]).toEqual([200, { files: [{ filename, version: 1, size, sha256: sha256(bytes) }] }]);
-    const response = await download(ann, filename);
-    expect(response.status).toBe(200);
-    expect(response.bytes.equals(bytes)).toBe(true);
-    expect(response.headers).toMatchObject({
-      "content-type": "application/octet-stream",
-      "content-length": String(size),
-      etag: `"${sha256(bytes)}"`,
-      "x-file-version": "1",
-      "cache-control": "no-store",
-    });
-  });
+  test.each([0, 1, 17, 262_143, 262_144, 262_145, 524_288, FILE_LIMIT])(
+    "returns %d bytes unchanged",
+    async (size) => {
+      const [filename, bytes] = [freshName(), randomBytes(size)];
+      const uploaded = await ann.upload([{ filename, bytes }]);
+      expect([uploaded.status, uploaded.json()]).toEqual([
+        200,
+        { files: [{ filename, version: 1, size, sha256: sha256(bytes) }] },
+      ]);
+      const response = await download(ann, filename);
+      expect(response.status).toBe(200);
+      expect(response.bytes.equals(bytes)).toBe(true);
+      expect(response.headers).toMatchObject({
+        "content-type": "application/octet-stream",
+        "content-length": String(size),
+        etag: `"${sha256(bytes)}"`,
+        "x-file-version": "1",
+        "cache-control": "no-store",
+      });
+    },
+  );
 
   test("keeps content that resembles delimiters", async () => {
-    const bytes = Buffer.from("\r\n--test-boundar\r\n--test\r\n\r\n--\r--test-boundary\n--test-boundary--\r\r\n\r");
+    const bytes = Buffer.from(
+      "\r\n--test-boundar\r\n--test\r\n\r\n--\r--test-boundary\n--test-boundary--\r\r\n\r",
+    );
     const filename = freshName();
     await ann.upload([{ filename, bytes }]);
     expect((await download(ann, filename)).bytes.equals(bytes)).toBe(true);

@@ -43,7 +43,8 @@ const user = (...args: string[]) =>
 const request = (email: string) => vault.post(sessionOperationPath.app_request_password, { email });
 const setPassword = (token: string) =>
   vault.post(sessionOperationPath.app_set_password, { token, password: "another-long-password" });
-const omitted = () => vault.metric('vaultsync_vault_emails_total{kind="confirmation",outcome="omitted"}');
+const omitted = () =>
+  vault.metric('vaultsync_vault_emails_total{kind="confirmation",outcome="omitted"}');
 
 /** Returns the lines that commands left in the audit log. */
 async function adminLines(): Promise<unknown[]> {
@@ -51,7 +52,9 @@ async function adminLines(): Promise<unknown[]> {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
-  return lines.filter(({ event }) => event === "admin").map(({ action, user: email }) => [action, email]);
+  return lines
+    .filter(({ event }) => event === "admin")
+    .map(({ action, user: email }) => [action, email]);
 }
 
 const sortedAdminLines = async () => (await adminLines()).map(String).toSorted();
@@ -63,17 +66,33 @@ async function count(table: string): Promise<number> {
 
 /** Gives Ann a secret shared with Bob, a team with Bob, a file, and a secret of Bob's. */
 async function fill(): Promise<void> {
-  await ann!.call("protect", { key_name: "anns", key_value: "v", metadata: { note: "canary-77ab" } });
+  await ann!.call("protect", {
+    key_name: "anns",
+    key_value: "v",
+    metadata: { note: "canary-77ab" },
+  });
   await ann!.call("team_create", { group_id: "anns-team", members: [BOB] });
   await ann!.call("share", { key_name: "anns", permission: "R", usr_id_from: ANN, usr_id_to: BOB });
-  await ann!.call("share", { key_name: "anns", permission: "R", usr_id_from: ANN, group_id_to: "anns-team" });
+  await ann!.call("share", {
+    key_name: "anns",
+    permission: "R",
+    usr_id_from: ANN,
+    group_id_to: "anns-team",
+  });
   await ann!.upload([{ filename: "f", bytes: Buffer.alloc(300_000, "f") }]);
   await bob!.call("protect", { key_name: "bobs", key_value: "v" });
-  await bob!.call("share", { key_name: "bobs", permission: "RW", usr_id_from: BOB, usr_id_to: ANN });
+  await bob!.call("share", {
+    key_name: "bobs",
+    permission: "RW",
+    usr_id_from: BOB,
+    usr_id_to: ANN,
+  });
 }
 
 async function namesOf(caller: VaultClient): Promise<string[]> {
-  return (await caller.call("list_no_dup")).json().secrets.map(({ key_name: name }: { key_name: string }) => name);
+  return (await caller.call("list_no_dup"))
+    .json()
+    .secrets.map(({ key_name: name }: { key_name: string }) => name);
 }
 
 test("a disabled user is rejected everywhere like an unknown one, and keeps everything for later", async () => {
@@ -81,10 +100,19 @@ test("a disabled user is rejected everywhere like an unknown one, and keeps ever
   await request(ANN);
   const { token } = await mailTo(vault.mailDirectory, ANN);
   const session = await WebSession.logIn(vault, ANN);
-  expect(await user("disable", "Ann@example.com", "--yes")).toMatchObject({ code: 0, stderr: "disabled ann@example.com\n" });
+  expect(await user("disable", "Ann@example.com", "--yes")).toMatchObject({
+    code: 0,
+    stderr: "disabled ann@example.com\n",
+  });
   expect((await user("list")).stdout).toBe(`${ANN}\tdisabled\n${BOB}\n`);
-  expect([(await ann!.call("list_no_dup")).outcome(), await session.isLive()]).toEqual(["401 invalid_token", false]);
-  const [rejected, unknown] = [await vault.logIn(ANN), await vault.logIn("nobody@example.com", { password: "x" })];
+  expect([(await ann!.call("list_no_dup")).outcome(), await session.isLive()]).toEqual([
+    "401 invalid_token",
+    false,
+  ]);
+  const [rejected, unknown] = [
+    await vault.logIn(ANN),
+    await vault.logIn("nobody@example.com", { password: "x" }),
+  ];
   expect([rejected.outcome(), rejected.bytes]).toEqual(["401 invalid_credentials", unknown.bytes]);
   expect((await setPassword(token)).outcome()).toBe("401 invalid_confirmation");
   expect(await namesOf(bob!)).toEqual(["anns", "bobs"]);
@@ -110,15 +138,28 @@ test("a deleted user leaves no row and no byte, and others lose what was shared 
   await fill();
   await request(ANN);
   const { token: former } = await mailTo(vault.mailDirectory, ANN);
-  expect(await user("delete", ANN, "--yes")).toMatchObject({ code: 0, stderr: "deleted ann@example.com\n" });
+  expect(await user("delete", ANN, "--yes")).toMatchObject({
+    code: 0,
+    stderr: "deleted ann@example.com\n",
+  });
   expect(await namesOf(bob!)).toEqual(["bobs"]);
   expect((await bob!.call("team_list")).json()).toEqual({ teams: [] });
   expect((await bob!.call("expose", { key_name: "bobs" })).outcome()).toBe("200");
   expect((await ann!.call("list_no_dup")).outcome()).toBe("401 invalid_token");
   expect((await vault.logIn(ANN)).outcome()).toBe("401 invalid_credentials");
-  const left = ["users", "secrets", "secret_versions", "person_grants", "teams", "team_members", "team_grants"];
+  const left = [
+    "users",
+    "secrets",
+    "secret_versions",
+    "person_grants",
+    "teams",
+    "team_members",
+    "team_grants",
+  ];
   expect(await Promise.all(left.map(count))).toEqual([1, 1, 1, 0, 0, 0, 0]);
-  expect(await Promise.all(["files", "file_versions", "file_chunks", "staged_blobs"].map(count))).toEqual([0, 0, 0, 0]);
+  expect(
+    await Promise.all(["files", "file_versions", "file_chunks", "staged_blobs"].map(count)),
+  ).toEqual([0, 0, 0, 0]);
   // PostgreSQL overwrites removed rows later.
   expect(data.overwrites && (await data.written()).includes("canary-77ab")).toBe(false);
 
@@ -136,7 +177,15 @@ test("a deletion that fails removes nothing", async () => {
   await fill();
   await data.change("CREATE TABLE keepers (email text REFERENCES users (email))");
   await data.change("INSERT INTO keepers VALUES ($1)", ANN);
-  const tables = ["users", "secrets", "secret_versions", "person_grants", "teams", "team_members", "file_chunks"];
+  const tables = [
+    "users",
+    "secrets",
+    "secret_versions",
+    "person_grants",
+    "teams",
+    "team_members",
+    "file_chunks",
+  ];
   const before = await Promise.all(tables.map(count));
   expect((await user("delete", ANN, "--yes")).code).toBe(1);
   expect(await Promise.all(tables.map(count))).toEqual(before);
@@ -144,14 +193,24 @@ test("a deletion that fails removes nothing", async () => {
   expect(await namesOf(bob!)).toEqual(["anns", "bobs"]);
 });
 
-test.each(["disable", "delete"])("%s asks for confirmation, which needs a terminal or --yes", async (command) => {
-  const rejected = await user(command, ANN);
-  expect(rejected).toMatchObject({ code: 2, stderr: expect.stringContaining("confirm with --yes") });
-  expect((await ann!.call("list_no_dup")).outcome()).toBe("200");
-  expect((await user(command, "nobody@example.com", "--yes")).stderr).toContain("no user has this email");
-});
+test.each(["disable", "delete"])(
+  "%s asks for confirmation, which needs a terminal or --yes",
+  async (command) => {
+    const rejected = await user(command, ANN);
+    expect(rejected).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("confirm with --yes"),
+    });
+    expect((await ann!.call("list_no_dup")).outcome()).toBe("200");
+    expect((await user(command, "nobody@example.com", "--yes")).stderr).toContain(
+      "no user has this email",
+    );
+  },
+);
 
-/** Sends a list that waits longer than a test may take, and resolves when the server lets it wait. */
+/**
+ * Sends a list that waits longer than a test may take, and resolves when the server lets it wait.
+ */
 async function wait(caller: VaultClient): Promise<{ readonly response: Promise<VaultResponse> }> {
   const { etag } = (await caller.call("list_no_dup")).headers;
   const response = caller.call("list_no_dup", {}, { "if-none-match": etag, prefer: "wait=50" });
@@ -181,19 +240,38 @@ test("lists that wait change when a command deletes their user or the sender of 
 
 test("teams of a user who leaves are handed over with their members and shares", async () => {
   await fill();
-  await bob!.call("share", { key_name: "bobs", permission: "R", usr_id_from: BOB, group_id_to: "anns-team" });
+  await bob!.call("share", {
+    key_name: "bobs",
+    permission: "R",
+    usr_id_from: BOB,
+    group_id_to: "anns-team",
+  });
   const etag = (await ann!.call("list_no_dup")).headers["etag"];
-  expect((await user("hand-over", ANN, "BOB@example.com")).stderr).toBe("handed over 1 team to BOB@example.com\n");
-  expect((await bob!.call("team_list")).json().teams).toEqual([{ group_id: "anns-team", creator: BOB, members: [ANN, BOB] }]);
-  expect((await ann!.call("list_no_dup", {}, { "if-none-match": String(etag) })).outcome()).toBe("200");
-  expect((await ann!.call("team_add_members", { group_id: "anns-team", members: "x@example.com" })).outcome()).toBe(
-    "403 forbidden",
+  expect((await user("hand-over", ANN, "BOB@example.com")).stderr).toBe(
+    "handed over 1 team to BOB@example.com\n",
   );
-  expect((await bob!.call("team_add_members", { group_id: "anns-team", members: "x@example.com" })).outcome()).toBe("200");
+  expect((await bob!.call("team_list")).json().teams).toEqual([
+    { group_id: "anns-team", creator: BOB, members: [ANN, BOB] },
+  ]);
+  expect((await ann!.call("list_no_dup", {}, { "if-none-match": String(etag) })).outcome()).toBe(
+    "200",
+  );
+  expect(
+    (
+      await ann!.call("team_add_members", { group_id: "anns-team", members: "x@example.com" })
+    ).outcome(),
+  ).toBe("403 forbidden");
+  expect(
+    (
+      await bob!.call("team_add_members", { group_id: "anns-team", members: "x@example.com" })
+    ).outcome(),
+  ).toBe("200");
   expect((await ann!.call("team_leave", { group_id: "anns-team" })).outcome()).toBe("200");
   await user("delete", ANN, "--yes");
   expect((await bob!.call("team_list")).json().teams).toHaveLength(1);
-  expect((await user("hand-over", BOB, "nobody@example.com")).stderr).toContain("no user has this email");
+  expect((await user("hand-over", BOB, "nobody@example.com")).stderr).toContain(
+    "no user has this email",
+  );
   expect((await user("hand-over", BOB, BOB)).stderr).toContain("expected two different users");
   await expect
     .poll(sortedAdminLines, { timeout: 25_000 })
@@ -212,8 +290,12 @@ test("commands leave one line each in the audit log, and a new password sends an
   await user("disable", BOB, "--yes");
   await user("enable", BOB);
   await user("delete", BOB, "--yes");
-  const expected = ["set-password", "revoke-tokens", "disable", "enable", "delete"].map((action) => [action, BOB]);
-  await expect.poll(adminLines, { timeout: 25_000 }).toEqual([["add", "cid@example.com"], ...expected]);
+  const expected = ["set-password", "revoke-tokens", "disable", "enable", "delete"].map(
+    (action) => [action, BOB],
+  );
+  await expect
+    .poll(adminLines, { timeout: 25_000 })
+    .toEqual([["add", "cid@example.com"], ...expected]);
   await expect.poll(() => count("admin_actions")).toBe(0);
 }, 60_000);
 

@@ -46,7 +46,12 @@ class Model {
         return "";
       case "protect": {
         if (known?.shared) return "409 use_link_operation";
-        const secret = known ?? { next: 1, values: new Map<number, string>(), deleteAt: 525_600_000 + this.#now, shared: false };
+        const secret = known ?? {
+          next: 1,
+          values: new Map<number, string>(),
+          deleteAt: 525_600_000 + this.#now,
+          shared: false,
+        };
         if (command.deleteTime !== undefined) secret.deleteAt = this.#now + command.deleteTime;
         this.#living = secret;
         return this.#write(secret);
@@ -81,12 +86,27 @@ class Model {
 
 const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Command>({ kind: "protect" }) },
-  { weight: 2, arbitrary: fc.integer({ min: 1, max: 5 }).map((deleteTime): Command => ({ kind: "protect", deleteTime })) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .integer({ min: 1, max: 5 })
+      .map((deleteTime): Command => ({ kind: "protect", deleteTime })),
+  },
   { weight: 3, arbitrary: fc.constant<Command>({ kind: "protect_link" }) },
-  { weight: 6, arbitrary: fc.integer({ min: 1, max: 6 }).map((version): Command => ({ kind: "version_delete", version })) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .integer({ min: 1, max: 6 })
+      .map((version): Command => ({ kind: "version_delete", version })),
+  },
   { weight: 1, arbitrary: fc.constant<Command>({ kind: "delete" }) },
   { weight: 2, arbitrary: fc.constantFrom<Command>({ kind: "share" }, { kind: "unshare" }) },
-  { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }).map((minutes): Command => ({ kind: "wait", minutes })) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .integer({ min: 1, max: 4 })
+      .map((minutes): Command => ({ kind: "wait", minutes })),
+  },
 );
 
 let runs = 0;
@@ -112,12 +132,19 @@ async function run(key_name: string, command: Command, key_value: string): Promi
       return `${response.outcome()} ${response.json().secret?.key_version ?? ""}`.trim();
     }
     case "version_delete":
-      return (await ann.call("version_delete", { key_name, key_version: command.version })).outcome();
+      return (
+        await ann.call("version_delete", { key_name, key_version: command.version })
+      ).outcome();
     case "delete":
       return (await ann.call("delete", { key_name })).outcome();
     case "share":
       return (
-        await ann.call("share", { key_name, permission: "R", usr_id_from: ann.email, usr_id_to: "bob@example.com" })
+        await ann.call("share", {
+          key_name,
+          permission: "R",
+          usr_id_from: ann.email,
+          usr_id_to: "bob@example.com",
+        })
       ).outcome();
     case "unshare":
       return (await ann.call("unshare", { key_name })).outcome();
@@ -140,63 +167,97 @@ async function seen(key_name: string, shared: boolean): Promise<unknown> {
   const listed = (await ann.call("list_no_dup"))
     .json()
     .secrets.find((secret: { key_name: string }) => secret.key_name === key_name);
-  return { values, latest: latest.json().key_value ?? latest.outcome(), listed: listed?.key_version };
+  return {
+    values,
+    latest: latest.json().key_value ?? latest.outcome(),
+    listed: listed?.key_version,
+  };
 }
 
 test("after any sequence of writes, deletions and deadlines, versions and values match the model", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyCommand, { minLength: 1, maxLength: 25, size: "max" }), async (commands) => {
-      const key_name = `versions ${(runs += 1)}`;
-      const model = new Model();
-      for (const [index, command] of commands.entries()) {
-        const value = model.nextValue;
-        const outcome = model.apply(command);
-        expect([index, command, await run(key_name, command, value)]).toEqual([index, command, outcome]);
-      }
-      const living = model.living;
-      const values = [...(living?.values ?? [])].sort(([a], [b]) => a - b);
-      const latest = values.at(-1);
-      expect(await seen(key_name, living?.shared ?? false)).toEqual({
-        values,
-        latest: latest?.[1] ?? "404 secret_not_found",
-        listed: latest?.[0],
-      });
-    }),
+    fc.asyncProperty(
+      fc.array(anyCommand, { minLength: 1, maxLength: 25, size: "max" }),
+      async (commands) => {
+        const key_name = `versions ${(runs += 1)}`;
+        const model = new Model();
+        for (const [index, command] of commands.entries()) {
+          const value = model.nextValue;
+          const outcome = model.apply(command);
+          expect([index, command, await run(key_name, command, value)]).toEqual([
+            index,
+            command,
+            outcome,
+          ]);
+        }
+        const living = model.living;
+        const values = [...(living?.values ?? [])].sort(([a], [b]) => a - b);
+        const latest = values.at(-1);
+        expect(await seen(key_name, living?.shared ?? false)).toEqual({
+          values,
+          latest: latest?.[1] ?? "404 secret_not_found",
+          listed: latest?.[0],
+        });
+      },
+    ),
     { numRuns: 40 },
   );
 }, 180_000);
 
 test("concurrent writes and deletions reuse no number and keep every acknowledged value", async () => {
-  const anyMix = fc.array(fc.oneof(fc.constant("protect" as const), fc.integer({ min: 1, max: 8 })), {
-    minLength: 2,
-    maxLength: 16,
-    size: "max",
-  });
+  const anyMix = fc.array(
+    fc.oneof(fc.constant("protect" as const), fc.integer({ min: 1, max: 8 })),
+    {
+      minLength: 2,
+      maxLength: 16,
+      size: "max",
+    },
+  );
   await fc.assert(
     fc.asyncProperty(anyMix, async (mix) => {
       const key_name = `concurrent ${(runs += 1)}`;
       await ann.call("protect", { key_name, key_value: "first" });
       const outcomes = await Promise.all(
-        mix.map(async (action, index): Promise<[outcome: string, version: number, value: string]> => {
-          const value = `value ${index}`;
-          if (action !== "protect") {
-            return [(await ann.call("version_delete", { key_name, key_version: action })).outcome(), action, "deleted"];
-          }
-          const response = await ann.call("protect", { key_name, key_value: value });
-          return [response.outcome(), response.json().secret?.key_version, value];
-        }),
+        mix.map(
+          async (action, index): Promise<[outcome: string, version: number, value: string]> => {
+            const value = `value ${index}`;
+            if (action !== "protect") {
+              return [
+                (await ann.call("version_delete", { key_name, key_version: action })).outcome(),
+                action,
+                "deleted",
+              ];
+            }
+            const response = await ann.call("protect", { key_name, key_value: value });
+            return [response.outcome(), response.json().secret?.key_version, value];
+          },
+        ),
       );
       const refusals = outcomes.map(([outcome]) => outcome).filter((outcome) => outcome !== "200");
-      expect(refusals.filter((outcome) => !["404 version_not_found", "409 last_version"].includes(outcome))).toEqual([]);
+      expect(
+        refusals.filter(
+          (outcome) => !["404 version_not_found", "409 last_version"].includes(outcome),
+        ),
+      ).toEqual([]);
       const done = outcomes.filter(([outcome]) => outcome === "200");
-      const written = done.filter(([, , value]) => value !== "deleted").map(([, version, value]) => [version, value] as const);
-      const deleted = done.filter(([, , value]) => value === "deleted").map(([, version]) => version);
-      expect(written.map(([version]) => version).sort((a, b) => a - b)).toEqual(written.map((_, i) => i + 2));
+      const written = done
+        .filter(([, , value]) => value !== "deleted")
+        .map(([, version, value]) => [version, value] as const);
+      const deleted = done
+        .filter(([, , value]) => value === "deleted")
+        .map(([, version]) => version);
+      expect(written.map(([version]) => version).sort((a, b) => a - b)).toEqual(
+        written.map((_, i) => i + 2),
+      );
       expect(new Set(deleted).size).toBe(deleted.length);
       const kept = new Map([[1, "first"], ...written]);
       for (const version of deleted) kept.delete(version);
       const values = [...kept].sort(([a], [b]) => a - b);
-      expect(await seen(key_name, false)).toEqual({ values, latest: values.at(-1)?.[1], listed: values.at(-1)?.[0] });
+      expect(await seen(key_name, false)).toEqual({
+        values,
+        latest: values.at(-1)?.[1],
+        listed: values.at(-1)?.[0],
+      });
     }),
     { numRuns: 40 },
   );

@@ -17,14 +17,24 @@ beforeEach(() => {
   name = `waited-${(fresh += 1)}`;
 });
 
-const outcomeOf = ({ status, headers }: VaultResponse): unknown[] => [status, headers["preference-applied"]];
+const outcomeOf = ({ status, headers }: VaultResponse): unknown[] => [
+  status,
+  headers["preference-applied"],
+];
 const tagOf = async (caller: VaultClient, operation: ListOperation): Promise<string> =>
   (await caller.call(operation)).headers.etag ?? "";
-const waitingIn = (server: TestVault): Promise<number> => server.metric("vaultsync_vault_waiting_lists");
+const waitingIn = (server: TestVault): Promise<number> =>
+  server.metric("vaultsync_vault_waiting_lists");
 
 /** Returns the outcome of a list that the server does not let wait. */
 const waitBeyondLimit = async (caller: VaultClient) =>
-  outcomeOf(await caller.call("list_file", {}, { "if-none-match": await tagOf(caller, "list_file"), prefer: "wait=50" }));
+  outcomeOf(
+    await caller.call(
+      "list_file",
+      {},
+      { "if-none-match": await tagOf(caller, "list_file"), prefer: "wait=50" },
+    ),
+  );
 
 /** Sends a list that waits, and resolves when the server lets it wait. */
 async function wait(
@@ -33,14 +43,21 @@ async function wait(
   { prefer = "wait=50", server = vault }: { prefer?: string; server?: TestVault } = {},
 ): Promise<{ readonly response: Promise<VaultResponse> }> {
   const before = await waitingIn(server);
-  const response = caller.call(operation, {}, { "if-none-match": await tagOf(caller, operation), prefer });
+  const response = caller.call(
+    operation,
+    {},
+    { "if-none-match": await tagOf(caller, operation), prefer },
+  );
   await expect.poll(() => waitingIn(server)).toBe(before + 1);
   return { response };
 }
 
-const protect = (caller: VaultClient, more = {}) => caller.call("protect", { key_name: name, key_value: "v", ...more });
-const upload = (caller: VaultClient) => caller.upload([{ filename: name, bytes: Buffer.from("f") }]);
-const grant = (to: object) => ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, ...to });
+const protect = (caller: VaultClient, more = {}) =>
+  caller.call("protect", { key_name: name, key_value: "v", ...more });
+const upload = (caller: VaultClient) =>
+  caller.upload([{ filename: name, bytes: Buffer.from("f") }]);
+const grant = (to: object) =>
+  ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, ...to });
 const change = { list_no_dup: protect, list_file: upload } as const;
 
 describe.each(lists)("%s with the preference wait", (operation) => {
@@ -88,8 +105,20 @@ describe.each(lists)("%s with the preference wait", (operation) => {
 
   test("responds immediately without if-none-match, without a number and for a wait of 0", async () => {
     const etag = await tagOf(ann, operation);
-    expect(outcomeOf(await ann.call(operation, {}, { prefer: "wait=50" }))).toEqual([200, undefined]);
-    for (const prefer of ["wait=0", "wait", "wait=-5", "wait=1e1", "waiting=50", "", "=", "wait=5 0"]) {
+    expect(outcomeOf(await ann.call(operation, {}, { prefer: "wait=50" }))).toEqual([
+      200,
+      undefined,
+    ]);
+    for (const prefer of [
+      "wait=0",
+      "wait",
+      "wait=-5",
+      "wait=1e1",
+      "waiting=50",
+      "",
+      "=",
+      "wait=5 0",
+    ]) {
       const response = await ann.call(operation, {}, { "if-none-match": etag, prefer });
       expect([prefer, ...outcomeOf(response)]).toEqual([prefer, 304, undefined]);
     }
@@ -107,7 +136,11 @@ describe.each(lists)("%s with the preference wait", (operation) => {
 
   test("leaves no waiting request behind when the client disconnects", async () => {
     const controller = new AbortController();
-    const headers = { authorization: ann.token, "content-type": "application/json", prefer: "wait=50" };
+    const headers = {
+      authorization: ann.token,
+      "content-type": "application/json",
+      prefer: "wait=50",
+    };
     const etag = await tagOf(ann, operation);
     const request = fetch(vault.url + operationPath[operation], {
       method: "POST",
@@ -158,7 +191,8 @@ describe("list_no_dup that waits", () => {
     await clock.advance(86_400_000 - 5_000);
     const expiring = await wait(ann, "list_no_dup");
     await clock.advance(5_000);
-    const records: { key_name: string; expired: boolean }[] = (await expiring.response).json().secrets;
+    const records: { key_name: string; expired: boolean }[] = (await expiring.response).json()
+      .secrets;
     expect(records.find(({ key_name }) => key_name === name)?.expired).toBe(true);
   });
 });
@@ -169,13 +203,19 @@ test("a new password ends the waits of the account's tokens with 401", async () 
   const { response } = await wait(caller, "list_no_dup", { server });
   await server.post(sessionOperationPath.app_request_password, { email: ann.email });
   const { token } = await mailTo(server.mailDirectory, ann.email);
-  await server.post(sessionOperationPath.app_set_password, { token, password: "a-new-and-long-password" });
+  await server.post(sessionOperationPath.app_set_password, {
+    token,
+    password: "a-new-and-long-password",
+  });
   expect((await response).outcome()).toBe("401 invalid_token");
 });
 
 test("a server that stops responds to waiting lists with 304 and closes their connections", async () => {
   const server = await TestVault.start({ clock: new VirtualClock() });
-  const caller = new VaultClient(server.url, ann.email, { token: (await server.client(ann.email)).token, keepAlive: true });
+  const caller = new VaultClient(server.url, ann.email, {
+    token: (await server.client(ann.email)).token,
+    keepAlive: true,
+  });
   const { response } = await wait(caller, "list_no_dup", { server });
   const stopped = server[Symbol.asyncDispose]();
   expect((await response).status).toBe(304);
@@ -186,7 +226,10 @@ test("lists beyond the limit of an account or of the server respond immediately"
   const limits = { waitingLists: 3, waitingListsPerAccount: 2 };
   await using server = await TestVault.start({ clock: new VirtualClock(), limits });
   const [one, other] = [await server.client(ann.email), await server.client(bob.email)];
-  const waiting = [await wait(one, "list_no_dup", { server }), await wait(one, "list_file", { server })];
+  const waiting = [
+    await wait(one, "list_no_dup", { server }),
+    await wait(one, "list_file", { server }),
+  ];
   expect(await waitBeyondLimit(one)).toEqual([304, undefined]);
   waiting.push(await wait(other, "list_no_dup", { server }));
   expect(await waitBeyondLimit(other)).toEqual([304, undefined]);

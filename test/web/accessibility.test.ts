@@ -8,18 +8,21 @@ const browser = new TestBrowser();
 const vault = await useFilledVault();
 
 describe.each(["light", "dark"] as const)("accessibility with %s colors", (colorScheme) => {
-  test.each([1280, 360])("axe finds no violation on any page in a window of %d pixels", async (width) => {
-    const viewport = { width, height: 740 };
-    const loggedOut = await browser.visit(vault, { colorScheme, viewport });
-    const loggedIn = await browser.visit(vault, { as: ann, colorScheme, viewport });
-    for (const { route, shows, requiresLogin } of allPages) {
-      const { page, go } = requiresLogin ? loggedIn : loggedOut;
-      await go(route);
-      await page.getByText(shows).first().waitFor();
-      expect(await accessibilityViolations(page), route).toEqual([]);
-      expect(await page.title()).toBe(`${await page.locator("h1").textContent()} · Vaultsync`);
-    }
-  });
+  test.each([1280, 360])(
+    "axe finds no violation on any page in a window of %d pixels",
+    async (width) => {
+      const viewport = { width, height: 740 };
+      const loggedOut = await browser.visit(vault, { colorScheme, viewport });
+      const loggedIn = await browser.visit(vault, { as: ann, colorScheme, viewport });
+      for (const { route, shows, requiresLogin } of allPages) {
+        const { page, go } = requiresLogin ? loggedIn : loggedOut;
+        await go(route);
+        await page.getByText(shows).first().waitFor();
+        expect(await accessibilityViolations(page), route).toEqual([]);
+        expect(await page.title()).toBe(`${await page.locator("h1").textContent()} · Vaultsync`);
+      }
+    },
+  );
 
   test("axe finds no violation in a form that shows an error", async () => {
     // High enough that the sticky header covers no field.
@@ -62,7 +65,9 @@ describe.each(["light", "dark"] as const)("accessibility with %s colors", (color
   test("the background follows the color scheme", async () => {
     const { page, go } = await browser.visit(vault, { colorScheme });
     await go("/login");
-    const [red = 0] = (await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).match(/\d+/g) ?? [];
+    const [red = 0] =
+      (await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).match(/\d+/g) ??
+      [];
     expect(Number(red) > 128).toBe(colorScheme === "light");
   });
 });

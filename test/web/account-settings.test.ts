@@ -16,10 +16,13 @@ beforeEach(async () => {
   await bobs.call("share", { key_name: "mail", permission: "R", usr_id_from: bob, usr_id_to: ann });
 });
 
-const outcome = async (caller: VaultClient | undefined) => (await caller?.call("list_no_dup"))?.outcome();
+const outcome = async (caller: VaultClient | undefined) =>
+  (await caller?.call("list_no_dup"))?.outcome();
 
 test("a user sees what acts as them, and ends a token, a browser, then all others", async () => {
-  const firefox = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
+  const firefox = {
+    "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+  };
   const [other, third, fourth] = [
     await WebSession.logIn(vault, ann, firefox),
     await WebSession.logIn(vault, ann),
@@ -30,9 +33,13 @@ test("a user sees what acts as them, and ends a token, a browser, then all other
   await page.getByRole("link", { name: `Account ${ann}` }).click();
   const sessions = page.getByRole("list", { name: "Sessions" }).getByRole("listitem");
   await expect.poll(() => sessions.count()).toBe(4);
-  expect(await sessions.filter({ hasText: "This browser" }).textContent()).toContain("Chrome on Linux");
+  expect(await sessions.filter({ hasText: "This browser" }).textContent()).toContain(
+    "Chrome on Linux",
+  );
   const token = page.getByRole("list", { name: "API tokens" }).getByRole("listitem");
-  expect(await token.textContent()).toMatch(/Everything.*Created just now.*Last used just now.*Expires in/u);
+  expect(await token.textContent()).toMatch(
+    /Everything.*Created just now.*Last used just now.*Expires in/u,
+  );
   expect(await token.locator("time").first().getAttribute("title")).toMatch(/\d{4} at \d\d:\d\d/u);
   const dialog = page.getByRole("dialog");
   await token.getByRole("button", { name: "Revoke API token" }).click();
@@ -46,7 +53,10 @@ test("a user sees what acts as them, and ends a token, a browser, then all other
   await page.getByRole("button", { name: "Log out all others" }).click();
   await dialog.getByRole("button", { name: "Log out all others" }).click();
   await expect.poll(() => sessions.count()).toBe(1);
-  expect([await outcome(third), await outcome(fourth)]).toEqual(["401 invalid_token", "401 invalid_token"]);
+  expect([await outcome(third), await outcome(fourth)]).toEqual([
+    "401 invalid_token",
+    "401 invalid_token",
+  ]);
   expect(await page.getByRole("button", { name: "Log out all others" }).count()).toBe(0);
 });
 
@@ -63,11 +73,13 @@ test("a user changes the password and stays logged in", async () => {
   await submit.click();
   await page.getByText("Changed your password.").waitFor();
   await page.getByText("No API tokens.").waitFor();
-  await expect.poll(() => page.getByRole("list", { name: "Sessions" }).getByRole("listitem").count()).toBe(1);
-  expect([await outcome(anns), (await vault.logIn(ann, { password: "correct horse battery" })).outcome()]).toEqual([
-    "401 invalid_token",
-    "200",
-  ]);
+  await expect
+    .poll(() => page.getByRole("list", { name: "Sessions" }).getByRole("listitem").count())
+    .toBe(1);
+  expect([
+    await outcome(anns),
+    (await vault.logIn(ann, { password: "correct horse battery" })).outcome(),
+  ]).toEqual(["401 invalid_token", "200"]);
   await page.getByRole("link", { name: "Files" }).click();
   await page.getByText("No files yet").waitFor();
 });
@@ -90,12 +102,17 @@ test("a user blocks the sender of a secret and unblocks them on the account page
   await page.getByRole("link", { name: "mail" }).waitFor();
 });
 
-test.each(["open", "closed"] as const)("the login page follows the sign-up mode %s", async (mode) => {
-  const other = browser.keep(await TestVault.start({ signUp: { mode } }));
-  const { page, go } = await browser.visit(other);
-  await go("/login");
-  await page.getByRole("link", { name: "Forgot your password?" }).waitFor();
-  expect(await page.getByRole("link", { name: "Sign up" }).count()).toBe(mode === "open" ? 1 : 0);
-  await go("/sign-up");
-  await page.getByText(mode === "open" ? "We send you an email" : "created by its operator").waitFor();
-});
+test.each(["open", "closed"] as const)(
+  "the login page follows the sign-up mode %s",
+  async (mode) => {
+    const other = browser.keep(await TestVault.start({ signUp: { mode } }));
+    const { page, go } = await browser.visit(other);
+    await go("/login");
+    await page.getByRole("link", { name: "Forgot your password?" }).waitFor();
+    expect(await page.getByRole("link", { name: "Sign up" }).count()).toBe(mode === "open" ? 1 : 0);
+    await go("/sign-up");
+    await page
+      .getByText(mode === "open" ? "We send you an email" : "created by its operator")
+      .waitFor();
+  },
+);

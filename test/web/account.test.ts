@@ -13,7 +13,11 @@ let clock: VirtualClock;
 let vault: TestVault;
 beforeAll(async () => {
   clock = new VirtualClock();
-  vault = await TestVault.start({ clock, emails: [ann, "bob@example.com"], signUp: { mode: "open" } });
+  vault = await TestVault.start({
+    clock,
+    emails: [ann, "bob@example.com"],
+    signUp: { mode: "open" },
+  });
   const caller = await vault.client(ann, undefined, 1000);
   await caller.call("protect", { key_name: "shop-db", key_value: "v" });
 });
@@ -76,7 +80,9 @@ describe("login and logout", () => {
     await go("/teams");
     await page.getByText("No teams yet").waitFor();
     const bob = "bob@example.com";
-    await page.request.post(`${vault.url}/app/log_in`, { data: { email: bob, password: vault.passwords.get(bob) } });
+    await page.request.post(`${vault.url}/app/log_in`, {
+      data: { email: bob, password: vault.passwords.get(bob) },
+    });
     await page.getByRole("link", { name: "Files" }).click();
     await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
     await page.getByRole("button", { name: "Log in as another user" }).click();
@@ -127,7 +133,10 @@ describe("password pages", () => {
     await page.goto(link);
     await page.getByText("This sets the password of bob@example.com.").waitFor();
     const address = page.locator("input[name=email]");
-    expect([await address.inputValue(), await address.getAttribute("autocomplete")]).toEqual(["bob@example.com", "username"]);
+    expect([await address.inputValue(), await address.getAttribute("autocomplete")]).toEqual([
+      "bob@example.com",
+      "username",
+    ]);
     const [password, again] = [
       page.getByLabel("New password", { exact: true }),
       page.getByLabel("Confirm password", { exact: true }),

@@ -21,10 +21,15 @@ test("a token has a name, a scope and a lifetime, is listed and can be revoked",
   await page.getByLabel("Lifetime").selectOption({ label: "30 days" });
   await page.getByText("Limit what it can access").click();
   await page.getByLabel("Environment").fill("prod, staging");
-  await page.getByLabel("Confirm your password", { exact: true }).fill(vault.passwords.get(ann) ?? "");
+  await page
+    .getByLabel("Confirm your password", { exact: true })
+    .fill(vault.passwords.get(ann) ?? "");
   await page.getByRole("button", { name: "Create token" }).click();
   await page.getByText("Expires in 30 days").first().waitFor();
-  const item = page.getByRole("list", { name: "API tokens" }).getByRole("listitem").filter({ hasText: "backup script" });
+  const item = page
+    .getByRole("list", { name: "API tokens" })
+    .getByRole("listitem")
+    .filter({ hasText: "backup script" });
   await item.getByText("environment type: prod, staging").waitFor();
   const token = await page.locator(".token code").first().textContent();
   const program = new VaultClient(vault.url, ann, { token: token ?? "" });
@@ -50,7 +55,10 @@ test("a token can be limited to networks and end although it is refreshed", asyn
   await networks.fill("192.0.2.0/24, 2001:db8::1");
   await password.fill(vault.passwords.get(ann) ?? "");
   await page.getByRole("button", { name: "Create token" }).click();
-  const item = page.getByRole("list", { name: "API tokens" }).getByRole("listitem").filter({ hasText: "operator" });
+  const item = page
+    .getByRole("list", { name: "API tokens" })
+    .getByRole("listitem")
+    .filter({ hasText: "operator" });
   await item.getByText("Only from 192.0.2.0/24, 2001:db8::1/128").waitFor();
   await item.getByText("Ends in 30 days").waitFor();
   const token = await page.locator(".token code").first().textContent();
@@ -76,7 +84,10 @@ test("a token is shown after a password check and is gone when the page is left"
   await page.getByText("Copied access token.").waitFor();
   const token = await page.evaluate(() => navigator.clipboard.readText());
   expect((await new VaultClient(vault.url, ann, { token }).call("list_no_dup")).status).toBe(200);
-  const refreshed = await vault.post("/v1/user/refresh_token", { refresh_token: refreshToken, used_access_token: token });
+  const refreshed = await vault.post("/v1/user/refresh_token", {
+    refresh_token: refreshToken,
+    used_access_token: token,
+  });
   expect(refreshed.json()).toMatchObject({ expires_in: 86_400 });
   await page.getByRole("link", { name: "Teams" }).click();
   await page.getByRole("heading", { level: 1, name: "Teams" }).waitFor();

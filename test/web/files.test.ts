@@ -31,7 +31,9 @@ function row(page: Page, name: string): Locator {
 }
 
 async function pick(page: Page, name: string, buffer: Buffer): Promise<void> {
-  await page.getByLabel("Files to upload").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
+  await page
+    .getByLabel("Files to upload")
+    .setInputFiles({ name, mimeType: "application/octet-stream", buffer });
 }
 
 describe("file upload", () => {
@@ -75,7 +77,9 @@ describe("file upload", () => {
     await page.locator(".drop-zone").dispatchEvent("drop", { dataTransfer: transfer });
     await row(page, "dropped.txt").waitFor();
     // Next to the zone the browser would open the file in place of the page.
-    const missed = await page.evaluateHandle(() => new DragEvent("drop", { bubbles: true, cancelable: true }));
+    const missed = await page.evaluateHandle(
+      () => new DragEvent("drop", { bubbles: true, cancelable: true }),
+    );
     expect(await page.evaluate((event) => document.body.dispatchEvent(event), missed)).toBe(false);
     expect((await listed())[0]).toMatchObject({ sha256: sha256(Buffer.from("dropped")) });
   });
@@ -93,18 +97,27 @@ describe("file upload", () => {
     });
     await pick(page, "slow.bin", randomBytes(2_000_000));
     const progress = page.getByRole("progressbar", { name: "Upload of slow.bin" });
-    await expect.poll(async () => Number(await progress.getAttribute("value")), { timeout: 15_000 }).toBeGreaterThan(0);
+    await expect
+      .poll(async () => Number(await progress.getAttribute("value")), { timeout: 15_000 })
+      .toBeGreaterThan(0);
     await page.getByRole("button", { name: "Cancel upload of slow.bin" }).click();
     await page.getByText("Canceled.").waitFor();
     expect(await listed()).toEqual([]);
   });
 
   test("of a file above the limit fails with the reason", async () => {
-    const small = browser.keep(await TestVault.start({ emails: [ann], limits: { fileBytes: 1000 } }));
+    const small = browser.keep(
+      await TestVault.start({ emails: [ann], limits: { fileBytes: 1000 } }),
+    );
     const { page, go } = await browser.visit(small, { as: ann });
     await go("/files");
     await pick(page, "large.bin", randomBytes(5000));
-    await page.getByRole("listitem").filter({ hasText: "large.bin" }).getByRole("status").getByText("large").waitFor();
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "large.bin" })
+      .getByRole("status")
+      .getByText("large")
+      .waitFor();
     await page.getByText("No files yet").waitFor();
   });
 });
@@ -127,7 +140,10 @@ describe("upload in progress", () => {
     await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
     await page.getByRole("progressbar", { name: "Upload of held.bin" }).waitFor();
     await page.getByRole("button", { name: "Log out" }).click();
-    await page.getByRole("dialog", { name: "Cancel the uploads?" }).getByRole("button", { name: "Cancel" }).click();
+    await page
+      .getByRole("dialog", { name: "Cancel the uploads?" })
+      .getByRole("button", { name: "Cancel" })
+      .click();
     const question = page.waitForEvent("dialog");
     await page.evaluate(() => void setTimeout(() => location.reload()));
     expect((await question).type()).toBe("beforeunload");
@@ -168,7 +184,9 @@ describe("upload in progress", () => {
     await page.getByText("Not sent: it has 67.1 MB. At most 64 MB a file.").waitFor();
     await row(page, "small.txt").waitFor();
     expect(sent.filter((path) => path.endsWith("/protect_file"))).toHaveLength(1);
-    expect(await page.getByRole("button", { name: "Try again to upload large.bin" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Try again to upload large.bin" }).count()).toBe(
+      0,
+    );
   });
 });
 
@@ -183,7 +201,9 @@ describe("stored files", () => {
     await go("/files?order=size");
     const names = () => page.locator("tbody .name-cell").allTextContents();
     await expect.poll(names).toEqual(["ca.pem", "x".repeat(200), "app.conf"]);
-    const heights = await page.locator("tbody tr").evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().height));
+    const heights = await page
+      .locator("tbody tr")
+      .evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().height));
     expect(new Set(heights)).toEqual(new Set([44]));
     await page.getByLabel("Search files").fill("ca");
     await expect.poll(names).toEqual(["ca.pem"]);
@@ -214,14 +234,18 @@ describe("stored files", () => {
   });
 
   test("a version and a whole file are deleted only after confirmation", async () => {
-    for (const filename of ["app.conf", "app.conf", "kept"]) await anns.upload([{ filename, bytes: randomBytes(10) }]);
+    for (const filename of ["app.conf", "app.conf", "kept"])
+      await anns.upload([{ filename, bytes: randomBytes(10) }]);
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
     await row(page, "app.conf").click();
     await page.getByRole("button", { name: "Delete version 2 of app.conf" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete version" }).click();
     await page.getByText("Deleted version 2 of app.conf.").waitFor();
-    expect(await listed()).toMatchObject([{ filename: "app.conf", version: 1 }, { filename: "kept" }]);
+    expect(await listed()).toMatchObject([
+      { filename: "app.conf", version: 1 },
+      { filename: "kept" },
+    ]);
     await page.getByRole("button", { name: "Delete app.conf with all versions" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     expect(await listed()).toHaveLength(2);

@@ -15,22 +15,35 @@ function coveredControls(page: Page, selector: string): Promise<string[] | undef
     return [...document.querySelectorAll("a, button, input, select, textarea")]
       .filter((control) => {
         const { left, right, top, bottom, width, height } = control.getBoundingClientRect();
-        return width * height > 1 && left < box.right && right > box.left && top < box.bottom && bottom > box.top;
+        return (
+          width * height > 1 &&
+          left < box.right &&
+          right > box.left &&
+          top < box.bottom &&
+          bottom > box.top
+        );
       })
       .map((control) => control.textContent);
   }, selector);
 }
 
 describe("message after an action", () => {
-  test.each([320, 768, 1000, 1280])("has a place of its own and covers no control in a window of %d pixels", async (width) => {
-    const permissions = ["clipboard-read", "clipboard-write"];
-    const { page, go } = await browser.visit(vault, { as: ann, viewport: { width, height: 800 }, permissions });
-    await go(secretRoute(ann, "shop-db"));
-    await page.getByRole("button", { name: "Copy value" }).first().click();
-    await page.getByText("Copied value").waitFor();
-    expect(await coveredControls(page, ".toast")).toEqual([]);
-    expect((await page.locator(".toast").boundingBox())?.width).toBeGreaterThan(120);
-  });
+  test.each([320, 768, 1000, 1280])(
+    "has a place of its own and covers no control in a window of %d pixels",
+    async (width) => {
+      const permissions = ["clipboard-read", "clipboard-write"];
+      const { page, go } = await browser.visit(vault, {
+        as: ann,
+        viewport: { width, height: 800 },
+        permissions,
+      });
+      await go(secretRoute(ann, "shop-db"));
+      await page.getByRole("button", { name: "Copy value" }).first().click();
+      await page.getByText("Copied value").waitFor();
+      expect(await coveredControls(page, ".toast")).toEqual([]);
+      expect((await page.locator(".toast").boundingBox())?.width).toBeGreaterThan(120);
+    },
+  );
 
   test("looks like a failure when a value cannot be fetched, or the browser denies to copy it", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
@@ -41,7 +54,8 @@ describe("message after an action", () => {
     await page.getByRole("alert").getByText("The vault cannot be reached").waitFor();
     await page.unroute("**/version_expose*");
     await page.evaluate(() => {
-      navigator.clipboard.write = () => Promise.reject(new DOMException("denied", "NotAllowedError"));
+      navigator.clipboard.write = () =>
+        Promise.reject(new DOMException("denied", "NotAllowedError"));
     });
     await copy.click();
     await page.getByRole("alert").getByText("The browser denied access to the clipboard").waitFor();
@@ -98,9 +112,13 @@ describe("vault that does not respond", () => {
   test("to an upload ends it after 30 seconds without progress", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await page.clock.install();
-    const arrived = new Promise<void>((resolve) => void page.route("**/protect_file", () => resolve()));
+    const arrived = new Promise<void>(
+      (resolve) => void page.route("**/protect_file", () => resolve()),
+    );
     await go("/files");
-    await page.getByLabel("Files to upload").setInputFiles({ name: "a.txt", mimeType: "", buffer: Buffer.from("a") });
+    await page
+      .getByLabel("Files to upload")
+      .setInputFiles({ name: "a.txt", mimeType: "", buffer: Buffer.from("a") });
     await arrived;
     await page.clock.fastForward(30_000);
     await page.getByText("has not responded for 30 seconds").waitFor();

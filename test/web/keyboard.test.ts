@@ -82,7 +82,9 @@ describe("keyboard", () => {
     await go("/teams");
     await page.getByRole("button", { name: "Delete team checkout" }).press("Enter");
     const cancel = page.getByRole("dialog").getByRole("button", { name: "Cancel" });
-    await expect.poll(() => cancel.evaluate((button) => button === document.activeElement)).toBe(true);
+    await expect
+      .poll(() => cancel.evaluate((button) => button === document.activeElement))
+      .toBe(true);
   });
 
   test("has the focus on the new page's title after a navigation", async () => {
@@ -91,6 +93,8 @@ describe("keyboard", () => {
     await page.getByText("Orders and stock").waitFor();
     await page.getByRole("link", { name: "Files" }).press("Enter");
     await expect.poll(() => focusedHeading(page)).toBe("Files");
-    expect(await page.getByRole("link", { name: "Files" }).getAttribute("aria-current")).toBe("page");
+    expect(await page.getByRole("link", { name: "Files" }).getAttribute("aria-current")).toBe(
+      "page",
+    );
   });
 });

@@ -20,14 +20,19 @@ afterAll(() => vault[Symbol.asyncDispose]());
 const value = "-----BEGIN PRIVATE KEY-----";
 
 /** Opens the form of a new secret from the list, and types into it. */
-async function typeSecret(page: Page, go: (route: string) => Promise<void>, name: string): Promise<void> {
+async function typeSecret(
+  page: Page,
+  go: (route: string) => Promise<void>,
+  name: string,
+): Promise<void> {
   await go("/secrets");
   await page.getByRole("link", { name: "New secret" }).first().click();
   await page.getByLabel("Name", { exact: true }).fill(name);
   await page.getByLabel("Value", { exact: true }).fill(value);
 }
 
-const typedValue = (page: Page): Promise<string> => page.getByLabel("Value", { exact: true }).inputValue();
+const typedValue = (page: Page): Promise<string> =>
+  page.getByLabel("Value", { exact: true }).inputValue();
 
 async function logInAgain(page: Page): Promise<void> {
   const dialog = page.getByRole("dialog", { name: "Your session has ended" });
@@ -62,7 +67,10 @@ describe("typed text", () => {
     await typeSecret(page, go, "stays");
     const form = page.url();
     const question = page.getByRole("dialog", { name: "Discard what you entered?" });
-    for (const leave of [() => page.getByRole("link", { name: "Files" }).click(), () => page.goBack()]) {
+    for (const leave of [
+      () => page.getByRole("link", { name: "Files" }).click(),
+      () => page.goBack(),
+    ]) {
       await leave();
       await question.getByRole("button", { name: "Continue editing" }).click();
       await question.waitFor({ state: "detached" });

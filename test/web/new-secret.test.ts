@@ -30,7 +30,9 @@ describe("new secret page", () => {
       metadata: { description: "orders", environment_type: "prod", cloud_type: "aws" },
     });
     expect(record.metadata).toMatchObject({ expiration_time: 30, rotation: { days: 30 } });
-    expect((await users.ann.call("expose", { key_name: "shop/db #1" })).json().key_value).toBe("line one\n  line two\n");
+    expect((await users.ann.call("expose", { key_name: "shop/db #1" })).json().key_value).toBe(
+      "line one\n  line two\n",
+    );
   });
 
   test("rejects a name in use, also one that was not when the page was opened", async () => {
@@ -72,7 +74,9 @@ describe("new secret page", () => {
     await name.press("Control+Enter");
     await page.getByRole("heading", { level: 1, name: "two words" }).waitFor();
     expect(await page.locator("h1").textContent()).toBe("two  words");
-    expect((await users.ann.call("list_no_dup")).json().secrets).toMatchObject([{ key_name: "two  words" }]);
+    expect((await users.ann.call("list_no_dup")).json().secrets).toMatchObject([
+      { key_name: "two  words" },
+    ]);
   });
 
   test("creates a secret with the defaults that it shows, and conceals what is typed", async () => {
@@ -81,7 +85,8 @@ describe("new secret page", () => {
     expect(await page.getByLabel("Expires after (days)").inputValue()).toBe("10");
     expect(await page.getByLabel("Environment").inputValue()).toBe("dev");
     const value = page.getByLabel("Value", { exact: true });
-    const security = () => value.evaluate((area) => getComputedStyle(area).getPropertyValue("-webkit-text-security"));
+    const security = () =>
+      value.evaluate((area) => getComputedStyle(area).getPropertyValue("-webkit-text-security"));
     expect(await security()).toBe("disc");
     await page.getByRole("button", { name: "Show" }).click();
     expect(await security()).toBe("none");
@@ -95,10 +100,16 @@ describe("new secret page", () => {
     await page.getByLabel("Name").fill("generated");
     await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByRole("heading", { level: 1, name: "generated" }).waitFor();
-    const { key_value: stored, metadata } = (await users.ann.call("expose", { key_name: "generated" })).json();
+    const { key_value: stored, metadata } = (
+      await users.ann.call("expose", { key_name: "generated" })
+    ).json();
     expect(stored).toMatch(/^[\w!#$%&*+\-=?@~]{40}$/u);
     expect(stored).toBe(generated);
-    expect(metadata).toMatchObject({ description: "n/a", environment_type: "dev", expiration_time: 10 });
+    expect(metadata).toMatchObject({
+      description: "n/a",
+      environment_type: "dev",
+      expiration_time: 10,
+    });
   });
 
   test("conceals a long text without dots, which are slow, and refuses more than 1 MiB", async () => {
@@ -114,7 +125,11 @@ describe("new secret page", () => {
         const pasted = getComputedStyle(area).color;
         area.value = "x".repeat(count);
         area.dispatchEvent(new Event("input", { bubbles: true }));
-        return [pasted, getComputedStyle(area).color, getComputedStyle(area).getPropertyValue("-webkit-text-security")];
+        return [
+          pasted,
+          getComputedStyle(area).color,
+          getComputedStyle(area).getPropertyValue("-webkit-text-security"),
+        ];
       }, length);
     expect(await paste(2 ** 20 + 1)).toEqual(["rgba(0, 0, 0, 0)", "rgba(0, 0, 0, 0)", "none"]);
     await page.getByLabel("Name").fill("long");
@@ -138,7 +153,9 @@ describe("new secret page", () => {
     await page.getByLabel("Name").fill("from-file");
     await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByRole("heading", { level: 1, name: "from-file" }).waitFor();
-    expect((await users.ann.call("expose", { key_name: "from-file" })).json().key_value).toBe("one\r\ntwo\r\n");
+    expect((await users.ann.call("expose", { key_name: "from-file" })).json().key_value).toBe(
+      "one\r\ntwo\r\n",
+    );
   });
 
   test("imports the variables of a .env file that are not in use", async () => {
@@ -146,7 +163,9 @@ describe("new secret page", () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/new-secret");
     await page.getByRole("button", { name: "Import a .env file" }).click();
-    await page.getByLabel("Content of the .env file").fill("A=1\nexport B='two words'\nno variable\nC=3 # comment");
+    await page
+      .getByLabel("Content of the .env file")
+      .fill("A=1\nexport B='two words'\nno variable\nC=3 # comment");
     await page.getByLabel("Prefix of the names").fill("shop/");
     await page.getByLabel("Environment").last().fill("prod");
     const preview = page.getByRole("list", { name: "Secrets to create" }).getByRole("listitem");
@@ -156,7 +175,8 @@ describe("new secret page", () => {
     await page.getByText("skipped: line 3.").waitFor();
     await page.getByRole("button", { name: "Create 2 secrets" }).click();
     await page.getByText("Created 2 secrets.").waitFor();
-    const stored = async (key_name: string) => (await users.ann.call("expose", { key_name })).json();
+    const stored = async (key_name: string) =>
+      (await users.ann.call("expose", { key_name })).json();
     expect(await stored("shop/A")).toMatchObject({ key_value: "before", key_version: 1 });
     expect(await stored("shop/B")).toMatchObject({
       key_value: "two words",

@@ -52,9 +52,16 @@ test("an injected inline script does not run", async () => {
       }
     });
   });
-  expect(thrown.slice(0, 2)).toEqual([expect.stringContaining("TrustedScript"), expect.stringContaining("TrustedHTML")]);
+  expect(thrown.slice(0, 2)).toEqual([
+    expect.stringContaining("TrustedScript"),
+    expect.stringContaining("TrustedHTML"),
+  ]);
   await expect
-    .poll(() => browser.takeFaults().filter((fault) => /Content Security Policy|requires 'Trusted/u.test(fault)))
+    .poll(() =>
+      browser
+        .takeFaults()
+        .filter((fault) => /Content Security Policy|requires 'Trusted/u.test(fault)),
+    )
     .not.toEqual([]);
   expect(await page.title()).toBe("Log in · Vaultsync");
   // All were blocked; the last may be reported slightly later.
@@ -64,10 +71,14 @@ test("an injected inline script does not run", async () => {
 
 test("the compressed application is smaller than 60 kB", async () => {
   const html = (await sendRequest(`${vault.url}/`, { method: "GET" })).bytes.toString();
-  const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/gu)].map(([, path]) => path ?? "");
+  const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/gu)].map(
+    ([, path]) => path ?? "",
+  );
   expect(assets).toHaveLength(3);
   let size = 0;
   for (const path of assets)
-    size += (await sendRequest(vault.url + path, { method: "GET", headers: { "accept-encoding": "gzip" } })).bytes.length;
+    size += (
+      await sendRequest(vault.url + path, { method: "GET", headers: { "accept-encoding": "gzip" } })
+    ).bytes.length;
   expect(size).toBeLessThan(60_000);
 });

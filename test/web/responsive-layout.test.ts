@@ -14,7 +14,9 @@ describe.each([320, 360, 768, 1280])("window of %d pixels", (width) => {
       const { page, go } = requiresLogin ? loggedIn : loggedOut;
       await go(route);
       await page.getByText(shows).first().waitFor();
-      const excess = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const excess = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
       expect(excess, route).toBe(0);
     }
   });

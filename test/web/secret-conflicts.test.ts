@@ -9,7 +9,8 @@ const users = new AnnAndBob();
 const protect = (body: object) => users.ann.call("protect", { key_name: "shop-db", ...body });
 
 /** As if the user came back from another tab. */
-const returnToTab = (page: Page) => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+const returnToTab = (page: Page) =>
+  page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
 
 async function versions(): Promise<{ key_version: number; metadata: Record<string, unknown> }[]> {
   return (await users.ann.call("version_list", { key_name: "shop-db" })).json().versions;
@@ -26,7 +27,10 @@ describe("a secret that a colleague changes", () => {
   test("is fetched when its page opens and when the user returns to the tab", async () => {
     await protect({ key_value: "one" });
     const page = await openSecret();
-    await protect({ key_value: "two", metadata: { description: "by a colleague", expiration_time: 90 } });
+    await protect({
+      key_value: "two",
+      metadata: { description: "by a colleague", expiration_time: 90 },
+    });
     await page.getByRole("link", { name: "shop-db" }).click();
     await page.getByText("by a colleague").waitFor();
     await page.getByText("90 days").waitFor();
@@ -47,7 +51,10 @@ describe("a secret that a colleague changes", () => {
     await dialog.getByRole("button", { name: "Remove stage" }).click();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByRole("alert").getByText("Nothing is saved to version 1.").waitFor();
-    expect((await versions()).map(({ metadata }) => metadata["classification"])).toEqual(["top", "top"]);
+    expect((await versions()).map(({ metadata }) => metadata["classification"])).toEqual([
+      "top",
+      "top",
+    ]);
     await dialog.getByRole("button", { name: "Edit version 2 instead" }).click();
     await dialog.getByRole("heading", { name: "Metadata of version 2" }).waitFor();
     expect(await dialog.getByLabel("Description").inputValue()).toBe("by a colleague");
@@ -56,7 +63,11 @@ describe("a secret that a colleague changes", () => {
     await page.getByText("Saved metadata.").waitFor();
     const [first, second] = (await versions()).map(({ metadata }) => metadata);
     expect(first).toMatchObject({ classification: "top", stage: "beta" });
-    expect(second).toMatchObject({ classification: "edited", description: "by a colleague", team: "blue" });
+    expect(second).toMatchObject({
+      classification: "edited",
+      description: "by a colleague",
+      team: "blue",
+    });
     expect(second).not.toHaveProperty("stage");
   });
 
@@ -98,19 +109,28 @@ describe("a secret that a colleague changes", () => {
 test("an earlier version is made current after a question, and each version names its author", async () => {
   await protect({ key_value: "first value" });
   await protect({ key_value: "second value" });
-  await users.ann.call("share", { key_name: "shop-db", permission: "RW", usr_id_from: ann, usr_id_to: bob });
+  await users.ann.call("share", {
+    key_name: "shop-db",
+    permission: "RW",
+    usr_id_from: ann,
+    usr_id_to: bob,
+  });
   const { page, go } = await browser.visit(users.vault, { as: bob });
   await go(secretRoute(ann, "shop-db"));
   expect(await page.getByRole("button", { name: "Make current: version 2" }).count()).toBe(0);
   await page.getByRole("button", { name: "Make current: version 1" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Compare with version 2" }).click();
-  await expect.poll(() => dialog.getByLabel("Difference").textContent()).toBe("− second value\n+ first value\n");
+  await expect
+    .poll(() => dialog.getByLabel("Difference").textContent())
+    .toBe("− second value\n+ first value\n");
   await dialog.getByRole("button", { name: "Make current" }).click();
   await page.getByText("Version 3 has the value of version 1.").waitFor();
   const items = page.getByRole("list").filter({ hasText: "Version 3" }).getByRole("listitem");
   await expect.poll(() => items.count()).toBe(3);
   expect(await items.first().textContent()).toContain("by you");
   expect(await items.last().textContent()).toContain(`by ${ann}`);
-  expect((await users.ann.call("expose_link", { key_name: "shop-db" })).json().key_value).toBe("first value");
+  expect((await users.ann.call("expose_link", { key_name: "shop-db" })).json().key_value).toBe(
+    "first value",
+  );
 });

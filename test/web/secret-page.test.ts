@@ -49,7 +49,10 @@ describe("secret value", () => {
   test("is copied without being revealed", async () => {
     const value = new Canaries().text("value");
     await users.ann.call("protect", { key_name: "shop-db", key_value: value });
-    const { page, go } = await browser.visit(users.vault, { as: ann, permissions: ["clipboard-read", "clipboard-write"] });
+    const { page, go } = await browser.visit(users.vault, {
+      as: ann,
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
     await go(secretRoute(ann, "shop-db"));
     await page.getByRole("button", { name: "Copy value" }).click();
     await page.getByRole("status").getByText("Copied value.").waitFor();
@@ -59,7 +62,11 @@ describe("secret value", () => {
 
   test("that contains markup is shown as text", async () => {
     const value = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
-    await users.ann.call("protect", { key_name: "<b>bold</b>", key_value: value, metadata: { "<i>": value } });
+    await users.ann.call("protect", {
+      key_name: "<b>bold</b>",
+      key_value: value,
+      metadata: { "<i>": value },
+    });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "<b>bold</b>"));
     await page.getByRole("button", { name: "Reveal value" }).click();
@@ -97,11 +104,17 @@ describe("own secret", () => {
     await page.getByRole("button", { name: "Delete version 2" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete version" }).click();
     await first.getByText("Latest").waitFor();
-    expect((await users.ann.call("version_list", { key_name: "shop-db" })).json().versions).toHaveLength(1);
+    expect(
+      (await users.ann.call("version_list", { key_name: "shop-db" })).json().versions,
+    ).toHaveLength(1);
   });
 
   test("keeps the other metadata when some names are edited", async () => {
-    await users.ann.call("protect", { key_name: "shop-db", key_value: "v", metadata: { team: "blue", count: 3, text: "10" } });
+    await users.ann.call("protect", {
+      key_name: "shop-db",
+      key_value: "v",
+      metadata: { team: "blue", count: 3, text: "10" },
+    });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
     await page.getByRole("button", { name: "Edit metadata" }).click();
@@ -111,12 +124,23 @@ describe("own secret", () => {
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved metadata.").waitFor();
     const [record] = (await users.ann.call("list_no_dup")).json().secrets;
-    expect(record.metadata).toMatchObject({ classification: "secret", cloud_type: "aws", team: [1, 2], count: 3, text: "10" });
+    expect(record.metadata).toMatchObject({
+      classification: "secret",
+      cloud_type: "aws",
+      team: [1, 2],
+      count: 3,
+      text: "10",
+    });
   });
 
   test("reveals values and adds versions while it is shared", async () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "first value" });
-    await users.ann.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
+    await users.ann.call("share", {
+      key_name: "shop-db",
+      permission: "R",
+      usr_id_from: ann,
+      usr_id_to: bob,
+    });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
     await addSecondVersion(page, "second value");
@@ -137,7 +161,8 @@ describe("own secret", () => {
     await schedule("Set a date", "3", "Deleted automatically in 3 days.");
     await schedule("Change or call off", "5", "Deleted automatically in 5 days.");
     await schedule("Change or call off", "", "Not deleted automatically.");
-    const versions = (await users.ann.call("version_list", { key_name: "shop-db" })).json().versions;
+    const versions = (await users.ann.call("version_list", { key_name: "shop-db" })).json()
+      .versions;
     expect(versions).toMatchObject([{ key_version: 1, delete_time: 525_600_000 }]);
   });
 

@@ -23,7 +23,12 @@ describe("secrets list", () => {
       metadata: { description: "orders", expiration_time: 1 },
     });
     await users.bob.call("protect", { key_name: "mail", key_value: "v" });
-    await users.bob.call("share", { key_name: "mail", permission: "R", usr_id_from: bob, usr_id_to: ann });
+    await users.bob.call("share", {
+      key_name: "mail",
+      permission: "R",
+      usr_id_from: bob,
+      usr_id_to: ann,
+    });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/secrets");
     const names = () => page.locator("tbody a").allTextContents();
@@ -50,11 +55,17 @@ describe("secrets list", () => {
       metadata: { expiration_time: 0 },
       delete_time: 60 * 24 * 3,
     });
-    await users.bob.call("share", { key_name: "mail", permission: "RW", usr_id_from: bob, usr_id_to: ann });
+    await users.bob.call("share", {
+      key_name: "mail",
+      permission: "RW",
+      usr_id_from: bob,
+      usr_id_to: ann,
+    });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/secrets");
     const row = page.getByRole("row", { name: "mail" });
-    for (const text of [bob, "Read/write", "Expired", "Deleted in 3 days"]) await row.getByText(text).first().waitFor();
+    for (const text of [bob, "Read/write", "Expired", "Deleted in 3 days"])
+      await row.getByText(text).first().waitFor();
     expect(await row.getByText("in 3 days").getAttribute("title")).toMatch(/20\d\d/u);
   });
 

@@ -9,19 +9,39 @@ const users = new AnnAndBob();
 
 const LONG = "x".repeat(256);
 
-/** 60 own secrets, one of Bob's with the longest name there is, and one with as long a description. */
+/**
+ * 60 own secrets, one of Bob's with the longest name there is, and one with as long a description.
+ */
 beforeEach(async () => {
-  const names = Array.from({ length: 59 }, (_, at) => `${at < 30 ? "prod" : "staging"}/checkout/service-${at + 10}`);
+  const names = Array.from(
+    { length: 59 },
+    (_, at) => `${at < 30 ? "prod" : "staging"}/checkout/service-${at + 10}`,
+  );
   const requests = names.map((key_name, at) =>
     users.ann.call("protect", {
       key_name,
       key_value: `value of ${key_name}`,
-      metadata: { environment_type: at < 30 ? "prod" : "staging", description: at === 0 ? LONG : "Orders and stock" },
+      metadata: {
+        environment_type: at < 30 ? "prod" : "staging",
+        description: at === 0 ? LONG : "Orders and stock",
+      },
     }),
   );
-  await Promise.all([...requests, users.ann.call("protect", { key_name: "plain", key_value: "v" })]);
-  await users.bob.call("protect", { key_name: LONG, key_value: "v", metadata: { environment_type: LONG } });
-  await users.bob.call("share", { key_name: LONG, permission: "RW", usr_id_from: bob, usr_id_to: ann });
+  await Promise.all([
+    ...requests,
+    users.ann.call("protect", { key_name: "plain", key_value: "v" }),
+  ]);
+  await users.bob.call("protect", {
+    key_name: LONG,
+    key_value: "v",
+    metadata: { environment_type: LONG },
+  });
+  await users.bob.call("share", {
+    key_name: LONG,
+    permission: "RW",
+    usr_id_from: bob,
+    usr_id_to: ann,
+  });
 });
 
 interface Layout {
@@ -32,8 +52,14 @@ interface Layout {
 
 function layoutOf(page: Page): Promise<Layout> {
   return page.evaluate(() => ({
-    columns: [...document.querySelectorAll("thead th")].map((cell) => cell.getBoundingClientRect().width),
-    rowHeights: [...new Set([...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))],
+    columns: [...document.querySelectorAll("thead th")].map(
+      (cell) => cell.getBoundingClientRect().width,
+    ),
+    rowHeights: [
+      ...new Set(
+        [...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height),
+      ),
+    ],
     pageHeight: document.documentElement.scrollHeight,
   }));
 }
@@ -44,7 +70,10 @@ function scrollTop(page: Page): Promise<number> {
 
 describe("table of secrets", () => {
   test("has columns and rows of one size on every page and in every search, whatever the names", async () => {
-    const { page, go } = await browser.visit(users.vault, { as: ann, viewport: { width: 1280, height: 800 } });
+    const { page, go } = await browser.visit(users.vault, {
+      as: ann,
+      viewport: { width: 1280, height: 800 },
+    });
     await go("/secrets");
     await page.getByText("1 to 50 of 61").waitFor();
     const first = await layoutOf(page);
@@ -52,17 +81,26 @@ describe("table of secrets", () => {
     expect(first.pageHeight).toBeLessThan(2800);
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByText("51 to 61 of 61").waitFor();
-    expect(await layoutOf(page)).toMatchObject({ columns: first.columns, rowHeights: first.rowHeights });
+    expect(await layoutOf(page)).toMatchObject({
+      columns: first.columns,
+      rowHeights: first.rowHeights,
+    });
     await page.getByLabel("Search secrets").fill("xxx");
     await page.getByText("1 to 2 of 2").waitFor();
-    expect(await layoutOf(page)).toMatchObject({ columns: first.columns, rowHeights: first.rowHeights });
+    expect(await layoutOf(page)).toMatchObject({
+      columns: first.columns,
+      rowHeights: first.rowHeights,
+    });
     await page.getByRole("button", { name: `Reveal value of ${LONG}` }).click();
     await page.getByLabel("Value", { exact: true }).waitFor();
     expect((await layoutOf(page)).columns).toEqual(first.columns);
   });
 
   test("has two lines a secret on a phone", async () => {
-    const { page, go } = await browser.visit(users.vault, { as: ann, viewport: { width: 360, height: 740 } });
+    const { page, go } = await browser.visit(users.vault, {
+      as: ann,
+      viewport: { width: 360, height: 740 },
+    });
     await go("/secrets");
     await page.getByText("1 to 50 of 61").waitFor();
     const { rowHeights, pageHeight } = await layoutOf(page);
@@ -77,7 +115,9 @@ describe("table of secrets", () => {
     await page.getByRole("link", { name: "plain" }).waitFor();
     await users.ann.call("protect", { key_name: "plain", key_value: "changed meanwhile" });
     await page.getByRole("button", { name: "Copy value of plain" }).click();
-    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("changed meanwhile");
+    await expect
+      .poll(() => page.evaluate(() => navigator.clipboard.readText()))
+      .toBe("changed meanwhile");
     await page.getByRole("button", { name: "Reveal value of plain" }).click();
     await page.getByLabel("Value", { exact: true }).getByText("changed meanwhile").waitFor();
     await page.getByLabel("Select plain").check();
@@ -112,7 +152,10 @@ describe("view of the list", () => {
   });
 
   test("starts at the top of another page, and is back where it was after a visit to a secret", async () => {
-    const { page, go } = await browser.visit(users.vault, { as: ann, viewport: { width: 1280, height: 600 } });
+    const { page, go } = await browser.visit(users.vault, {
+      as: ann,
+      viewport: { width: 1280, height: 600 },
+    });
     await go("/secrets");
     await page.getByRole("link", { name: "service-50" }).click();
     await page.getByRole("heading", { level: 1, name: "service-50" }).waitFor();
@@ -145,9 +188,13 @@ describe("selected secrets", () => {
     await dialog.getByText("8 of 9 done, 1 not.").waitFor();
     const failed = dialog.getByRole("listitem").filter({ hasText: "service-11" });
     expect(await failed.textContent()).not.toContain("Deleted");
-    await expect.poll(() => dialog.getByRole("listitem").filter({ hasText: "Deleted" }).count()).toBe(8);
+    await expect
+      .poll(() => dialog.getByRole("listitem").filter({ hasText: "Deleted" }).count())
+      .toBe(8);
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    await expect.poll(() => page.locator("tbody a").allTextContents()).toEqual(["prod/checkout/service-19"]);
+    await expect
+      .poll(() => page.locator("tbody a").allTextContents())
+      .toEqual(["prod/checkout/service-19"]);
   });
 
   test("are shared together, with what cannot be shared named", async () => {
@@ -168,8 +215,11 @@ describe("selected secrets", () => {
     await dialog.getByLabel("Invite recipients").check();
     await dialog.getByRole("button", { name: "Try again" }).click();
     await page.getByText("Shared 2 secrets.").waitFor();
-    const shares = async (name: string) => (await users.ann.call("share_list", { key_name: name })).json().shares;
+    const shares = async (name: string) =>
+      (await users.ann.call("share_list", { key_name: name })).json().shares;
     for (const name of ["plain", "prod/checkout/service-20"])
-      expect(await shares(name)).toMatchObject([{ to: "zoe@example.com", permission: "R", state: "invited" }]);
+      expect(await shares(name)).toMatchObject([
+        { to: "zoe@example.com", permission: "R", state: "invited" },
+      ]);
   });
 });

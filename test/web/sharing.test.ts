@@ -7,17 +7,25 @@ const browser = new TestBrowser();
 const users = new AnnAndBob();
 
 async function bobsPermissions(): Promise<string[]> {
-  return (await users.bob.call("list_no_dup")).json().secrets.map((secret: { permission: string }) => secret.permission);
+  return (await users.bob.call("list_no_dup"))
+    .json()
+    .secrets.map((secret: { permission: string }) => secret.permission);
 }
 
 describe("sharing section", () => {
   test("shares with a user and a team, and stops sharing with one and with everyone", async () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
-    await users.ann.call("team_create", { group_id: "checkout", members: [bob, "new@example.com"] });
+    await users.ann.call("team_create", {
+      group_id: "checkout",
+      members: [bob, "new@example.com"],
+    });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
     await page.getByText("Only you have access.").waitFor();
-    const [to, share] = [page.getByLabel("User or team"), page.getByRole("button", { name: "Share", exact: true })];
+    const [to, share] = [
+      page.getByLabel("User or team"),
+      page.getByRole("button", { name: "Share", exact: true }),
+    ];
     const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
     const words = () => grants.locator("span:not(.badges)").allTextContents();
     await to.fill("checkout");
@@ -28,7 +36,16 @@ describe("sharing section", () => {
     await share.click();
     await expect
       .poll(words)
-      .toEqual([bob, "User", "Read and write", "Active", "checkout", "Team", "Read", "Some members not active"]);
+      .toEqual([
+        bob,
+        "User",
+        "Read and write",
+        "Active",
+        "checkout",
+        "Team",
+        "Read",
+        "Some members not active",
+      ]);
     expect(await bobsPermissions()).toEqual(["RW"]);
     await page.reload();
     await page.getByRole("button", { name: `Stop sharing with ${bob}` }).click();
@@ -58,7 +75,9 @@ describe("sharing section", () => {
     await recipients.fill(`${bob}, Bob@exmaple.com`);
     await share.click();
     // Who of several strangers has an account is not shown.
-    await expect.poll(() => dialog.getByRole("listitem").allTextContents()).toEqual([bob, "bob@exmaple.com"]);
+    await expect
+      .poll(() => dialog.getByRole("listitem").allTextContents())
+      .toEqual([bob, "bob@exmaple.com"]);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect((await users.ann.call("share_list", { key_name: "shop-db" })).json().shares).toEqual([]);
     expect(await recipients.inputValue()).toBe(`${bob}, Bob@exmaple.com`);
@@ -99,7 +118,12 @@ describe("sharing section", () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
     await users.ann.call("team_create", { group_id: "cashiers", members: ["new@example.com"] });
     for (const recipient of [{ usr_id_to: bob }, { group_id_to: "cashiers" }])
-      await users.ann.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, ...recipient });
+      await users.ann.call("share", {
+        key_name: "shop-db",
+        permission: "R",
+        usr_id_from: ann,
+        ...recipient,
+      });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
     const dialog = page.getByRole("dialog");
@@ -121,14 +145,22 @@ describe("sharing section", () => {
     }
     expect(await bobsPermissions()).toEqual(["RW"]);
     const { shares } = (await users.ann.call("share_list", { key_name: "shop-db" })).json();
-    expect(shares.map(({ permission }: { permission: string }) => permission)).toEqual(["RW", "RW"]);
+    expect(shares.map(({ permission }: { permission: string }) => permission)).toEqual([
+      "RW",
+      "RW",
+    ]);
     await users.ann.call("team_delete", { group_id: "cashiers" });
   });
 
   test("pages recipients by ten and leaves an empty last page", async () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
     const recipients = Array.from({ length: 11 }, (_, index) => `p${index + 10}@example.com`);
-    await users.ann.call("share", { key_name: "shop-db", permission: "W", usr_id_from: ann, usr_id_to: recipients });
+    await users.ann.call("share", {
+      key_name: "shop-db",
+      permission: "W",
+      usr_id_from: ann,
+      usr_id_to: recipients,
+    });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
     const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
@@ -153,7 +185,13 @@ describe("received secret", () => {
     await go(secretRoute(bob, "mail"));
     await page.getByRole("button", { name: "Reveal value" }).click();
     await page.getByText("bob's value").waitFor();
-    for (const name of ["New version", "Edit metadata", "Share", "Delete secret", "Delete version 1"]) {
+    for (const name of [
+      "New version",
+      "Edit metadata",
+      "Share",
+      "Delete secret",
+      "Delete version 1",
+    ]) {
       expect(await page.getByRole("button", { name, exact: true }).count()).toBe(0);
     }
     await page.getByRole("button", { name: "Remove from my list" }).click();
@@ -167,7 +205,9 @@ describe("received secret", () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(bob, "mail"));
     await addSecondVersion(page, "ann's value");
-    expect((await users.bob.call("expose_link", { key_name: "mail" })).json().key_value).toBe("ann's value");
+    expect((await users.bob.call("expose_link", { key_name: "mail" })).json().key_value).toBe(
+      "ann's value",
+    );
   });
 
   test("with W permission is not listed, but its page accepts a new version", async () => {
@@ -177,7 +217,9 @@ describe("received secret", () => {
     await page.getByLabel("New value").fill("ann's value");
     await page.getByRole("button", { name: "Add version" }).click();
     await page.getByText("Added version 2 of mail.").waitFor();
-    expect((await users.bob.call("expose_link", { key_name: "mail" })).json().key_value).toBe("ann's value");
+    expect((await users.bob.call("expose_link", { key_name: "mail" })).json().key_value).toBe(
+      "ann's value",
+    );
   });
 
   test("and an own secret of the same name are shown separately", async () => {

@@ -49,7 +49,10 @@ test("a member sees the team and who added them, cannot change it, and leaves it
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/teams");
   await page.getByRole("list", { name: "Members of platform" }).getByText("(you)").waitFor();
-  expect(await page.getByRole("main").getByRole("button").allTextContents()).toEqual(["New team", "Leave"]);
+  expect(await page.getByRole("main").getByRole("button").allTextContents()).toEqual([
+    "New team",
+    "Leave",
+  ]);
   await page.getByText(`${bob} added you.`).waitFor();
   await page.getByRole("button", { name: "Leave team platform" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Leave team" }).click();
@@ -58,21 +61,34 @@ test("a member sees the team and who added them, cannot change it, and leaves it
 });
 
 test("a team with many members is a card of limited height with a search", async () => {
-  const many = Array.from({ length: 40 }, (_, index) => `${"x".repeat(index)}member.${index}@department.example.com`);
+  const many = Array.from(
+    { length: 40 },
+    (_, index) => `${"x".repeat(index)}member.${index}@department.example.com`,
+  );
   await anns.call("team_create", { group_id: "everyone", members: [bob, ...many] });
   await bobs.call("team_create", { group_id: "small", members: [ann] });
-  const { page, go } = await browser.visit(vault, { as: ann, viewport: { width: 1280, height: 900 } });
+  const { page, go } = await browser.visit(vault, {
+    as: ann,
+    viewport: { width: 1280, height: 900 },
+  });
   await go("/teams");
   const list = page.getByRole("list", { name: "Members of everyone" });
   await page.getByText("42 members.").waitFor();
-  const heights = await page.locator(".cards > li").evaluateAll((cards) => cards.map((card) => card.clientHeight));
+  const heights = await page
+    .locator(".cards > li")
+    .evaluateAll((cards) => cards.map((card) => card.clientHeight));
   expect([Math.max(...heights) < 800, heights[1]! < heights[0]!]).toEqual([true, true]);
   const remove = list.getByRole("button", { name: `Remove ${many[39]}` });
-  const [row, button] = [await list.getByRole("listitem").last().boundingBox(), await remove.boundingBox()];
+  const [row, button] = [
+    await list.getByRole("listitem").last().boundingBox(),
+    await remove.boundingBox(),
+  ];
   expect(button!.y + button!.height).toBeLessThanOrEqual(row!.y + row!.height);
   expect(button!.y).toBeGreaterThanOrEqual(row!.y);
   await page.getByLabel("Find a member").fill("MEMBER.7@");
-  await expect.poll(() => list.getByRole("listitem").allTextContents()).toEqual(["xxxxxxxmember.7@department.example.com"]);
+  await expect
+    .poll(() => list.getByRole("listitem").allTextContents())
+    .toEqual(["xxxxxxxmember.7@department.example.com"]);
 });
 
 test("the new team dialog shows a name conflict and an invalid email address", async () => {
@@ -99,7 +115,10 @@ test("an @ in the form for sharing is a user and never a team, in every form of 
   await anns.call("protect", { key_name: "shop-db", key_value: "v" });
   const { page, go } = await browser.visit(vault, { as: ann });
   await go(secretRoute(ann, "shop-db"));
-  const [to, share] = [page.getByLabel("User or team"), page.getByRole("button", { name: "Share", exact: true })];
+  const [to, share] = [
+    page.getByLabel("User or team"),
+    page.getByRole("button", { name: "Share", exact: true }),
+  ];
   await to.fill("bob＠example.com");
   await share.click();
   await page.getByText("a team's name cannot contain @: an @ always means a user.").waitFor();
@@ -107,5 +126,7 @@ test("an @ in the form for sharing is a user and never a team, in every form of 
   await share.click();
   const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
   await grants.getByText("User", { exact: true }).waitFor();
-  expect((await anns.call("share_list", { key_name: "shop-db" })).json().shares).toMatchObject([{ kind: "person", to: bob }]);
+  expect((await anns.call("share_list", { key_name: "shop-db" })).json().shares).toMatchObject([
+    { kind: "person", to: bob },
+  ]);
 });

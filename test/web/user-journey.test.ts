@@ -32,7 +32,11 @@ const digest = (content: Buffer) => createHash("sha256").update(content).digest(
 
 test("two users sign up, share a secret, create an API token and exchange a file", async () => {
   const canaries = new Canaries();
-  const [value, annsPassword, zoesPassword] = [canaries.text("value"), canaries.text("password"), canaries.text("password")];
+  const [value, annsPassword, zoesPassword] = [
+    canaries.text("value"),
+    canaries.text("password"),
+    canaries.text("password"),
+  ];
   const vault = browser.keep(await TestVault.start({ emails: [], signUp: { mode: "open" } }));
   const { page, go } = await browser.visit(vault);
 
@@ -64,7 +68,9 @@ test("two users sign up, share a secret, create an API token and exchange a file
   await other.page.getByRole("link", { name: "shop-db" }).click();
   expect(await other.page.content()).not.toContain(value);
   await other.page.getByRole("button", { name: "Reveal value" }).click();
-  await expect.poll(() => other.page.getByLabel("Value", { exact: true }).textContent()).toBe(value);
+  await expect
+    .poll(() => other.page.getByLabel("Value", { exact: true }).textContent())
+    .toBe(value);
 
   // An API token copied from the page works.
   await other.page.getByRole("link", { name: "API token" }).click();
@@ -74,7 +80,10 @@ test("two users sign up, share a secret, create an API token and exchange a file
   await other.page.getByRole("button", { name: "Copy access token" }).click();
   await other.page.getByText("Copied access token.").waitFor();
   const caller = new VaultClient(vault.url, zoe, { token: await clipboard(other.page) });
-  expect((await caller.call("expose_link", { key_name: "shop-db" })).json()).toMatchObject({ key_value: value, owner: ann });
+  expect((await caller.call("expose_link", { key_name: "shop-db" })).json()).toMatchObject({
+    key_value: value,
+    owner: ann,
+  });
 
   // An uploaded file is downloaded unchanged.
   const bytes = randomBytes(300_000);

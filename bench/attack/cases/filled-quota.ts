@@ -8,11 +8,18 @@ import { shotLoop } from "../shot-loop.ts";
 const name = "filled-quota";
 const MIB = 1024 * 1024;
 
-/** Sizes of the values that fill a quota, so that little is left, and number of them: next to the other cases the quota is larger. */
+/**
+ * Sizes of the values that fill a quota, so that little is left, and number of them: next to the
+ * other cases the quota is larger.
+ */
 const SIZES = [MIB - 1, 64 * 1024, 4 * 1024];
 const MOST = 16;
 
-const valueOf = (bytes: number): object => ({ key_name: "shared", key_value: "x".repeat(bytes), without_list: 1 });
+const valueOf = (bytes: number): object => ({
+  key_name: "shared",
+  key_value: "x".repeat(bytes),
+  without_list: 1,
+});
 
 /** Stores values until one of each size is rejected. */
 async function fill(attacker: VaultClient): Promise<void> {
@@ -37,7 +44,10 @@ export const filledQuota: AttackCase = {
   // The default would take minutes to fill.
   serverArgs: ["--quotas", `bytes=${32 * MIB}`],
   prepare: async (site) => {
-    const accounts = Array.from({ length: ATTACKERS }, (_, index) => `attacker${index}` as AccountName);
+    const accounts = Array.from(
+      { length: ATTACKERS },
+      (_, index) => `attacker${index}` as AccountName,
+    );
     const attackers = await Promise.all(accounts.map((account) => site.logIn(account)));
     return {
       arm: async () => {
@@ -56,10 +66,18 @@ export const filledQuota: AttackCase = {
     open: async (site) => {
       const owner = await site.logIn("owner");
       const { email } = owner;
-      for (const key_name of ["shared", "own"]) await prepared(() => owner.call("protect", { key_name, key_value: "v" }));
-      const usr_id_to = Array.from({ length: ATTACKERS }, (_, index) => accountEmail(name, `attacker${index}` as AccountName));
-      await prepared(() => owner.call("share", { key_name: "shared", usr_id_from: email, usr_id_to, permission: "W" }));
-      return async () => (await owner.call("protect", { key_name: "own", key_value: "w".repeat(4 * 1024) })).outcome();
+      for (const key_name of ["shared", "own"])
+        await prepared(() => owner.call("protect", { key_name, key_value: "v" }));
+      const usr_id_to = Array.from({ length: ATTACKERS }, (_, index) =>
+        accountEmail(name, `attacker${index}` as AccountName),
+      );
+      await prepared(() =>
+        owner.call("share", { key_name: "shared", usr_id_from: email, usr_id_to, permission: "W" }),
+      );
+      return async () =>
+        (
+          await owner.call("protect", { key_name: "own", key_value: "w".repeat(4 * 1024) })
+        ).outcome();
     },
   },
 };

@@ -11,9 +11,12 @@ const REQUESTS = 10;
 const MOST = 1_000;
 const STORED = "recipients";
 
-const recipients = (first: number): string[] => Array.from({ length: PER_REQUEST }, (_, n) => `r${first + n}@example.com`);
+const recipients = (first: number): string[] =>
+  Array.from({ length: PER_REQUEST }, (_, n) => `r${first + n}@example.com`);
 
-/** A secret that is shared with as many users as the server permits, and then changed repeatedly. */
+/**
+ * A secret that is shared with as many users as the server permits, and then changed repeatedly.
+ */
 export const grants: AttackCase = {
   name: "grants",
   title: "changes of a secret with up to 8,000 recipients",
@@ -23,7 +26,13 @@ export const grants: AttackCase = {
     const key_name = "wide";
     await prepared(() => logins[0]!.call("protect", { key_name, key_value: "v" }));
     let stored = 0;
-    const share = (usr_id_to: string[]): object => ({ email, key_name, usr_id_from: email, usr_id_to, permission: "R" });
+    const share = (usr_id_to: string[]): object => ({
+      email,
+      key_name,
+      usr_id_from: email,
+      usr_id_to,
+      permission: "R",
+    });
     await Promise.all(
       logins.map(async (account, login) => {
         for (let request = 0; request < REQUESTS; request += 1) {
@@ -51,9 +60,13 @@ export const grants: AttackCase = {
           });
           await shotLoop(site.url, [() => change, () => change, grant], site.address(index), round);
         };
-        await Promise.all([...logins.map(loop), round.measured.then(() => round.count(STORED, round.isLast ? stored : 0))]);
+        await Promise.all([
+          ...logins.map(loop),
+          round.measured.then(() => round.count(STORED, round.isLast ? stored : 0)),
+        ]);
       },
     };
   },
-  misses: ({ outcomes }) => ((outcomes[STORED] ?? 0) <= MOST ? [] : [`a secret has more than ${MOST} recipients`]),
+  misses: ({ outcomes }) =>
+    (outcomes[STORED] ?? 0) <= MOST ? [] : [`a secret has more than ${MOST} recipients`],
 };

@@ -23,7 +23,9 @@ export const largeDeletes: AttackCase = {
       arm: async () => {
         round += 1;
         // Created first: concurrent requests would conflict.
-        await prepared(() => first!.call("protect", { key_name: `large-${round}`, key_value: "v" }));
+        await prepared(() =>
+          first!.call("protect", { key_name: `large-${round}`, key_value: "v" }),
+        );
         await Promise.all(logins.map((_, login) => write(login, `large-${round}`)));
       },
       run: async ({ measured, count }) => {

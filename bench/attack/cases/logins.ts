@@ -17,14 +17,24 @@ export const logins: AttackCase = {
     let next = 0;
     const shot = (email: string): Shot => {
       next += 1;
-      const body = { email, password: `wrong-password-${next}`, scope: scopeString(), expiration_hours: 1 };
+      const body = {
+        email,
+        password: `wrong-password-${next}`,
+        scope: scopeString(),
+        expiration_hours: 1,
+      };
       const headers = { "x-forwarded-for": `192.0.2.${next % 250}`, "user-agent": "stranger/1.0" };
       return { path: operationPath.generate_access_token, headers, body: JSON.stringify(body) };
     };
-    const shots = [() => shot(accountEmail(name, "owner")), () => shot(`unknown${next}@example.com`)];
+    const shots = [
+      () => shot(accountEmail(name, "owner")),
+      () => shot(`unknown${next}@example.com`),
+    ];
     return {
       run: async (round) => {
-        await Promise.all(Array.from({ length: LOOPS }, () => shotLoop(site.url, shots, SHARED_ADDRESS, round)));
+        await Promise.all(
+          Array.from({ length: LOOPS }, () => shotLoop(site.url, shots, SHARED_ADDRESS, round)),
+        );
       },
     };
   },

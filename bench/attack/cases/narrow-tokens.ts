@@ -19,15 +19,25 @@ async function narrowTokens(url: string, email: string): Promise<VaultClient[]> 
   const { access_token: used_access_token, refresh_token } = response.json();
   const tokens = [new VaultClient(url, email, { token: used_access_token })];
   while (tokens.length < TOKENS) {
-    const refreshed = await prepared(() => login.post(operationPath.refresh_token, { refresh_token, used_access_token }));
+    const refreshed = await prepared(() =>
+      login.post(operationPath.refresh_token, { refresh_token, used_access_token }),
+    );
     tokens.push(new VaultClient(url, email, { token: refreshed.json().access_token }));
   }
   return tokens;
 }
 
 /** Returns a request of a token whose body is the email. */
-function shotOf({ email, token }: VaultClient, path: string, more: Record<string, string> = {}): () => Shot {
-  return () => ({ path, headers: { authorization: token, ...more }, body: JSON.stringify({ email }) });
+function shotOf(
+  { email, token }: VaultClient,
+  path: string,
+  more: Record<string, string> = {},
+): () => Shot {
+  return () => ({
+    path,
+    headers: { authorization: token, ...more },
+    body: JSON.stringify({ email }),
+  });
 }
 
 /** A token that reaches nothing, which takes the waits and the request rate of its account. */
@@ -37,7 +47,9 @@ export const narrowTokensCase: AttackCase = {
   prepare: async (site) => {
     const tokens = await narrowTokens(site.url, accountEmail(name, "owner"));
     const tag = (await prepared(() => tokens[0]!.call("list_no_dup"))).headers.etag ?? "";
-    const waits = tokens.map((token) => shotOf(token, operationPath.list_no_dup, { "if-none-match": tag, prefer: "wait=4" }));
+    const waits = tokens.map((token) =>
+      shotOf(token, operationPath.list_no_dup, { "if-none-match": tag, prefer: "wait=4" }),
+    );
     const floods = tokens.map((token) => shotOf(token, operationPath.list_file));
     return {
       run: async (round) => {
@@ -62,7 +74,8 @@ export const narrowTokensCase: AttackCase = {
           owner.call("expose", { key_name: "own" }),
           owner.call("list_no_dup", {}, { "if-none-match": tag, prefer: "wait=1" }),
         ]);
-        if (list.status === 304 && list.headers["preference-applied"] === undefined) return "no wait";
+        if (list.status === 304 && list.headers["preference-applied"] === undefined)
+          return "no wait";
         return list.status === 304 ? value.outcome() : list.outcome();
       };
     },

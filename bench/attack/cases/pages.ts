@@ -12,7 +12,8 @@ export const pages: AttackCase = {
   prepare: async (site) => {
     const page = await sendRequest(`${site.url}/`, { method: "GET" });
     const script = SCRIPT.exec(page.bytes.toString())?.[1];
-    if (script === undefined) throw new Error("the case pages needs the web application: npm run build:web");
+    if (script === undefined)
+      throw new Error("the case pages needs the web application: npm run build:web");
     const shots = [script, script, "/v1/openapi.json"].map((path) => () => ({
       method: "GET" as const,
       path,
@@ -21,7 +22,11 @@ export const pages: AttackCase = {
     }));
     return {
       run: async (round) => {
-        await Promise.all(Array.from({ length: LOOPS }, (_, loop) => shotLoop(site.url, shots, site.address(loop), round)));
+        await Promise.all(
+          Array.from({ length: LOOPS }, (_, loop) =>
+            shotLoop(site.url, shots, site.address(loop), round),
+          ),
+        );
       },
     };
   },

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { accountEmail, ATTACKERS, type AccountName, type AttackCase, type Round } from "../attack-case.ts";
+import {
+  accountEmail,
+  ATTACKERS,
+  type AccountName,
+  type AttackCase,
+  type Round,
+} from "../attack-case.ts";
 import { largeMetadata, storeLarge } from "../large-metadata.ts";
 import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 
@@ -17,10 +23,20 @@ async function annoy(account: VaultClient, names: readonly string[], round: Roun
     const from = index % names.length;
     const key_name = names.slice(from, from + NAMES_PER_SHARE);
     const shares = [key_name, [names[from]]].map(
-      (shared) => () => account.call("share", { key_name: shared, usr_id_from: email, usr_id_to: [to], permission: "R" }),
+      (shared) => () =>
+        account.call("share", {
+          key_name: shared,
+          usr_id_from: email,
+          usr_id_to: [to],
+          permission: "R",
+        }),
     );
     const change = () =>
-      account.call("update_key_metadata", { key_name: names[from], key_version: 1, metadata: { ...largeMetadata, at: index } });
+      account.call("update_key_metadata", {
+        key_name: names[from],
+        key_version: 1,
+        metadata: { ...largeMetadata, at: index },
+      });
     for (const send of [...shares, change]) {
       const outcome = await send().then(
         ({ status }) => String(status),
@@ -38,12 +54,17 @@ export const strangersShares: AttackCase = {
   name,
   title: "1,120 shares of strangers, with 70 MB of metadata",
   prepare: async (site) => {
-    const accounts = Array.from({ length: ATTACKERS }, (_, index) => `attacker${index}` as AccountName);
+    const accounts = Array.from(
+      { length: ATTACKERS },
+      (_, index) => `attacker${index}` as AccountName,
+    );
     const attackers = await Promise.all(accounts.map((account) => site.logIn(account)));
     const names = await Promise.all(attackers.map((attacker) => storeLarge(attacker, SECRETS)));
     return {
       run: async (round) => {
-        await Promise.all(attackers.map((attacker, index) => annoy(attacker, names[index]!, round)));
+        await Promise.all(
+          attackers.map((attacker, index) => annoy(attacker, names[index]!, round)),
+        );
       },
     };
   },
@@ -55,7 +76,9 @@ export const strangersShares: AttackCase = {
       await owner.call("protect", { key_name: "own", key_value: "v" });
       return async () => {
         const response = await owner.call("list_no_dup");
-        return response.bytes.length > MAX_LIST_BYTES ? "too long for an operator" : response.outcome();
+        return response.bytes.length > MAX_LIST_BYTES
+          ? "too long for an operator"
+          : response.outcome();
       };
     },
   },

@@ -5,7 +5,10 @@ import { holdUnread, missesOfUnread } from "../unread-connections.ts";
 const DOWNLOADS = 300;
 /** More than the buffers of two sockets. */
 const FILE_BYTES = 24 * 1024 * 1024;
-/** A chunk of 256 KiB at 32 KiB in ten seconds, after the buffers of the sockets are full: PostgreSQL fills them more slowly. */
+/**
+ * A chunk of 256 KiB at 32 KiB in ten seconds, after the buffers of the sockets are full:
+ * PostgreSQL fills them more slowly.
+ */
 const CLOSED_WITHIN_MS = 150_000;
 
 /** Downloads that no client reads. */
@@ -13,7 +16,10 @@ export const unreadDownloads: AttackCase = {
   name: "unread-downloads",
   title: "300 unread downloads of 24 MiB",
   prepare: async (site) => {
-    const names = Array.from({ length: ATTACKERS }, (_, index) => `attacker${index}` as AccountName);
+    const names = Array.from(
+      { length: ATTACKERS },
+      (_, index) => `attacker${index}` as AccountName,
+    );
     const accounts = await Promise.all(names.map((name) => site.logIn(name)));
     const files = [{ filename: "large", bytes: Buffer.alloc(FILE_BYTES) }];
     for (const account of accounts) await prepared(() => account.upload(files));
@@ -22,8 +28,21 @@ export const unreadDownloads: AttackCase = {
     return {
       run: async (round) => {
         const hold = (download: number): Promise<void> => {
-          const [account, address] = [accounts[download % ATTACKERS]!, site.address(download % 100)];
-          return holdUnread({ url, account, operation: "download_file", body, address, closedWithinMs: CLOSED_WITHIN_MS }, round);
+          const [account, address] = [
+            accounts[download % ATTACKERS]!,
+            site.address(download % 100),
+          ];
+          return holdUnread(
+            {
+              url,
+              account,
+              operation: "download_file",
+              body,
+              address,
+              closedWithinMs: CLOSED_WITHIN_MS,
+            },
+            round,
+          );
         };
         await Promise.all(Array.from({ length: DOWNLOADS }, (_, download) => hold(download)));
       },

@@ -13,7 +13,10 @@ export const unreadLists: AttackCase = {
   name: "unread-lists",
   title: "500 unread lists of 6 MB",
   prepare: async (site) => {
-    const names = Array.from({ length: ATTACKERS }, (_, index) => `attacker${index}` as AccountName);
+    const names = Array.from(
+      { length: ATTACKERS },
+      (_, index) => `attacker${index}` as AccountName,
+    );
     const accounts = await Promise.all(names.map((name) => site.logIn(name)));
     await Promise.all(accounts.map((account) => storeLarge(account, SECRETS)));
     const { url } = site;
@@ -21,7 +24,10 @@ export const unreadLists: AttackCase = {
       run: async (round) => {
         const hold = (list: number): Promise<void> => {
           const [account, address] = [accounts[list % ATTACKERS]!, site.address(list % 100)];
-          return holdUnread({ url, account, operation: "list_no_dup", address, closedWithinMs: CLOSED_WITHIN_MS }, round);
+          return holdUnread(
+            { url, account, operation: "list_no_dup", address, closedWithinMs: CLOSED_WITHIN_MS },
+            round,
+          );
         };
         await Promise.all(Array.from({ length: LISTS }, (_, list) => hold(list)));
       },

@@ -12,8 +12,15 @@ const LOGINS = 2;
 const SECRETS = 100;
 const CHANGE_INTERVAL_MS = 2_000;
 
-/** Follows a list as an operator does: waits for a change, reads the whole list, and waits again. */
-async function follow(url: string, { email, token }: VaultClient, address: string, round: Round): Promise<void> {
+/**
+ * Follows a list as an operator does: waits for a change, reads the whole list, and waits again.
+ */
+async function follow(
+  url: string,
+  { email, token }: VaultClient,
+  address: string,
+  round: Round,
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: address });
   let tag: string | undefined;
   while (!round.signal.aborted) {
@@ -39,11 +46,15 @@ export const wokenLists: AttackCase = {
   prepare: async (site) => {
     const writer = await site.logIn("attacker0");
     await storeLarge(writer, SECRETS);
-    const readers = await Promise.all(Array.from({ length: LOGINS }, () => site.logIn("attacker0")));
+    const readers = await Promise.all(
+      Array.from({ length: LOGINS }, () => site.logIn("attacker0")),
+    );
     const change = async (round: Round): Promise<void> => {
       await round.measured;
       while (!round.signal.aborted) {
-        await writer.call("protect", { key_name: "large-0", key_value: "w" }).catch(() => undefined);
+        await writer
+          .call("protect", { key_name: "large-0", key_value: "w" })
+          .catch(() => undefined);
         await sleep(CHANGE_INTERVAL_MS, undefined, { signal: round.signal }).catch(() => undefined);
       }
     };

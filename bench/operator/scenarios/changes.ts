@@ -8,7 +8,10 @@ const BURST = 1_000;
 /** Time within which a change has to arrive, in milliseconds. */
 const TIMEOUT_MS = 20 * INTERVAL_SECONDS * 1_000;
 
-/** B4: the time from a change in the vault to the Secret, for one change each second, and for many together. */
+/**
+ * B4: the time from a change in the vault to the Secret, for one change each second, and for many
+ * together.
+ */
 export const changes: Scenario = async (scene, running) => {
   const { stage, subject, namespace, content, settings } = scene;
   const count = content.names.length;
@@ -37,7 +40,10 @@ export const changes: Scenario = async (scene, running) => {
     "max of single changes, ms": max,
     [`time for ${burst} changes together, s`]: seconds,
     "of which until all are stored, s": (stored - from) / 1_000,
-    "share of B0, target and status writes of the burst": ratio((2 * burst) / seconds, scene.rawRate),
+    "share of B0, target and status writes of the burst": ratio(
+      (2 * burst) / seconds,
+      scene.rawRate,
+    ),
     "reads of values per change": requestsTo(costs, ...EXPOSES) / total,
     "target writes per change": costs.targetWrites / total,
     "status writes per change": costs.statusWrites / total,
@@ -47,7 +53,11 @@ export const changes: Scenario = async (scene, running) => {
 };
 
 /** Changes a secret and returns the time in ms from the response of the vault to the Secret. */
-async function change({ content, targets }: Scene, index: number, onStored?: (at: number) => void): Promise<number> {
+async function change(
+  { content, targets }: Scene,
+  index: number,
+  onStored?: (at: number) => void,
+): Promise<number> {
   const value = await content.change(index);
   const from = performance.now();
   onStored?.(from);

@@ -3,7 +3,14 @@ import { operationPath } from "../../../src/protocol/operation-paths.ts";
 import { FaultProxy, type Fault } from "../../../test/faults/support/fault-proxy.ts";
 import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 import { workOf } from "../stage.ts";
-import { changeAll, emailOf, type Load, namesOf, type NeighborScenario, openStage } from "./neighbor-scenario.ts";
+import {
+  changeAll,
+  emailOf,
+  type Load,
+  namesOf,
+  type NeighborScenario,
+  openStage,
+} from "./neighbor-scenario.ts";
 
 const NEIGHBOR = "failing";
 const FAILING_SHARE = 0.09;
@@ -15,7 +22,9 @@ export async function openFailing(count: number): Promise<NeighborScenario> {
   const unreadable = new Set<string>();
   const proxy = owned.use(await FaultProxy.start({ url: stage.vault.url }));
   const fault: Fault = ({ request, response, relay }) => {
-    const name = reads.has(request.path) ? (JSON.parse(request.body.toString()) as { key_name?: string }).key_name : undefined;
+    const name = reads.has(request.path)
+      ? (JSON.parse(request.body.toString()) as { key_name?: string }).key_name
+      : undefined;
     return name !== undefined && unreadable.has(name) ? response.writeHead(500).end("{}") : relay();
   };
   proxy.inject(fault);
@@ -23,7 +32,10 @@ export async function openFailing(count: number): Promise<NeighborScenario> {
   const client = await stage.client(emailOf(NEIGHBOR));
   const names = namesOf(NEIGHBOR, count);
   await stage.fill(client, names);
-  await stage.connections(namespace, new Map([[NEIGHBOR, { email: emailOf(NEIGHBOR), url: proxy.url }]]));
+  await stage.connections(
+    namespace,
+    new Map([[NEIGHBOR, { email: emailOf(NEIGHBOR), url: proxy.url }]]),
+  );
   await stage.secrets(namespace, NEIGHBOR, names);
   await syncOnce();
   const failing = names.slice(0, Math.round(count * FAILING_SHARE));

@@ -18,7 +18,10 @@ const ends = {
   },
 };
 
-/** B7: of two replicas, the leader ends while secrets change, and the other one takes over. Only for this operator. */
+/**
+ * B7: of two replicas, the leader ends while secrets change, and the other one takes over. Only for
+ * this operator.
+ */
 export const failover: Scenario = async (scene, running) => {
   const { stage, namespace, settings } = scene;
   if (scene.subject.label !== "vaultsync") return running;
@@ -34,14 +37,22 @@ export const failover: Scenario = async (scene, running) => {
   return scene.subject.start(stage, namespace);
 };
 
-/** Ends a leader next to a standby, records what follows, and returns the longest time in s between two target writes. */
-async function measureTakeover(scene: Scene, what: string, end: (leader: OperatorProcess) => Promise<unknown>): Promise<number> {
+/**
+ * Ends a leader next to a standby, records what follows, and returns the longest time in s between
+ * two target writes.
+ */
+async function measureTakeover(
+  scene: Scene,
+  what: string,
+  end: (leader: OperatorProcess) => Promise<unknown>,
+): Promise<number> {
   const { stage, namespace, targets, content } = scene;
   await using leader = await stage.replica(namespace);
   await leads(leader);
   await using standby = await stage.replica(namespace);
   await logs(standby, "caches synced");
-  const isQuiet = async (): Promise<boolean> => (await workOf(leader, content.names.length, content.connections)).isQuiet;
+  const isQuiet = async (): Promise<boolean> =>
+    (await workOf(leader, content.names.length, content.connections)).isQuiet;
   await waitUntil("the leader has verified all resources", isQuiet, 120_000, 250);
   const [stale, duplicate] = [targets.regressions.length, targets.repetitions.length];
   await using _changing = changeRepeatedly(scene);
@@ -58,7 +69,8 @@ async function measureTakeover(scene: Scene, what: string, end: (leader: Operato
   record(scene, "b7", {
     [`${what}: longest gap between two target writes, s`]: gap,
     [`${what}: until the other replica has the Lease, s`]: (leaseAt - endedAt) / 1_000,
-    [`${what}: from the Lease to the next target write, s`]: ((times.find((at) => at > leaseAt) ?? leaseAt) - leaseAt) / 1_000,
+    [`${what}: from the Lease to the next target write, s`]:
+      ((times.find((at) => at > leaseAt) ?? leaseAt) - leaseAt) / 1_000,
     [`${what}: stale writes`]: targets.regressions.length - stale,
     [`${what}: duplicate writes`]: targets.repetitions.length - duplicate,
   });
@@ -66,7 +78,12 @@ async function measureTakeover(scene: Scene, what: string, end: (leader: Operato
 }
 
 const logs = (operator: OperatorProcess, message: string): Promise<boolean> =>
-  waitUntil(`a replica logs "${message}"`, () => operator.log.includes(`"msg":"${message}"`), 60_000, 50);
+  waitUntil(
+    `a replica logs "${message}"`,
+    () => operator.log.includes(`"msg":"${message}"`),
+    60_000,
+    50,
+  );
 const leads = (operator: OperatorProcess): Promise<boolean> => logs(operator, "starting workers");
 
 /** Returns the time of a log line in monotonic ms of this process. */
@@ -76,7 +93,10 @@ function timeOf(operator: OperatorProcess, message: string): number {
   return Date.parse(time ?? "") - performance.timeOrigin;
 }
 
-/** Changes secrets of all connections in turn, until it is disposed. A list is read at most once per second and connection. */
+/**
+ * Changes secrets of all connections in turn, until it is disposed. A list is read at most once per
+ * second and connection.
+ */
 function changeRepeatedly({ content }: Scene): AsyncDisposable {
   const ended = new AbortController();
   const work = async (): Promise<void> => {
@@ -94,7 +114,10 @@ function changeRepeatedly({ content }: Scene): AsyncDisposable {
   };
 }
 
-/** Returns a function that ends the watch and returns the times of target writes since now, in monotonic ms; the first is now. */
+/**
+ * Returns a function that ends the watch and returns the times of target writes since now, in
+ * monotonic ms; the first is now.
+ */
 function watchWrites({ targets }: Scene): () => readonly number[] {
   const times = [performance.now()];
   const timer = setInterval(() => {

@@ -1,10 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Stage } from "../stage.ts";
-import { emailOf, type Load, namesOf, type NeighborScenario, openStage } from "./neighbor-scenario.ts";
+import {
+  emailOf,
+  type Load,
+  namesOf,
+  type NeighborScenario,
+  openStage,
+} from "./neighbor-scenario.ts";
 
 const NEIGHBOR = "hot";
 const RESOURCES = 100;
-/** All resources together: each edit takes the API server and the benchmark several times as much CPU time as the operator. */
+/**
+ * All resources together: each edit takes the API server and the benchmark several times as much
+ * CPU time as the operator.
+ */
 const EDITS_PER_SECOND = 100;
 
 /** Resources whose specs are edited all the time: a hundred in turn, or always the same one. */
@@ -23,11 +32,23 @@ export async function openHot(): Promise<NeighborScenario> {
   };
   const [unseen, seen] = [[healthy.namespace], [healthy.namespace, namespace]];
   const arms = [
-    { label: "edits that the operator does not see", namespaces: unseen, start: () => start(names) },
+    {
+      label: "edits that the operator does not see",
+      namespaces: unseen,
+      start: () => start(names),
+    },
     { label: "without edits", namespaces: unseen },
-    { label: "edits and statuses that it does not see", namespaces: unseen, start: () => start(names, editSpecAndStatus) },
+    {
+      label: "edits and statuses that it does not see",
+      namespaces: unseen,
+      start: () => start(names, editSpecAndStatus),
+    },
     { label: `next to ${RESOURCES} edited resources`, namespaces: seen, start: () => start(names) },
-    { label: "next to one edited resource", namespaces: seen, start: () => start(names.slice(0, 1)) },
+    {
+      label: "next to one edited resource",
+      namespaces: seen,
+      start: () => start(names.slice(0, 1)),
+    },
   ];
   return { stage, healthy, arms, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -36,26 +57,35 @@ type Edit = (stage: Stage, namespace: string, name: string, turn: number) => Pro
 
 /** Changes the spec such that the change concerns the operator and does not change the target. */
 const editSpec: Edit = (stage, namespace, name, turn) =>
-  stage.kube.patch("VaultSecret", namespace, name, { spec: { target: { whenRemoved: turn % 2 === 0 ? "Delete" : "Retain" } } });
+  stage.kube.patch("VaultSecret", namespace, name, {
+    spec: { target: { whenRemoved: turn % 2 === 0 ? "Delete" : "Retain" } },
+  });
 
 /** Costs the API server what an operator does that writes a status for each edit. */
 const editSpecAndStatus: Edit = async (stage, namespace, name, turn) => {
   await editSpec(stage, namespace, name, turn);
-  await stage.kube.patch("VaultSecret", namespace, `${name}/status`, { status: { observedGeneration: turn + 1 } });
+  await stage.kube.patch("VaultSecret", namespace, `${name}/status`, {
+    status: { observedGeneration: turn + 1 },
+  });
 };
 
 /** Edits one resource after the other. */
-function editRepeatedly(names: readonly string[], edit: (name: string, turn: number) => Promise<void>): Load {
+function editRepeatedly(
+  names: readonly string[],
+  edit: (name: string, turn: number) => Promise<void>,
+): Load {
   const from = performance.now();
   const ended = new AbortController();
   const pending = new Set<Promise<void>>();
   let [edits, applied] = [0, 0];
   const work = async (): Promise<void> => {
     for (; !ended.signal.aborted; edits += 1) {
-      const sent = edit(names[edits % names.length] ?? "", Math.floor(edits / names.length)).then(() => {
-        applied += 1;
-        pending.delete(sent);
-      });
+      const sent = edit(names[edits % names.length] ?? "", Math.floor(edits / names.length)).then(
+        () => {
+          applied += 1;
+          pending.delete(sent);
+        },
+      );
       pending.add(sent);
       await sleep(Math.max(0, from + ((edits + 1) * 1_000) / EDITS_PER_SECOND - performance.now()));
     }

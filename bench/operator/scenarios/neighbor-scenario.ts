@@ -39,7 +39,10 @@ export interface NeighborScenario extends AsyncDisposable {
 }
 
 const RESOURCES = 300;
-/** The healthy resources are divided among this number of connections, because a list is read at most once per second. */
+/**
+ * The healthy resources are divided among this number of connections, because a list is read at
+ * most once per second.
+ */
 const CONNECTIONS = 10;
 
 export const emailOf = (name: string): string => `${name}@example.com`;
@@ -57,7 +60,10 @@ export async function changeAll(client: VaultClient, names: readonly string[]): 
   await Promise.all(Array.from({ length: 8 }, work));
 }
 
-/** Returns a stage with the healthy resources, which an operator has synced, and accounts for the neighbors; and owns everything. */
+/**
+ * Returns a stage with the healthy resources, which an operator has synced, and accounts for the
+ * neighbors; and owns everything.
+ */
 export async function openStage(
   neighbors: readonly string[],
 ): Promise<{ stage: Stage; healthy: Healthy; owned: AsyncDisposableStack }> {
@@ -68,21 +74,41 @@ export async function openStage(
   return { stage, healthy, owned: owned.move() };
 }
 
-async function openHealthy(stage: Stage, prefixes: readonly string[], each: number): Promise<Healthy> {
+async function openHealthy(
+  stage: Stage,
+  prefixes: readonly string[],
+  each: number,
+): Promise<Healthy> {
   const namespace = await stage.plane.createNamespace("healthy");
-  await stage.connections(namespace, new Map(prefixes.map((prefix) => [prefix, { email: emailOf(prefix) }])));
+  await stage.connections(
+    namespace,
+    new Map(prefixes.map((prefix) => [prefix, { email: emailOf(prefix) }])),
+  );
   const connections: HealthyConnection[] = [];
   for (const prefix of prefixes) {
     const client = await stage.client(emailOf(prefix));
     const names = namesOf(prefix, each);
     await stage.fill(client, names);
     await stage.secrets(namespace, prefix, names);
-    connections.push({ names, client: { protect: (secret, value) => protect(client, secret, value) } });
+    connections.push({
+      names,
+      client: { protect: (secret, value) => protect(client, secret, value) },
+    });
   }
   const total = prefixes.length * each;
   const isReady = async (operator: OperatorProcess): Promise<void> => {
-    await waitUntil("the resources are reconciled", async () => (await workOf(operator, total)).isQuiet, 600_000, 250);
-    await waitUntil("they are Ready", async () => (await stage.readyCount("VaultSecret", namespace)) === total, 60_000, 500);
+    await waitUntil(
+      "the resources are reconciled",
+      async () => (await workOf(operator, total)).isQuiet,
+      600_000,
+      250,
+    );
+    await waitUntil(
+      "they are Ready",
+      async () => (await stage.readyCount("VaultSecret", namespace)) === total,
+      60_000,
+      500,
+    );
     await sleep(2_000);
   };
   await using operator = await stage.operator([namespace]);

@@ -28,7 +28,10 @@ interface Measured {
   readonly reconcilesPerEvent: number | undefined;
 }
 
-/** B8: changes of healthy resources with and without a bad neighbor, in turn; the operator is restarted for each. */
+/**
+ * B8: changes of healthy resources with and without a bad neighbor, in turn; the operator is
+ * restarted for each.
+ */
 export async function measureNeighbors(samples: Samples, settings: Settings): Promise<void> {
   const open: Readonly<Record<string, () => Promise<NeighborScenario>>> = {
     slow: openSlow,
@@ -41,7 +44,11 @@ export async function measureNeighbors(samples: Samples, settings: Settings): Pr
   }
 }
 
-async function measureArms(samples: Samples, scenario: NeighborScenario, { seconds, repeats }: Settings): Promise<void> {
+async function measureArms(
+  samples: Samples,
+  scenario: NeighborScenario,
+  { seconds, repeats }: Settings,
+): Promise<void> {
   const { stage, healthy, arms } = scenario;
   await using watch = await SecretWatch.start(stage.plane.access, healthy.namespace);
   const connections = healthy.connections.length;
@@ -50,7 +57,12 @@ async function measureArms(samples: Samples, scenario: NeighborScenario, { secon
   for (let repeat = 0; repeat <= repeats; repeat += 1) {
     let alone: number | undefined;
     for (const arm of repeat === 0 ? arms.slice(0, 1) : arms) {
-      const { p99, cpu, planeCpu, reconcilesPerEvent } = await measureArm(scenario, watch, arm, seconds);
+      const { p99, cpu, planeCpu, reconcilesPerEvent } = await measureArm(
+        scenario,
+        watch,
+        arm,
+        seconds,
+      );
       const round = repeat === 0 ? "warm-up" : `round ${repeat} of ${repeats}`;
       stage.progress.note(`${round}: ${arm.label}: p99 ${p99.toFixed(0)} ms`);
       if (repeat === 0) continue;
@@ -62,7 +74,8 @@ async function measureArms(samples: Samples, scenario: NeighborScenario, { secon
           [`${arm.label}: p99 by that without`]: p99 / alone,
           [`${arm.label}: CPU s`]: cpu,
           [`${arm.label}: CPU s of the control plane`]: planeCpu,
-          [`${arm.label}: reconciles per edit`]: arm.namespaces.length > 1 ? reconcilesPerEvent : undefined,
+          [`${arm.label}: reconciles per edit`]:
+            arm.namespaces.length > 1 ? reconcilesPerEvent : undefined,
         },
       );
     }
@@ -87,12 +100,20 @@ async function measureArm(
     p99: latenciesOf(latencies).p99,
     cpu: after.cpuSeconds - work.cpuSeconds,
     planeCpu: (await groupCpuSeconds(stage.plane.processGroup)) - planeBefore,
-    reconcilesPerEvent: events === undefined ? undefined : caused / ((neighbor?.events?.() ?? 0) - events),
+    reconcilesPerEvent:
+      events === undefined ? undefined : caused / ((neighbor?.events?.() ?? 0) - events),
   };
 }
 
-/** Changes one secret of each connection at random times, more than a second apart, until the time is over. */
-async function changeHealthy(healthy: NeighborScenario["healthy"], watch: SecretWatch, seconds: number): Promise<number[]> {
+/**
+ * Changes one secret of each connection at random times, more than a second apart, until the time
+ * is over.
+ */
+async function changeHealthy(
+  healthy: NeighborScenario["healthy"],
+  watch: SecretWatch,
+  seconds: number,
+): Promise<number[]> {
   const samples: number[] = [];
   const until = performance.now() + seconds * 1_000;
   const work = async ({ client, names }: (typeof healthy.connections)[number]): Promise<void> => {

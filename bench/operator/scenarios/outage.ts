@@ -5,7 +5,10 @@ import { record, type Scenario, type Scene } from "../scene.ts";
 import { INTERVAL_SECONDS } from "../subject.ts";
 
 const INTERVAL_MS = INTERVAL_SECONDS * 1_000;
-/** Intervals that are measured before and after the outage: a request that the vault holds may last for most of one. */
+/**
+ * Intervals that are measured before and after the outage: a request that the vault holds may last
+ * for most of one.
+ */
 const INTERVALS = 3;
 
 /** B6: the vault resets every connection for a while, and then responds again. */
@@ -27,8 +30,12 @@ export const outage: Scenario = async (scene, running) => {
   record(scene, "b6", {
     "requests per interval, before": steady,
     "requests of the busiest second, before": busiestSecond(timesOf(before)),
-    "requests per interval, during the outage": (during.length * INTERVAL_SECONDS) / settings.outageSeconds,
-    "requests of the busiest interval, during the outage": busiestWindow(timesOf(during), INTERVAL_MS),
+    "requests per interval, during the outage":
+      (during.length * INTERVAL_SECONDS) / settings.outageSeconds,
+    "requests of the busiest interval, during the outage": busiestWindow(
+      timesOf(during),
+      INTERVAL_MS,
+    ),
     "requests of the busiest interval, afterwards": storm,
     "requests of the busiest second, afterwards": busiestSecond(timesOf(after)),
     "storm factor: busiest interval afterwards / before": storm / Math.max(1, steady),

@@ -6,7 +6,10 @@ import type { Stage } from "../stage.ts";
 
 const IN_FLIGHT = [1, 16, 64];
 
-/** Keeps so many calls in flight until all are done, and returns how long that took and each call, in milliseconds. */
+/**
+ * Keeps so many calls in flight until all are done, and returns how long that took and each call,
+ * in milliseconds.
+ */
 export async function timed(
   inFlight: number,
   count: number,
@@ -27,10 +30,14 @@ export async function timed(
 }
 
 /**
- * B0: creates Secrets with a plain client, with different numbers of requests in flight. Returns the highest rate per second, which
- * bounds what any operator can write here.
+ * B0: creates Secrets with a plain client, with different numbers of requests in flight. Returns
+ * the highest rate per second, which bounds what any operator can write here.
  */
-export async function measureRawWrites(stage: Stage, samples: Samples, resources: number): Promise<number> {
+export async function measureRawWrites(
+  stage: Stage,
+  samples: Samples,
+  resources: number,
+): Promise<number> {
   const place = { scenario: "b0", subject: "plain client", resources, connections: 0 };
   const { processGroup } = stage.plane;
   const rates: number[] = [];
@@ -38,7 +45,9 @@ export async function measureRawWrites(stage: Stage, samples: Samples, resources
     const namespace = await stage.plane.createNamespace("raw");
     using writer = new KubeWriter(stage.plane.access, inFlight);
     const cpu = await groupCpuSeconds(processGroup);
-    const { ms, latencies } = await timed(inFlight, resources, (index) => writer.create(namespace, [secretOf(index)]));
+    const { ms, latencies } = await timed(inFlight, resources, (index) =>
+      writer.create(namespace, [secretOf(index)]),
+    );
     const rate = (resources * 1_000) / ms;
     rates.push(rate);
     samples.add(place, {

@@ -15,8 +15,9 @@ const list = z.object({
 type Item = z.infer<typeof list>["items"][number];
 
 /**
- * B0, the second denominator: the writes of a cold start, each target and each status once, by a plain client that knows them already,
- * with the same watches of the benchmark. It reads no vault, decides nothing and watches nothing.
+ * B0, the second denominator: the writes of a cold start, each target and each status once, by a
+ * plain client that knows them already, with the same watches of the benchmark. It reads no vault,
+ * decides nothing and watches nothing.
  */
 export const sameWrites: Scenario = async (scene, running) => {
   const { stage, subject, content } = scene;
@@ -42,26 +43,37 @@ export const sameWrites: Scenario = async (scene, running) => {
     const target = byName.get(resource?.metadata.name ?? "");
     if (resource === undefined || target === undefined) throw new Error("a resource has no target");
     await writer.create(namespace, [copyFor(resource, target)]);
-    await writer.replaceStatus(namespace, { ...resource, status: statuses.get(resource.metadata.name) });
+    await writer.replaceStatus(namespace, {
+      ...resource,
+      status: statuses.get(resource.metadata.name),
+    });
   });
   const writes = 2 * content.names.length;
   const rate = (writes * 1_000) / ms;
   record(scene, "b0", {
     "the same writes by a plain client, writes/s": rate,
     "share of B0": ratio(rate, scene.rawRate),
-    "CPU s of the control plane per 1,000 of them": (((await groupCpuSeconds(stage.plane.processGroup)) - cpu) * 1_000) / writes,
+    "CPU s of the control plane per 1,000 of them":
+      (((await groupCpuSeconds(stage.plane.processGroup)) - cpu) * 1_000) / writes,
   });
   record(scene, "b1", { "share of the same writes": ratio(scene.coldStart.rate ?? 0, rate) });
   return running;
 };
 
-async function objectsOf({ stage }: Scene, kind: string, namespace: string): Promise<(Item & KubeObject)[]> {
+async function objectsOf(
+  { stage }: Scene,
+  kind: string,
+  namespace: string,
+): Promise<(Item & KubeObject)[]> {
   const { apiVersion, items } = list.parse(await stage.kube.list(kind, namespace));
   return items.map((item) => ({ ...item, kind, apiVersion }));
 }
 
 /** Returns the target for another resource of the same name. */
-function copyFor(resource: Item & KubeObject, { metadata, ...target }: Item & KubeObject): KubeObject {
+function copyFor(
+  resource: Item & KubeObject,
+  { metadata, ...target }: Item & KubeObject,
+): KubeObject {
   const { name, labels, annotations } = metadata;
   const { kind, apiVersion } = resource;
   const owner = { kind, apiVersion, name: resource.metadata.name, uid: resource.metadata.uid };

@@ -2,10 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
 import { FaultProxy } from "../../../test/faults/support/fault-proxy.ts";
 import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
-import { changeAll, emailOf, type Load, namesOf, type NeighborScenario, openStage } from "./neighbor-scenario.ts";
+import {
+  changeAll,
+  emailOf,
+  type Load,
+  namesOf,
+  type NeighborScenario,
+  openStage,
+} from "./neighbor-scenario.ts";
 
 const SLOW_MS = 30_000;
-/** Number of slow connections: alone, and as many as would need all workers if each of their reads occupied one. */
+/**
+ * Number of slow connections: alone, and as many as would need all workers if each of their reads
+ * occupied one.
+ */
 const [ONE, SEVERAL] = [1, 6];
 const RESOURCES = 300;
 
@@ -20,7 +30,10 @@ export async function openSlow(): Promise<NeighborScenario> {
     const client = await stage.client(emailOf(name));
     const secrets = namesOf(name, RESOURCES);
     await stage.fill(client, secrets);
-    await stage.connections(namespace, new Map([[name, { email: emailOf(name), url: proxy.url, timeout: "60s" }]]));
+    await stage.connections(
+      namespace,
+      new Map([[name, { email: emailOf(name), url: proxy.url, timeout: "60s" }]]),
+    );
     await stage.secrets(namespace, name, secrets);
     neighbors.push({ namespace, change: () => changeAll(client, secrets) });
   }

@@ -7,7 +7,10 @@ import type { RunningSubject } from "../subject.ts";
 /** Time in which a start has to end, in milliseconds. */
 const TIMEOUT_MS = 1_800_000;
 
-/** B1: starts a subject whose resources were never synced, until all are Ready and all targets have the values of the vault. */
+/**
+ * B1: starts a subject whose resources were never synced, until all are Ready and all targets have
+ * the values of the vault.
+ */
 export async function coldStart(scene: Scene): Promise<RunningSubject> {
   const { stage, subject, namespace, content, targets, ready, rawRate } = scene;
   const resources = content.names.length;
@@ -47,7 +50,8 @@ export const warmRestart: Scenario = async (scene, before) => {
   const running = await subject.start(stage, namespace);
   const { isQuiet } = running;
   const started = performance.now();
-  if (isQuiet !== undefined) await waitUntil("all are verified", () => isQuiet(content), TIMEOUT_MS, 200);
+  if (isQuiet !== undefined)
+    await waitUntil("all are verified", () => isQuiet(content), TIMEOUT_MS, 200);
   const seconds = (performance.now() - from) / 1_000;
   await sleep(Math.max(0, started + settings.seconds * 1_000 - performance.now()));
   const costs = await end(running);

@@ -18,9 +18,11 @@ export const steadyState: Scenario = async (scene, running) => {
     "vault requests per interval": costs.vaultRequests / intervals,
     "lists per interval": requestsTo(costs, ...LISTS) / intervals,
     "reads of values per interval": requestsTo(costs, ...EXPOSES) / intervals,
-    "API writes per interval": (costs.targetWrites + costs.statusWrites + costs.eventWrites) / intervals,
+    "API writes per interval":
+      (costs.targetWrites + costs.statusWrites + costs.eventWrites) / intervals,
     "reads of Secrets per interval": costs.targetReads / intervals,
-    "CPU s per 1,000 resources and interval": (costs.cpuSeconds * 1_000) / content.names.length / intervals,
+    "CPU s per 1,000 resources and interval":
+      (costs.cpuSeconds * 1_000) / content.names.length / intervals,
   });
   return running;
 };
@@ -30,7 +32,9 @@ export const memory: Scenario = async (scene, running) => {
   const { stage, namespace, settings } = scene;
   await sleep(5_000);
   const { now, peak } = await residentMiB(running.pid);
-  const unrelated = Array.from({ length: settings.unrelated }, (_, index) => unrelatedSecret(index));
+  const unrelated = Array.from({ length: settings.unrelated }, (_, index) =>
+    unrelatedSecret(index),
+  );
   await stage.kube.create(namespace, unrelated);
   await sleep(5_000);
   const more = (await residentMiB(running.pid)).now - now;

@@ -22,14 +22,25 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const rejected = (status: number, code: string): Reply => ({ status, body: { error: { code, message: code } } });
+const rejected = (status: number, code: string): Reply => ({
+  status,
+  body: { error: { code, message: code } },
+});
 
 function tokens({ scope }: JsonObject, email: string): TokenResponse {
   const rest = { id_token: "id", refresh_token: `refresh-${email}`, token_type: "access" } as const;
-  return { access_token: `access-${email}`, expires_in: HOURS * 3_600, scope: typeof scope === "string" ? scope : "", ...rest };
+  return {
+    access_token: `access-${email}`,
+    expires_in: HOURS * 3_600,
+    scope: typeof scope === "string" ? scope : "",
+    ...rest,
+  };
 }
 
-/** Returns the list unless the client has it; a request with `Prefer: wait` is held until it differs or the time is over. */
+/**
+ * Returns the list unless the client has it; a request with `Prefer: wait` is held until it differs
+ * or the time is over.
+ */
 async function list(account: StubAccount, { headers }: IncomingMessage): Promise<Reply> {
   const known = headers["if-none-match"];
   const seconds = Number(/\bwait=(\d+)/u.exec(String(headers["prefer"]))?.[1] ?? 0);
@@ -40,7 +51,11 @@ async function list(account: StubAccount, { headers }: IncomingMessage): Promise
   return { status: 200, body: account.list, headers: { etag, ...applied } };
 }
 
-async function perform(operation: Operation, body: JsonObject, request: IncomingMessage): Promise<Reply> {
+async function perform(
+  operation: Operation,
+  body: JsonObject,
+  request: IncomingMessage,
+): Promise<Reply> {
   const email = String(body["email"]);
   const account = accounts.get(email) ?? new StubAccount(email);
   accounts.set(email, account);
@@ -54,7 +69,9 @@ async function perform(operation: Operation, body: JsonObject, request: Incoming
     case "expose":
     case "version_expose": {
       const exposed = account.expose(name, body["key_version"]);
-      return exposed === undefined ? rejected(404, "secret_not_found") : { status: 200, body: exposed };
+      return exposed === undefined
+        ? rejected(404, "secret_not_found")
+        : { status: 200, body: exposed };
     }
     case "list_no_dup":
       return await list(account, request);
@@ -64,12 +81,21 @@ async function perform(operation: Operation, body: JsonObject, request: Incoming
 }
 
 function send(response: ServerResponse, { status, body, headers }: Reply): void {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body === undefined ? "" : JSON.stringify(body));
-  response.writeHead(status, { "content-type": "application/json", "content-length": bytes.byteLength, ...headers }).end(bytes);
+  const bytes = Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(body === undefined ? "" : JSON.stringify(body));
+  response
+    .writeHead(status, {
+      "content-type": "application/json",
+      "content-length": bytes.byteLength,
+      ...headers,
+    })
+    .end(bytes);
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.url === "/metrics") return void response.end([...counts].map(([name, count]) => `${name} ${count}\n`).join(""));
+  if (request.url === "/metrics")
+    return void response.end([...counts].map(([name, count]) => `${name} ${count}\n`).join(""));
   const operation = operations.get(request.url ?? "");
   if (operation === undefined) return send(response, rejected(404, "not_found"));
   const body: unknown = JSON.parse(await text(request));
@@ -81,8 +107,9 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
 }
 
 /**
- * A vault for benchmarks with more secrets than the vault server can be filled with in time: a process that stores everything in memory,
- * and responds to the operations that the operator uses as the vault server does. Any password is right; nothing is checked.
+ * A vault for benchmarks with more secrets than the vault server can be filled with in time: a
+ * process that stores everything in memory, and responds to the operations that the operator uses
+ * as the vault server does. Any password is right; nothing is checked.
  */
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   respond(request, response).catch(() => response.destroy());

@@ -31,7 +31,9 @@ export class StubAccount {
 
   /** The body of a list, which is kept until a change. */
   get list(): Buffer {
-    this.#list ??= Buffer.from(JSON.stringify({ secrets: [...this.#entries.values()].map(({ record }) => record) }));
+    this.#list ??= Buffer.from(
+      JSON.stringify({ secrets: [...this.#entries.values()].map(({ record }) => record) }),
+    );
     return this.#list;
   }
 

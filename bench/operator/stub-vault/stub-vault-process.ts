@@ -18,7 +18,9 @@ export class StubVaultProcess implements AsyncDisposable {
   }
 
   static async start(): Promise<StubVaultProcess> {
-    const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts")], { stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts")], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     for await (const line of createInterface({ input: child.stdout })) {
       return new StubVaultProcess(child, readyLine.parse(JSON.parse(line)).url);
     }

@@ -16,9 +16,14 @@ test("the vault of the benchmarks follows the contract, and holds a list until a
 
   await client.call("protect", { key_name: "a", key_value: "1" });
   const first = await client.call("list_no_dup");
-  expect(listed.parse(first.json()).secrets).toMatchObject([{ key_name: "a", key_version: 1, owner: "ops@example.com" }]);
+  expect(listed.parse(first.json()).secrets).toMatchObject([
+    { key_name: "a", key_version: 1, owner: "ops@example.com" },
+  ]);
   const known = { "if-none-match": first.headers.etag };
-  expect(await client.call("list_no_dup", {}, known)).toMatchObject({ status: 304, headers: { etag: first.headers.etag } });
+  expect(await client.call("list_no_dup", {}, known)).toMatchObject({
+    status: 304,
+    headers: { etag: first.headers.etag },
+  });
   const ended = await client.call("list_no_dup", {}, { ...known, prefer: "wait=1" });
   expect(ended).toMatchObject({ status: 304, headers: { "preference-applied": "wait" } });
 
@@ -28,9 +33,14 @@ test("the vault of the benchmarks follows the contract, and holds a list until a
   expect(woken).toMatchObject({ status: 200, headers: { "preference-applied": "wait" } });
   expect(listed.parse(woken.json()).secrets).toMatchObject([{ key_version: 2 }]);
   const exposed = await client.call("version_expose", { key_name: "a", key_version: 2 });
-  expect(exposedSecret.strict().parse(exposed.json())).toMatchObject({ key_value: "2", key_version: 2 });
+  expect(exposedSecret.strict().parse(exposed.json())).toMatchObject({
+    key_value: "2",
+    key_version: 2,
+  });
   expect(await client.call("expose", { key_name: "b" })).toMatchObject({ status: 404 });
 
   const metrics = await (await fetch(`${vault.metricsUrl}/metrics`)).text();
-  expect(metrics).toContain('vaultsync_vault_requests_total{operation="list_no_dup",status="304"} 2\n');
+  expect(metrics).toContain(
+    'vaultsync_vault_requests_total{operation="list_no_dup",status="304"} 2\n',
+  );
 });

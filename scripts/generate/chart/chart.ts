@@ -42,21 +42,31 @@ function withVersions(path: string, text: string, version: string): string {
   return text.replaceAll(/^(version|appVersion): .*$/gmu, `$1: ${version}`);
 }
 
-/** Returns the generated files of a Helm chart, by path from the repository root. `generated` are those of other generators. */
+/**
+ * Returns the generated files of a Helm chart, by path from the repository root. `generated` are
+ * those of other generators.
+ */
 export async function chartFiles(
   { folder, sources, command, ownFlags }: Chart,
   generated: ReadonlyMap<string, string>,
 ): Promise<Map<string, string>> {
   const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
-  const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile("package.json", "utf8")));
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(await readFile("package.json", "utf8")));
   const values = chartValues(await read("values.yaml"));
   const given = jsonSchema.parse(JSON.parse(await read("values.schema.json")));
   const schema = describedSchema(given, values, flagsSchema(command(), ownFlags));
-  const readme = withSections(`${folder}/README.md`, await read("README.md"), { values: valuesTable(schema, values) });
+  const readme = withSections(`${folder}/README.md`, await read("README.md"), {
+    values: valuesTable(schema, values),
+  });
   return new Map([
     ...(await copiedManifests(folder, sources, generated)),
     [join(folder, helpers), await readFile(join("deploy/chart", helpers), "utf8")],
-    [join(folder, "Chart.yaml"), withVersions(`${folder}/Chart.yaml`, await read("Chart.yaml"), version)],
+    [
+      join(folder, "Chart.yaml"),
+      withVersions(`${folder}/Chart.yaml`, await read("Chart.yaml"), version),
+    ],
     [join(folder, "values.schema.json"), `${JSON.stringify(schema, null, 2)}\n`],
     [join(folder, "README.md"), readme],
   ]);

@@ -26,12 +26,39 @@ const operator: Chart = {
   ],
   command: operatorCommand,
   // Two operators run during a rolling update, so that leaderElect is no choice.
-  ownFlags: ["kubeconfig", "namespace", "namespaces", "namespacesFile", "targetWatch", "listen", "leaderElect"],
+  ownFlags: [
+    "kubeconfig",
+    "namespace",
+    "namespaces",
+    "namespacesFile",
+    "targetWatch",
+    "listen",
+    "leaderElect",
+  ],
 };
 
-const inDeployment = ["listen", "metricsListen", "tlsCertFile", "tlsKeyFile", "data", "masterKeyFile", "auditLog", "smtpUrlFile"];
-/** Flags that name files which are not mounted or programs that the image lacks, or that are for other set-ups. */
-const ofDevelopment = ["masterKeyCommand", "smtpCaFile", "mailDir", "allowHttpListen", "dev", "devUsers"];
+const inDeployment = [
+  "listen",
+  "metricsListen",
+  "tlsCertFile",
+  "tlsKeyFile",
+  "data",
+  "masterKeyFile",
+  "auditLog",
+  "smtpUrlFile",
+];
+/**
+ * Flags that name files which are not mounted or programs that the image lacks, or that are for
+ * other set-ups.
+ */
+const ofDevelopment = [
+  "masterKeyCommand",
+  "smtpCaFile",
+  "mailDir",
+  "allowHttpListen",
+  "dev",
+  "devUsers",
+];
 
 const vault: Chart = {
   folder: "deploy/vault-chart",

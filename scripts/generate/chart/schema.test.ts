@@ -22,7 +22,10 @@ const schema: JsonSchema = {
     global: { type: "object" },
   },
 };
-const flags: JsonSchema = { type: "object", properties: { shards: { type: "integer", description: "number of parts" } } };
+const flags: JsonSchema = {
+  type: "object",
+  properties: { shards: { type: "integer", description: "number of parts" } },
+};
 
 test("the schema of a chart has the comments of its values and the flags of its command", () => {
   expect(describedSchema(schema, chartValues(yaml), flags)).toEqual({
@@ -41,8 +44,16 @@ test("the schema of a chart has the comments of its values and the flags of its 
 });
 
 test.each([
-  ["a value without a schema", `${yaml}\n# More.\nreplicas: 1\n`, "values.schema.json has nothing for the value replicas"],
-  ["a value without a comment", yaml.replace("# Taints of nodes.\n", ""), "values.yaml has no comment for tolerations"],
+  [
+    "a value without a schema",
+    `${yaml}\n# More.\nreplicas: 1\n`,
+    "values.schema.json has nothing for the value replicas",
+  ],
+  [
+    "a value without a comment",
+    yaml.replace("# Taints of nodes.\n", ""),
+    "values.yaml has no comment for tolerations",
+  ],
   [
     "a schema without a value",
     yaml.replace("# Taints of nodes.\ntolerations: []\n", ""),

@@ -25,34 +25,52 @@ const ofHelm = "global";
 
 /** A map whose names values.yaml lists, and not a value of its own such as `affinity`. */
 export const isGroup = ({ properties }: JsonSchema, { fallback }: ChartValue): boolean =>
-  properties !== undefined && fallback !== null && typeof fallback === "object" && Object.keys(fallback).length > 0;
+  properties !== undefined &&
+  fallback !== null &&
+  typeof fallback === "object" &&
+  Object.keys(fallback).length > 0;
 
-/** Returns the schema of a value, or `undefined` for what is inside of a value such as `affinity`. @throws Error when there is none */
-export function schemaOf(root: JsonSchema, { path }: Pick<ChartValue, "path">): JsonSchema | undefined {
+/**
+ * Returns the schema of a value, or `undefined` for what is inside of a value such as `affinity`.
+ * @throws Error when there is none
+ */
+export function schemaOf(
+  root: JsonSchema,
+  { path }: Pick<ChartValue, "path">,
+): JsonSchema | undefined {
   let schema = root;
   for (const name of path) {
     if (schema.properties === undefined) return undefined;
     const next = schema.properties[name];
-    if (next === undefined) throw new Error(`values.schema.json has nothing for the value ${path.join(".")}`);
+    if (next === undefined)
+      throw new Error(`values.schema.json has nothing for the value ${path.join(".")}`);
     schema = next;
   }
   return schema;
 }
 
 /**
- * Returns the schema with the comments of values.yaml as descriptions, and `flags` as the schema of the flags.
- * @throws Error when a value has no schema or no comment, or values.yaml lacks a value of the schema
+ * Returns the schema with the comments of values.yaml as descriptions, and `flags` as the schema of
+ * the flags.
+ * @throws Error when a value has no schema or no comment, or values.yaml lacks a value of the
+ * schema
  */
-export function describedSchema(root: JsonSchema, values: readonly ChartValue[], flags?: JsonSchema): JsonSchema {
+export function describedSchema(
+  root: JsonSchema,
+  values: readonly ChartValue[],
+  flags?: JsonSchema,
+): JsonSchema {
   const byPath = new Map(values.map((value) => [value.path.join("."), value]));
   const describe = (schema: JsonSchema, path: readonly string[]): JsonSchema => {
     const value = byPath.get(path.join("."));
-    if (path.length > 0 && value === undefined) throw new Error(`values.yaml has nothing for ${path.join(".")}`);
+    if (path.length > 0 && value === undefined)
+      throw new Error(`values.yaml has nothing for ${path.join(".")}`);
     const { description: _, properties, ...rest } = schema;
     const described = { ...(value?.description && { description: value.description }), ...rest };
     if (path.join(".") === "flags" && flags !== undefined) return { ...described, ...flags };
     if (value !== undefined && !isGroup(schema, value)) {
-      if (value.description === "") throw new Error(`values.yaml has no comment for ${path.join(".")}`);
+      if (value.description === "")
+        throw new Error(`values.yaml has no comment for ${path.join(".")}`);
       return { ...described, ...(properties && { properties }) };
     }
     const entries = Object.entries(properties ?? {}).map(([name, inner]): [string, JsonSchema] => [

@@ -1,4 +1,12 @@
-import { isMap, isNode, isScalar, parseDocument, type Document, type Pair, type YAMLMap } from "yaml";
+import {
+  isMap,
+  isNode,
+  isScalar,
+  parseDocument,
+  type Document,
+  type Pair,
+  type YAMLMap,
+} from "yaml";
 
 /** A value of a chart, or a map of them. */
 export interface ChartValue {
@@ -14,12 +22,17 @@ function textOf(comment: string | null | undefined): string {
   return lines.join(" ").trim();
 }
 
-/** Returns the comment above a pair. That of the first one belongs to its map, and at the root to the document. */
+/**
+ * Returns the comment above a pair. That of the first one belongs to its map, and at the root to
+ * the document.
+ */
 function commentOf({ items, commentBefore }: YAMLMap, pair: Pair, document: Document): string {
   const own = isNode(pair.key) ? pair.key.commentBefore : undefined;
   const isFirst = items[0] === pair;
   const isRoot = items === (isMap(document.contents) ? document.contents.items : undefined);
-  return textOf(own ?? (isFirst ? (commentBefore ?? (isRoot ? document.commentBefore : undefined)) : undefined));
+  return textOf(
+    own ?? (isFirst ? (commentBefore ?? (isRoot ? document.commentBefore : undefined)) : undefined),
+  );
 }
 
 /**
@@ -31,7 +44,8 @@ export function chartValues(yaml: string): ChartValue[] {
   const valuesOf = (map: YAMLMap, parents: readonly string[]): ChartValue[] =>
     map.items.flatMap((pair) => {
       const { key, value } = pair;
-      if (!isScalar(key) || typeof key.value !== "string") throw new Error("values.yaml: expected names that are strings");
+      if (!isScalar(key) || typeof key.value !== "string")
+        throw new Error("values.yaml: expected names that are strings");
       const path = [...parents, key.value];
       const fallback: unknown = isNode(value) ? value.toJS(document) : value;
       const inner = isMap(value) ? valuesOf(value, path) : [];

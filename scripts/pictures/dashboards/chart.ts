@@ -23,7 +23,10 @@ const SECONDS = [15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400]
 /** Gap between two points beyond which a line is interrupted, in seconds. */
 const GAP_SECONDS = 15;
 
-/** Returns a round distance of ticks, of which about `count` fit. Times and bytes are divided by 60 and by powers of 2. */
+/**
+ * Returns a round distance of ticks, of which about `count` fit. Times and bytes are divided by 60
+ * and by powers of 2.
+ */
 function tickDistance(top: number, count: number, unit: string): number {
   const rough = top / count;
   if (unit === "s" && rough > 10) return SECONDS.find((step) => step >= rough) ?? rough;
@@ -37,7 +40,10 @@ function tickDistance(top: number, count: number, unit: string): number {
 type AreaPoint = readonly [at: number, low: number, high: number];
 
 /** Returns the areas of lines: from zero, or from the line below. */
-function areasOf(lines: readonly Line[], stacked: boolean): { color: string; points: AreaPoint[] }[] {
+function areasOf(
+  lines: readonly Line[],
+  stacked: boolean,
+): { color: string; points: AreaPoint[] }[] {
   const below = new Map<number, number>();
   return lines.map(({ color, points }) => ({
     color,
@@ -66,12 +72,16 @@ function segmentsOf(points: readonly AreaPoint[]): AreaPoint[][] {
 export function timeChart(lines: readonly Line[], options: ChartOptions): string {
   const { width, height, unit, start, end } = options;
   const areas = areasOf(lines, options.stacked);
-  const values = areas.flatMap(({ points }) => points.map(([, , high]) => high)).filter(Number.isFinite);
+  const values = areas
+    .flatMap(({ points }) => points.map(([, , high]) => high))
+    .filter(Number.isFinite);
   const highest = options.max ?? Math.max(...values, 0);
   const distance = tickDistance(highest === 0 ? 1 : highest, 4, unit);
   const top = Math.max(distance, Math.ceil((highest / distance) * 0.999) * distance);
-  const x = (at: number): number => MARGIN.left + ((at - start) / (end - start)) * (width - MARGIN.left - MARGIN.right);
-  const y = (value: number): number => height - MARGIN.bottom - (value / top) * (height - MARGIN.top - MARGIN.bottom);
+  const x = (at: number): number =>
+    MARGIN.left + ((at - start) / (end - start)) * (width - MARGIN.left - MARGIN.right);
+  const y = (value: number): number =>
+    height - MARGIN.bottom - (value / top) * (height - MARGIN.top - MARGIN.bottom);
   const path = (points: readonly (readonly [number, number])[]): string =>
     points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(" L");
   const opacity = options.stacked ? 0.5 : 0.08;
@@ -86,8 +96,16 @@ export function timeChart(lines: readonly Line[], options: ChartOptions): string
   return `<svg width="${width}" height="${height}">${valueAxis(top, distance, options, y)}${timeAxis(options, x)}${shapes.join("")}</svg>`;
 }
 
-function valueAxis(top: number, distance: number, { width, unit }: ChartOptions, y: (value: number) => number): string {
-  const ticks = Array.from({ length: Math.round(top / distance) + 1 }, (_, index) => index * distance);
+function valueAxis(
+  top: number,
+  distance: number,
+  { width, unit }: ChartOptions,
+  y: (value: number) => number,
+): string {
+  const ticks = Array.from(
+    { length: Math.round(top / distance) + 1 },
+    (_, index) => index * distance,
+  );
   return ticks
     .map((value) => {
       const line = `<line x1="${MARGIN.left}" x2="${width - MARGIN.right}" y1="${y(value)}" y2="${y(value)}" class="grid"/>`;

@@ -34,9 +34,15 @@ const dashboard = z.object({
 });
 
 export type Dashboard = z.output<typeof dashboard>;
-export type ChartPanel = Extract<Dashboard["panels"][number], { readonly type: "stat" | "timeseries" }>;
+export type ChartPanel = Extract<
+  Dashboard["panels"][number],
+  { readonly type: "stat" | "timeseries" }
+>;
 
-/** Returns the dashboard of a part of deploy/monitoring. @throws ZodError when it has anything that the pictures do not show */
+/**
+ * Returns the dashboard of a part of deploy/monitoring. @throws ZodError when it has anything that
+ * the pictures do not show
+ */
 export function readDashboard(part: "operator" | "vault"): Dashboard {
   const file = join(import.meta.dirname, "../../../deploy/monitoring", part, "dashboard.json");
   return dashboard.parse(JSON.parse(readFileSync(file, "utf8")));
@@ -47,9 +53,14 @@ export function chartsOf({ panels }: Dashboard): ChartPanel[] {
   return panels.filter((one): one is ChartPanel => one.type !== "row");
 }
 
-/** Returns a query with all namespaces and connections, as Grafana sends it. `rateInterval` has a unit. */
+/**
+ * Returns a query with all namespaces and connections, as Grafana sends it. `rateInterval` has a
+ * unit.
+ */
 export const queryOf = (expr: string, rateInterval: string): string =>
-  expr.replaceAll("$__rate_interval", rateInterval).replaceAll(/\$(namespace|connection)\b/gu, ".*");
+  expr
+    .replaceAll("$__rate_interval", rateInterval)
+    .replaceAll(/\$(namespace|connection)\b/gu, ".*");
 
 /** Returns the name of a series in the legend. */
 export const legendOf = (format: string, labels: Readonly<Record<string, string>>): string =>

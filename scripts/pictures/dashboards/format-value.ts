@@ -25,6 +25,7 @@ export function formatValue(value: number, unit: string, decimals?: number): str
   if (Number.isNaN(value)) return "–";
   if (unit === "s") return seconds(value);
   if (unit === "bytes") return bytes(value);
-  if (unit === "percentunit") return `${(value * 100).toFixed(decimals ?? (value > 0 && value < 0.1 ? 1 : 0))}%`;
+  if (unit === "percentunit")
+    return `${(value * 100).toFixed(decimals ?? (value > 0 && value < 0.1 ? 1 : 0))}%`;
   return `${short(value)}${suffixes[unit] ?? ""}`;
 }

@@ -17,7 +17,10 @@ const namespaces: readonly Namespace[] = ["shop", "billing"];
 const SECRETS = 12;
 const names = Array.from({ length: SECRETS }, (_, index) => `service-${index}`);
 
-/** A control plane, a vault server with two accounts, and an operator with a connection for each, all of them processes. */
+/**
+ * A control plane, a vault server with two accounts, and an operator with a connection for each,
+ * all of them processes.
+ */
 export class LiveScene implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly operator: OperatorProcess;
@@ -34,7 +37,13 @@ export class LiveScene implements AsyncDisposable {
     auditLog: string,
     running: AsyncDisposableStack,
   ) {
-    ({ plane: this.plane, operator: this.operator, vault: this.vault, clients: this.clients, network: this.network } = parts);
+    ({
+      plane: this.plane,
+      operator: this.operator,
+      vault: this.vault,
+      clients: this.clients,
+      network: this.network,
+    } = parts);
     this.#auditLog = auditLog;
     this.#running = running;
   }
@@ -46,36 +55,68 @@ export class LiveScene implements AsyncDisposable {
     const auditLog = join(directory, "audit.jsonl");
     const plane = running.use(await startControlPlane());
     for (const path of ["crds", "deploy/cluster"]) await plane.kubectl(["apply", "-k", path]);
-    const flags = ["--dev", "--dev-users", Object.values(accounts).join(), "--audit-log", auditLog, "--quotas", "secrets=20"];
+    const flags = [
+      "--dev",
+      "--dev-users",
+      Object.values(accounts).join(),
+      "--audit-log",
+      auditLog,
+      "--quotas",
+      "secrets=20",
+    ];
     const vault = running.use(await VaultServerProcess.start(flags));
     const network = running.use(await FaultProxy.start({ url: vault.url }));
-    const clients = { shop: await logIn(vault, accounts.shop), billing: await logIn(vault, accounts.billing) };
-    for (const client of Object.values(clients)) for (const name of names) await protect(client, name, 0);
+    const clients = {
+      shop: await logIn(vault, accounts.shop),
+      billing: await logIn(vault, accounts.billing),
+    };
+    for (const client of Object.values(clients))
+      for (const name of names) await protect(client, name, 0);
     for (const namespace of namespaces)
-      await createResources(plane, namespace, namespace === "shop" ? vault.url : network.url, vault);
-    const operator = running.use(await OperatorProcess.start(plane.kubeconfigPath, ["--restart-window", "5s"]));
+      await createResources(
+        plane,
+        namespace,
+        namespace === "shop" ? vault.url : network.url,
+        vault,
+      );
+    const operator = running.use(
+      await OperatorProcess.start(plane.kubeconfigPath, ["--restart-window", "5s"]),
+    );
     return new LiveScene({ plane, operator, vault, clients, network }, auditLog, running.move());
   }
 
   /** What Prometheus scrapes. */
   get targets(): Target[] {
     return [
-      { address: `127.0.0.1:${this.operator.port}`, labels: { namespace: "vaultsync-system", pod: "vaultsync-6c7d9f-x2x7k" } },
-      { address: new URL(this.vault.metricsUrl).host, labels: { namespace: "vaultsync-vault", pod: "vault-0" } },
+      {
+        address: `127.0.0.1:${this.operator.port}`,
+        labels: { namespace: "vaultsync-system", pod: "vaultsync-6c7d9f-x2x7k" },
+      },
+      {
+        address: new URL(this.vault.metricsUrl).host,
+        labels: { namespace: "vaultsync-vault", pod: "vault-0" },
+      },
     ];
   }
 
-  /** Does what programs and users do in half a second: reads, changes in the vault and in the cluster, logins. */
+  /**
+   * Does what programs and users do in half a second: reads, changes in the vault and in the
+   * cluster, logins.
+   */
   async work(): Promise<void> {
     this.#changes += 1;
     const turn = this.#changes;
     const { shop, billing } = this.clients;
     for (const client of [shop, billing]) await client.call("list_no_dup");
     await shop.call("expose", { key_name: names[turn % SECRETS] });
-    if (turn % 3 === 0) await protect(turn % 2 === 0 ? shop : billing, names[(turn / 3) % SECRETS] ?? "", turn);
+    if (turn % 3 === 0)
+      await protect(turn % 2 === 0 ? shop : billing, names[(turn / 3) % SECRETS] ?? "", turn);
     if (turn % 8 === 0) await logIn(this.vault, accounts.shop);
     if (turn % 20 === 0) await protect(shop, `temporary-${turn}`, turn, { delete_time: 1 });
-    if (turn % 25 === 0) await shop.upload([{ filename: "app.conf", bytes: Buffer.from(`turn ${turn}\n`.repeat(100)) }]);
+    if (turn % 25 === 0)
+      await shop.upload([
+        { filename: "app.conf", bytes: Buffer.from(`turn ${turn}\n`.repeat(100)) },
+      ]);
     if (turn % 30 === 0)
       await shop.call("share", {
         key_name: "service-1",
@@ -83,9 +124,11 @@ export class LiveScene implements AsyncDisposable {
         usr_id_to: `new-${turn}@example.com`,
         permission: "R",
       });
-    if (turn % 100 === 50) await this.plane.request("DELETE", `${collection("Secret", "shop")}/service-3`);
+    if (turn % 100 === 50)
+      await this.plane.request("DELETE", `${collection("Secret", "shop")}/service-3`);
     if (turn % 16 === 0 && turn > 120) await protect(billing, `extra-${turn}`, turn);
-    if (turn % 20 === 10) await this.#patch("Secret", "pushed", { stringData: { token: `token-${turn}` } });
+    if (turn % 20 === 10)
+      await this.#patch("Secret", "pushed", { stringData: { token: `token-${turn}` } });
   }
 
   /** Makes the audit log unwritable for a time, in milliseconds. */
@@ -97,7 +140,10 @@ export class LiveScene implements AsyncDisposable {
   }
 
   async #patch(kind: string, name: string, patch: object): Promise<void> {
-    await this.plane.kubectl(["patch", kind, name, "--type=merge", "--patch", JSON.stringify(patch)], { namespace: "shop" });
+    await this.plane.kubectl(
+      ["patch", kind, name, "--type=merge", "--patch", JSON.stringify(patch)],
+      { namespace: "shop" },
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -111,7 +157,12 @@ async function logIn({ url, passwords }: VaultServerProcess, email: string): Pro
   return client;
 }
 
-async function protect(client: VaultClient, key_name: string, turn: number, more: object = {}): Promise<void> {
+async function protect(
+  client: VaultClient,
+  key_name: string,
+  turn: number,
+  more: object = {},
+): Promise<void> {
   await client.call("protect", { key_name, key_value: `value ${turn} of ${key_name}`, ...more });
 }
 
@@ -123,8 +174,15 @@ const own = (kind: string, name: string, spec: object, metadata: object = {}): o
   spec: kind === "VaultConnection" ? spec : { connectionRef: { name: "vault" }, ...spec },
 });
 
-/** Creates a connection, a VaultSecret for each name, a workload that follows one, and a VaultPush. */
-async function createResources(plane: ControlPlane, namespace: Namespace, url: string, vault: VaultServerProcess): Promise<void> {
+/**
+ * Creates a connection, a VaultSecret for each name, a workload that follows one, and a VaultPush.
+ */
+async function createResources(
+  plane: ControlPlane,
+  namespace: Namespace,
+  url: string,
+  vault: VaultServerProcess,
+): Promise<void> {
   const email = accounts[namespace];
   const auth = { passwordSecretRef: { name: "login" } };
   const items = [
@@ -135,11 +193,31 @@ async function createResources(plane: ControlPlane, namespace: Namespace, url: s
       type: "vaultsync.dev/credentials",
       stringData: { password: vault.passwords.get(email) },
     },
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "pushed" }, stringData: { token: "first" } },
-    own("VaultConnection", "vault", { url, email, auth, refreshInterval: "5s", timeout: "3s", tokenLifetime: "1h" }),
-    own("VaultPush", "pushed", { secret: { name: "pushed" }, data: [{ secretKey: "token", remoteRef: { key: "pushed" } }] }),
-    ...names.map((key) => own("VaultSecret", key, { data: [{ secretKey: "value", remoteRef: { key } }] })),
-    workload("DaemonSet", "web", { annotations: { "vaultsync.dev/restart": "auto" }, secrets: ["service-1"] }),
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "pushed" },
+      stringData: { token: "first" },
+    },
+    own("VaultConnection", "vault", {
+      url,
+      email,
+      auth,
+      refreshInterval: "5s",
+      timeout: "3s",
+      tokenLifetime: "1h",
+    }),
+    own("VaultPush", "pushed", {
+      secret: { name: "pushed" },
+      data: [{ secretKey: "token", remoteRef: { key: "pushed" } }],
+    }),
+    ...names.map((key) =>
+      own("VaultSecret", key, { data: [{ secretKey: "value", remoteRef: { key } }] }),
+    ),
+    workload("DaemonSet", "web", {
+      annotations: { "vaultsync.dev/restart": "auto" },
+      secrets: ["service-1"],
+    }),
   ];
   await plane.request("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
   const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });

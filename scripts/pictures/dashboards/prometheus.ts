@@ -10,7 +10,12 @@ import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 
 const matrix = z.object({
   data: z.object({
-    result: z.array(z.object({ metric: z.record(z.string(), z.string()), values: z.array(z.tuple([z.number(), z.string()])) })),
+    result: z.array(
+      z.object({
+        metric: z.record(z.string(), z.string()),
+        values: z.array(z.tuple([z.number(), z.string()])),
+      }),
+    ),
   }),
 });
 
@@ -42,19 +47,31 @@ export class Prometheus implements AsyncDisposable {
   }
 
   /** Starts the program at `path`. @param ruleFiles rule files of Prometheus by their name */
-  static async start(path: string, targets: readonly Target[], ruleFiles: Readonly<Record<string, string>>): Promise<Prometheus> {
+  static async start(
+    path: string,
+    targets: readonly Target[],
+    ruleFiles: Readonly<Record<string, string>>,
+  ): Promise<Prometheus> {
     const directory = await mkdtemp(join(tmpdir(), "vaultsync-prometheus-"));
-    for (const [name, text] of Object.entries(ruleFiles)) await writeFile(join(directory, name), text);
+    for (const [name, text] of Object.entries(ruleFiles))
+      await writeFile(join(directory, name), text);
     const config = {
       global: { scrape_interval: `${SCRAPE_SECONDS}s`, evaluation_interval: "5s" },
       rule_files: Object.keys(ruleFiles),
       scrape_configs: [
-        { job_name: "vaultsync", static_configs: targets.map(({ address, labels }) => ({ targets: [address], labels })) },
+        {
+          job_name: "vaultsync",
+          static_configs: targets.map(({ address, labels }) => ({ targets: [address], labels })),
+        },
       ],
     };
     await writeFile(join(directory, "prometheus.yml"), stringify(config));
     const address = `127.0.0.1:${await freePort()}`;
-    const flags = ["--config.file=prometheus.yml", "--storage.tsdb.path=data", `--web.listen-address=${address}`];
+    const flags = [
+      "--config.file=prometheus.yml",
+      "--storage.tsdb.path=data",
+      `--web.listen-address=${address}`,
+    ];
     const child = spawn(path, flags, { cwd: directory, stdio: ["ignore", "ignore", "ignore"] });
     const prometheus = new Prometheus(child, directory, `http://${address}`);
     await waitUntil("Prometheus is ready", async () => (await prometheus.#get("/-/ready")).ok);
@@ -65,9 +82,17 @@ export class Prometheus implements AsyncDisposable {
     return fetch(this.#url + path);
   }
 
-  /** Returns the series of a query between two times, in seconds since the epoch. @throws Error with what Prometheus says */
+  /**
+   * Returns the series of a query between two times, in seconds since the epoch. @throws Error with
+   * what Prometheus says
+   */
   async range(query: string, start: number, end: number, step: number): Promise<Series[]> {
-    const parameters = new URLSearchParams({ query, start: String(start), end: String(end), step: String(step) });
+    const parameters = new URLSearchParams({
+      query,
+      start: String(start),
+      end: String(end),
+      step: String(step),
+    });
     const response = await this.#get(`/api/v1/query_range?${parameters.toString()}`);
     if (!response.ok) throw new Error(`${query}: ${await response.text()}`);
     return matrix.parse(await response.json()).data.result.map(({ metric, values }) => ({

@@ -22,7 +22,12 @@ const palette = [
   "#447ebc",
   "#c15c17",
 ];
-const named: Readonly<Record<string, string>> = { green: "#73bf69", orange: "#ff9830", red: "#f2495c", blue: "#6ea5f8" };
+const named: Readonly<Record<string, string>> = {
+  green: "#73bf69",
+  orange: "#ff9830",
+  red: "#f2495c",
+  blue: "#6ea5f8",
+};
 
 const style = `
   body { margin: 0; background: #111217; color: #ccccdc; font: 12px Inter, "Helvetica Neue", Arial, sans-serif; }
@@ -50,13 +55,26 @@ export interface RenderedDashboard {
   readonly empty: readonly string[];
 }
 
-async function linesOf({ targets }: ChartPanel, prometheus: Prometheus, { start, end }: Window): Promise<Line[]> {
+async function linesOf(
+  { targets }: ChartPanel,
+  prometheus: Prometheus,
+  { start, end }: Window,
+): Promise<Line[]> {
   const step = Math.max(SCRAPE_SECONDS, Math.ceil((end - start) / 240));
   const lines: Line[] = [];
   for (const { expr, legendFormat } of targets) {
-    for (const { labels, points } of await prometheus.range(queryOf(expr, `${SCRAPE_SECONDS * 8}s`), start, end, step)) {
+    for (const { labels, points } of await prometheus.range(
+      queryOf(expr, `${SCRAPE_SECONDS * 8}s`),
+      start,
+      end,
+      step,
+    )) {
       if (!points.some(([, value]) => Number.isFinite(value))) continue;
-      lines.push({ name: legendOf(legendFormat, labels), color: palette[lines.length % palette.length] ?? "", points });
+      lines.push({
+        name: legendOf(legendFormat, labels),
+        color: palette[lines.length % palette.length] ?? "",
+        points,
+      });
     }
   }
   return lines;
@@ -72,7 +90,10 @@ function statBody(
   const value = line?.points.findLast(([, one]) => Number.isFinite(one))?.[1] ?? Number.NaN;
   const step = thresholds?.steps.findLast((one) => one.value === null || value >= one.value);
   const color = named[step?.color ?? "blue"] ?? "";
-  const spark = line === undefined ? "" : sparkline({ ...line, color }, { width: size.width, height: 46, ...window });
+  const spark =
+    line === undefined
+      ? ""
+      : sparkline({ ...line, color }, { width: size.width, height: 46, ...window });
   return `${spark}<div class="value" style="color: ${color}">${formatValue(value, unit, decimals)}</div>`;
 }
 
@@ -85,29 +106,50 @@ function chartBody(
   const { unit, max, custom } = fieldConfig.defaults;
   if (lines.length === 0) return '<div class="empty">No data</div>';
   const stacked = custom?.stacking.mode === "normal";
-  const svg = timeChart(lines, { width: size.width, height: size.height - 70, unit, stacked, max, ...window });
-  const legend = lines.map(({ name, color }) => `<span><i style="background: ${color}"></i>${escapeHtml(name)}</span>`);
+  const svg = timeChart(lines, {
+    width: size.width,
+    height: size.height - 70,
+    unit,
+    stacked,
+    max,
+    ...window,
+  });
+  const legend = lines.map(
+    ({ name, color }) => `<span><i style="background: ${color}"></i>${escapeHtml(name)}</span>`,
+  );
   return `${svg}<div class="legend">${legend.join("")}</div>`;
 }
 
 /** Queries every panel of a dashboard, and returns it as a page. */
-export async function renderDashboard(dashboard: Dashboard, prometheus: Prometheus, window: Window): Promise<RenderedDashboard> {
+export async function renderDashboard(
+  dashboard: Dashboard,
+  prometheus: Prometheus,
+  window: Window,
+): Promise<RenderedDashboard> {
   const sections: string[] = [];
   const empty: string[] = [];
   const place = ({ x, y, w, h }: ChartPanel["gridPos"]): string =>
     `left: ${GRID.gap + x * COLUMN}px; top: ${y * GRID.row}px; width: ${w * COLUMN - GRID.gap}px; height: ${h * GRID.row - GRID.gap}px`;
   for (const one of dashboard.panels) {
     if (one.type === "row")
-      sections.push(`<section class="row" style="${place(one.gridPos)}">${escapeHtml(one.title)}</section>`);
+      sections.push(
+        `<section class="row" style="${place(one.gridPos)}">${escapeHtml(one.title)}</section>`,
+      );
   }
   for (const panel of chartsOf(dashboard)) {
     const lines = await linesOf(panel, prometheus, window);
     if (lines.length === 0) empty.push(panel.title);
-    const size = { width: panel.gridPos.w * COLUMN - GRID.gap - 2, height: panel.gridPos.h * GRID.row - GRID.gap };
+    const size = {
+      width: panel.gridPos.w * COLUMN - GRID.gap - 2,
+      height: panel.gridPos.h * GRID.row - GRID.gap,
+    };
     const body = (panel.type === "stat" ? statBody : chartBody)(panel, lines, size, window);
-    sections.push(`<section style="${place(panel.gridPos)}"><h2>${escapeHtml(panel.title)}</h2>${body}</section>`);
+    sections.push(
+      `<section style="${place(panel.gridPos)}"><h2>${escapeHtml(panel.title)}</h2>${body}</section>`,
+    );
   }
-  const height = 50 + GRID.row * Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
+  const height =
+    50 + GRID.row * Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
   const html = `<!doctype html><meta charset="utf-8"><style>${style}</style><header>${escapeHtml(dashboard.title)}</header><main>${sections.join("")}</main>`;
   return { html, height, empty };
 }

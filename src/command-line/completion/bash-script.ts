@@ -3,8 +3,9 @@ import type { CompletedCommand } from "./command-tree.ts";
 const key = (path: readonly string[]): string => JSON.stringify(path.join(" "));
 
 /**
- * Returns a script for bash, and for zsh with bashcompinit, that completes the program's commands, options and their choices. Names need
- * no quoting in a shell. The variable `path` would be `PATH` in zsh.
+ * Returns a script for bash, and for zsh with bashcompinit, that completes the program's commands,
+ * options and their choices. Names need no quoting in a shell. The variable `path` would be `PATH`
+ * in zsh.
  */
 export function bashScript(program: string, commands: readonly CompletedCommand[]): string {
   const paths = commands.filter(({ path }) => path.length > 0).map(({ path }) => key(path));
@@ -15,7 +16,9 @@ export function bashScript(program: string, commands: readonly CompletedCommand[
   const choices = commands.flatMap(({ path, options }) =>
     options
       .filter((option) => option.choices.length > 0)
-      .map((option) => `    ${key([...path, option.name])}) words="${option.choices.join(" ")}" ;;`),
+      .map(
+        (option) => `    ${key([...path, option.name])}) words="${option.choices.join(" ")}" ;;`,
+      ),
   );
   return `_${program}() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} level="" words="" word

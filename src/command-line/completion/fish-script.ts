@@ -1,6 +1,7 @@
 import type { CompletedCommand } from "./command-tree.ts";
 
-const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+const quoted = (text: string): string =>
+  `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
 /** Returns the condition that a command is the innermost one on the line. */
 function conditionOf({ path, subcommands }: CompletedCommand): string {
@@ -15,7 +16,9 @@ export function fishScript(program: string, commands: readonly CompletedCommand[
   return commands
     .flatMap((command) => {
       const start = `complete -c ${program} -n ${quoted(conditionOf(command))}`;
-      const names = command.subcommands.map(({ name, description }) => `${start} -f -a ${name} -d ${quoted(description)}`);
+      const names = command.subcommands.map(
+        ({ name, description }) => `${start} -f -a ${name} -d ${quoted(description)}`,
+      );
       const options = command.options.map(({ name, description, choices }) => {
         const values = choices.length === 0 ? "" : ` -x -a ${quoted(choices.join(" "))}`;
         return `${start} -l ${name.replace(/^--/u, "")}${values} -d ${quoted(description)}`;

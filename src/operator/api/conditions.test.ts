@@ -6,8 +6,22 @@ const EARLIER = "2026-11-01T00:00:00.000Z";
 const NOW = "2026-11-21T12:00:00.000Z";
 const ready: ConditionNow = { type: "Ready", status: "True", reason: "Synced", message: "fine" };
 const before: Condition[] = [
-  { type: "Ready", status: "True", reason: "Synced", message: "fine", observedGeneration: 1, lastTransitionTime: EARLIER },
-  { type: "Stale", status: "True", reason: "VaultUnreachable", message: "x", observedGeneration: 1, lastTransitionTime: EARLIER },
+  {
+    type: "Ready",
+    status: "True",
+    reason: "Synced",
+    message: "fine",
+    observedGeneration: 1,
+    lastTransitionTime: EARLIER,
+  },
+  {
+    type: "Stale",
+    status: "True",
+    reason: "VaultUnreachable",
+    message: "x",
+    observedGeneration: 1,
+    lastTransitionTime: EARLIER,
+  },
 ];
 const transitionTimes = (conditions: readonly Condition[]): string[] =>
   conditions.map(({ lastTransitionTime }) => lastTransitionTime);
@@ -17,9 +31,19 @@ describe("mergeConditions sets lastTransitionTime", () => {
     ["to now for a first condition", undefined, ready, NOW],
     ["to now for a condition of a new type", before, { ...ready, type: "Stalled" }, NOW],
     ["to the earlier time if the status is the same", before, ready, EARLIER],
-    ["to the earlier time if only reason and message differ", before, { ...ready, reason: "Progressing", message: "y" }, EARLIER],
+    [
+      "to the earlier time if only reason and message differ",
+      before,
+      { ...ready, reason: "Progressing", message: "y" },
+      EARLIER,
+    ],
     ["to now if the status changes", before, { ...ready, status: "False" }, NOW],
-    ["to now if the status changes from True to Unknown", before, { ...ready, status: "Unknown" }, NOW],
+    [
+      "to now if the status changes from True to Unknown",
+      before,
+      { ...ready, status: "Unknown" },
+      NOW,
+    ],
     ["independently of conditions of other types", before.slice(1), ready, NOW],
   ])("%s", (_, earlier, condition, timestamp) => {
     expect(transitionTimes(mergeConditions(earlier, [condition], 2, NOW))).toEqual([timestamp]);
@@ -35,7 +59,8 @@ test("mergeConditions returns exactly the given conditions, in order, with the g
   expect(mergeConditions(before, [], 2, NOW)).toEqual([]);
 });
 
-const written = (message: string): string | undefined => mergeConditions([], [{ ...ready, message }], 1, NOW)[0]?.message;
+const written = (message: string): string | undefined =>
+  mergeConditions([], [{ ...ready, message }], 1, NOW)[0]?.message;
 
 describe("mergeConditions with a long message", () => {
   test("keeps 1024 characters and truncates the rest", () => {

@@ -18,18 +18,21 @@ export interface ConditionNow {
   readonly message: string;
 }
 
-/** Maximum length of a message in characters. The API server enforces a similar limit for the conditions of its own kinds. */
+/**
+ * Maximum length of a message in characters. The API server enforces a similar limit for the
+ * conditions of its own kinds.
+ */
 const MAX_MESSAGE = 1024;
 
 /**
- * Truncates a message and replaces lone surrogates: the API server would return a different text, and every reconcile would write
- * it again.
+ * Truncates a message and replaces lone surrogates: the API server would return a different text,
+ * and every reconcile would write it again.
  */
 const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).toWellFormed();
 
 /**
- * Returns the conditions to write: exactly those of `now` (one that is no longer true is omitted), each with the time of the last
- * change of its status. `timestamp` is RFC 3339.
+ * Returns the conditions to write: exactly those of `now` (one that is no longer true is omitted),
+ * each with the time of the last change of its status. `timestamp` is RFC 3339.
  */
 export function mergeConditions(
   before: readonly Condition[] | undefined,
@@ -43,26 +46,40 @@ export function mergeConditions(
       ...condition,
       message: bounded(condition.message),
       observedGeneration: generation,
-      lastTransitionTime: earlier?.status === condition.status ? earlier.lastTransitionTime : timestamp,
+      lastTransitionTime:
+        earlier?.status === condition.status ? earlier.lastTransitionTime : timestamp,
     };
   });
 }
 
-export function findCondition(conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined {
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: ConditionType,
+): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
 const conditionsIn = (status: unknown): readonly unknown[] =>
   isObject(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
 
-/** Returns the condition Ready of a status of any kind; `undefined` if it has none, or one of another form. */
+/**
+ * Returns the condition Ready of a status of any kind; `undefined` if it has none, or one of
+ * another form.
+ */
 export function readyIn(status: unknown): z.output<typeof readyForm> | undefined {
-  return readyForm.safeParse(conditionsIn(status).find((condition) => isObject(condition) && condition["type"] === "Ready")).data;
+  return readyForm.safeParse(
+    conditionsIn(status).find((condition) => isObject(condition) && condition["type"] === "Ready"),
+  ).data;
 }
 
-/** Returns the types of the conditions other than Ready that are True in a status of any kind; types of others are ignored. */
+/**
+ * Returns the types of the conditions other than Ready that are True in a status of any kind; types
+ * of others are ignored.
+ */
 export function trueConditionsIn(status: unknown): ConditionType[] {
   const isTrue = (type: ConditionType): boolean =>
-    conditionsIn(status).some((one) => isObject(one) && one["type"] === type && one["status"] === "True");
+    conditionsIn(status).some(
+      (one) => isObject(one) && one["type"] === type && one["status"] === "True",
+    );
   return conditionTypes.filter((type) => type !== "Ready" && isTrue(type));
 }

@@ -5,7 +5,10 @@ test("connections of both kinds that have the same name have different keys", ()
   const ofNamespace = connectionKey({ kind: "VaultConnection", name: "vault" }, "shop");
   const ofCluster = connectionKey({ kind: "ClusterVaultConnection", name: "vault" }, "shop");
   expect([ofNamespace, ofCluster]).toEqual(["shop/vault", "vault"]);
-  expect([ofNamespace, ofCluster].map(connectionKindOf)).toEqual(["VaultConnection", "ClusterVaultConnection"]);
+  expect([ofNamespace, ofCluster].map(connectionKindOf)).toEqual([
+    "VaultConnection",
+    "ClusterVaultConnection",
+  ]);
 });
 
 test("a cluster-scoped connection is the same one for all namespaces", () => {
@@ -14,5 +17,10 @@ test("a cluster-scoped connection is the same one for all namespaces", () => {
 });
 
 test("connections of one namespace have one tenant, which no connection of the cluster has", () => {
-  expect(["shop/vault", "shop/other", "blog/vault", "shop"].map(tenantOf)).toEqual(["shop/", "shop/", "blog/", "shop"]);
+  expect(["shop/vault", "shop/other", "blog/vault", "shop"].map(tenantOf)).toEqual([
+    "shop/",
+    "shop/",
+    "blog/",
+    "shop",
+  ]);
 });

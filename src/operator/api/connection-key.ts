@@ -7,8 +7,9 @@ export interface ConnectionRef {
 }
 
 /**
- * Returns the key of a connection in queues, metrics and log entries, which is the key of its object in a store: `namespace/name` of a
- * VaultConnection, `name` of a ClusterVaultConnection. Names contain no slash, so two connections never have the same key.
+ * Returns the key of a connection in queues, metrics and log entries, which is the key of its
+ * object in a store: `namespace/name` of a VaultConnection, `name` of a ClusterVaultConnection.
+ * Names contain no slash, so two connections never have the same key.
  * @param namespace that of the resource
  */
 export function connectionKey({ kind, name }: ConnectionRef, namespace: string): string {
@@ -21,8 +22,9 @@ export function connectionKindOf(key: string): ConnectionKind {
 }
 
 /**
- * Returns the tenant of a connection: who waits when the connection causes much work, and no one else does. It is the namespace of a
- * VaultConnection, whose users create its Secrets too; each ClusterVaultConnection is one by itself. The two never have the same text.
+ * Returns the tenant of a connection: who waits when the connection causes much work, and no one
+ * else does. It is the namespace of a VaultConnection, whose users create its Secrets too; each
+ * ClusterVaultConnection is one by itself. The two never have the same text.
  */
 export function tenantOf(key: string): string {
   const end = key.indexOf("/") + 1;

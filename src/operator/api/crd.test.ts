@@ -8,7 +8,10 @@ import { customResourceDefinitions } from "./crd.ts";
 import { withRule } from "./validation.ts";
 
 /** Returns every schema within a schema, with its path. */
-function* schemasIn(schema: unknown, path: string): Generator<readonly [path: string, schema: JsonObject]> {
+function* schemasIn(
+  schema: unknown,
+  path: string,
+): Generator<readonly [path: string, schema: JsonObject]> {
   if (!isObject(schema)) return;
   yield [path, schema];
   const { properties, items, additionalProperties } = schema;
@@ -34,15 +37,22 @@ const Definition = z.object({
       z.object({
         name: z.string(),
         subresources: z.object({ status: z.object({}) }),
-        additionalPrinterColumns: z.array(z.object({ name: z.string(), priority: z.int().optional() })),
+        additionalPrinterColumns: z.array(
+          z.object({ name: z.string(), priority: z.int().optional() }),
+        ),
         schema: z.object({ openAPIV3Schema: z.record(z.string(), z.unknown()) }),
       }),
     ),
   }),
 });
 
-const definitions = [...customResourceDefinitions()].map(([file, definition]) => ({ file, ...Definition.parse(definition) }));
-const schemas = definitions.flatMap(({ spec }) => [...schemasIn(spec.versions[0]?.schema.openAPIV3Schema, spec.names.kind)]);
+const definitions = [...customResourceDefinitions()].map(([file, definition]) => ({
+  file,
+  ...Definition.parse(definition),
+}));
+const schemas = definitions.flatMap(({ spec }) => [
+  ...schemasIn(spec.versions[0]?.schema.openAPIV3Schema, spec.names.kind),
+]);
 const at = (path: string): JsonObject => {
   const found = schemas.find(([where]) => where === path);
   if (found === undefined) throw new Error(`no schema at ${path}`);
@@ -68,18 +78,25 @@ describe("CRD schemas are structural", () => {
       expect(schema).not.toHaveProperty(forbidden);
     }
     expect(schema.additionalProperties).not.toBe(false);
-    expect(["boolean", "integer", "number", "string", "object", "array", undefined]).toContain(schema.type);
+    expect(["boolean", "integer", "number", "string", "object", "array", undefined]).toContain(
+      schema.type,
+    );
   });
 
   test("a status is not observed by default, and nothing else has a default", () => {
-    const defaults = schemas.filter(([, schema]) => "default" in schema).map(([path, schema]) => [path, schema.default]);
+    const defaults = schemas
+      .filter(([, schema]) => "default" in schema)
+      .map(([path, schema]) => [path, schema.default]);
     const unseen = { observedGeneration: -1 };
     expect(defaults).toEqual(definitions.map(({ spec }) => [`${spec.names.kind}.status`, unseen]));
   });
 
   test("version is int-or-string without a type", () => {
     const version = at("VaultSecret.spec.data[].remoteRef.version");
-    expect(version).toMatchObject({ "x-kubernetes-int-or-string": true, description: expect.stringMatching(/latest.*number/) });
+    expect(version).toMatchObject({
+      "x-kubernetes-int-or-string": true,
+      description: expect.stringMatching(/latest.*number/),
+    });
     expect(version).not.toHaveProperty("type");
   });
 
@@ -92,19 +109,31 @@ describe("CRD schemas are structural", () => {
 
   test("no field of a spec refers to another namespace", () => {
     const paths = schemas.map(([path]) => path).filter((path) => /namespace/i.test(path));
-    // The author of a ClusterVaultConnection grants access to namespaces; no field chooses one that is read or written.
-    expect(paths.filter((path) => !path.startsWith("ClusterVaultConnection.spec.access[].namespaceSelector"))).toEqual([]);
+    // The author of a ClusterVaultConnection grants access to namespaces; no field chooses one that
+    // is read or written.
+    expect(
+      paths.filter(
+        (path) => !path.startsWith("ClusterVaultConnection.spec.access[].namespaceSelector"),
+      ),
+    ).toEqual([]);
   });
 });
 
 test("kubectl apply -k installs every CRD", async () => {
-  const kustomization = await readFile(new URL("../../../crds/Kustomization", import.meta.url), "utf8");
-  expect(parse(kustomization)).toMatchObject({ resources: definitions.map(({ file }) => file).sort() });
+  const kustomization = await readFile(
+    new URL("../../../crds/Kustomization", import.meta.url),
+    "utf8",
+  );
+  expect(parse(kustomization)).toMatchObject({
+    resources: definitions.map(({ file }) => file).sort(),
+  });
 });
 
 describe("CRD validation rules", () => {
   const ruled = schemas.flatMap(([path, schema]) =>
-    Rules.parse(schema["x-kubernetes-validations"] ?? []).map(({ rule, message }) => [path, rule, message] as const),
+    Rules.parse(schema["x-kubernetes-validations"] ?? []).map(
+      ({ rule, message }) => [path, rule, message] as const,
+    ),
   );
 
   test.each(ruled)("%s: the rule %s has a message of one line", (_, _rule, message) => {
@@ -129,14 +158,19 @@ describe("CRD validation rules", () => {
     const unbounded = schemas.filter(([path, { type, maxLength, maxItems, enum: values }]) => {
       if (!path.includes(".spec.")) return false;
       return (
-        (type === "string" && maxLength === undefined && values === undefined) || (type === "array" && maxItems === undefined)
+        (type === "string" && maxLength === undefined && values === undefined) ||
+        (type === "array" && maxItems === undefined)
       );
     });
     expect(unbounded.map(([path]) => path)).toEqual([]);
   });
 
   test("several rules on one schema accumulate in order and are all checked", () => {
-    const even = { cel: "self % 2 == 0", message: "even", check: (number: number) => number % 2 === 0 };
+    const even = {
+      cel: "self % 2 == 0",
+      message: "even",
+      check: (number: number) => number % 2 === 0,
+    };
     const small = { cel: "self < 10", message: "small", check: (number: number) => number < 10 };
     const schema = withRule(withRule(z.number().describe("a number"), even), small);
     expect(schema.meta()).toMatchObject({
@@ -146,7 +180,10 @@ describe("CRD validation rules", () => {
         { rule: "self < 10", message: "small" },
       ],
     });
-    expect(schema.safeParse(11).error?.issues.map(({ message }) => message)).toEqual(["even", "small"]);
+    expect(schema.safeParse(11).error?.issues.map(({ message }) => message)).toEqual([
+      "even",
+      "small",
+    ]);
     expect(schema.safeParse(4).success).toBe(true);
   });
 });
@@ -159,7 +196,9 @@ describe("CRD lists of type map", () => {
     );
     for (const [path, schema] of maps) {
       const required = z.array(z.string()).parse(at(`${path}[]`).required);
-      expect(required).toEqual(expect.arrayContaining(z.array(z.string()).parse(schema["x-kubernetes-list-map-keys"])));
+      expect(required).toEqual(
+        expect.arrayContaining(z.array(z.string()).parse(schema["x-kubernetes-list-map-keys"])),
+      );
     }
   });
 });
@@ -170,11 +209,16 @@ describe.each(definitions)("$file", ({ file, metadata, spec }) => {
   test("the CRD is named after its kind", () => {
     expect(file).toBe(`vaultsync.dev_${spec.names.plural}.yaml`);
     expect(metadata.name).toBe(`${spec.names.plural}.vaultsync.dev`);
-    expect(spec.names).toMatchObject({ singular: spec.names.kind.toLowerCase(), listKind: `${spec.names.kind}List` });
+    expect(spec.names).toMatchObject({
+      singular: spec.names.kind.toLowerCase(),
+      listKind: `${spec.names.kind}List`,
+    });
   });
 
   test("the columns of the CRD start with readiness and reason", () => {
-    const shown = version?.additionalPrinterColumns.filter(({ priority }) => priority === undefined).map(({ name }) => name);
+    const shown = version?.additionalPrinterColumns
+      .filter(({ priority }) => priority === undefined)
+      .map(({ name }) => name);
     expect(shown?.slice(0, 2)).toEqual(["Ready", "Reason"]);
     expect(shown?.at(-1)).toBe("Age");
     expect(shown).not.toContain("Message");
@@ -184,7 +228,9 @@ describe.each(definitions)("$file", ({ file, metadata, spec }) => {
     const undescribed = (schema: unknown, path: string): string[] => {
       if (!isObject(schema)) return [];
       const fields = isObject(schema.properties) ? Object.entries(schema.properties) : [];
-      const missing = fields.filter(([, field]) => !isObject(field) || typeof field.description !== "string");
+      const missing = fields.filter(
+        ([, field]) => !isObject(field) || typeof field.description !== "string",
+      );
       return [
         ...missing.map(([name]) => `${path}.${name}`),
         ...fields.flatMap(([name, field]) => undescribed(field, `${path}.${name}`)),
@@ -210,6 +256,10 @@ describe.each(definitions)("$file", ({ file, metadata, spec }) => {
 });
 
 test("the CRDs have distinct names", () => {
-  const names = definitions.flatMap(({ spec }) => [spec.names.plural, spec.names.singular, ...spec.names.shortNames]);
+  const names = definitions.flatMap(({ spec }) => [
+    spec.names.plural,
+    spec.names.singular,
+    ...spec.names.shortNames,
+  ]);
   expect(new Set(names).size).toBe(names.length);
 });

@@ -23,8 +23,16 @@ interface Column {
   readonly priority?: number;
 }
 
-const readyColumn: Column = { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' };
-const reasonColumn: Column = { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason' };
+const readyColumn: Column = {
+  name: "Ready",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+};
+const reasonColumn: Column = {
+  name: "Reason",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+};
 const messageColumn: Column = {
   name: "Message",
   type: "string",
@@ -79,8 +87,8 @@ const connectionColumns: Column[] = [
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /**
- * Converts JSON Schema to the structural form of the API server: no `anyOf` next to int-or-string, and no bounds that only repeat
- * the type.
+ * Converts JSON Schema to the structural form of the API server: no `anyOf` next to int-or-string,
+ * and no bounds that only repeat the type.
  */
 function structural(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(structural);
@@ -101,8 +109,9 @@ function openApiSchema(schema: z.ZodType): Json {
 }
 
 /**
- * Returns the schema of a status. Its default, which no spec has, makes a resource that no operator has seen differ from one that is in
- * sync: kstatus takes a resource without `observedGeneration` for current.
+ * Returns the schema of a status. Its default, which no spec has, makes a resource that no operator
+ * has seen differ from one that is in sync: kstatus takes a resource without `observedGeneration`
+ * for current.
  */
 function statusSchema(status: z.ZodType): Json {
   const schema = openApiSchema(status.describe("The observed state, which the operator writes."));
@@ -120,14 +129,16 @@ interface Definition {
 const definitions: readonly Definition[] = [
   {
     kind: vaultConnectionKind,
-    description: "Connection to a vault: its URL, the account of the operator, and the refresh interval.",
+    description:
+      "Connection to a vault: its URL, the account of the operator, and the refresh interval.",
     spec: connectionSpec,
     status: connectionStatus,
     columns: connectionColumns,
   },
   {
     kind: clusterVaultConnectionKind,
-    description: "Connection to a vault for several namespaces: a VaultConnection, and what each namespace may read through it.",
+    description:
+      "Connection to a vault for several namespaces: a VaultConnection, and what each namespace may read through it.",
     spec: clusterConnectionSpec,
     status: connectionStatus,
     columns: connectionColumns,
@@ -156,8 +167,8 @@ const definitions: readonly Definition[] = [
 ];
 
 /**
- * Annotations of what has to outlive its removal from a repository: Flux and Argo CD neither prune nor delete an object that has them. They
- * would delete the policies against the deletion first.
+ * Annotations of what has to outlive its removal from a repository: Flux and Argo CD neither prune
+ * nor delete an object that has them. They would delete the policies against the deletion first.
  */
 const KEPT = {
   "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
@@ -211,6 +222,9 @@ function customResourceDefinition({ kind, description, spec, status, columns }: 
 /** Returns every CustomResourceDefinition by its file name under `crds/`. */
 export function customResourceDefinitions(): Map<string, object> {
   return new Map(
-    definitions.map((definition) => [`${API_GROUP}_${definition.kind.plural}.yaml`, customResourceDefinition(definition)]),
+    definitions.map((definition) => [
+      `${API_GROUP}_${definition.kind.plural}.yaml`,
+      customResourceDefinition(definition),
+    ]),
   );
 }

@@ -6,8 +6,8 @@ import { withRule } from "./validation.ts";
 
 const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
 /**
- * Letters, digits, '-', '_' and '.', but neither '.' nor a leading '..': such a key could point outside the directory of a
- * volume.
+ * Letters, digits, '-', '_' and '.', but neither '.' nor a leading '..': such a key could point
+ * outside the directory of a volume.
  */
 export const OBJECT_KEY_PATTERN = "^[.]?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$";
 export const MAX_KEY_LENGTH = 253;
@@ -24,7 +24,8 @@ export function objectName(kind: string): z.ZodString {
 /** A key of a Secret or ConfigMap. */
 export const objectKey: z.ZodString = withRule(z.string().min(1).max(MAX_KEY_LENGTH), {
   cel: `self.matches('${OBJECT_KEY_PATTERN}')`,
-  message: "must consist of letters, digits, '-', '_' and '.', and must not be '.' or start with '..', for example tls.crt",
+  message:
+    "must consist of letters, digits, '-', '_' and '.', and must not be '.' or start with '..', for example tls.crt",
   check: (key) => new RegExp(OBJECT_KEY_PATTERN).test(key),
 });
 
@@ -37,14 +38,17 @@ const MAX_NAME_CHARACTERS = 256;
 const CONTROL = "[\\x00-\\x1f\\x7f-\\x9f]";
 
 /**
- * The name of a secret or file in the vault: 1 to 256 characters without control characters. The vault and the API server count
- * code points, while the `max` of zod counts UTF-16 code units.
+ * The name of a secret or file in the vault: 1 to 256 characters without control characters. The
+ * vault and the API server count code points, while the `max` of zod counts UTF-16 code units.
  */
 export const vaultName: z.ZodString = withRule(
   z
     .string()
     .min(1)
-    .refine((name) => Array.from(name).length <= MAX_NAME_CHARACTERS, `must have at most ${MAX_NAME_CHARACTERS} characters`)
+    .refine(
+      (name) => Array.from(name).length <= MAX_NAME_CHARACTERS,
+      `must have at most ${MAX_NAME_CHARACTERS} characters`,
+    )
     .meta({ maxLength: MAX_NAME_CHARACTERS }),
   {
     cel: `!self.matches('${CONTROL.replaceAll("\\", "\\\\")}')`,
@@ -68,18 +72,24 @@ export function duration(minimum: string): z.ZodString {
   });
 }
 
-const VERSION_MESSAGE = "must be latest or a number of at least 1 without quotes, for example version: 3";
+const VERSION_MESSAGE =
+  "must be latest or a number of at least 1 without quotes, for example version: 3";
 
 /** The version to sync: `latest`, or a positive integer to pin a version. */
 export const version = z
   .union([z.literal("latest"), z.int().min(1, VERSION_MESSAGE)], VERSION_MESSAGE)
   .meta({
     "x-kubernetes-int-or-string": true,
-    // The type of a value of unknown length, or a pattern of it, would exceed the cost budget of the API server.
-    "x-kubernetes-validations": [{ rule: "self == 'latest' || (self == int(self) && self >= 1)", message: VERSION_MESSAGE }],
+    // The type of a value of unknown length, or a pattern of it, would exceed the cost budget of
+    // the API server.
+    "x-kubernetes-validations": [
+      { rule: "self == 'latest' || (self == int(self) && self >= 1)", message: VERSION_MESSAGE },
+    ],
   })
   .optional()
-  .describe("The version to sync: latest (the default), or a number without quotes to pin that version.");
+  .describe(
+    "The version to sync: latest (the default), or a number without quotes to pin that version.",
+  );
 
 export const connectionRef = z
   .object({
@@ -103,19 +113,28 @@ export const refreshInterval = duration("5s")
 export const suspend = z
   .boolean()
   .optional()
-  .describe("If true, the operator does not reconcile this resource and leaves the target unchanged. Defaults to false.");
+  .describe(
+    "If true, the operator does not reconcile this resource and leaves the target unchanged. Defaults to false.",
+  );
 
 const JSON_POINTER_PATTERN = "^(/([^/~]|~[01])*)+$";
 
 /** A JSON Pointer (RFC 6901) to a part of a value, not to the whole value. */
 export const jsonPointer: z.ZodString = withRule(z.string().min(1).max(256), {
   cel: `self.matches('${JSON_POINTER_PATTERN}')`,
-  message: "must be a JSON Pointer (RFC 6901) with ~0 for ~ and ~1 for / in names, for example /primary/password",
+  message:
+    "must be a JSON Pointer (RFC 6901) with ~0 for ~ and ~1 for / in names, for example /primary/password",
   check: (pointer) => new RegExp(JSON_POINTER_PATTERN).test(pointer),
 });
 
-/** Requires at least one entry in a list, if it is present; {@link requireEntries} requires the list itself. */
-export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(list: T, example: string): T {
+/**
+ * Requires at least one entry in a list, if it is present; {@link requireEntries} requires the list
+ * itself.
+ */
+export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(
+  list: T,
+  example: string,
+): T {
   return withRule(list, {
     cel: "size(self) > 0",
     message: `must have at least one entry, for example ${example}`,
@@ -125,7 +144,10 @@ export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(li
 
 const MAX_REGEXP_LENGTH = 256;
 
-/** A regular expression in the syntax of RE2. The API server cannot check it: one that is invalid gives InvalidSpec. */
+/**
+ * A regular expression in the syntax of RE2. The API server cannot check it: one that is invalid
+ * gives InvalidSpec.
+ */
 export const regexp = z
   .string()
   .min(1)
@@ -133,25 +155,35 @@ export const regexp = z
   .superRefine((source, context) => {
     const parsed = linearRegExp(source);
     if (parsed instanceof LinearRegExp) return;
-    context.addIssue(`${parsed.message}: must be a regular expression in the syntax of RE2, for example ^shop-(.*)$`);
+    context.addIssue(
+      `${parsed.message}: must be a regular expression in the syntax of RE2, for example ^shop-(.*)$`,
+    );
   });
 
-/** Rules that make keys of names: each replaces what its expression matches in the result of the one before. */
+/**
+ * Rules that make keys of names: each replaces what its expression matches in the result of the one
+ * before.
+ */
 export const rewrite = nonEmpty(
   z
     .array(
       z.object({
         regexp: z
           .object({
-            source: regexp.describe("Regular expression in the syntax of RE2. What it matches is replaced."),
+            source: regexp.describe(
+              "Regular expression in the syntax of RE2. What it matches is replaced.",
+            ),
             target: z
               .string()
               .max(MAX_REGEXP_LENGTH)
-              .describe("The replacement. $1 or ${1} is a group by its number, ${name} one by its name, and $$ a dollar sign."),
+              .describe(
+                "The replacement. $1 or ${1} is a group by its number, ${name} one by its name, and $$ a dollar sign.",
+              ),
           })
           .superRefine(({ source, target }, context) => {
             const expression = linearRegExp(source);
-            const parsed = expression instanceof LinearRegExp ? replacementOf(expression, target) : undefined;
+            const parsed =
+              expression instanceof LinearRegExp ? replacementOf(expression, target) : undefined;
             if (!(parsed instanceof RegExpProblem)) return;
             context.addIssue({
               code: "custom",
@@ -165,17 +197,18 @@ export const rewrite = nonEmpty(
     .max(8)
     .optional(),
   "{regexp: {source: ^shop-(.*)$, target: $1}}",
-).describe("Replacements that make the keys of the names, in their order. A name that matches no expression is its own key.");
+).describe(
+  "Replacements that make the keys of the names, in their order. A name that matches no expression is its own key.",
+);
 
 /**
- * Requires one of the lists `fields` of a spec. They are optional in the schema, so that the API server reports this message and not
- * its own.
+ * Requires one of the lists `fields` of a spec. They are optional in the schema, so that the API
+ * server reports this message and not its own.
  */
-export function requireEntries<K extends string, T extends z.ZodType<Readonly<Partial<Record<K, unknown>>>>>(
-  spec: T,
-  fields: readonly K[],
-  example: string,
-): T {
+export function requireEntries<
+  K extends string,
+  T extends z.ZodType<Readonly<Partial<Record<K, unknown>>>>,
+>(spec: T, fields: readonly K[], example: string): T {
   return withRule(spec, {
     cel: fields.map((field) => `has(self.${field})`).join(" || "),
     message: `spec.${fields.join(" or spec.")} must have at least one entry, for example ${example}`,

@@ -27,7 +27,10 @@ function namespacedKind(kind: string, shortName: string): Kind {
 }
 
 export const vaultConnectionKind = namespacedKind("VaultConnection", "vconn");
-export const clusterVaultConnectionKind: Kind = { ...namespacedKind("ClusterVaultConnection", "cvconn"), namespaced: false };
+export const clusterVaultConnectionKind: Kind = {
+  ...namespacedKind("ClusterVaultConnection", "cvconn"),
+  namespaced: false,
+};
 /** The kinds of connections that a resource may refer to. */
 export const connectionKinds = {
   VaultConnection: vaultConnectionKind,

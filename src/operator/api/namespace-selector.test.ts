@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import { isSelected, type NamespaceSelector } from "./namespace-selector.ts";
 
 const shop = { team: "shop", stage: "prod" };
-const select = (key: string, operator: "In" | "NotIn" | "Exists" | "DoesNotExist", ...values: string[]): NamespaceSelector => ({
+const select = (
+  key: string,
+  operator: "In" | "NotIn" | "Exists" | "DoesNotExist",
+  ...values: string[]
+): NamespaceSelector => ({
   matchExpressions: [{ key, operator, values }],
 });
 
@@ -25,7 +29,11 @@ test.each<[what: string, selector: NamespaceSelector, selected: boolean]>([
   ["Exists of a missing label", select("owner", "Exists"), false],
   ["DoesNotExist", select("team", "DoesNotExist"), false],
   ["DoesNotExist of a missing label", select("owner", "DoesNotExist"), true],
-  ["labels that match and an expression that does not", { matchLabels: shop, ...select("team", "DoesNotExist") }, false],
+  [
+    "labels that match and an expression that does not",
+    { matchLabels: shop, ...select("team", "DoesNotExist") },
+    false,
+  ],
 ])("a selector with %s", (_, selector, selected) => {
   expect(isSelected(selector, shop)).toBe(selected);
 });

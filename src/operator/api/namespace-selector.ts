@@ -10,30 +10,42 @@ const requirement = withRule(
     key: labelName.describe("Name of a label."),
     operator: z
       .enum(["In", "NotIn", "Exists", "DoesNotExist"])
-      .describe("Relation of the label to the values; NotIn and DoesNotExist also select namespaces without the label."),
-    values: z.array(labelValue).max(64).optional().describe("Values of the label, for In and NotIn only."),
+      .describe(
+        "Relation of the label to the values; NotIn and DoesNotExist also select namespaces without the label.",
+      ),
+    values: z
+      .array(labelValue)
+      .max(64)
+      .optional()
+      .describe("Values of the label, for In and NotIn only."),
   }),
   {
     cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
     message: "must have values with In and NotIn, and none with Exists and DoesNotExist",
-    check: ({ operator, values = [] }) => (operator === "In" || operator === "NotIn") === values.length > 0,
+    check: ({ operator, values = [] }) =>
+      (operator === "In" || operator === "NotIn") === values.length > 0,
   },
 );
 
 const MAX_LABELS = 32;
 
 /**
- * Selects namespaces by their labels. One of the fields is required: a selector whose only field is misspelled, and so removed by the
- * API server, must not select every namespace.
+ * Selects namespaces by their labels. One of the fields is required: a selector whose only field is
+ * misspelled, and so removed by the API server, must not select every namespace.
  */
 export const namespaceSelector = withRule(
   z.object({
     matchLabels: z
       .record(z.string(), labelValue)
-      .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `must have at most ${MAX_LABELS} entries`)
+      .refine(
+        (labels) => Object.keys(labels).length <= MAX_LABELS,
+        `must have at most ${MAX_LABELS} entries`,
+      )
       .meta({ maxProperties: MAX_LABELS })
       .optional()
-      .describe("Labels that a namespace must have, with these values. An empty object selects every namespace."),
+      .describe(
+        "Labels that a namespace must have, with these values. An empty object selects every namespace.",
+      ),
     matchExpressions: z
       .array(requirement)
       .max(16)
@@ -43,7 +55,8 @@ export const namespaceSelector = withRule(
   {
     cel: "has(self.matchLabels) || has(self.matchExpressions)",
     message: "must have matchLabels or matchExpressions; matchLabels: {} selects every namespace",
-    check: ({ matchLabels, matchExpressions }) => matchLabels !== undefined || matchExpressions !== undefined,
+    check: ({ matchLabels, matchExpressions }) =>
+      matchLabels !== undefined || matchExpressions !== undefined,
   },
 );
 
@@ -51,8 +64,12 @@ export type NamespaceSelector = z.output<typeof namespaceSelector>;
 export type Labels = Readonly<Record<string, string>>;
 
 /** Reports whether a namespace with these labels is selected. */
-export function isSelected({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector, labels: Labels): boolean {
-  const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+export function isSelected(
+  { matchLabels = {}, matchExpressions = [] }: NamespaceSelector,
+  labels: Labels,
+): boolean {
+  const valueOf = (key: string): string | undefined =>
+    Object.hasOwn(labels, key) ? labels[key] : undefined;
   return (
     Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
     matchExpressions.every(({ key, operator, values = [] }) => {

@@ -13,12 +13,26 @@ test("all remedies are distinct", () => {
 });
 
 test("isStalled returns false for reasons that resolve without a user", () => {
-  const passing: Reason[] = ["Synced", "Suspended", "Progressing", "RateLimited", "VaultUnreachable", "ConnectionNotReady"];
+  const passing: Reason[] = [
+    "Synced",
+    "Suspended",
+    "Progressing",
+    "RateLimited",
+    "VaultUnreachable",
+    "ConnectionNotReady",
+  ];
   expect(passing.filter(isStalled)).toEqual([]);
 });
 
 test("isStalled returns true for reasons that only a user can resolve", () => {
-  const lasting: Reason[] = ["AuthFailed", "InvalidSpec", "TargetConflict", "VersionRegressed", "SourceSuspicious", "TooLarge"];
+  const lasting: Reason[] = [
+    "AuthFailed",
+    "InvalidSpec",
+    "TargetConflict",
+    "VersionRegressed",
+    "SourceSuspicious",
+    "TooLarge",
+  ];
   expect(lasting.filter((name) => !isStalled(name))).toEqual([]);
 });
 

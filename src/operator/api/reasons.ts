@@ -9,7 +9,8 @@ const transient = (remedy: string): ReasonInfo => ({ remedy, stalled: false });
 const stalled = (remedy: string): ReasonInfo => ({ remedy, stalled: true });
 
 /**
- * Every reason of a condition. The list is closed and part of the API; see docs/design/status.md#reasons.
+ * Every reason of a condition. The list is closed and part of the API; see
+ * docs/design/status.md#reasons.
  */
 export const reasons = {
   Synced: transient("No action required: the target is in sync with the vault."),
@@ -22,12 +23,18 @@ export const reasons = {
   NamespaceNotAllowed: stalled(
     "Extend spec.access of the ClusterVaultConnection for this namespace and name, label the namespace accordingly, or use a VaultConnection.",
   ),
-  AuthFailed: stalled("Fix the credentials Secret of the connection; the operator retries immediately after a change."),
-  ScopeDenied: stalled("Extend spec.scope of the connection, or ask the creator of the secret for read access."),
+  AuthFailed: stalled(
+    "Fix the credentials Secret of the connection; the operator retries immediately after a change.",
+  ),
+  ScopeDenied: stalled(
+    "Extend spec.scope of the connection, or ask the creator of the secret for read access.",
+  ),
   SourceMissing: transient(
     "Correct the name (the message has one that is nearly the same, if there is one), create the entry in the vault, share it with the account of the connection, or remove it from the resource. If the message names an owner, name that owner in spec.trustedOwners of the connection or in remoteRef.owner. For a VaultPush: create the Secret, or its key.",
   ),
-  SourceRemoved: transient("The vault removed the entry at its delete_time. Create it again, or delete the resource."),
+  SourceRemoved: transient(
+    "The vault removed the entry at its delete_time. Create it again, or delete the resource.",
+  ),
   RemovalsHeld: transient(
     "Too many names disappeared from the vault together. Check the vault, the account and the scope; to remove their keys, set the annotation that the message names.",
   ),
@@ -36,11 +43,15 @@ export const reasons = {
     "Create a newer version, pin a version, or accept the lower one with the annotation vaultsync.dev/accept: <name>@<version>.",
   ),
   Expired: stalled("The vault does not serve expired secrets. Create a new version."),
-  AmbiguousName: stalled("Several creators share a secret of this name with the account. Set remoteRef.owner."),
+  AmbiguousName: stalled(
+    "Several creators share a secret of this name with the account. Set remoteRef.owner.",
+  ),
   RateLimited: transient(
     "The vault throttles the operator, which retries after the delay that the vault requested. If it persists, lower spec.requestsPerSecond of the connection.",
   ),
-  VaultUnreachable: transient("Check the vault and the network path to it; the operator retries with backoff."),
+  VaultUnreachable: transient(
+    "Check the vault and the network path to it; the operator retries with backoff.",
+  ),
   UnexpectedResponse: transient(
     "Check that spec.url of the connection leads to the vault, not to a proxy or a login page, and that this release supports the version of the vault.",
   ),
@@ -78,16 +89,24 @@ export const reasons = {
   TargetForbidden: transient(
     "Grant the operator's ServiceAccount the permission named in the message. Where it names a policy, choose another target, or change the policy.",
   ),
-  TargetImmutable: stalled("The target is immutable or has another type. Delete it; the operator recreates it."),
-  TargetRejected: stalled("The API server or an admission policy rejected or changed the target. See the message."),
+  TargetImmutable: stalled(
+    "The target is immutable or has another type. Delete it; the operator recreates it.",
+  ),
+  TargetRejected: stalled(
+    "The API server or an admission policy rejected or changed the target. See the message.",
+  ),
   TargetContested: stalled(
     "Another writer changes the target, or the entry that is pushed to, each time the operator repairs it. Stop it, or choose another name. For a VaultPush also: 30 versions of the entry were pushed within an hour. Stop what changes the Secret that often; the message says when the next version follows.",
   ),
-  QuotaExceeded: transient("Raise the quota of the namespace, or that of the account in the vault, or free some of it."),
+  QuotaExceeded: transient(
+    "Raise the quota of the namespace, or that of the account in the vault, or free some of it.",
+  ),
   PushLoop: stalled(
     "A VaultSecret or VaultFile reads the entry into the same Secret that is pushed to it. Remove one of the two, or choose another entry.",
   ),
-  PushConflict: stalled("Another VaultPush, which is older, pushes to the same entry of the vault. Remove one of the two."),
+  PushConflict: stalled(
+    "Another VaultPush, which is older, pushes to the same entry of the vault. Remove one of the two.",
+  ),
 } as const satisfies Record<string, ReasonInfo>;
 
 export type Reason = keyof typeof reasons;
@@ -99,7 +118,10 @@ export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;
 }
 
-/** Reasons of the events about a target, a pushed entry, a restart or a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
+/**
+ * Reasons of the events about a target, a pushed entry, a restart or a connection; with {@link
+ * reasons} the complete list of event reasons, and part of the API.
+ */
 export const eventReasons = {
   created: "TargetCreated",
   recreated: "TargetRecreated",

@@ -1,10 +1,16 @@
 import { connectionDefaults, type ConnectionSpec } from "./vault-connection.ts";
 
-/** The parts of a connection that say whose secrets its resources use; see docs/resources.md#received-secrets. */
+/**
+ * The parts of a connection that say whose secrets its resources use; see
+ * docs/resources.md#received-secrets.
+ */
 export interface Trust {
   /** Email address of the vault account. Entries of this owner are own entries. */
   readonly account: string;
-  /** Email addresses in lower case of the creators whose secrets are used, in addition to the account. */
+  /**
+   * Email addresses in lower case of the creators whose secrets are used, in addition to the
+   * account.
+   */
   readonly trustedOwners: ReadonlySet<string> | undefined;
   /** `Anyone`: secrets of any other creator are used too, except by rules that find them. */
   readonly receive: "Trusted" | "Anyone";
@@ -23,7 +29,11 @@ interface Reference {
 }
 
 /** Returns whose secrets a connection with this spec uses. */
-export const trustOf = ({ email, trustedOwners, receive = connectionDefaults.receive }: ConnectionSpec): Trust => ({
+export const trustOf = ({
+  email,
+  trustedOwners,
+  receive = connectionDefaults.receive,
+}: ConnectionSpec): Trust => ({
   account: email,
   trustedOwners: trustedOwners && new Set(trustedOwners.map((owner) => owner.toLowerCase())),
   receive,
@@ -33,16 +43,26 @@ export const trustOf = ({ email, trustedOwners, receive = connectionDefaults.rec
 export const isOwn = ({ owner }: Ownership, { account }: Pick<Trust, "account">): boolean =>
   owner === undefined || owner.toLowerCase() === account.toLowerCase();
 
-/** Reports whether another account shares a secret. An own one that is shared with others is not received. */
+/**
+ * Reports whether another account shares a secret. An own one that is shared with others is not
+ * received.
+ */
 const isReceived = (record: Ownership, trust: Trust): boolean =>
   record.owner === undefined ? record.shared === true : !isOwn(record, trust);
 
 /** Reports whether a secret is the account's own, or of a creator whom the connection names. */
 export const isTrusted = (record: Ownership, trust: Trust): boolean =>
-  !isReceived(record, trust) || trust.trustedOwners?.has(record.owner?.toLowerCase() ?? "") === true;
+  !isReceived(record, trust) ||
+  trust.trustedOwners?.has(record.owner?.toLowerCase() ?? "") === true;
 
-/** Reports whether neither the connection nor the reference names the creator of a shared secret. */
-export function isUntrusted(record: Ownership, { owner, foundBy }: Reference, trust: Trust): boolean {
+/**
+ * Reports whether neither the connection nor the reference names the creator of a shared secret.
+ */
+export function isUntrusted(
+  record: Ownership,
+  { owner, foundBy }: Reference,
+  trust: Trust,
+): boolean {
   if (isTrusted(record, trust)) return false;
   if (foundBy !== undefined) return true;
   const isNamed = owner !== undefined && owner.toLowerCase() === record.owner?.toLowerCase();

@@ -23,8 +23,13 @@ const matchLabels = z
 const reference = withRule(
   z.object({
     kind: z.enum(workloadKinds).describe("Kind of the workload; Rollout is that of Argo Rollouts."),
-    name: objectName("workload").optional().describe("Name of the workload, in the same namespace."),
-    selector: z.object({ matchLabels }).optional().describe("Selects the workloads by their labels, in the same namespace."),
+    name: objectName("workload")
+      .optional()
+      .describe("Name of the workload, in the same namespace."),
+    selector: z
+      .object({ matchLabels })
+      .optional()
+      .describe("Selects the workloads by their labels, in the same namespace."),
   }),
   {
     cel: "has(self.name) != has(self.selector)",

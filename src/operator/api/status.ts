@@ -21,7 +21,10 @@ const conditionSchema = z.object({
   reason: z.string().describe("Machine-readable reason, one of a closed list."),
   message: z.string().describe("Details for a user; never a value."),
   lastTransitionTime: timestamp.describe("Time of the last change of the condition's status."),
-  observedGeneration: z.int().optional().describe("Generation of the spec that the condition refers to."),
+  observedGeneration: z
+    .int()
+    .optional()
+    .describe("Generation of the spec that the condition refers to."),
 });
 export type Condition = z.output<typeof conditionSchema>;
 
@@ -40,16 +43,24 @@ export const MAX_STATUS_ITEMS = 64;
 
 /** Fields of an item in the status, in addition to its names. */
 const itemFacts = {
-  version: z.int().optional().describe("Version stored in the target, or the last one if the target does not exist."),
+  version: z
+    .int()
+    .optional()
+    .describe("Version stored in the target, or the last one if the target does not exist."),
   latest: z.int().optional().describe("Latest version in the vault's list."),
   expiresAt: timestamp.optional().describe("Time at which this version expires."),
   deleteAt: timestamp.optional().describe("Time at which the vault removes the source."),
 };
 
 const secretItem = z.object({
-  secretKey: z.string().describe("Key of the target, or the entry of dataFrom if it makes up several."),
+  secretKey: z
+    .string()
+    .describe("Key of the target, or the entry of dataFrom if it makes up several."),
   key: z.string().describe("Name of the secret in the vault."),
-  owner: z.string().optional().describe("Creator of the secret, if it is not the account of the connection."),
+  owner: z
+    .string()
+    .optional()
+    .describe("Creator of the secret, if it is not the account of the connection."),
   ...itemFacts,
 });
 
@@ -69,9 +80,14 @@ const restarts = z
       name: z.string().describe("Name of the workload."),
       result: z
         .enum(["Progressing", "RolledOut", "Failed", "TimedOut", "NotFound"])
-        .describe("Result of the last restart. NotFound: spec.rolloutRestart names a workload that does not exist."),
+        .describe(
+          "Result of the last restart. NotFound: spec.rolloutRestart names a workload that does not exist.",
+        ),
       time: timestamp.optional().describe("Time of the last restart."),
-      message: z.string().optional().describe("Details of a restart that failed, or that waits for something."),
+      message: z
+        .string()
+        .optional()
+        .describe("Details of a restart that failed, or that waits for something."),
     }),
   )
   .max(MAX_STATUS_RESTARTS)
@@ -93,7 +109,9 @@ function syncStatus<T extends z.ZodType>(item: T) {
         resourceVersion: z
           .string()
           .optional()
-          .describe("resourceVersion of the target after the last write; while it is unchanged, the target is not read again."),
+          .describe(
+            "resourceVersion of the target after the last write; while it is unchanged, the target is not read again.",
+          ),
         digest: z
           .string()
           .optional()
@@ -102,15 +120,28 @@ function syncStatus<T extends z.ZodType>(item: T) {
           ),
       })
       .optional()
-      .describe("Target that was last in sync; before the first sync, the one that the spec names."),
+      .describe(
+        "Target that was last in sync; before the first sync, the one that the spec names.",
+      ),
     connection: z
       .string()
       .optional()
-      .describe("Digest of the connection whose list the items are from: its uid, URL, account and scope."),
-    items: z.array(item).max(MAX_STATUS_ITEMS).optional().describe("State of each key of the target."),
+      .describe(
+        "Digest of the connection whose list the items are from: its uid, URL, account and scope.",
+      ),
+    items: z
+      .array(item)
+      .max(MAX_STATUS_ITEMS)
+      .optional()
+      .describe("State of each key of the target."),
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
-    lastForceSync: z.string().optional().describe("Value of the annotation vaultsync.dev/force-sync at the last forced sync."),
-    syncedAt: timestamp.optional().describe("Time of the last change to the content of the target."),
+    lastForceSync: z
+      .string()
+      .optional()
+      .describe("Value of the annotation vaultsync.dev/force-sync at the last forced sync."),
+    syncedAt: timestamp
+      .optional()
+      .describe("Time of the last change to the content of the target."),
     restarts,
   });
 }

@@ -3,7 +3,10 @@ import { expect, test } from "vitest";
 import { RESERVED_BY_OTHERS, targetPolicies } from "./target-policies.ts";
 
 test("the policy of targets denies the labels and annotations that a spec must not have", () => {
-  const policy = readFileSync(new URL("../../../deploy/policies/targets.yaml", import.meta.url), "utf8");
+  const policy = readFileSync(
+    new URL("../../../deploy/policies/targets.yaml", import.meta.url),
+    "utf8",
+  );
   expect(policy.split(`!k.matches('${RESERVED_BY_OTHERS}')`)).toHaveLength(3);
 });
 
@@ -18,6 +21,8 @@ test.each([
 ])("a spec must not have the label or annotation %s", (name) => {
   for (const field of ["labels", "annotations"] as const) {
     expect(targetPolicies[field].safeParse({ [name]: "true" }).success).toBe(false);
-    expect(targetPolicies[field].safeParse({ [`example.com/${name.split("/")[1]}`]: "true" }).success).toBe(true);
+    expect(
+      targetPolicies[field].safeParse({ [`example.com/${name.split("/")[1]}`]: "true" }).success,
+    ).toBe(true);
   }
 });

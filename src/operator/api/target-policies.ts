@@ -6,7 +6,10 @@ import { withRule } from "./validation.ts";
 const MAX_ENTRIES = 16;
 const MAX_ANNOTATION_LENGTH = 1024;
 
-/** Domains whose labels and annotations Kubernetes and other controllers act on; their subdomains included. */
+/**
+ * Domains whose labels and annotations Kubernetes and other controllers act on; their subdomains
+ * included.
+ */
 const DOMAINS_OF_OTHERS = [
   "kubernetes.io",
   "k8s.io",
@@ -25,22 +28,30 @@ const DOMAINS_OF_OTHERS = [
   "openshift.io",
 ];
 const RESERVED_DOMAINS = [...DOMAINS_OF_OTHERS, "vaultsync.dev"];
-const namesOf = (domains: readonly string[]): string => `^([^/]*[.])?(${domains.join("|").replaceAll(".", "[.]")})/`;
+const namesOf = (domains: readonly string[]): string =>
+  `^([^/]*[.])?(${domains.join("|").replaceAll(".", "[.]")})/`;
 const RESERVED = namesOf(RESERVED_DOMAINS);
-/** Names of labels and annotations that `deploy/policies` does not let the operator set; it sets those of vaultsync.dev itself. */
+/**
+ * Names of labels and annotations that `deploy/policies` does not let the operator set; it sets
+ * those of vaultsync.dev itself.
+ */
 export const RESERVED_BY_OTHERS = namesOf(DOMAINS_OF_OTHERS);
 const NAME = "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$";
 /** 253 characters of the prefix, a slash, and 63 of the name. */
 const MAX_NAME_LENGTH = 317;
 
-const isName = (name: string): boolean => name.length <= MAX_NAME_LENGTH && new RegExp(NAME).test(name);
+const isName = (name: string): boolean =>
+  name.length <= MAX_NAME_LENGTH && new RegExp(NAME).test(name);
 const isReserved = (name: string): boolean => new RegExp(RESERVED).test(name);
 
 /** Returns the schema of labels or annotations, whose values have this schema. */
 function metadataOf(value: z.ZodString) {
   const bounded = z
     .record(z.string(), value)
-    .refine((entries) => Object.keys(entries).length <= MAX_ENTRIES, `must have at most ${MAX_ENTRIES} entries`)
+    .refine(
+      (entries) => Object.keys(entries).length <= MAX_ENTRIES,
+      `must have at most ${MAX_ENTRIES} entries`,
+    )
     .meta({ maxProperties: MAX_ENTRIES });
   const named = withRule(bounded, {
     cel: `self.all(k, size(k) <= ${MAX_NAME_LENGTH} && k.matches('${NAME}'))`,
@@ -58,7 +69,8 @@ function metadataOf(value: z.ZodString) {
 const LABEL_VALUE = "^([A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?)?$";
 const labelValue = withRule(z.string().max(63), {
   cel: `self.matches('${LABEL_VALUE}')`,
-  message: "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit",
+  message:
+    "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit",
   check: (text) => new RegExp(LABEL_VALUE).test(text),
 });
 
@@ -95,21 +107,26 @@ const immutable = z
       "until the target is deleted and recreated. Defaults to false.",
   );
 
-/** Requires that a target with the policy `Merge` has none of `fields`, which belong to the owner of the object. */
-export function onlyKeysIfMerged<T extends z.ZodType<{ readonly creationPolicy?: string | undefined }>>(
-  target: T,
-  fields: readonly string[],
-): T {
+/**
+ * Requires that a target with the policy `Merge` has none of `fields`, which belong to the owner of
+ * the object.
+ */
+export function onlyKeysIfMerged<
+  T extends z.ZodType<{ readonly creationPolicy?: string | undefined }>,
+>(target: T, fields: readonly string[]): T {
   return withRule(target, {
     cel: `!(has(self.creationPolicy) && self.creationPolicy == 'Merge' && (${fields.map((field) => `has(self.${field})`).join(" || ")}))`,
     message: `must not have ${fields.join(", ")} with creationPolicy Merge, which only adds keys to an object of others`,
-    check: (value) => value.creationPolicy !== "Merge" || fields.every((field) => !Object.hasOwn(value, field)),
+    check: (value) =>
+      value.creationPolicy !== "Merge" || fields.every((field) => !Object.hasOwn(value, field)),
   });
 }
 
 /** Policies and templates of the target, which every kind with a target has. */
 export const targetPolicies = {
-  labels: metadataOf(labelValue).describe("Labels of the target. Those of this resource are never copied."),
+  labels: metadataOf(labelValue).describe(
+    "Labels of the target. Those of this resource are never copied.",
+  ),
   annotations: metadataOf(z.string().max(MAX_ANNOTATION_LENGTH)).describe(
     "Annotations of the target. Those of this resource are never copied.",
   ),

@@ -8,19 +8,24 @@ const MAX_LENGTH = 16_384;
 
 const keys = z
   .record(z.string(), z.string().max(MAX_LENGTH))
-  .refine((templates) => Object.keys(templates).length <= MAX_KEYS, `must have at most ${MAX_KEYS} entries`)
+  .refine(
+    (templates) => Object.keys(templates).length <= MAX_KEYS,
+    `must have at most ${MAX_KEYS} entries`,
+  )
   .meta({ maxProperties: MAX_KEYS });
 
 const someKeys = withRule(keys, {
   cel: "size(self) > 0",
-  message: 'must have at least one entry, for example url: "postgres://{{ user }}:{{ password | urlencode }}@db/shop"',
+  message:
+    'must have at least one entry, for example url: "postgres://{{ user }}:{{ password | urlencode }}@db/shop"',
   check: (templates) => Object.keys(templates).length > 0,
 });
 
 /** zod ignores the name `__proto__`, which is why the API server rejects it. */
 const validKeys = withRule(someKeys, {
   cel: `self.all(k, size(k) <= ${MAX_KEY_LENGTH} && k.matches('${OBJECT_KEY_PATTERN}') && k != '__proto__')`,
-  message: "the names must be keys of letters, digits, '-', '_' and '.', and must not be '.', '__proto__' or start with '..'",
+  message:
+    "the names must be keys of letters, digits, '-', '_' and '.', and must not be '.', '__proto__' or start with '..'",
   check: (templates) => Object.keys(templates).every(isObjectKey),
 });
 

@@ -17,17 +17,23 @@ test("explainProblems starts each problem with the path of its field", () => {
     data: [{ secretKey: "ok", remoteRef: { key: "k", version: "x" } }, { secretKey: "a/b" }],
   };
   const text = explain(vaultSecretSpec, spec);
-  expect(text).toContain("spec.data[0].remoteRef.version: must be latest or a number of at least 1 without quotes");
+  expect(text).toContain(
+    "spec.data[0].remoteRef.version: must be latest or a number of at least 1 without quotes",
+  );
   expect(text).toContain("spec.data[1].secretKey: must consist of letters");
   expect(text).toContain("spec.data[1].remoteRef: ");
 });
 
 test("explainProblems reports a missing spec as a problem of spec", () => {
-  expect(explain(vaultSecretSpec, undefined)).toBe("spec: Invalid input: expected object, received undefined");
+  expect(explain(vaultSecretSpec, undefined)).toBe(
+    "spec: Invalid input: expected object, received undefined",
+  );
 });
 
 test("explainProblems lists three problems and counts the rest", () => {
-  const five = z.object(Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, z.string()])));
+  const five = z.object(
+    Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, z.string()])),
+  );
   expect(explain(five, {}).match(/spec\.\w/g)).toEqual(["spec.a", "spec.b", "spec.c"]);
   expect(explain(five, {})).toMatch(/; and 2 more$/);
   expect(explain(five, { a: "", b: "" })).not.toContain("more");
@@ -38,7 +44,9 @@ function withCanaries(value: unknown, canary: string): unknown {
   if (typeof value === "string") return canary + value;
   if (Array.isArray(value)) return value.map((each) => withCanaries(each, canary));
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withCanaries(member, canary)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, withCanaries(member, canary)]),
+  );
 }
 
 test.each(specTable.filter(({ rejected }) => rejected !== undefined))(
@@ -64,7 +72,18 @@ test("explainProblems never quotes parts of an arbitrary spec", () => {
     object: fc.dictionary(
       fc.oneof(
         canary,
-        fc.constantFrom("connectionRef", "data", "files", "target", "url", "email", "auth", "scope", "name", "suspend"),
+        fc.constantFrom(
+          "connectionRef",
+          "data",
+          "files",
+          "target",
+          "url",
+          "email",
+          "auth",
+          "scope",
+          "name",
+          "suspend",
+        ),
       ),
       tie("value"),
       { maxKeys: 4 },

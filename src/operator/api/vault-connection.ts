@@ -3,7 +3,9 @@ import { duration, objectKey, objectName } from "./fields.ts";
 import { withRule } from "./validation.ts";
 import { conditions, timestamp } from "./status.ts";
 
-/** Defaults are applied in code and not by the API server, so that GitOps tools see no difference. */
+/**
+ * Defaults are applied in code and not by the API server, so that GitOps tools see no difference.
+ */
 export const connectionDefaults = {
   passwordKey: "password",
   caKey: "ca.crt",
@@ -14,15 +16,23 @@ export const connectionDefaults = {
   timeout: "10s",
 } as const;
 
-/** Reports whether a text is a base URL: scheme, host, port and an optional path, without characters that URL parsers ignore. */
+/**
+ * Reports whether a text is a base URL: scheme, host, port and an optional path, without characters
+ * that URL parsers ignore.
+ */
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
-  return url !== null && /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/.test(text) && !/\/v1\/?$/.test(url.pathname);
+  return (
+    url !== null &&
+    /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/.test(text) &&
+    !/\/v1\/?$/.test(url.pathname)
+  );
 }
 
 const baseUrl = withRule(z.string().max(2048), {
   cel: "self.matches('^https?://[^/?#@\\\\s]+(/[^?#\\\\s]*)?$') && !self.matches('/v1/?$')",
-  message: "must be the base URL of the vault without /v1, query or user, for example https://vault.example.com",
+  message:
+    "must be the base URL of the vault without /v1, query or user, for example https://vault.example.com",
   check: isBaseUrl,
 });
 
@@ -34,7 +44,9 @@ const email = withRule(z.string().max(320), {
 
 /** Returns the schema of the credentials in a namespace: "the same namespace", for example. */
 function authIn(namespace: string) {
-  const name = objectName("Secret").describe(`Name of a Secret of type vaultsync.dev/credentials in ${namespace}.`);
+  const name = objectName("Secret").describe(
+    `Name of a Secret of type vaultsync.dev/credentials in ${namespace}.`,
+  );
   return withRule(
     z.object({
       passwordSecretRef: z
@@ -42,7 +54,9 @@ function authIn(namespace: string) {
           name,
           key: objectKey
             .optional()
-            .describe(`Key of the password in that Secret. Defaults to ${connectionDefaults.passwordKey}.`),
+            .describe(
+              `Key of the password in that Secret. Defaults to ${connectionDefaults.passwordKey}.`,
+            ),
         })
         .optional()
         .describe("Logs in with the password of the account and refreshes the token afterwards."),
@@ -56,7 +70,8 @@ function authIn(namespace: string) {
     {
       cel: "has(self.passwordSecretRef) != has(self.tokenSecretRef)",
       message: "must have exactly one of passwordSecretRef and tokenSecretRef",
-      check: ({ passwordSecretRef, tokenSecretRef }) => (passwordSecretRef === undefined) !== (tokenSecretRef === undefined),
+      check: ({ passwordSecretRef, tokenSecretRef }) =>
+        (passwordSecretRef === undefined) !== (tokenSecretRef === undefined),
     },
   );
 }
@@ -72,7 +87,9 @@ const scope = withRule(
     environmentType: scopeValues.describe(valuesOf("environment_type", "prod")),
     applicationType: scopeValues.describe(valuesOf("application_type", "container")),
     classification: scopeValues.describe(valuesOf("classification", "top")),
-    secretName: scopeValues.describe("Names of the secrets that the token may read, for example [shop-db]. Omitted: every name."),
+    secretName: scopeValues.describe(
+      "Names of the secrets that the token may read, for example [shop-db]. Omitted: every name.",
+    ),
     onlyReferenced: z
       .boolean()
       .optional()
@@ -89,20 +106,37 @@ const scope = withRule(
 
 const caBundleIn = (namespace: string) =>
   z.object({
-    kind: z.enum(["ConfigMap", "Secret"]).describe("Kind of the object that contains the certificates."),
-    name: objectName("ConfigMap").describe(`Name of that object, in ${namespace}. A Secret may have any type.`),
-    key: objectKey.optional().describe(`Key of the certificates in that object. Defaults to ${connectionDefaults.caKey}.`),
+    kind: z
+      .enum(["ConfigMap", "Secret"])
+      .describe("Kind of the object that contains the certificates."),
+    name: objectName("ConfigMap").describe(
+      `Name of that object, in ${namespace}. A Secret may have any type.`,
+    ),
+    key: objectKey
+      .optional()
+      .describe(`Key of the certificates in that object. Defaults to ${connectionDefaults.caKey}.`),
   });
 
-/** Returns the schema of the fields that every kind of connection has; its Secrets and certificates are in `namespace`. */
+/**
+ * Returns the schema of the fields that every kind of connection has; its Secrets and certificates
+ * are in `namespace`.
+ */
 export const connectionFields = (namespace: string) =>
   z.object({
-    url: baseUrl.describe("Base URL of the vault, without /v1. Must be https unless the operator runs with --allow-http."),
-    email: email.describe("Email address of the vault account; sent as `email` with every request."),
-    auth: authIn(namespace).describe("Authentication of the operator at the vault: exactly one of the two."),
+    url: baseUrl.describe(
+      "Base URL of the vault, without /v1. Must be https unless the operator runs with --allow-http.",
+    ),
+    email: email.describe(
+      "Email address of the vault account; sent as `email` with every request.",
+    ),
+    auth: authIn(namespace).describe(
+      "Authentication of the operator at the vault: exactly one of the two.",
+    ),
     scope: scope
       .optional()
-      .describe("Scope to which the token is limited. An omitted attribute allows every value. Requires passwordSecretRef."),
+      .describe(
+        "Scope to which the token is limited. An omitted attribute allows every value. Requires passwordSecretRef.",
+      ),
     tokenLifetime: duration("1h")
       .optional()
       .describe(
@@ -149,7 +183,9 @@ export const connectionFields = (namespace: string) =>
       ),
     caBundleRef: caBundleIn(namespace)
       .optional()
-      .describe("PEM certificates of the authorities that are trusted for this vault instead of the public ones."),
+      .describe(
+        "PEM certificates of the authorities that are trusted for this vault instead of the public ones.",
+      ),
   });
 
 type ConnectionFields = z.output<ReturnType<typeof connectionFields>>;
@@ -158,7 +194,8 @@ type ConnectionFields = z.output<ReturnType<typeof connectionFields>>;
 export function withConnectionRules<T extends z.ZodType<ConnectionFields>>(spec: T): T {
   return withRule(spec, {
     cel: "!(has(self.scope) && has(self.auth.tokenSecretRef))",
-    message: "spec.scope requires passwordSecretRef: the scope of a stored token was chosen when it was created",
+    message:
+      "spec.scope requires passwordSecretRef: the scope of a stored token was chosen when it was created",
     check: ({ scope: limit, auth }) => limit === undefined || auth.tokenSecretRef === undefined,
   });
 }
@@ -173,7 +210,10 @@ export const connectionStatus = z.object({
     .object({
       expiresAt: timestamp.describe("Time at which the access token expires."),
       refreshedAt: timestamp.describe("Time of the last login or refresh."),
-      scope: z.string().optional().describe("Scope requested at the login; absent with tokenSecretRef."),
+      scope: z
+        .string()
+        .optional()
+        .describe("Scope requested at the login; absent with tokenSecretRef."),
     })
     .optional()
     .describe("Metadata of the token in use; never the token itself."),
@@ -189,8 +229,15 @@ export const connectionStatus = z.object({
       "Version of the Secret whose credentials the vault rejected, so that a restart does not send them again during the pause.",
     ),
   secrets: z.int().optional().describe("Number of secrets in the last list."),
-  files: z.int().optional().describe("Number of files in the last list; absent while no VaultFile refers to this connection."),
+  files: z
+    .int()
+    .optional()
+    .describe(
+      "Number of files in the last list; absent while no VaultFile refers to this connection.",
+    ),
   users: z.int().optional().describe("Number of resources that refer to this connection."),
-  staleSince: timestamp.optional().describe("Time of the last list before the condition Stale; absent without it."),
+  staleSince: timestamp
+    .optional()
+    .describe("Time of the last list before the condition Stale; absent without it."),
 });
 export type ConnectionStatus = z.output<typeof connectionStatus>;

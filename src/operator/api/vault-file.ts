@@ -25,7 +25,9 @@ const fileEntry = withRule(
   z.object({
     filename: vaultName.describe("Name of the file in the vault."),
     version,
-    key: objectKey.optional().describe("Key of the target. Defaults to the filename if that is a valid key."),
+    key: objectKey
+      .optional()
+      .describe("Key of the target. Defaults to the filename if that is a valid key."),
   }),
   {
     cel: `has(self.key) || (size(self.filename) <= ${MAX_KEY_LENGTH} && self.filename.matches('${OBJECT_KEY_PATTERN}'))`,
@@ -49,17 +51,25 @@ const filesFromEntry = z.object({
     .object({
       filename: z
         .object({
-          regexp: regexp.describe("Regular expression in the syntax of RE2. It matches a part of a name unless it is anchored."),
+          regexp: regexp.describe(
+            "Regular expression in the syntax of RE2. It matches a part of a name unless it is anchored.",
+          ),
         })
         .describe("Files with a name that matches."),
     })
-    .describe("Files of the vault that the list shows with these names: each becomes a key. Archives are not unpacked."),
+    .describe(
+      "Files of the vault that the list shows with these names: each becomes a key. Archives are not unpacked.",
+    ),
   rewrite,
 });
 
 const target = z.object({
-  kind: z.enum(["ConfigMap", "Secret"]).describe("Kind of the target. Required, because it decides who may read the content."),
-  name: objectName("ConfigMap").optional().describe("Name of the target. Defaults to the name of this resource."),
+  kind: z
+    .enum(["ConfigMap", "Secret"])
+    .describe("Kind of the target. Required, because it decides who may read the content."),
+  name: objectName("ConfigMap")
+    .optional()
+    .describe("Name of the target. Defaults to the name of this resource."),
   ...targetPolicies,
 });
 
@@ -72,7 +82,9 @@ export const vaultFileSpec = requireEntries(
     filesFrom: nonEmpty(z.array(filesFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
       "Rules that select files of the vault to store in the target.",
     ),
-    target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe("The ConfigMap or Secret to keep in sync."),
+    target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe(
+      "The ConfigMap or Secret to keep in sync.",
+    ),
     rolloutRestart,
   }),
   ["files", "filesFrom"],

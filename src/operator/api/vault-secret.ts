@@ -17,7 +17,10 @@ import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
 import { withRule } from "./validation.ts";
 
-/** Types of a target Secret that every operator allows; a flag adds others. See docs/design/security.md#secret-types. */
+/**
+ * Types of a target Secret that every operator allows; a flag adds others. See
+ * docs/design/security.md#secret-types.
+ */
 export const defaultSecretTypes: readonly string[] = [
   "Opaque",
   "kubernetes.io/tls",
@@ -28,8 +31,12 @@ export const defaultSecretTypes: readonly string[] = [
 ];
 
 const TYPE = "^[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?$";
-/** Types that Kubernetes or its tools act on (tokens, Helm releases), and credentials of the operator: no flag can allow them. */
-const RESERVED_TYPE = "^(vaultsync[.]dev|helm[.]sh|bootstrap[.]kubernetes[.]io)/|^kubernetes[.]io/service-account-token$";
+/**
+ * Types that Kubernetes or its tools act on (tokens, Helm releases), and credentials of the
+ * operator: no flag can allow them.
+ */
+const RESERVED_TYPE =
+  "^(vaultsync[.]dev|helm[.]sh|bootstrap[.]kubernetes[.]io)/|^kubernetes[.]io/service-account-token$";
 
 /** Reports whether no resource may write or push a Secret of this type. */
 export const reservedSecretType = (type: string): boolean => new RegExp(RESERVED_TYPE).test(type);
@@ -54,7 +61,9 @@ const reference = {
     .min(1)
     .max(320)
     .optional()
-    .describe("Email address of the creator; required only if several creators share a secret of this name."),
+    .describe(
+      "Email address of the creator; required only if several creators share a secret of this name.",
+    ),
 };
 
 const dataEntry = z.object({
@@ -71,7 +80,9 @@ const dataEntry = z.object({
       decoding: z
         .enum(["None", "Base64", "Base64URL"])
         .optional()
-        .describe("How the value, or the part that property selects, is decoded. Defaults to None."),
+        .describe(
+          "How the value, or the part that property selects, is decoded. Defaults to None.",
+        ),
     })
     .describe("Secret of the vault that feeds the key."),
   optional: z
@@ -89,7 +100,9 @@ const find = withRule(
   z.object({
     name: z
       .object({
-        regexp: regexp.describe("Regular expression in the syntax of RE2. It matches a part of a name unless it is anchored."),
+        regexp: regexp.describe(
+          "Regular expression in the syntax of RE2. It matches a part of a name unless it is anchored.",
+        ),
       })
       .optional()
       .describe("Secrets with a name that matches. Defaults to every name."),
@@ -116,7 +129,11 @@ const dataFromEntry = withRule(
       .object(reference)
       .optional()
       .describe("Secret of the vault whose value is a JSON object: each member becomes a key."),
-    find: find.optional().describe("Secrets of the vault that the list shows with these names and metadata: each becomes a key."),
+    find: find
+      .optional()
+      .describe(
+        "Secrets of the vault that the list shows with these names and metadata: each becomes a key.",
+      ),
     rewrite,
   }),
   {
@@ -131,13 +148,18 @@ const distinctEntries = z
   .array(dataEntry)
   .max(256)
   .optional()
-  .refine((entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0), {
-    message: "two entries have the same secretKey: set another one for one of them",
-  })
+  .refine(
+    (entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0),
+    {
+      message: "two entries have the same secretKey: set another one for one of them",
+    },
+  )
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] });
 
 const target = z.object({
-  name: objectName("Secret").optional().describe("Name of the Secret. Defaults to the name of this resource."),
+  name: objectName("Secret")
+    .optional()
+    .describe("Name of the Secret. Defaults to the name of this resource."),
   type: secretType
     .optional()
     .describe(

@@ -6,10 +6,19 @@ import type { Check } from "../doctor/check.ts";
 import { checkCluster } from "../doctor/check-cluster.ts";
 import { checkConnection } from "../doctor/check-connection.ts";
 import { referencesOf } from "../doctor/references-of.ts";
-import { addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "./cluster/cluster.ts";
+import {
+  addClusterOptions,
+  type Cluster,
+  type ClusterFlags,
+  withCluster,
+} from "./cluster/cluster.ts";
 import { listClusterConnections } from "./cluster/list-cluster-connections.ts";
 import { listAll } from "./cluster/list-all.ts";
-import { addFormatOption, type FormatFlags, formatObject } from "../../command-line/format-option.ts";
+import {
+  addFormatOption,
+  type FormatFlags,
+  formatObject,
+} from "../../command-line/format-option.ts";
 import { printable } from "../../lib/printable.ts";
 import { type Cell, formatTable } from "../../command-line/table.ts";
 import { NOT_READY } from "./status/status-tables.ts";
@@ -33,7 +42,10 @@ async function* allChecks(
   signal: AbortSignal,
 ): AsyncGenerator<Check> {
   const [clock, random] = [systemClock, systemRandom];
-  for await (const check of checkCluster({ api, namespace, operatorNamespace, serviceAccount, clock }, signal)) {
+  for await (const check of checkCluster(
+    { api, namespace, operatorNamespace, serviceAccount, clock },
+    signal,
+  )) {
     yield check;
     if (check.check === "CRDs" && check.result === "failed") return;
   }
@@ -41,17 +53,33 @@ async function* allChecks(
   const secrets = await listAll(cluster, vaultSecretKind, signal);
   const files = await listAll(cluster, vaultFileKind, signal);
   const own = await listAll(cluster, vaultConnectionKind, signal);
-  const connections = [...own, ...(await listClusterConnections(cluster, [...secrets, ...files], signal))];
-  const unknown = names.filter((name) => !connections.some(({ metadata }) => metadata.name === name));
-  if (unknown.length > 0) throw new Error(`no connection ${unknown.join(", ")} in use in namespace ${namespace}`);
+  const connections = [
+    ...own,
+    ...(await listClusterConnections(cluster, [...secrets, ...files], signal)),
+  ];
+  const unknown = names.filter(
+    (name) => !connections.some(({ metadata }) => metadata.name === name),
+  );
+  if (unknown.length > 0)
+    throw new Error(`no connection ${unknown.join(", ")} in use in namespace ${namespace}`);
   const policy = { allowHttp, allowedHosts: vaultHosts };
   for (const connection of connections) {
     if (names.length > 0 && !names.includes(connection.metadata.name)) continue;
     const references = referencesOf(connection, secrets, files);
-    const options = { api, references, namespace, operatorNamespace, policy, maxListBytes, clock, random };
+    const options = {
+      api,
+      references,
+      namespace,
+      operatorNamespace,
+      policy,
+      maxListBytes,
+      clock,
+      random,
+    };
     yield* checkConnection(connection, options, signal);
   }
-  if (connections.length === 0) process.stderr.write(`no connection in use in namespace ${namespace}\n`);
+  if (connections.length === 0)
+    process.stderr.write(`no connection in use in namespace ${namespace}\n`);
 }
 
 const COLORS = { ok: "green", failed: "red", skipped: "yellow" } as const;
@@ -79,14 +107,18 @@ async function doctor(names: readonly string[], flags: DoctorFlags): Promise<voi
   await withCluster(flags, async (cluster) => {
     for await (const check of allChecks(cluster, names, flags, signal)) {
       checks.push(check);
-      if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${printable(`checked: ${check.subject}, ${check.check}`)}`);
+      if (process.stderr.isTTY)
+        process.stderr.write(`\r\u001B[K${printable(`checked: ${check.subject}, ${check.check}`)}`);
     }
   }).finally(() => process.stderr.isTTY && process.stderr.write("\r\u001B[K"));
   process.stdout.write(format(checks, flags));
   process.exitCode = checks.some(({ result }) => result === "failed") ? NOT_READY : 0;
 }
 
-/** Returns the definition of `vaultsync doctor`, which reads objects, logs in to vaults once, and changes nothing. */
+/**
+ * Returns the definition of `vaultsync doctor`, which reads objects, logs in to vaults once, and
+ * changes nothing.
+ */
 export function doctorCommand(): Command {
   return addFormatOption(addClusterOptions(new Command("doctor")))
     .description(
@@ -100,6 +132,11 @@ export function doctorCommand(): Command {
     .option("--service-account <name>", "ServiceAccount of the operator", "vaultsync")
     .option("--allow-http", "the operator runs with --allow-http")
     .option("--vault-hosts <hosts>", "the --vault-hosts of the operator", parseList)
-    .option("--max-list-bytes <bytes>", "the --max-list-bytes of the operator", parseWholeNumber, 16 * 1024 * 1024)
+    .option(
+      "--max-list-bytes <bytes>",
+      "the --max-list-bytes of the operator",
+      parseWholeNumber,
+      16 * 1024 * 1024,
+    )
     .action(async (names: string[], flags: DoctorFlags) => doctor(names, flags));
 }

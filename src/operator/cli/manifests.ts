@@ -20,7 +20,10 @@ const manifest = z.looseObject({
 const namespaceManifest = z.looseObject({
   apiVersion: z.literal("v1"),
   kind: z.literal("Namespace"),
-  metadata: z.looseObject({ name: z.string(), labels: z.record(z.string(), z.string()).optional() }),
+  metadata: z.looseObject({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()).optional(),
+  }),
 });
 
 /** One object in a file. */
@@ -37,13 +40,19 @@ export interface Manifest {
 }
 
 /** Returns a problem of a manifest at the line of a field. */
-export function problemAt({ file, lineOf }: Manifest, path: readonly PropertyKey[], message: string): Problem {
+export function problemAt(
+  { file, lineOf }: Manifest,
+  path: readonly PropertyKey[],
+  message: string,
+): Problem {
   return { file, line: lineOf(...path), message };
 }
 
 /** Returns the problems in the order of files and lines. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
-  return problems.toSorted((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
+  return problems.toSorted((a, b) =>
+    a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1,
+  );
 }
 
 /** Formats a path in a manifest, such as `spec.data[0].remoteRef`. */
@@ -62,7 +71,10 @@ export interface Manifests {
 
 const EXTENSIONS = new Set([".yaml", ".yml", ".json"]);
 
-/** Returns the manifest files at a path: the file, or all files of a directory, without hidden ones, in the order of their names. */
+/**
+ * Returns the manifest files at a path: the file, or all files of a directory, without hidden ones,
+ * in the order of their names.
+ */
 async function filesAt(path: string): Promise<string[]> {
   if ((await stat(path)).isFile()) return [path];
   const entries = await readdir(path, { withFileTypes: true });
@@ -85,7 +97,10 @@ function lineIn(document: Document, lines: LineCounter, path: readonly PropertyK
   return 1;
 }
 
-/** Returns the content of a document; `undefined` if its aliases expand to more than a manifest can have. */
+/**
+ * Returns the content of a document; `undefined` if its aliases expand to more than a manifest can
+ * have.
+ */
 function contentOf(document: Document): unknown {
   try {
     return document.toJS();
@@ -101,9 +116,12 @@ function readText(file: string, text: string, group: string, namespace: string):
   const problems: Problem[] = [];
   const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
   for (const document of "empty" in documents ? [] : documents) {
-    for (const { pos, message } of document.errors) problems.push({ file, line: lines.linePos(pos[0]).line, message });
+    for (const { pos, message } of document.errors)
+      problems.push({ file, line: lines.linePos(pos[0]).line, message });
     const content = document.errors.length === 0 ? contentOf(document) : undefined;
-    const isOfGroup = z.looseObject({ apiVersion: z.string().startsWith(`${group}/`) }).safeParse(content).success;
+    const isOfGroup = z
+      .looseObject({ apiVersion: z.string().startsWith(`${group}/`) })
+      .safeParse(content).success;
     if (!isOfGroup) {
       const { success, data } = namespaceManifest.safeParse(content);
       if (success) namespaces.set(data.metadata.name, data.metadata.labels ?? {});
@@ -113,7 +131,14 @@ function readText(file: string, text: string, group: string, namespace: string):
     const parsed = manifest.safeParse(content);
     if (parsed.success) {
       const { metadata, ...rest } = parsed.data;
-      manifests.push({ ...rest, file, metadata, name: metadata.name, namespace: metadata.namespace ?? namespace, lineOf });
+      manifests.push({
+        ...rest,
+        file,
+        metadata,
+        name: metadata.name,
+        namespace: metadata.namespace ?? namespace,
+        lineOf,
+      });
     } else {
       problems.push(
         ...parsed.error.issues.map(({ path, message }) => ({
@@ -128,10 +153,15 @@ function readText(file: string, text: string, group: string, namespace: string):
 }
 
 /**
- * Reads the objects of an API group from files and directories. Of other objects, only the labels of Namespaces are read. `namespace` is that of objects without one.
+ * Reads the objects of an API group from files and directories. Of other objects, only the labels
+ * of Namespaces are read. `namespace` is that of objects without one.
  * @throws Error when a path cannot be read
  */
-export async function readManifests(paths: readonly string[], group: string, namespace: string): Promise<Manifests> {
+export async function readManifests(
+  paths: readonly string[],
+  group: string,
+  namespace: string,
+): Promise<Manifests> {
   const manifests: Manifest[] = [];
   const namespaces = new Map<string, Readonly<Record<string, string>>>();
   const problems: Problem[] = [];

@@ -62,12 +62,17 @@ function restartOptions(): Option[] {
 
 function operatorOptions(): Option[] {
   return [
-    option("--kubeconfig <path>", "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)"),
+    option(
+      "--kubeconfig <path>",
+      "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)",
+    ),
     option(
       "--namespace <name>",
       "namespace of the operator's lease and content key (default: that of the pod or kubeconfig, then vaultsync-system)",
     ),
-    option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(parseList),
+    option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(
+      parseList,
+    ),
     option(
       "--namespaces-file <path>",
       "file with the names of the namespaces to watch, separated by commas or spaces; read again every 10 s",
@@ -88,7 +93,10 @@ function operatorOptions(): Option[] {
     option("--listen <host:port>", "address that serves /healthz, /readyz and /metrics")
       .argParser(parseListenAddress)
       .default({ host: "0.0.0.0", port: 8080 }, "0.0.0.0:8080"),
-    option("--allow-http", "permission for vault URLs with http or a loopback address; for development"),
+    option(
+      "--allow-http",
+      "permission for vault URLs with http or a loopback address; for development",
+    ),
     option(
       "--vault-hosts <hosts>",
       "comma-separated hosts that vault URLs may name, wildcards such as *.example.com included (default: any host)",
@@ -111,16 +119,20 @@ function operatorOptions(): Option[] {
     )
       .argParser(parseInterval)
       .default(30 * 60_000, "30m"),
-    option("--log-level <level>", "minimum log level").choices(["debug", "info", "warn", "error"]).default("info"),
+    option("--log-level <level>", "minimum log level")
+      .choices(["debug", "info", "warn", "error"])
+      .default("info"),
   ];
 }
 
 /**
- * Returns the definition of `vaultsync operator`, which has no side effects until its action runs. The action runs the operator
- * until it is stopped, and throws when the lease was lost.
+ * Returns the definition of `vaultsync operator`, which has no side effects until its action runs.
+ * The action runs the operator until it is stopped, and throws when the lease was lost.
  */
 export function operatorCommand(): Command {
-  const command = new Command("operator").description("Run the operator, in a cluster or with a kubeconfig.");
+  const command = new Command("operator").description(
+    "Run the operator, in a cluster or with a kubeconfig.",
+  );
   for (const each of operatorOptions()) command.addOption(each);
   return command.action(async ({ logLevel, ...flags }: OperatorFlags & { logLevel: LogLevel }) => {
     const logger = createLogger({ name: "operator", level: logLevel });

@@ -7,7 +7,12 @@ import { FORCE_SYNC_ANNOTATION } from "../api/names.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import type { KubeObject, ObjectRef } from "../kube/resource.ts";
-import { addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "./cluster/cluster.ts";
+import {
+  addClusterOptions,
+  type Cluster,
+  type ClusterFlags,
+  withCluster,
+} from "./cluster/cluster.ts";
 import { resourceState } from "./status/resource-state.ts";
 import { isReady, NOT_READY, problemLines, resourceTable } from "./status/status-tables.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
@@ -25,15 +30,21 @@ interface ResourceName {
   readonly name: string;
 }
 
-/** Parses `NAME`, a VaultSecret, or `KIND/NAME`, with the names of a kind that kubectl accepts. @throws InvalidArgumentError */
+/**
+ * Parses `NAME`, a VaultSecret, or `KIND/NAME`, with the names of a kind that kubectl accepts.
+ * @throws InvalidArgumentError
+ */
 function parseName(text: string, before: readonly ResourceName[] = []): ResourceName[] {
   const [first = "", second, ...more] = text.split("/");
   const kindName = second === undefined ? vaultSecretKind.singular : first.toLowerCase();
-  const isOf = ({ singular, plural, shortName }: Kind): boolean => [singular, plural, shortName].includes(kindName);
+  const isOf = ({ singular, plural, shortName }: Kind): boolean =>
+    [singular, plural, shortName].includes(kindName);
   const kind = [vaultSecretKind, vaultFileKind, vaultPushKind].find(isOf);
   const name = second ?? first;
   if (kind === undefined || name === "" || more.length > 0)
-    throw new InvalidArgumentError("expected NAME, vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME.");
+    throw new InvalidArgumentError(
+      "expected NAME, vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME.",
+    );
   return [...before, { kind, name }];
 }
 
@@ -44,10 +55,20 @@ function parseSeconds(text: string): number {
   return Number(seconds);
 }
 
-const echoOf = ({ status }: KubeObject): unknown => (isObject(status) ? status["lastForceSync"] : undefined);
+const echoOf = ({ status }: KubeObject): unknown =>
+  isObject(status) ? status["lastForceSync"] : undefined;
 
-/** Sets the annotation that requests a sync. Another change of the resource at the same time is kept. @throws KubeError */
-async function annotate(api: KubeApi, kind: Kind, ref: ObjectRef, request: string, signal: AbortSignal): Promise<KubeObject> {
+/**
+ * Sets the annotation that requests a sync. Another change of the resource at the same time is
+ * kept. @throws KubeError
+ */
+async function annotate(
+  api: KubeApi,
+  kind: Kind,
+  ref: ObjectRef,
+  request: string,
+  signal: AbortSignal,
+): Promise<KubeObject> {
   for (;;) {
     const { uid, resourceVersion } = (await api.getMetadata(kind, ref, signal)).metadata;
     const patch = { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: request } } };
@@ -59,8 +80,15 @@ async function annotate(api: KubeApi, kind: Kind, ref: ObjectRef, request: strin
   }
 }
 
-/** Requests a sync, and waits until the operator reports it. @throws Error that says why it does not */
-async function sync({ api, namespace }: Cluster, { kind, name }: ResourceName, timeout: number, signal: AbortSignal) {
+/**
+ * Requests a sync, and waits until the operator reports it. @throws Error that says why it does not
+ */
+async function sync(
+  { api, namespace }: Cluster,
+  { kind, name }: ResourceName,
+  timeout: number,
+  signal: AbortSignal,
+) {
   const ref = { namespace, name };
   const id = `${kind.singular}/${name}`;
   const request = `${new Date(systemClock.now()).toISOString()} ${randomUUID()}`;
@@ -85,7 +113,12 @@ async function sync({ api, namespace }: Cluster, { kind, name }: ResourceName, t
   }
 }
 
-async function syncAll(cluster: Cluster, names: readonly ResourceName[], { timeout }: SyncFlags, signal: AbortSignal) {
+async function syncAll(
+  cluster: Cluster,
+  names: readonly ResourceName[],
+  { timeout }: SyncFlags,
+  signal: AbortSignal,
+) {
   const states = await Promise.all(names.map((name) => sync(cluster, name, timeout, signal)));
   process.stdout.write(resourceTable(states, { ...OPTIONS, now: systemClock.now() }));
   const problems = problemLines(states, { ...OPTIONS, now: systemClock.now() });
@@ -103,8 +136,10 @@ export function syncCommand(): Command {
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
     .action(async (names: ResourceName[], flags: SyncFlags) => {
       const signal = stopSignal();
-      await withCluster(flags, (cluster) => syncAll(cluster, names, flags, signal)).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+      await withCluster(flags, (cluster) => syncAll(cluster, names, flags, signal)).catch(
+        (error: unknown) => {
+          if (!signal.aborted) throw error;
+        },
+      );
     });
 }

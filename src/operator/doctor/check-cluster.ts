@@ -1,6 +1,12 @@
 import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "../api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../api/kinds.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import type { AccessAttributes, AccessReviewer } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/kube-error.ts";
@@ -19,15 +25,27 @@ export interface OperatorPlace {
   readonly clock: Clock;
 }
 
-const KINDS = [vaultConnectionKind, vaultSecretKind, vaultFileKind, vaultPushKind, clusterVaultConnectionKind];
+const KINDS = [
+  vaultConnectionKind,
+  vaultSecretKind,
+  vaultFileKind,
+  vaultPushKind,
+  clusterVaultConnectionKind,
+];
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
 const EXPIRED_MS = 30_000;
 
 const { ok, failed, skipped } = checksOf("operator");
 const cluster = checksOf("cluster");
 
-/** Checks what the whole cluster needs: CRDs, a running operator, and its permissions. @throws KubeError without a usable API server */
-export async function* checkCluster(place: OperatorPlace, signal: AbortSignal): AsyncGenerator<Check> {
+/**
+ * Checks what the whole cluster needs: CRDs, a running operator, and its permissions. @throws
+ * KubeError without a usable API server
+ */
+export async function* checkCluster(
+  place: OperatorPlace,
+  signal: AbortSignal,
+): AsyncGenerator<Check> {
   const served = await checkServed(place, signal);
   yield served;
   if (served.result === "failed") return;
@@ -41,15 +59,22 @@ async function checkServed({ api, namespace }: OperatorPlace, signal: AbortSigna
   for (const kind of KINDS) {
     try {
       const scope = kind.namespaced ? namespace : ALL_NAMESPACES;
-      for await (const _ of api.list(kind, { namespace: scope, paged: true, metadataOnly: true }, signal)) break;
+      for await (const _ of api.list(
+        kind,
+        { namespace: scope, paged: true, metadataOnly: true },
+        signal,
+      ))
+        break;
     } catch (error) {
-      // A user of one namespace need not be allowed to list these, and cannot know then whether they are served.
+      // A user of one namespace need not be allowed to list these, and cannot know then whether
+      // they are served.
       if (isKubeError(error, "Forbidden") && !kind.namespaced) continue;
       if (!isKubeError(error, "NotServed")) throw error;
       missing.push(`${kind.plural}.${kind.group}`);
     }
   }
-  if (missing.length === 0) return cluster.ok("CRDs", `the API server serves ${KINDS.map(({ kind }) => kind).join(", ")}`);
+  if (missing.length === 0)
+    return cluster.ok("CRDs", `the API server serves ${KINDS.map(({ kind }) => kind).join(", ")}`);
   const message = `the API server does not serve ${missing.join(", ")}`;
   return cluster.failed("CRDs", message, "install the CRDs: kubectl apply -k crds");
 }
@@ -67,19 +92,28 @@ async function checkLease(place: OperatorPlace, signal: AbortSignal): Promise<Ch
   const { api, operatorNamespace: namespace, clock } = place;
   const leases: KubeObject[] = [];
   try {
-    for await (const { items } of api.list(LEASES, { namespace, paged: true }, signal)) leases.push(...items);
+    for await (const { items } of api.list(LEASES, { namespace, paged: true }, signal))
+      leases.push(...items);
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;
     return skipped("running", `no permission to list Leases in namespace ${namespace}`);
   }
-  const [latest] = leases.filter(isOurs).toSorted((one, other) => renewedAt(other) - renewedAt(one));
+  const [latest] = leases
+    .filter(isOurs)
+    .toSorted((one, other) => renewedAt(other) - renewedAt(one));
   const remedy = `start the operator, for example kubectl -n ${namespace} rollout restart deployment/vaultsync; --operator-namespace names another namespace`;
-  if (latest === undefined) return failed("running", `no Lease of an operator in namespace ${namespace}`, remedy);
+  if (latest === undefined)
+    return failed("running", `no Lease of an operator in namespace ${namespace}`, remedy);
   const ageMs = clock.now() - renewedAt(latest);
   const holder = textOf(latest, "holderIdentity");
   const age = `${Math.max(0, Math.round(ageMs / 1000))} s ago`;
-  if (holder !== "" && ageMs < EXPIRED_MS) return ok("running", `${holder.split("_")[0]} leads; it renewed its Lease ${age}`);
-  return failed("running", `no operator leads: the Lease ${latest.metadata.name} was renewed ${age} for the last time`, remedy);
+  if (holder !== "" && ageMs < EXPIRED_MS)
+    return ok("running", `${holder.split("_")[0]} leads; it renewed its Lease ${age}`);
+  return failed(
+    "running",
+    `no operator leads: the Lease ${latest.metadata.name} was renewed ${age} for the last time`,
+    remedy,
+  );
 }
 
 const describe = ({ verb, resource, subresource, namespace }: AccessAttributes): string =>
@@ -88,19 +122,26 @@ const describe = ({ verb, resource, subresource, namespace }: AccessAttributes):
 async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Promise<Check> {
   const { api, namespace, operatorNamespace, serviceAccount } = place;
   const user = `system:serviceaccount:${operatorNamespace}:${serviceAccount}`;
-  const groups = ["system:serviceaccounts", `system:serviceaccounts:${operatorNamespace}`, "system:authenticated"];
+  const groups = [
+    "system:serviceaccounts",
+    `system:serviceaccounts:${operatorNamespace}`,
+    "system:authenticated",
+  ];
   let required: AccessAttributes[];
   let allowed: boolean[];
   try {
     const isForCluster = await api.isAllowed({ user, groups }, clusterAccess, signal);
     required = requiredAccess(namespace, operatorNamespace, isForCluster);
-    allowed = await Promise.all(required.map((attributes) => api.isAllowed({ user, groups }, attributes, signal)));
+    allowed = await Promise.all(
+      required.map((attributes) => api.isAllowed({ user, groups }, attributes, signal)),
+    );
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;
     return skipped("permissions", "no permission to create SubjectAccessReviews");
   }
   const denied = required.filter((_, index) => allowed[index] !== true).map(describe);
-  if (denied.length === 0) return ok("permissions", `${user} has the ${required.length} permissions that it needs`);
+  if (denied.length === 0)
+    return ok("permissions", `${user} has the ${required.length} permissions that it needs`);
   return failed(
     "permissions",
     `${user} may not: ${firstOf(denied)}`,

@@ -37,8 +37,9 @@ export interface ConnectionCheckOptions {
 }
 
 /**
- * Checks one connection as the operator would use it, from its spec to the names that resources refer to; a failure ends the
- * checks. Logs in once. Stored tokens are not used, because a refresh would replace them. @throws KubeError
+ * Checks one connection as the operator would use it, from its spec to the names that resources
+ * refer to; a failure ends the checks. Logs in once. Stored tokens are not used, because a refresh
+ * would replace them. @throws KubeError
  */
 export async function* checkConnection(
   object: KubeObject,
@@ -55,18 +56,34 @@ export async function* checkConnection(
   const facts = factsOf(spec);
   const address = checkAddress(checks, facts, policy);
   yield address;
-  if (object.kind === clusterVaultConnectionKind.kind) yield await checkAccess(checks, object, options, signal);
+  if (object.kind === clusterVaultConnectionKind.kind)
+    yield await checkAccess(checks, object, options, signal);
   const credentials = credentialSource(api, namespace, spec);
-  const secret = await checkCredentials(checks, object, { spec, namespace, source: credentials }, options, signal);
+  const secret = await checkCredentials(
+    checks,
+    object,
+    { spec, namespace, source: credentials },
+    options,
+    signal,
+  );
   yield secret;
   if (address.result !== "ok" || secret.result !== "ok") return;
   const bundle = spec.caBundleRef && (await readCaBundle(api, namespace, spec.caBundleRef, signal));
   if (bundle !== undefined && "problem" in bundle)
-    return yield checks.failed("CA bundle", bundle.problem, "store the certificates of the vault's authority there");
+    return yield checks.failed(
+      "CA bundle",
+      bundle.problem,
+      "store the certificates of the vault's authority there",
+    );
   if (bundle !== undefined) yield checks.ok("CA bundle", "it has readable certificates");
-  if (credentials.kind === "tokens") return yield checks.skipped("login", "a refresh would replace the stored tokens");
+  if (credentials.kind === "tokens")
+    return yield checks.skipped("login", "a refresh would replace the stored tokens");
   const transport = new UndiciTransport({ url: settings.url, policy, clock, ca: bundle?.pem });
-  yield* checkVault(checks, { ...options, settings, facts, trust: trustOf(spec), credentials, transport }, signal);
+  yield* checkVault(
+    checks,
+    { ...options, settings, facts, trust: trustOf(spec), credentials, transport },
+    signal,
+  );
 }
 
 function checkAddress({ ok, failed }: Checks, facts: ConnectionFacts, policy: HostPolicy): Check {
@@ -79,7 +96,15 @@ function checkAddress({ ok, failed }: Checks, facts: ConnectionFacts, policy: Ho
 async function checkCredentials(
   { ok, failed, skipped }: Checks,
   object: KubeObject,
-  { spec, namespace, source }: { readonly spec: ConnectionSpec; readonly namespace: string; readonly source: CredentialSource },
+  {
+    spec,
+    namespace,
+    source,
+  }: {
+    readonly spec: ConnectionSpec;
+    readonly namespace: string;
+    readonly source: CredentialSource;
+  },
   { api, clock }: ConnectionCheckOptions,
   signal: AbortSignal,
 ): Promise<Check> {
@@ -88,12 +113,15 @@ async function checkCredentials(
     // The source reports a missing permission as one of the operator.
     await api.getMetadata(SECRETS, { namespace, name }, signal);
   } catch (error) {
-    if (isKubeError(error, "Forbidden")) return skipped("credentials", `no permission to read Secret ${name}`);
+    if (isKubeError(error, "Forbidden"))
+      return skipped("credentials", `no permission to read Secret ${name}`);
     if (!isKubeError(error, "NotFound")) throw error;
   }
   try {
-    const { version } = source.kind === "password" ? await source.read(signal) : await source.store.read(signal);
-    const { loginPausedUntil = "", rejectedCredentials } = connectionStatus.safeParse(object["status"]).data ?? {};
+    const { version } =
+      source.kind === "password" ? await source.read(signal) : await source.store.read(signal);
+    const { loginPausedUntil = "", rejectedCredentials } =
+      connectionStatus.safeParse(object["status"]).data ?? {};
     if (rejectedCredentials !== version || Date.parse(loginPausedUntil) <= clock.now())
       return ok("credentials", `Secret ${name} has the required type and key`);
     return failed(

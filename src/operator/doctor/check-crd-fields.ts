@@ -9,7 +9,9 @@ import { type Check, checksOf, firstOf } from "./check.ts";
 const definition = z.object({
   metadata: z.object({ name: z.string() }),
   spec: z.object({
-    versions: z.array(z.object({ name: z.string(), schema: z.object({ openAPIV3Schema: z.unknown() }) })),
+    versions: z.array(
+      z.object({ name: z.string(), schema: z.object({ openAPIV3Schema: z.unknown() }) }),
+    ),
   }),
 });
 type Definition = z.output<typeof definition>;
@@ -28,13 +30,19 @@ function fieldsOf(schema: unknown, path = ""): string[] {
   return [...fields, ...fieldsOf(items, `${path}[]`)];
 }
 
-/** Returns the fields of this release that an installed CRD lacks; of a part that it lacks as a whole, only the first. */
+/**
+ * Returns the fields of this release that an installed CRD lacks; of a part that it lacks as a
+ * whole, only the first.
+ */
 function missingFields(expected: Definition, installed: Definition): string[] {
   const [wanted] = expected.spec.versions;
   const version = installed.spec.versions.find(({ name }) => name === wanted?.name);
   const known = new Set(fieldsOf(version?.schema.openAPIV3Schema));
   const missing = fieldsOf(wanted?.schema.openAPIV3Schema).filter((field) => !known.has(field));
-  return missing.filter((field) => !missing.some((parent) => field.startsWith(`${parent}.`) || field.startsWith(`${parent}[]`)));
+  return missing.filter(
+    (field) =>
+      !missing.some((parent) => field.startsWith(`${parent}.`) || field.startsWith(`${parent}[]`)),
+  );
 }
 
 /** Checks whether the installed CRDs have every field of this release. */
@@ -44,7 +52,9 @@ export async function checkCrdFields(api: KubeApi, signal: AbortSignal): Promise
     const expected = definition.parse(each);
     const { name } = expected.metadata;
     try {
-      const installed = definition.parse(await api.get(CUSTOM_RESOURCE_DEFINITIONS, { name }, signal));
+      const installed = definition.parse(
+        await api.get(CUSTOM_RESOURCE_DEFINITIONS, { name }, signal),
+      );
       const fields = missingFields(expected, installed);
       if (fields.length > 0) missing.push(`${name} lacks ${firstOf(fields)}`);
     } catch (error) {

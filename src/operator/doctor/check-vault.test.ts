@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
-import { InMemoryTransport, type VaultNetwork } from "../../../test/lab/vault/in-memory/in-memory-transport.ts";
+import {
+  InMemoryTransport,
+  type VaultNetwork,
+} from "../../../test/lab/vault/in-memory/in-memory-transport.ts";
 import { InMemoryVault } from "../../../test/lab/vault/in-memory/in-memory-vault.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { factsOf } from "../controllers/connection/connection-facts.ts";
@@ -15,13 +18,23 @@ const OTHER = "eve@example.com";
 const PASSWORD = "password";
 
 /** Returns the checks of a connection that uses `db`, which `OTHER` shares, and an own secret. */
-async function checksFor(connection: object, owner?: string, network: VaultNetwork = {}): Promise<Check[]> {
+async function checksFor(
+  connection: object,
+  owner?: string,
+  network: VaultNetwork = {},
+): Promise<Check[]> {
   const clock = new VirtualClock();
   const vault = new InMemoryVault(clock);
   for (const email of [ACCOUNT, OTHER]) vault.setPassword(email, PASSWORD);
   vault.act(ACCOUNT, "protect", { email: ACCOUNT, key_name: "own", key_value: "1" });
   vault.act(OTHER, "protect", { email: OTHER, key_name: "db", key_value: "1" });
-  vault.act(OTHER, "share", { email: OTHER, key_name: "db", permission: "R", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  vault.act(OTHER, "share", {
+    email: OTHER,
+    key_name: "db",
+    permission: "R",
+    usr_id_from: OTHER,
+    usr_id_to: ACCOUNT,
+  });
   const auth = { passwordSecretRef: { name: "login" } };
   const spec = { url: "https://vault.example.com", email: ACCOUNT, auth, ...connection };
   const items = [
@@ -32,7 +45,10 @@ async function checksFor(connection: object, owner?: string, network: VaultNetwo
     settings: settingsOf(spec),
     facts: factsOf(spec),
     trust: trustOf(spec),
-    credentials: { kind: "password", read: () => Promise.resolve({ version: "1", password: new Redacted(PASSWORD) }) } as const,
+    credentials: {
+      kind: "password",
+      read: () => Promise.resolve({ version: "1", password: new Redacted(PASSWORD) }),
+    } as const,
     references: { secrets: new Set(["own", "db"]), files: new Set<string>(), items },
     transport: new InMemoryTransport({ vault, clock, network }),
     maxListBytes: 1024 * 1024,
@@ -41,7 +57,11 @@ async function checksFor(connection: object, owner?: string, network: VaultNetwo
   };
   const checks: Check[] = [];
   const run = (async () => {
-    for await (const check of checkVault(checksOf("vaultconnection/vault"), options, new AbortController().signal))
+    for await (const check of checkVault(
+      checksOf("vaultconnection/vault"),
+      options,
+      new AbortController().signal,
+    ))
       checks.push(check);
   })();
   await clock.advance(60_000);
@@ -55,7 +75,10 @@ async function ownersCheck(connection: object, owner?: string): Promise<Check | 
 
 test("checkVault reports an owner whom neither the connection nor the resource names", async () => {
   const check = await ownersCheck({});
-  expect(check).toMatchObject({ result: "failed", message: "no owner is named for db (shared by eve@example.com)" });
+  expect(check).toMatchObject({
+    result: "failed",
+    message: "no owner is named for db (shared by eve@example.com)",
+  });
   expect(check?.remedy).toContain("spec.trustedOwners");
 });
 
@@ -75,7 +98,10 @@ const respond: VaultNetwork["respond"] = async ({ operation }, response) =>
 
 test("checkVault reports a vault that ignores the address that a proxy forwards", async () => {
   const check = (await checksFor({}, OTHER, { respond })).find((one) => one.check === "proxy");
-  expect(check).toMatchObject({ result: "failed", message: expect.stringContaining("ignores the address that a proxy") });
+  expect(check).toMatchObject({
+    result: "failed",
+    message: expect.stringContaining("ignores the address that a proxy"),
+  });
   expect(check?.remedy).toContain("--trust-proxy");
   expect((await checksFor({}, OTHER)).map((one) => one.check)).not.toContain("proxy");
 });

@@ -34,13 +34,22 @@ export interface VaultCheckOptions {
   readonly random: Random;
 }
 
-/** Difference between the clocks of this machine and of the vault that is reported, in milliseconds. */
+/**
+ * Difference between the clocks of this machine and of the vault that is reported, in milliseconds.
+ */
 const MAX_SKEW_MS = 60_000;
 /** Time for a login and a list, in addition to the timeout of one request, in milliseconds. */
 const EXTRA_MS = 20_000;
 
-/** Logs in and lists once, with the client of the operator: checks the network, TLS, the clock, the login and the references. */
-export async function* checkVault(checks: Checks, options: VaultCheckOptions, signal: AbortSignal): AsyncGenerator<Check, void> {
+/**
+ * Logs in and lists once, with the client of the operator: checks the network, TLS, the clock, the
+ * login and the references.
+ */
+export async function* checkVault(
+  checks: Checks,
+  options: VaultCheckOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Check, void> {
   const { settings, facts, clock, references, trust } = options;
   using deadline = new Deadline(clock, settings.timeoutMs + EXTRA_MS, signal);
   const transport = new DatedTransport(options.transport, clock);
@@ -93,10 +102,15 @@ function open(
 
 function checkClock({ ok, failed, skipped }: Checks, aheadMs: number): Check {
   if (Number.isNaN(aheadMs)) return skipped("clock", "the vault sends no Date header");
-  if (Math.abs(aheadMs) <= MAX_SKEW_MS) return ok("clock", "the clocks of this machine and of the vault agree");
+  if (Math.abs(aheadMs) <= MAX_SKEW_MS)
+    return ok("clock", "the clocks of this machine and of the vault agree");
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   const message = `the clock of the vault is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} that of this machine`;
-  return failed("clock", message, "set both clocks by NTP: removal times and token lifetimes depend on them");
+  return failed(
+    "clock",
+    message,
+    "set both clocks by NTP: removal times and token lifetimes depend on them",
+  );
 }
 
 function checkProxy({ failed }: Checks): Check {
@@ -107,13 +121,18 @@ function checkProxy({ failed }: Checks): Check {
   );
 }
 
-function checkReferences({ ok, failed }: Checks, { snapshot }: Connection, { secrets, files }: References): Check {
+function checkReferences(
+  { ok, failed }: Checks,
+  { snapshot }: Connection,
+  { secrets, files }: References,
+): Check {
   const missing = [
     ...[...secrets].filter((name) => snapshot?.secrets(name).length === 0),
     ...[...files].filter((name) => snapshot?.file(name) === undefined),
   ];
   const count = secrets.size + files.size;
-  if (missing.length === 0) return ok("references", `the vault lists all ${count} names that resources refer to`);
+  if (missing.length === 0)
+    return ok("references", `the vault lists all ${count} names that resources refer to`);
   return failed(
     "references",
     `the vault does not list ${firstOf(missing)}, of ${count} names that resources refer to`,
@@ -121,17 +140,32 @@ function checkReferences({ ok, failed }: Checks, { snapshot }: Connection, { sec
   );
 }
 
-/** Checks that a secret of an account that is named, or of the connection's own, provides each name. */
-function checkOwners({ ok, failed }: Checks, { snapshot }: Connection, { items }: NamedReferences, trust: Trust): Check {
+/**
+ * Checks that a secret of an account that is named, or of the connection's own, provides each name.
+ */
+function checkOwners(
+  { ok, failed }: Checks,
+  { snapshot }: Connection,
+  { items }: NamedReferences,
+  trust: Trust,
+): Check {
   const refused = new Set(
     items.flatMap((item) => {
       const records: readonly SecretRecord[] = snapshot?.secrets(item.source) ?? [];
-      const isUsable = records.length === 0 || records.some((record) => !isUntrusted(record, item, trust));
-      return isUsable ? [] : [`${item.source} (shared by ${records.map(({ owner = "an unnamed owner" }) => owner).join(", ")})`];
+      const isUsable =
+        records.length === 0 || records.some((record) => !isUntrusted(record, item, trust));
+      return isUsable
+        ? []
+        : [
+            `${item.source} (shared by ${records.map(({ owner = "an unnamed owner" }) => owner).join(", ")})`,
+          ];
     }),
   );
   if (refused.size === 0)
-    return ok("owners", "the connection or the resources name the owners of all shared secrets that they use");
+    return ok(
+      "owners",
+      "the connection or the resources name the owners of all shared secrets that they use",
+    );
   return failed(
     "owners",
     `no owner is named for ${firstOf([...refused])}`,

@@ -14,8 +14,19 @@ export interface Check {
 export function checksOf(subject: string) {
   return {
     ok: (check: string, message: string): Check => ({ subject, check, result: "ok", message }),
-    failed: (check: string, message: string, remedy?: string): Check => ({ subject, check, result: "failed", message, remedy }),
-    skipped: (check: string, message: string): Check => ({ subject, check, result: "skipped", message }),
+    failed: (check: string, message: string, remedy?: string): Check => ({
+      subject,
+      check,
+      result: "failed",
+      message,
+      remedy,
+    }),
+    skipped: (check: string, message: string): Check => ({
+      subject,
+      check,
+      result: "skipped",
+      message,
+    }),
   };
 }
 

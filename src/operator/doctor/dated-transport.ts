@@ -1,12 +1,22 @@
 import type { Clock } from "../../lib/clock.ts";
 import { IGNORED_FORWARDED_HEADER } from "../../protocol/ignored-forwarded-header.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "../vault-client/http/vault-transport.ts";
+import type {
+  VaultRequest,
+  VaultResponse,
+  VaultTransport,
+} from "../vault-client/http/vault-transport.ts";
 
-/** Measures how far the vault's clock is ahead, by the Date header of its responses (RFC 9110), and notes whether it ignores a proxy. */
+/**
+ * Measures how far the vault's clock is ahead, by the Date header of its responses (RFC 9110), and
+ * notes whether it ignores a proxy.
+ */
 export class DatedTransport implements VaultTransport {
   readonly #inner: VaultTransport;
   readonly #clock: Clock;
-  /** Milliseconds by which the vault's clock is ahead; NaN without a Date header, `undefined` without a response. */
+  /**
+   * Milliseconds by which the vault's clock is ahead; NaN without a Date header, `undefined`
+   * without a response.
+   */
   aheadMs: number | undefined;
   /** The vault ignored the client's address that a proxy on the way forwards. */
   ignoresForwarded = false;

@@ -6,28 +6,45 @@ import { requiredAccess } from "./permissions.ts";
 
 const role = z.object({
   kind: z.enum(["ClusterRole", "Role"]),
-  rules: z.array(z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) })),
+  rules: z.array(
+    z.object({
+      apiGroups: z.array(z.string()),
+      resources: z.array(z.string()),
+      verbs: z.array(z.string()),
+    }),
+  ),
 });
 
 test("the permissions that the doctor checks are those of deploy/base", () => {
-  const documents = parseAllDocuments(readFileSync("deploy/base/rbac.yaml", "utf8")).map((document) =>
-    role.safeParse(document.toJS()),
+  const documents = parseAllDocuments(readFileSync("deploy/base/rbac.yaml", "utf8")).map(
+    (document) => role.safeParse(document.toJS()),
   );
   const granted = documents.flatMap(({ data }) =>
     (data?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) =>
-        resources.flatMap((resource) => verbs.map((verb) => [data?.kind, verb, group, resource].join(" "))),
+        resources.flatMap((resource) =>
+          verbs.map((verb) => [data?.kind, verb, group, resource].join(" ")),
+        ),
       ),
     ),
   );
-  const checked = requiredAccess("shop", "vaultsync-system", true).map(({ namespace, verb, group, resource, subresource }) => {
-    const kind = namespace === "vaultsync-system" ? "Role" : "ClusterRole";
-    return [kind, verb, group, subresource === undefined ? resource : `${resource}/${subresource}`].join(" ");
-  });
+  const checked = requiredAccess("shop", "vaultsync-system", true).map(
+    ({ namespace, verb, group, resource, subresource }) => {
+      const kind = namespace === "vaultsync-system" ? "Role" : "ClusterRole";
+      return [
+        kind,
+        verb,
+        group,
+        subresource === undefined ? resource : `${resource}/${subresource}`,
+      ].join(" ");
+    },
+  );
   expect(checked.toSorted()).toEqual(granted.toSorted());
 });
 
 test("an operator with Roles only needs no permission for the cluster", () => {
-  const namespaces = requiredAccess("shop", "vaultsync-system", false).map(({ namespace }) => namespace);
+  const namespaces = requiredAccess("shop", "vaultsync-system", false).map(
+    ({ namespace }) => namespace,
+  );
   expect(new Set(namespaces)).toEqual(new Set(["shop", "vaultsync-system"]));
 });

@@ -5,19 +5,29 @@ interface Permission {
   readonly group: string;
   readonly resource: string;
   readonly verbs: readonly string[];
-  /** Required in the operator's own namespace, wherever it works, or for the cluster if it works in all namespaces. */
+  /**
+   * Required in the operator's own namespace, wherever it works, or for the cluster if it works in
+   * all namespaces.
+   */
   readonly where: "own" | "everywhere" | "cluster";
 }
 
 const CUSTOM = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"];
-const grant = (group: string, resource: string, verbs: string, where: Permission["where"] = "everywhere"): Permission => ({
+const grant = (
+  group: string,
+  resource: string,
+  verbs: string,
+  where: Permission["where"] = "everywhere",
+): Permission => ({
   group,
   resource,
   verbs: verbs.split(" "),
   where,
 });
 
-/** The permissions of the operator; those of deploy/base/rbac.yaml, which a test compares with them. */
+/**
+ * The permissions of the operator; those of deploy/base/rbac.yaml, which a test compares with them.
+ */
 const permissions: readonly Permission[] = [
   ...CUSTOM.map((resource) => grant("vaultsync.dev", resource, "list watch")),
   grant("vaultsync.dev", "vaultconnections", "patch"),
@@ -25,9 +35,13 @@ const permissions: readonly Permission[] = [
   ...CUSTOM.map((resource) => grant("vaultsync.dev", `${resource}/status`, "update")),
   grant("vaultsync.dev", "vaultsecrets/finalizers", "update"),
   grant("vaultsync.dev", "vaultfiles/finalizers", "update"),
-  ...["secrets", "configmaps"].map((resource) => grant("", resource, "get list watch create update patch delete")),
+  ...["secrets", "configmaps"].map((resource) =>
+    grant("", resource, "get list watch create update patch delete"),
+  ),
   grant("events.k8s.io", "events", "create patch"),
-  ...["deployments", "statefulsets", "daemonsets"].map((resource) => grant("apps", resource, "get list watch patch")),
+  ...["deployments", "statefulsets", "daemonsets"].map((resource) =>
+    grant("apps", resource, "get list watch patch"),
+  ),
   grant("argoproj.io", "rollouts", "get list watch patch"),
   grant("coordination.k8s.io", "leases", "create get list update delete", "own"),
   grant("vaultsync.dev", "clustervaultconnections", "list watch patch", "cluster"),
@@ -36,13 +50,22 @@ const permissions: readonly Permission[] = [
 ];
 
 /** The permission that only an operator for all namespaces has. */
-export const clusterAccess: AccessAttributes = { group: "vaultsync.dev", resource: "vaultsecrets", verb: "list", namespace: "" };
+export const clusterAccess: AccessAttributes = {
+  group: "vaultsync.dev",
+  resource: "vaultsecrets",
+  verb: "list",
+  namespace: "",
+};
 
 /**
- * Returns what the operator must be allowed to do in a namespace, in its own one, and, if it works in all namespaces, in the cluster:
- * then the namespace is empty.
+ * Returns what the operator must be allowed to do in a namespace, in its own one, and, if it works
+ * in all namespaces, in the cluster: then the namespace is empty.
  */
-export function requiredAccess(namespace: string, ownNamespace: string, isForCluster: boolean): AccessAttributes[] {
+export function requiredAccess(
+  namespace: string,
+  ownNamespace: string,
+  isForCluster: boolean,
+): AccessAttributes[] {
   const placeOf = { own: ownNamespace, everywhere: namespace, cluster: "" };
   const required = permissions.filter(({ where }) => isForCluster || where !== "cluster");
   return required.flatMap(({ group, resource: path, verbs, where }) => {

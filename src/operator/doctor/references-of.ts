@@ -14,7 +14,8 @@ interface NamedItem {
   readonly owner: string | undefined;
 }
 
-const namesIn = (items: readonly NamedItem[]): Set<string> => new Set(items.map(({ source }) => source));
+const namesIn = (items: readonly NamedItem[]): Set<string> =>
+  new Set(items.map(({ source }) => source));
 
 /** Returns the names that VaultSecrets and VaultFiles refer to through one connection. */
 export function referencesOf(
@@ -23,11 +24,17 @@ export function referencesOf(
   files: readonly KubeObject[],
 ): NamedReferences {
   const { namespace, name } = connection.metadata;
-  const itemsOf = (source: typeof fileSource, objects: readonly KubeObject[]): readonly NamedItem[] =>
+  const itemsOf = (
+    source: typeof fileSource,
+    objects: readonly KubeObject[],
+  ): readonly NamedItem[] =>
     objects
       .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
       .map((object) => source.parse(object))
-      .filter(({ ok, resource }) => ok && resource.connection.kind === connection.kind && resource.connection.name === name)
+      .filter(
+        ({ ok, resource }) =>
+          ok && resource.connection.kind === connection.kind && resource.connection.name === name,
+      )
       .flatMap(({ resource }) => resource.items);
   const items = itemsOf(secretSource(), secrets);
   return { secrets: namesIn(items), files: namesIn(itemsOf(fileSource, files)), items };

@@ -12,7 +12,9 @@ function scene(namespaced = false) {
   const clock = new VirtualClock();
   const { logger, lines } = recordingLogger();
   const problems = new ApiProblems({ clock, logger, host: "10.0.0.1:6443", namespaced });
-  const watches = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes", "secrets"].map((resource) => ({ resource }));
+  const watches = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes", "secrets"].map(
+    (resource) => ({ resource }),
+  );
   const fail = (failure: unknown, some = watches): void => {
     for (const watch of some) problems.failed(watch, watch, failure);
   };
@@ -25,11 +27,14 @@ test("all watches share one line, which is repeated every ten minutes while they
     fail(refused);
     await clock.advance(5_000);
   }
-  expect(lines.map(({ message }) => message)).toEqual(Array(3).fill("API server cannot be used, retrying"));
+  expect(lines.map(({ message }) => message)).toEqual(
+    Array(3).fill("API server cannot be used, retrying"),
+  );
   expect(lines[0]?.fields).toEqual({
     host: "10.0.0.1:6443",
     count: 5,
-    reason: "nothing listens at the API server's address 10.0.0.1:6443 (ECONNREFUSED): check server in the kubeconfig",
+    reason:
+      "nothing listens at the API server's address 10.0.0.1:6443 (ECONNREFUSED): check server in the kubeconfig",
   });
 });
 
@@ -52,7 +57,10 @@ test("a problem of another kind is logged, and the text is that which explains t
   const { clock, problems, watches, fail, lines } = scene();
   fail(refused);
   await clock.advance(5_000);
-  fail(error({ kind: "Forbidden", explanation: 'User "x" cannot list resource "secrets"' }), watches.slice(4));
+  fail(
+    error({ kind: "Forbidden", explanation: 'User "x" cannot list resource "secrets"' }),
+    watches.slice(4),
+  );
   fail(error({ kind: "NotServed" }), watches.slice(0, 4));
   await clock.advance(5_000);
   expect(lines).toHaveLength(2);
@@ -64,7 +72,10 @@ test("a problem of another kind is logged, and the text is that which explains t
 
 test.each<[Omit<KubeErrorDetails, "operation">, string]>([
   [
-    { kind: "Forbidden", explanation: 'User "x" cannot list resource "secrets" at the cluster scope' },
+    {
+      kind: "Forbidden",
+      explanation: 'User "x" cannot list resource "secrets" at the cluster scope',
+    },
     'the API server 10.0.0.1:6443 denies access to secrets: User "x" cannot list resource "secrets" at the cluster scope. ' +
       "Apply deploy/base/rbac.yaml, and run with its ServiceAccount",
   ],
@@ -88,8 +99,14 @@ test.each<[Omit<KubeErrorDetails, "operation">, string]>([
     { kind: "Unavailable", reason: "ENOTFOUND" },
     "the host of the API server 10.0.0.1:6443 has no address (ENOTFOUND): check server in the kubeconfig",
   ],
-  [{ kind: "Unavailable", status: 503 }, "the API server 10.0.0.1:6443 is not available: list vaultsecrets: Unavailable (503)"],
-  [{ kind: "Unexpected" }, "the API server 10.0.0.1:6443 cannot be used: list vaultsecrets: Unexpected"],
+  [
+    { kind: "Unavailable", status: 503 },
+    "the API server 10.0.0.1:6443 is not available: list vaultsecrets: Unavailable (503)",
+  ],
+  [
+    { kind: "Unexpected" },
+    "the API server 10.0.0.1:6443 cannot be used: list vaultsecrets: Unexpected",
+  ],
 ])("the text for %j names the host and the remedy", (details, text) => {
   const { problems, watches, fail } = scene();
   fail(error(details), watches.slice(4));
@@ -97,20 +114,27 @@ test.each<[Omit<KubeErrorDetails, "operation">, string]>([
 });
 
 const forbiddenIn = (namespace: string): KubeError =>
-  error({ kind: "Forbidden", explanation: `User "x" cannot list resource "secrets" in the namespace "${namespace}"` });
+  error({
+    kind: "Forbidden",
+    explanation: `User "x" cannot list resource "secrets" in the namespace "${namespace}"`,
+  });
 
 test("denied namespaces have one line, repeated for another namespace and every ten minutes", async () => {
   const { clock, problems, lines } = scene(true);
   const deny = (...namespaces: string[]): void => {
-    for (const namespace of namespaces) problems.failed(subjects[namespace]!, subjects[namespace]!, forbiddenIn(namespace));
+    for (const namespace of namespaces)
+      problems.failed(subjects[namespace]!, subjects[namespace]!, forbiddenIn(namespace));
   };
   const subjects: Record<string, { resource: string; namespace: string }> = {};
-  for (const namespace of ["shop", "billing", "hr", "it"]) subjects[namespace] = { resource: "secrets", namespace };
+  for (const namespace of ["shop", "billing", "hr", "it"])
+    subjects[namespace] = { resource: "secrets", namespace };
   for (let seconds = 0; seconds < 900; seconds += 5) {
     deny("shop");
     await clock.advance(5_000);
   }
-  expect(lines.map(({ message }) => message)).toEqual(Array(2).fill("namespaces cannot be served, retrying"));
+  expect(lines.map(({ message }) => message)).toEqual(
+    Array(2).fill("namespaces cannot be served, retrying"),
+  );
   expect(lines[0]?.fields).toEqual({
     host: "10.0.0.1:6443",
     count: 1,
@@ -122,9 +146,14 @@ test("denied namespaces have one line, repeated for another namespace and every 
   await clock.advance(5_000);
   expect(lines).toHaveLength(3);
   expect(problems.text).toContain("denies access to the namespaces billing, hr, it and 1 more: ");
-  expect(problems.text).toContain('Grant each of them that exists with "kubectl apply -n NAMESPACE -k deploy/namespaced/tenant"');
+  expect(problems.text).toContain(
+    'Grant each of them that exists with "kubectl apply -n NAMESPACE -k deploy/namespaced/tenant"',
+  );
   for (const subject of Object.values(subjects)) problems.recovered(subject);
-  expect([lines.at(-1)?.message, problems.text]).toEqual(["API server denies no namespace any more", undefined]);
+  expect([lines.at(-1)?.message, problems.text]).toEqual([
+    "API server denies no namespace any more",
+    undefined,
+  ]);
 });
 
 test("a denied namespace and an API server that fails are two lines and one text", async () => {
@@ -136,7 +165,9 @@ test("a denied namespace and an API server that fails are two lines and one text
     "API server cannot be used, retrying",
     "namespaces cannot be served, retrying",
   ]);
-  expect(problems.text).toMatch(/^nothing listens at .*; the API server 10\.0\.0\.1:6443 denies access to the namespace shop/u);
+  expect(problems.text).toMatch(
+    /^nothing listens at .*; the API server 10\.0\.0\.1:6443 denies access to the namespace shop/u,
+  );
 });
 
 test("an operator for some namespaces is not referred to the ClusterRole", () => {

@@ -1,7 +1,12 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { explainDenied, explainProblem, kindOf, rankOf } from "./explain-problem.ts";
-import { type FailedRequest, isDenied, type RequestProblems, type RequestSubject } from "./request-problems.ts";
+import {
+  type FailedRequest,
+  isDenied,
+  type RequestProblems,
+  type RequestSubject,
+} from "./request-problems.ts";
 
 export interface ApiProblemsOptions {
   readonly clock: Clock;
@@ -12,7 +17,10 @@ export interface ApiProblemsOptions {
   readonly namespaced: boolean;
 }
 
-/** Time in milliseconds in which failures share one log line; a failure that ends sooner is not logged. */
+/**
+ * Time in milliseconds in which failures share one log line; a failure that ends sooner is not
+ * logged.
+ */
 const GATHER_MS = 2_000;
 /** Time in milliseconds after which a problem that persists is logged again. */
 const REPEAT_MS = 600_000;
@@ -27,9 +35,10 @@ interface Logged {
 }
 
 /**
- * The requests to the API server that fail now and without which the operator cannot work, or not in a namespace. They fail for one
- * reason, mostly, and are retried every few seconds: so that this reason can be found in the log, all of them share one line, with the
- * words of the API server and the remedy; those of denied namespaces share another one.
+ * The requests to the API server that fail now and without which the operator cannot work, or not
+ * in a namespace. They fail for one reason, mostly, and are retried every few seconds: so that this
+ * reason can be found in the log, all of them share one line, with the words of the API server and
+ * the remedy; those of denied namespaces share another one.
  */
 export class ApiProblems implements RequestProblems, Disposable {
   readonly #options: ApiProblemsOptions;
@@ -98,16 +107,25 @@ export class ApiProblems implements RequestProblems, Disposable {
     const [worst, denied] = [this.#worst, this.#denied];
     if (worst !== undefined && this.#isDue(this.#logged, kindOf(worst.error))) {
       this.#logged = this.#now(kindOf(worst.error));
-      logger.error({ host, count: this.#others.length, reason: this.#problem }, "API server cannot be used, retrying");
+      logger.error(
+        { host, count: this.#others.length, reason: this.#problem },
+        "API server cannot be used, retrying",
+      );
     }
     const names = [...new Set(denied.map(({ subject }) => subject.namespace ?? ""))].sort();
     if (names.length > 0 && this.#isDue(this.#loggedDenied, names.join())) {
       this.#loggedDenied = this.#now(names.join());
-      logger.error({ host, count: names.length, reason: this.#denial }, "namespaces cannot be served, retrying");
+      logger.error(
+        { host, count: names.length, reason: this.#denial },
+        "namespaces cannot be served, retrying",
+      );
     }
   }
 
-  /** Reports whether a problem is to be logged: it is of another kind than the last one, or persists. */
+  /**
+   * Reports whether a problem is to be logged: it is of another kind than the last one, or
+   * persists.
+   */
   #isDue(logged: Logged | undefined, kind: string): boolean {
     return logged?.kind !== kind || this.#options.clock.monotonic() - logged.at >= REPEAT_MS;
   }

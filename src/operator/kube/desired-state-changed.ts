@@ -1,6 +1,9 @@
 import type { KubeObject } from "./resource.ts";
 
-/** Reports whether two states of an object differ in anything that a controller follows: not in the status and other annotations. */
+/**
+ * Reports whether two states of an object differ in anything that a controller follows: not in the
+ * status and other annotations.
+ */
 export function desiredStateChanged(
   { metadata: before }: KubeObject,
   { metadata: now }: KubeObject,

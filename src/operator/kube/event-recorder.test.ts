@@ -1,5 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, failureStatus } from "../../../test/lab/kube/loopback-api-server.ts";
+import {
+  json,
+  LoopbackApiServer,
+  failureStatus,
+} from "../../../test/lab/kube/loopback-api-server.ts";
 import { pump } from "../../../test/lab/clock/pump.ts";
 import { ApiClient } from "../../../test/lab/kube/in-memory/api-client.ts";
 import { InMemoryApiServer } from "../../../test/lab/kube/in-memory/in-memory-api-server.ts";
@@ -26,7 +30,10 @@ interface Scene {
   readonly running: Promise<void>;
 }
 
-/** Starts a recorder on a server that responds to the n-th write with the n-th status, and then with 200. */
+/**
+ * Starts a recorder on a server that responds to the n-th write with the n-th status, and then with
+ * 200.
+ */
 async function start(...statuses: number[]): Promise<Scene> {
   const clock = new VirtualClock();
   const written: Written[] = [];
@@ -37,7 +44,11 @@ async function start(...statuses: number[]): Promise<Scene> {
     const metadata = { name: "the event", resourceVersion: `${written.length}` };
     json(response, status, status === 200 ? { metadata } : failureStatus(status, "Forbidden"));
   });
-  const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
+  const api = new KubeClient({
+    credentials: new Credentials(server.source(), clock),
+    clock,
+    fieldManager: "vaultsync",
+  });
   const { recorder, stop, running } = startEventRecorder(api, clock);
   onTestFinished(async () => {
     stop.abort();
@@ -52,7 +63,14 @@ const anyTime: unknown = expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/);
 
 function event(changes: Partial<EventRecord> = {}): EventRecord {
   const about = { resource: SECRETS, namespace: "a", name: "s", uid: "u1" };
-  return { ...about, type: "Normal", reason: "Synced", action: "Write", note: "wrote version 3", ...changes };
+  return {
+    ...about,
+    type: "Normal",
+    reason: "Synced",
+    action: "Write",
+    note: "wrote version 3",
+    ...changes,
+  };
 }
 
 test("the recorder writes an event that refers to its object", async () => {
@@ -84,21 +102,34 @@ test("a repeated event increases the count of the first one, written at most onc
   await clock.advance(300_000);
   const path = `/apis/events.k8s.io/v1/namespaces/a/events/${written[0]?.metadata.name}`;
   expect(written.slice(1)).toEqual([
-    { method: "PATCH", path, metadata: { resourceVersion: "1" }, series: { count: 50, lastObservedTime: anyTime } },
-    { method: "PATCH", path, metadata: { resourceVersion: "2" }, series: { count: 53, lastObservedTime: anyTime } },
+    {
+      method: "PATCH",
+      path,
+      metadata: { resourceVersion: "1" },
+      series: { count: 50, lastObservedTime: anyTime },
+    },
+    {
+      method: "PATCH",
+      path,
+      metadata: { resourceVersion: "2" },
+      series: { count: 53, lastObservedTime: anyTime },
+    },
   ]);
 });
 
-test.each([403, 404, 409])("after a %i for the count of a series, its next repetition is a new event", async (status) => {
-  const { clock, recorder, written } = await start(200, status);
-  for (let n = 0; n < 3; n += 1) {
-    recorder.record(event());
-    await clock.advance(60_000);
-    await pump(clock, () => written.length === n + 1);
-  }
-  expect(written.map(({ method }) => method)).toEqual(["POST", "PATCH", "POST"]);
-  expect(written[2]?.metadata.name).not.toBe(written[0]?.metadata.name);
-});
+test.each([403, 404, 409])(
+  "after a %i for the count of a series, its next repetition is a new event",
+  async (status) => {
+    const { clock, recorder, written } = await start(200, status);
+    for (let n = 0; n < 3; n += 1) {
+      recorder.record(event());
+      await clock.advance(60_000);
+      await pump(clock, () => written.length === n + 1);
+    }
+    expect(written.map(({ method }) => method)).toEqual(["POST", "PATCH", "POST"]);
+    expect(written[2]?.metadata.name).not.toBe(written[0]?.metadata.name);
+  },
+);
 
 test("the recorder forgets every event after ten minutes", async () => {
   const { clock, recorder } = await start();
@@ -138,7 +169,9 @@ function startInMemory(namespaces: number) {
   const server = new InMemoryApiServer({ clock });
   for (let n = 0; n < namespaces; n += 1) server.createNamespace(`n${n}`);
   const types: unknown[] = [];
-  server.onCommit(({ resource, after }) => void (resource.kind === EVENTS.kind && types.push(after?.["type"])));
+  server.onCommit(
+    ({ resource, after }) => void (resource.kind === EVENTS.kind && types.push(after?.["type"])),
+  );
   const { recorder, stop, running } = startEventRecorder(new ApiClient(server), clock);
   onTestFinished(async () => {
     stop.abort();
@@ -154,7 +187,8 @@ test("normal events of one reason in a namespace are limited to 25, then one per
   expect(types).toHaveLength(25);
   recorder.record(event({ namespace: "n1", uid: "other" }));
   recorder.record(event({ namespace: "n0", uid: "other", reason: "Connected" }));
-  for (let n = 0; n < 50; n += 1) recorder.record(event({ namespace: "n0", uid: `w${n}`, type: "Warning" }));
+  for (let n = 0; n < 50; n += 1)
+    recorder.record(event({ namespace: "n0", uid: `w${n}`, type: "Warning" }));
   await clock.advance(0);
   expect(types).toHaveLength(77);
   await clock.advance(1_000);
@@ -172,12 +206,17 @@ test("an event that its reason does not allow takes no memory for its object", a
 
 test("all objects together are limited to 250 events, then ten per second, warnings first", async () => {
   const { clock, recorder, types } = startInMemory(80);
-  for (let n = 0; n < 2_000; n += 1) recorder.record(event({ namespace: `n${n % 80}`, uid: `u${n}` }));
+  for (let n = 0; n < 2_000; n += 1)
+    recorder.record(event({ namespace: `n${n % 80}`, uid: `u${n}` }));
   await clock.advance(0);
   expect(types).toHaveLength(250);
-  for (let n = 0; n < 5; n += 1) recorder.record(event({ namespace: "n0", uid: `w${n}`, type: "Warning" }));
+  for (let n = 0; n < 5; n += 1)
+    recorder.record(event({ namespace: "n0", uid: `w${n}`, type: "Warning" }));
   await clock.advance(2_000);
-  expect([types.length, types.slice(250, 255)]).toEqual([270, Array.from({ length: 5 }, () => "Warning")]);
+  expect([types.length, types.slice(250, 255)]).toEqual([
+    270,
+    Array.from({ length: 5 }, () => "Warning"),
+  ]);
   // At most 500 wait, so that no fault keeps the recorder busy for long.
   await clock.advance(600_000);
   expect(types).toHaveLength(505);

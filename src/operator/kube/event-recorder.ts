@@ -4,12 +4,21 @@ import type { Logger } from "../../lib/logger.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 import { isKubeError } from "./kube-error.ts";
 import type { KubeApi } from "./client/kube-api.ts";
-import { apiVersionOf, EVENTS, microTime, type KubeObject, type ResourceDescriptor } from "./resource.ts";
+import {
+  apiVersionOf,
+  EVENTS,
+  microTime,
+  type KubeObject,
+  type ResourceDescriptor,
+} from "./resource.ts";
 
 /** An event of an object, which its owner reads with `kubectl describe`. */
 export interface EventRecord {
   readonly resource: ResourceDescriptor;
-  /** Namespace of the object; empty for a cluster-scoped one, whose events are in the namespace default. */
+  /**
+   * Namespace of the object; empty for a cluster-scoped one, whose events are in the namespace
+   * default.
+   */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -60,20 +69,28 @@ interface Limit {
   readonly usedAt: number;
 }
 
-/** Time within which a repeated event increases the count of the first one, in milliseconds; then it is forgotten. */
+/**
+ * Time within which a repeated event increases the count of the first one, in milliseconds; then it
+ * is forgotten.
+ */
 const SERIES_MS = 600_000;
 /** Interval between two writes of a count, in milliseconds. */
 const SERIES_WRITE_MS = 60_000;
-/** Limits of client-go's spam filter: 25 events of one object in a burst, then one in five minutes. */
+/**
+ * Limits of client-go's spam filter: 25 events of one object in a burst, then one in five minutes.
+ */
 const OBJECT_LIMIT = { burst: 25, perSecond: 1 / 300 };
 /**
- * Limits of the normal events of one reason in a namespace: those of a few resources are all written, but the first sync of thousands
- * does not cost an event next to the two writes of each.
+ * Limits of the normal events of one reason in a namespace: those of a few resources are all
+ * written, but the first sync of thousands does not cost an event next to the two writes of each.
  */
 const REASON_LIMIT = { burst: 25, perSecond: 1 };
 /** Namespace of the events of cluster-scoped objects: the API server rejects any other one. */
 const CLUSTER_EVENTS = "default";
-/** Limits of all events together, so that a fault of thousands of objects costs the API server little: a burst, then ten per second. */
+/**
+ * Limits of all events together, so that a fault of thousands of objects costs the API server
+ * little: a burst, then ten per second.
+ */
 const WRITE_BURST = 250;
 const WRITES_PER_SECOND = 10;
 /** Maximum number of events of one type that wait to be written. */
@@ -83,9 +100,10 @@ const BUCKET_MS = 600_000;
 const MAX_TRACKED = 10_000;
 
 /**
- * Writes `events.k8s.io/v1` events one after the other at a limited rate, warnings first: the first event of a series by POST, the count
- * of its repetitions by PATCH. Events beyond the limit of an object, a reason or the queue are dropped: they are informational, and the status
- * is authoritative.
+ * Writes `events.k8s.io/v1` events one after the other at a limited rate, warnings first: the first
+ * event of a series by POST, the count of its repetitions by PATCH. Events beyond the limit of an
+ * object, a reason or the queue are dropped: they are informational, and the status is
+ * authoritative.
  */
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -97,7 +115,11 @@ export class ApiEventRecorder implements EventRecorder {
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#writes = new TokenBucket({ clock: options.clock, perSecond: () => WRITES_PER_SECOND, burst: WRITE_BURST });
+    this.#writes = new TokenBucket({
+      clock: options.clock,
+      perSecond: () => WRITES_PER_SECOND,
+      burst: WRITE_BURST,
+    });
   }
 
   /** Number of series and limits that are remembered. */
@@ -129,7 +151,10 @@ export class ApiEventRecorder implements EventRecorder {
     this.#wake.shift()?.();
   }
 
-  /** Writes the first warning, or the first event if there is none, when the limit of all events allows it. */
+  /**
+   * Writes the first warning, or the first event if there is none, when the limit of all events
+   * allows it.
+   */
   async #writeNext(signal: AbortSignal): Promise<void> {
     if (!this.#writes.take()) {
       const waitMs = Math.ceil(this.#writes.nextInMs);
@@ -145,13 +170,21 @@ export class ApiEventRecorder implements EventRecorder {
     try {
       const written = await (resourceVersion === undefined
         ? api.create(EVENTS, object, signal)
-        : api.patch(EVENTS, { ...object.metadata, resourceVersion }, { series: { count, lastObservedTime } }, signal));
+        : api.patch(
+            EVENTS,
+            { ...object.metadata, resourceVersion },
+            { series: { count, lastObservedTime } },
+            signal,
+          ));
       series.resourceVersion = written.metadata.resourceVersion;
     } catch (error) {
       // The next repetition is a new event: this one may have been deleted, or never created.
       this.#series.delete(series.key);
       if (signal.aborted) return;
-      logger.debug({ reason: isKubeError(error) ? error.message : "unknown" }, "failed to write event");
+      logger.debug(
+        { reason: isKubeError(error) ? error.message : "unknown" },
+        "failed to write event",
+      );
     }
   }
 
@@ -167,19 +200,31 @@ export class ApiEventRecorder implements EventRecorder {
       return undefined;
     }
     const reason = `${event.reason} in ${event.namespace}`;
-    // First, because the limit of an object takes memory: the first sync of thousands has an event of each.
+    // First, because the limit of an object takes memory: the first sync of thousands has an event
+    // of each.
     if (event.type === "Normal" && this.#isExhausted(reason)) return undefined;
     if (!this.#allow(`object ${event.uid}`, OBJECT_LIMIT, now)) return undefined;
     if (event.type === "Normal" && !this.#allow(reason, REASON_LIMIT, now)) return undefined;
     const object = this.#objectOf(event, key, time);
     const { type } = event;
-    const first = { key, type, object, startedAt: now, count: 1, lastObservedTime: time, queuedAt: now };
+    const first = {
+      key,
+      type,
+      object,
+      startedAt: now,
+      count: 1,
+      lastObservedTime: time,
+      queuedAt: now,
+    };
     const series = { ...first, isDue: false, resourceVersion: undefined };
     remember(this.#series, key, series);
     return series;
   }
 
-  /** Writes the count of a series once it is allowed, so that the time of the last repetition is known whatever happens next. */
+  /**
+   * Writes the count of a series once it is allowed, so that the time of the last repetition is
+   * known whatever happens next.
+   */
   #countLater(series: Series, now: number): void {
     if (series.isDue) return;
     const { clock } = this.#options;
@@ -212,7 +257,8 @@ export class ApiEventRecorder implements EventRecorder {
 
   #allow(of: string, { burst, perSecond }: typeof OBJECT_LIMIT, now: number): boolean {
     const { clock } = this.#options;
-    const events = this.#limits.get(of)?.events ?? new TokenBucket({ clock, perSecond: () => perSecond, burst });
+    const events =
+      this.#limits.get(of)?.events ?? new TokenBucket({ clock, perSecond: () => perSecond, burst });
     remember(this.#limits, of, { events, usedAt: now });
     return events.take();
   }

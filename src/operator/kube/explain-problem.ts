@@ -12,7 +12,8 @@ const TLS = /CERT|^UNABLE_TO_|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$/u;
 const severity = ["NotServed", "Unauthorized", "Forbidden", "Unavailable", "Timeout"];
 
 export const kindOf = (error: unknown): string => (error instanceof KubeError ? error.kind : "");
-export const rankOf = (error: unknown): number => [...severity, kindOf(error)].indexOf(kindOf(error));
+export const rankOf = (error: unknown): number =>
+  [...severity, kindOf(error)].indexOf(kindOf(error));
 
 /** Returns the remedy of a missing permission outside of a served namespace. */
 const grant = (namespaced: boolean): string =>
@@ -24,7 +25,10 @@ interface Installation {
   readonly namespaced: boolean;
 }
 
-/** Returns what is wrong and the remedy. @param failing all requests that fail, of which those of the same kind are named */
+/**
+ * Returns what is wrong and the remedy. @param failing all requests that fail, of which those of
+ * the same kind are named
+ */
 export function explainProblem(
   { subject, error }: FailedRequest,
   failing: readonly FailedRequest[],
@@ -40,18 +44,25 @@ export function explainProblem(
   if (ownNamespace !== undefined && error.kind === "NotFound") {
     return `the operator's namespace ${ownNamespace} does not exist: create it with "kubectl create namespace ${ownNamespace}"`;
   }
-  const alike = failing.filter((other) => kindOf(other.error) === error.kind).map((other) => other.subject.resource);
+  const alike = failing
+    .filter((other) => kindOf(other.error) === error.kind)
+    .map((other) => other.subject.resource);
   const text = explain(error, host, [...new Set(alike)].sort(), namespaced);
-  return ownNamespace === undefined || text.includes(error.message) ? text : `${error.message}: ${text}`;
+  return ownNamespace === undefined || text.includes(error.message)
+    ? text
+    : `${error.message}: ${text}`;
 }
 
 /** Returns which namespaces the API server denies, and the remedy. */
 export function explainDenied(denied: readonly FailedRequest[], host: string): string {
   const names = [...new Set(denied.map(({ subject }) => subject.namespace ?? ""))].sort();
   const [first] = denied;
-  const words = first?.error instanceof KubeError ? (first.error.explanation ?? first.error.message) : "";
+  const words =
+    first?.error instanceof KubeError ? (first.error.explanation ?? first.error.message) : "";
   const [where, namespace] =
-    names.length === 1 ? [`namespace ${names[0]}`, names[0]] : [`namespaces ${listed(names)}`, "NAMESPACE"];
+    names.length === 1
+      ? [`namespace ${names[0]}`, names[0]]
+      : [`namespaces ${listed(names)}`, "NAMESPACE"];
   const each = names.length === 1 ? "it" : "each of them that exists";
   return (
     `the API server ${host} denies access to the ${where}: ${words}. Grant ${each} with ` +
@@ -64,7 +75,12 @@ function listed(names: readonly string[]): string {
   return names.slice(0, NAMED).join(", ") + more;
 }
 
-function explain(error: KubeError, host: string, resources: readonly string[], namespaced: boolean): string {
+function explain(
+  error: KubeError,
+  host: string,
+  resources: readonly string[],
+  namespaced: boolean,
+): string {
   const { kind, reason, explanation } = error;
   const names = listed(resources);
   const words = explanation === undefined ? "" : ` ("${explanation}")`;

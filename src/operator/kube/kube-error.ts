@@ -38,13 +38,22 @@ export type KubeErrorKind =
   | "NotLeader"
   | "Unexpected";
 
-/** Reason of `Forbidden` for an owner reference that needs the permission to update the finalizers of the owner. */
+/**
+ * Reason of `Forbidden` for an owner reference that needs the permission to update the finalizers
+ * of the owner.
+ */
 export const OWNER_DENIED = "OwnerDenied";
 
-/** Reason of `Forbidden` for an owner of a kind that the API server's admission has not noticed yet: it looks every 30 s. */
+/**
+ * Reason of `Forbidden` for an owner of a kind that the API server's admission has not noticed yet:
+ * it looks every 30 s.
+ */
 export const OWNER_UNKNOWN = "OwnerUnknown";
 
-/** A rejected field and the reason, e.g. `{ field: "data", reason: "FieldValueTooLong" }`; never the rejected value. */
+/**
+ * A rejected field and the reason, e.g. `{ field: "data", reason: "FieldValueTooLong" }`; never the
+ * rejected value.
+ */
 export interface KubeErrorCause {
   readonly field: string;
   readonly reason: string;
@@ -63,16 +72,19 @@ export interface KubeErrorDetails {
   readonly causes?: readonly KubeErrorCause[] | undefined;
   /** Name of the ValidatingAdmissionPolicy that denied the request. */
   readonly policy?: string | undefined;
-  /** The server's words about a request that only reads and that it denied; at most 300 characters. */
+  /**
+   * The server's words about a request that only reads and that it denied; at most 300 characters.
+   */
   readonly explanation?: string | undefined;
   /** Delay that the server asks for, in milliseconds, clamped to 1 s … 10 min. */
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * The only error that this package rejects with, apart from the reason of an aborted signal. Its message names the operation, the
- * kind and the code. It never contains the server's message or body, which can quote secret values; only a denied read has the server's
- * `explanation` (docs/design/security.md#api-server-messages).
+ * The only error that this package rejects with, apart from the reason of an aborted signal. Its
+ * message names the operation, the kind and the code. It never contains the server's message or
+ * body, which can quote secret values; only a denied read has the server's `explanation`
+ * (docs/design/security.md#api-server-messages).
  */
 export class KubeError extends Error {
   readonly kind: KubeErrorKind;
@@ -85,7 +97,9 @@ export class KubeError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(details: KubeErrorDetails) {
-    const codes = [details.status, details.reason].filter((code) => code !== undefined && code !== "").join(" ");
+    const codes = [details.status, details.reason]
+      .filter((code) => code !== undefined && code !== "")
+      .join(" ");
     super(`${details.operation}: ${details.kind}${codes === "" ? "" : ` (${codes})`}`);
     this.name = "KubeError";
     this.kind = details.kind;
@@ -100,11 +114,18 @@ export class KubeError extends Error {
 
   /** Reports whether the same request can succeed later without any other change. */
   get transient(): boolean {
-    return this.kind === "Timeout" || this.kind === "Unavailable" || this.kind === "TooManyRequests";
+    return (
+      this.kind === "Timeout" || this.kind === "Unavailable" || this.kind === "TooManyRequests"
+    );
   }
 }
 
-/** Reports whether `error` is a `KubeError` of one of `kinds`, or of any kind when none is given. */
-export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
+/**
+ * Reports whether `error` is a `KubeError` of one of `kinds`, or of any kind when none is given.
+ */
+export function isKubeError(
+  error: unknown,
+  ...kinds: readonly KubeErrorKind[]
+): error is KubeError {
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }

@@ -24,7 +24,10 @@ export interface FailedRequest {
   readonly error: unknown;
 }
 
-/** Reports whether the API server denies one namespace, or has none of this name, which says nothing about the others. */
+/**
+ * Reports whether the API server denies one namespace, or has none of this name, which says nothing
+ * about the others.
+ */
 export function isDenied({ namespace = ALL_NAMESPACES }: RequestSubject, error: unknown): boolean {
   return namespace !== ALL_NAMESPACES && isKubeError(error, "Forbidden", "NotFound");
 }

@@ -1,9 +1,20 @@
 import { expect, test } from "vitest";
-import { ALL_NAMESPACES, collectionPath, EVENTS, keyOf, namespaceOf, NAMESPACES, pathOf, SECRETS } from "./resource.ts";
+import {
+  ALL_NAMESPACES,
+  collectionPath,
+  EVENTS,
+  keyOf,
+  namespaceOf,
+  NAMESPACES,
+  pathOf,
+  SECRETS,
+} from "./resource.ts";
 
 test("paths of core resources start with /api, those of groups with /apis", () => {
   expect(pathOf(SECRETS, { namespace: "a", name: "s" })).toBe("/api/v1/namespaces/a/secrets/s");
-  expect(pathOf(EVENTS, { namespace: "a", name: "e" })).toBe("/apis/events.k8s.io/v1/namespaces/a/events/e");
+  expect(pathOf(EVENTS, { namespace: "a", name: "e" })).toBe(
+    "/apis/events.k8s.io/v1/namespaces/a/events/e",
+  );
   expect(pathOf(NAMESPACES, { name: "a" }, "status")).toBe("/api/v1/namespaces/a/status");
   expect(collectionPath(SECRETS, ALL_NAMESPACES)).toBe("/api/v1/secrets");
 });

@@ -46,12 +46,18 @@ export interface ObjectMeta {
   readonly managedFields?: readonly unknown[];
 }
 
-/** Formats `now`, in milliseconds since the epoch, as `metav1.MicroTime`: the API server expects six fraction digits. */
+/**
+ * Formats `now`, in milliseconds since the epoch, as `metav1.MicroTime`: the API server expects six
+ * fraction digits.
+ */
 export function microTime(now: number): string {
   return new Date(now).toISOString().replace("Z", "000Z");
 }
 
-/** Any object of the API server. Only `metadata` is checked on receipt; the caller parses the other fields. */
+/**
+ * Any object of the API server. Only `metadata` is checked on receipt; the caller parses the other
+ * fields.
+ */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -59,15 +65,19 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** The name of one object. `namespace` is required for a namespaced resource and must be absent for a cluster-scoped one. */
+/**
+ * The name of one object. `namespace` is required for a namespaced resource and must be absent for
+ * a cluster-scoped one.
+ */
 export interface ObjectRef {
   readonly namespace?: string | undefined;
   readonly name: string;
 }
 
 /**
- * Selects all namespaces in a list or watch; the only scope of a cluster-scoped resource. It is explicit, so that a missing
- * namespace is an error and not a read of the whole cluster (docs/design/security.md#namespaces).
+ * Selects all namespaces in a list or watch; the only scope of a cluster-scoped resource. It is
+ * explicit, so that a missing namespace is an error and not a read of the whole cluster
+ * (docs/design/security.md#namespaces).
  */
 export const ALL_NAMESPACES = "*";
 
@@ -77,26 +87,46 @@ export function apiVersionOf(resource: ResourceDescriptor): string {
 }
 
 /** Returns the group of an `apiVersion`; empty for the core group. */
-export const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf("/")));
+export const groupOf = (apiVersion: string): string =>
+  apiVersion.slice(0, Math.max(0, apiVersion.indexOf("/")));
 
-/** Returns the path of a collection. @throws RangeError when the namespace does not fit the resource's scope */
+/**
+ * Returns the path of a collection. @throws RangeError when the namespace does not fit the
+ * resource's scope
+ */
 export function collectionPath(resource: ResourceDescriptor, namespace: string): string {
-  const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const root =
+    resource.group === ""
+      ? `/api/${resource.version}`
+      : `/apis/${resource.group}/${resource.version}`;
   if (namespace === ALL_NAMESPACES) return `${root}/${resource.plural}`;
-  if (!resource.namespaced) throw new RangeError(`${resource.plural}: namespace must be empty, the resource is cluster-scoped`);
+  if (!resource.namespaced)
+    throw new RangeError(
+      `${resource.plural}: namespace must be empty, the resource is cluster-scoped`,
+    );
   if (namespace === "") throw new RangeError(`${resource.plural}: namespace is required`);
   return `${root}/namespaces/${segment(namespace)}/${resource.plural}`;
 }
 
-/** Returns the path of one object, or of its subresource. @throws RangeError when `ref` does not fit the resource's scope */
-export function pathOf(resource: ResourceDescriptor, ref: ObjectRef, subresource?: "status"): string {
+/**
+ * Returns the path of one object, or of its subresource. @throws RangeError when `ref` does not fit
+ * the resource's scope
+ */
+export function pathOf(
+  resource: ResourceDescriptor,
+  ref: ObjectRef,
+  subresource?: "status",
+): string {
   if (ref.name === "") throw new RangeError(`${resource.plural}: name is required`);
   const scope = resource.namespaced ? (ref.namespace ?? "") : (ref.namespace ?? ALL_NAMESPACES);
   const path = `${collectionPath(resource, scope)}/${segment(ref.name)}`;
   return subresource ? `${path}/${subresource}` : path;
 }
 
-/** Returns the key of an object in stores and queues: `namespace/name`, or `name` without a namespace. */
+/**
+ * Returns the key of an object in stores and queues: `namespace/name`, or `name` without a
+ * namespace.
+ */
 export function keyOf(ref: ObjectRef): string {
   return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`;
 }
@@ -106,12 +136,20 @@ export function namespaceOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf("/")));
 }
 
-/** Rejects dot segments, which encoding would leave unchanged and which would lead to another path. */
+/**
+ * Rejects dot segments, which encoding would leave unchanged and which would lead to another path.
+ */
 function segment(name: string): string {
   if (name === "." || name === "..") throw new RangeError(`invalid object name "${name}"`);
   return encodeURIComponent(name);
 }
 
-function builtIn(group: string, version: string, plural: string, kind: string, namespaced = true): ResourceDescriptor {
+function builtIn(
+  group: string,
+  version: string,
+  plural: string,
+  kind: string,
+  namespaced = true,
+): ResourceDescriptor {
   return { group, version, plural, kind, namespaced };
 }

@@ -1,8 +1,9 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 
 /**
- * Owns a signal that is aborted after `ms` milliseconds or together with `parent`. Unlike `AbortSignal.any`, disposing it removes
- * its listener from a parent that lives as long as the process.
+ * Owns a signal that is aborted after `ms` milliseconds or together with `parent`. Unlike
+ * `AbortSignal.any`, disposing it removes its listener from a parent that lives as long as the
+ * process.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();

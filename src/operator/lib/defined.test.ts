@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { defined } from "./defined.ts";
 
 test("defined drops undefined members and keeps other falsy ones", () => {
-  const object = { none: undefined, zero: 0, empty: "", no: false, nothing: null, list: [undefined] };
+  const object = {
+    none: undefined,
+    zero: 0,
+    empty: "",
+    no: false,
+    nothing: null,
+    list: [undefined],
+  };
   expect(Object.keys(defined(object))).toEqual(["zero", "empty", "no", "nothing", "list"]);
   expect(Object.keys(object)).toHaveLength(6);
 });

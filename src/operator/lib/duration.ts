@@ -15,8 +15,10 @@ const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g;
  * @throws RangeError when the text is not a duration
  */
 export function parseDuration(text: string): number {
-  if (!WHOLE.test(text)) throw new RangeError(`"${text}" is not a duration; expected for example 90s, 5m or 1h30m`);
+  if (!WHOLE.test(text))
+    throw new RangeError(`"${text}" is not a duration; expected for example 90s, 5m or 1h30m`);
   let total = 0;
-  for (const [, amount, unit] of text.matchAll(PART)) total += Number(amount) * (UNIT_MS.get(unit ?? "") ?? 0);
+  for (const [, amount, unit] of text.matchAll(PART))
+    total += Number(amount) * (UNIT_MS.get(unit ?? "") ?? 0);
   return total;
 }

@@ -15,7 +15,19 @@ test("a group has each member once, in the order of their addition", () => {
     record();
   }
   const all = ["one", "two", "three"];
-  expect(states).toEqual([[], ["one"], ["one"], ["one", "two"], all, all, all, ["two", "three"], ["three"], [], []]);
+  expect(states).toEqual([
+    [],
+    ["one"],
+    ["one"],
+    ["one", "two"],
+    all,
+    all,
+    all,
+    ["two", "three"],
+    ["three"],
+    [],
+    [],
+  ]);
   expect([...groups.names()]).toEqual(["b"]);
 });
 

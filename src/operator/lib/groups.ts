@@ -1,4 +1,7 @@
-/** Sets of strings by name. Empty sets are removed. Most names have one member, for which no set is kept: it would take 200 bytes. */
+/**
+ * Sets of strings by name. Empty sets are removed. Most names have one member, for which no set is
+ * kept: it would take 200 bytes.
+ */
 export class Groups {
   readonly #members = new Map<string, string | Set<string>>();
 
@@ -12,7 +15,8 @@ export class Groups {
   remove(name: string, member: string): void {
     const members = this.#members.get(name);
     if (typeof members === "object") members.delete(member);
-    if (members === member || (typeof members === "object" && members.size === 0)) this.#members.delete(name);
+    if (members === member || (typeof members === "object" && members.size === 0))
+      this.#members.delete(name);
   }
 
   get(name: string): ReadonlySet<string> {

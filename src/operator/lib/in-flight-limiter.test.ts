@@ -9,7 +9,8 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 /** Requests `count` slots and returns how many are granted. */
 async function crowd(limiter: InFlightLimiter, count: number): Promise<Disposable[]> {
   const granted: Disposable[] = [];
-  for (let n = 0; n < count; n += 1) void limiter.acquire(forever).then((slot) => granted.push(slot));
+  for (let n = 0; n < count; n += 1)
+    void limiter.acquire(forever).then((slot) => granted.push(slot));
   await settle();
   return granted;
 }

@@ -3,8 +3,8 @@ interface Waiter {
 }
 
 /**
- * Limits the number of requests in flight. A 429 halves the limit and a success raises it slightly (additive increase,
- * multiplicative decrease), between 1 and `max`.
+ * Limits the number of requests in flight. A 429 halves the limit and a success raises it slightly
+ * (additive increase, multiplicative decrease), between 1 and `max`.
  */
 export class InFlightLimiter {
   readonly #max: number;
@@ -27,7 +27,10 @@ export class InFlightLimiter {
     return this.#limit / this.#max;
   }
 
-  /** Waits for a slot, which disposing the result releases. Rejects with the signal's reason when it is aborted first. */
+  /**
+   * Waits for a slot, which disposing the result releases. Rejects with the signal's reason when it
+   * is aborted first.
+   */
   async acquire(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     if (this.#inFlight < this.limit) this.#inFlight += 1;

@@ -33,7 +33,10 @@ test.each([
 });
 
 test("an expression matches a part of a text unless it is anchored", () => {
-  expect(["shop-db", "my-shop-db"].map((name) => parse("^shop-").test(name))).toEqual([true, false]);
+  expect(["shop-db", "my-shop-db"].map((name) => parse("^shop-").test(name))).toEqual([
+    true,
+    false,
+  ]);
   expect(parse("shop").test("my-shop-db")).toBe(true);
   expect(parse("^\\p{Greek}😀$").test("λ😀")).toBe(true);
 });
@@ -43,7 +46,8 @@ test("an expression that makes a backtracking engine run forever ends", () => {
 });
 
 test("the expressions that are kept are those that were compiled last", () => {
-  for (let each = 0; each < 1_100; each += 1) expect(parse(`^x${each}$`).test(`x${each}`)).toBe(true);
+  for (let each = 0; each < 1_100; each += 1)
+    expect(parse(`^x${each}$`).test(`x${each}`)).toBe(true);
   expect(parse("^x0$").test("x0")).toBe(true);
 });
 

@@ -1,6 +1,9 @@
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 
-/** Maximum size of a compiled expression, in instructions: it limits the time for one text to some 0.1 ms. */
+/**
+ * Maximum size of a compiled expression, in instructions: it limits the time for one text to some
+ * 0.1 ms.
+ */
 const MAX_INSTRUCTIONS = 500;
 /** Maximum number of expressions that are kept compiled. */
 const MAX_KEPT = 1_000;
@@ -15,8 +18,8 @@ export class RegExpProblem {
 }
 
 /**
- * A regular expression in the syntax of RE2, which takes time linear in the length of the text: no text makes it slow, and no user of
- * a cluster can stop the operator with one.
+ * A regular expression in the syntax of RE2, which takes time linear in the length of the text: no
+ * text makes it slow, and no user of a cluster can stop the operator with one.
  */
 export class LinearRegExp {
   readonly #compiled: RE2JS;
@@ -37,7 +40,10 @@ export class LinearRegExp {
       : Object.hasOwn(this.#compiled.namedGroups(), group);
   }
 
-  /** Replaces every match by what `replacement` returns, which is given the text of a group by number or name. */
+  /**
+   * Replaces every match by what `replacement` returns, which is given the text of a group by
+   * number or name.
+   */
   replaceAll(text: string, replacement: (group: (id: string) => string) => string): string {
     const matcher = this.#compiled.matcher(text);
     let replaced = "";
@@ -57,14 +63,21 @@ function positionOf(source: string, error: RE2JSSyntaxException): number {
   const problem = error.getDescription();
   if (input === null || problem === "missing closing )") return source.length;
   if (problem === "unexpected )") return firstUnexpected(source);
-  return 1 + (problem.startsWith("duplicate") ? source.lastIndexOf(`<${input}>`) + 1 : source.indexOf(input));
+  return (
+    1 +
+    (problem.startsWith("duplicate") ? source.lastIndexOf(`<${input}>`) + 1 : source.indexOf(input))
+  );
 }
 
-/** Returns the position of the first closing parenthesis without an opening one. The parser does not report it. */
+/**
+ * Returns the position of the first closing parenthesis without an opening one. The parser does not
+ * report it.
+ */
 function firstUnexpected(source: string): number {
   for (let length = 1; length < source.length; length += 1) {
     const problem = compile(source.slice(0, length));
-    if (problem instanceof RegExpProblem && problem.message.startsWith("unexpected )")) return length;
+    if (problem instanceof RegExpProblem && problem.message.startsWith("unexpected )"))
+      return length;
   }
   return source.length;
 }

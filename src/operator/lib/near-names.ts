@@ -1,16 +1,23 @@
 import leven from "leven";
 
-/** Returns how many edits a name may differ from a near one: one from four characters, two from six. A swap of neighbors is two. */
+/**
+ * Returns how many edits a name may differ from a near one: one from four characters, two from six.
+ * A swap of neighbors is two.
+ */
 const mostEdits = (name: string): number => (name.length < 4 ? 0 : name.length < 6 ? 1 : 2);
 
 /** Maximum number of pairs of characters that one call compares: some 20 ms. */
 const MAX_PAIRS = 10_000_000;
 
 /**
- * Returns the nearest of the `known` names for each of the others, if there is a near one; of several the first in their order. The work
- * is limited: if there are too many names, some have none.
+ * Returns the nearest of the `known` names for each of the others, if there is a near one; of
+ * several the first in their order. The work is limited: if there are too many names, some have
+ * none.
  */
-export function nearNames(others: Iterable<string>, known: readonly string[]): ReadonlyMap<string, string> {
+export function nearNames(
+  others: Iterable<string>,
+  known: readonly string[],
+): ReadonlyMap<string, string> {
   const near = new Map<string, string>();
   let pairs = 0;
   for (const name of [...others].sort()) {

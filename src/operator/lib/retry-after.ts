@@ -10,10 +10,13 @@ function milliseconds(header: string, now: number): number {
 }
 
 /**
- * Parses a `retry-after` header and returns milliseconds, clamped to 1 s … 10 min; `undefined` when it is missing or malformed.
+ * Parses a `retry-after` header and returns milliseconds, clamped to 1 s … 10 min; `undefined` when
+ * it is missing or malformed.
  * @param now wall-clock time in milliseconds, for a header that is a date
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   const wait = milliseconds(header?.trim() ?? "", now);
-  return Number.isNaN(wait) ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(MIN_RETRY_AFTER_MS, wait));
+  return Number.isNaN(wait)
+    ? undefined
+    : Math.min(MAX_RETRY_AFTER_MS, Math.max(MIN_RETRY_AFTER_MS, wait));
 }

@@ -1,19 +1,27 @@
 import { expect, test } from "vitest";
 import { reuseEqual } from "./reuse-equal.ts";
 
-const before = { spec: { list: [{ name: "a" }, { name: "b" }] }, status: { ready: false, times: [1, 2] }, gone: { deep: 1 } };
+const before = {
+  spec: { list: [{ name: "a" }, { name: "b" }] },
+  status: { ready: false, times: [1, 2] },
+  gone: { deep: 1 },
+};
 
 test("reuseEqual returns the former value if the new one is equal", () => {
   expect(reuseEqual(before, structuredClone(before))).toBe(before);
-  expect([reuseEqual("a", "a"), reuseEqual<string | undefined>("a", undefined), reuseEqual(undefined, 1)]).toEqual([
-    "a",
-    undefined,
-    1,
-  ]);
+  expect([
+    reuseEqual("a", "a"),
+    reuseEqual<string | undefined>("a", undefined),
+    reuseEqual(undefined, 1),
+  ]).toEqual(["a", undefined, 1]);
 });
 
 test("reuseEqual returns a value equal to the new one, with the equal parts of the former", () => {
-  const now = { spec: { list: [{ name: "a" }, { name: "c" }, 3] }, status: { ready: false, times: [1, 2] }, new: null };
+  const now = {
+    spec: { list: [{ name: "a" }, { name: "c" }, 3] },
+    status: { ready: false, times: [1, 2] },
+    new: null,
+  };
   const expected = structuredClone(now);
   const result = reuseEqual<object>(before, now);
   expect(result).toEqual(expected);

@@ -8,8 +8,9 @@ function isContainer(value: unknown): value is Record<string, unknown> {
 const ABSENT = Symbol("absent");
 
 /**
- * Returns a value equal to `now` that consists of `before` as far as the two are equal. Arrays and plain objects are compared; any other
- * object is that of `now`. What is stored for long then remains where it is in memory, and what only one version has is collected soon.
+ * Returns a value equal to `now` that consists of `before` as far as the two are equal. Arrays and
+ * plain objects are compared; any other object is that of `now`. What is stored for long then
+ * remains where it is in memory, and what only one version has is collected soon.
  */
 export function reuseEqual<T>(before: T | undefined, now: T): T;
 export function reuseEqual(before: unknown, now: unknown): unknown {
@@ -17,7 +18,8 @@ export function reuseEqual(before: unknown, now: unknown): unknown {
   const names = Object.keys(now);
   const result: unknown = Array.isArray(now) ? [...now] : { ...now };
   if (!isContainer(result)) return now;
-  let isEqual = Array.isArray(before) === Array.isArray(now) && names.length === Object.keys(before).length;
+  let isEqual =
+    Array.isArray(before) === Array.isArray(now) && names.length === Object.keys(before).length;
   for (const name of names) {
     const earlier = Object.hasOwn(before, name) ? before[name] : ABSENT;
     const part = reuseEqual(earlier, now[name]);

@@ -7,9 +7,10 @@ let recent = new Map<string, string>();
 let earlier = new Map<string, string>();
 
 /**
- * Returns a string with the same content, which is one object for all that share it: a parser creates each namespace, timestamp or
- * uid again wherever it occurs, at some 40 bytes. Only the strings that were shared last are known, so that nothing has to be
- * forgotten. Never for values of secrets.
+ * Returns a string with the same content, which is one object for all that share it: a parser
+ * creates each namespace, timestamp or uid again wherever it occurs, at some 40 bytes. Only the
+ * strings that were shared last are known, so that nothing has to be forgotten. Never for values of
+ * secrets.
  */
 export function shared(text: string): string {
   if (text.length > MAX_LENGTH) return text;
@@ -24,9 +25,13 @@ export function shared(text: string): string {
   return one;
 }
 
-const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+const isContainer = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
 
-/** Shares all strings in a value that JSON.parse returned, in place. Names of fields are shared by the parser. */
+/**
+ * Shares all strings in a value that JSON.parse returned, in place. Names of fields are shared by
+ * the parser.
+ */
 export function shareStrings(value: unknown): void {
   if (!isContainer(value)) return;
   for (const name of Object.keys(value)) {

@@ -1,7 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decideRestart, type RestartInput, type SourceContent } from "./decide-restart.ts";
-import { contentOf, formatRestartState, parseRestartState, type RestartState } from "./restart-state.ts";
+import {
+  contentOf,
+  formatRestartState,
+  parseRestartState,
+  type RestartState,
+} from "./restart-state.ts";
 
 const NOW = 1_000_000;
 const WINDOW = 30_000;
@@ -16,22 +21,35 @@ function decide(
   state: RestartState,
   more: Partial<RestartInput> = {},
 ): ReturnType<typeof decideRestart> {
-  const input = { pendingSince: undefined, restartedFor: undefined, windowMs: WINDOW, now: NOW, ...more };
+  const input = {
+    pendingSince: undefined,
+    restartedFor: undefined,
+    windowMs: WINDOW,
+    now: NOW,
+    ...more,
+  };
   return decideRestart({ ...input, sources: new Map(Object.entries(sources)), state });
 }
 
 describe("decideRestart", () => {
   test("records a source that is new, and keeps the record of one that changed meanwhile", () => {
     const decision = decide({ a: content("k.2"), b: content("k.1") }, recorded({ a: "k.1" }));
-    expect(decision).toEqual({ action: "record", sources: new Map(Object.entries({ a: "k.1", b: "k.1" })) });
+    expect(decision).toEqual({
+      action: "record",
+      sources: new Map(Object.entries({ a: "k.1", b: "k.1" })),
+    });
   });
 
   test("records a digest under another key, which cannot be compared", () => {
-    expect(decide({ a: content("new.1") }, recorded({ a: "old.2" }))).toMatchObject({ action: "record" });
+    expect(decide({ a: content("new.1") }, recorded({ a: "old.2" }))).toMatchObject({
+      action: "record",
+    });
   });
 
   test("does nothing for equal digests, and for a source that is not synced", () => {
-    expect(decide({ a: content("k.1"), b: undefined }, recorded({ a: "k.1", b: "k.1" }))).toEqual({ action: "none" });
+    expect(decide({ a: content("k.1"), b: undefined }, recorded({ a: "k.1", b: "k.1" }))).toEqual({
+      action: "none",
+    });
   });
 
   test.each([
@@ -54,19 +72,29 @@ describe("decideRestart", () => {
     ],
     ["a time in the future", { a: content("k.2", NOW + 1_000_000) }, undefined, undefined, WINDOW],
   ] as const)("waits for a window after %s", (_, sources, at, pendingSince, ms) => {
-    expect(decide(sources, recorded({ a: "k.1", b: "k.1" }, at), { pendingSince })).toMatchObject({ action: "wait", ms });
+    expect(decide(sources, recorded({ a: "k.1", b: "k.1" }, at), { pendingSince })).toMatchObject({
+      action: "wait",
+      ms,
+    });
   });
 
   test("restarts at the end of the window, for all sources, and forgets those that no longer count", () => {
     const sources = { a: content("k.2", NOW - WINDOW), b: content("k.1"), c: undefined };
     const decision = decide(sources, recorded({ a: "k.1", b: "k.1", c: "k.1", gone: "k.1" }));
     const current = new Map(Object.entries({ a: "k.2", b: "k.1", c: "k.1" }));
-    expect(decision).toEqual({ action: "restart", sources: current, content: contentOf(current), changed: ["a"] });
+    expect(decision).toEqual({
+      action: "restart",
+      sources: current,
+      content: contentOf(current),
+      changed: ["a"],
+    });
   });
 
   test("records a content that was restarted for already", () => {
     const current = new Map([["a", "k.2"]]);
-    const decision = decide({ a: content("k.2", 0) }, recorded({ a: "k.1" }), { restartedFor: contentOf(current) });
+    const decision = decide({ a: content("k.2", 0) }, recorded({ a: "k.1" }), {
+      restartedFor: contentOf(current),
+    });
     expect(decision).toEqual({ action: "record", sources: current });
   });
 
@@ -75,7 +103,9 @@ describe("decideRestart", () => {
     const entries = fc.dictionary(fc.constantFrom("a", "b", "c"), digest);
     fc.assert(
       fc.property(entries, entries, fc.nat(100_000), (now, before, age) => {
-        const sources = Object.fromEntries(Object.entries(now).map(([name, one]) => [name, content(one, NOW - age)]));
+        const sources = Object.fromEntries(
+          Object.entries(now).map(([name, one]) => [name, content(one, NOW - age)]),
+        );
         let state = recorded(before);
         for (let step = 0; step < 3; step += 1) {
           const decision = decide(sources, state, { now: NOW + WINDOW });
@@ -107,9 +137,15 @@ describe("the state of the restarts", () => {
     }
   });
 
-  test.each([undefined, "", "{", "[]", '{"sources":{"a":1}}', '{"sources":{},"restart":{"at":"yesterday","content":"x"}}'])(
-    "of the annotation %j is empty",
-    (text) => expect(parseRestartState(text)).toEqual({ sources: new Map(), restart: undefined }),
+  test.each([
+    undefined,
+    "",
+    "{",
+    "[]",
+    '{"sources":{"a":1}}',
+    '{"sources":{},"restart":{"at":"yesterday","content":"x"}}',
+  ])("of the annotation %j is empty", (text) =>
+    expect(parseRestartState(text)).toEqual({ sources: new Map(), restart: undefined }),
   );
 
   test("has one text, and one content, whatever the order of the sources", () => {

@@ -9,10 +9,16 @@ export interface SourceContent {
 }
 
 export interface RestartInput {
-  /** The content of all targets that the workload uses, by source; `undefined` if the source was not synced yet. */
+  /**
+   * The content of all targets that the workload uses, by source; `undefined` if the source was not
+   * synced yet.
+   */
   readonly sources: ReadonlyMap<string, SourceContent | undefined>;
   readonly state: RestartState;
-  /** Time at which the first change was seen that no restart has followed, in milliseconds since the epoch. */
+  /**
+   * Time at which the first change was seen that no restart has followed, in milliseconds since the
+   * epoch.
+   */
   readonly pendingSince: number | undefined;
   /** Content that this process has restarted this workload for last. */
   readonly restartedFor: string | undefined;
@@ -36,7 +42,10 @@ export type RestartDecision =
       readonly changed: readonly string[];
     };
 
-/** Returns the digests of the sources: of one that is not synced, because it was recreated, the recorded one. */
+/**
+ * Returns the digests of the sources: of one that is not synced, because it was recreated, the
+ * recorded one.
+ */
 function currentContent({ sources, state }: RestartInput): Map<string, string> {
   const current = new Map<string, string>();
   for (const [source, content] of sources) {
@@ -49,12 +58,13 @@ function currentContent({ sources, state }: RestartInput): Map<string, string> {
 const keyOf = (digest: string): string => digest.slice(0, digest.indexOf("."));
 
 /**
- * Decides what to do about a workload; see docs/design/restarts.md#decision. Level-triggered: it compares the current content of the
- * sources with the content that the workload records.
+ * Decides what to do about a workload; see docs/design/restarts.md#decision. Level-triggered: it
+ * compares the current content of the sources with the content that the workload records.
  *
- * - A source without a record is recorded: its first sync is no reason for a restart. So is one whose record is under another key.
- * - The quiet window begins with the first change, and at the end of the window of the last restart at the earliest. Further changes
- *   do not extend it.
+ * - A source without a record is recorded: its first sync is no reason for a restart. So is one
+ *   whose record is under another key.
+ * - The quiet window begins with the first change, and at the end of the window of the last restart
+ *   at the earliest. Further changes do not extend it.
  * - A record that another writer reverted leads to no second restart for the same content.
  */
 export function decideRestart(input: RestartInput): RestartDecision {
@@ -78,8 +88,13 @@ export function decideRestart(input: RestartInput): RestartDecision {
   const content = contentOf(current);
   if (content === restartedFor) return { action: "record", sources: current };
   // A time in the future, of a clock that was ahead, is unknown.
-  const since = Math.min(input.pendingSince ?? now, ...changed.map((source) => sources.get(source)?.changedAt ?? now));
+  const since = Math.min(
+    input.pendingSince ?? now,
+    ...changed.map((source) => sources.get(source)?.changedAt ?? now),
+  );
   const { at = 0 } = state.restart ?? {};
   const ms = Math.max(since, at > now ? since : at) + windowMs - now;
-  return ms > 0 ? { action: "wait", ms, since } : { action: "restart", sources: current, content, changed };
+  return ms > 0
+    ? { action: "wait", ms, since }
+    : { action: "restart", sources: current, content, changed };
 }

@@ -10,7 +10,10 @@ const container = (suffix: string): object => ({
     { name: "a", valueFrom: { secretKeyRef: { name: `env-${suffix}`, key: "k" } } },
     { name: "b", valueFrom: { configMapKeyRef: { name: `env-${suffix}`, key: "k" } } },
   ],
-  envFrom: [{ secretRef: { name: `from-${suffix}` } }, { configMapRef: { name: `from-${suffix}` }, prefix: "X" }],
+  envFrom: [
+    { secretRef: { name: `from-${suffix}` } },
+    { configMapRef: { name: `from-${suffix}` }, prefix: "X" },
+  ],
 });
 
 test("podReferences finds env, envFrom and volumes, in containers and init containers", () => {
@@ -21,16 +24,27 @@ test("podReferences finds env, envFrom and volumes, in containers and init conta
     {
       name: "d",
       projected: {
-        sources: [{ secret: { name: "projected" } }, { configMap: { name: "projected" } }, { serviceAccountToken: {} }],
+        sources: [
+          { secret: { name: "projected" } },
+          { configMap: { name: "projected" } },
+          { serviceAccountToken: {} },
+        ],
       },
     },
   ];
   const imagePullSecrets = [{ name: "registry" }];
   const references = podReferences(
-    workload({ containers: [container("main")], initContainers: [container("init")], volumes, imagePullSecrets }),
+    workload({
+      containers: [container("main")],
+      initContainers: [container("init")],
+      volumes,
+      imagePullSecrets,
+    }),
   );
   const names = ["env-main", "from-main", "env-init", "from-init", "volume", "projected"];
-  expect([...references].sort()).toEqual(names.flatMap((name) => [`Secret/${name}`, `ConfigMap/${name}`]).sort());
+  expect([...references].sort()).toEqual(
+    names.flatMap((name) => [`Secret/${name}`, `ConfigMap/${name}`]).sort(),
+  );
 });
 
 test.each([

@@ -4,7 +4,14 @@ const named = z.object({ name: z.string() }).optional().catch(undefined);
 
 const container = z.object({
   env: z
-    .array(z.object({ valueFrom: z.object({ secretKeyRef: named, configMapKeyRef: named }).optional().catch(undefined) }))
+    .array(
+      z.object({
+        valueFrom: z
+          .object({ secretKeyRef: named, configMapKeyRef: named })
+          .optional()
+          .catch(undefined),
+      }),
+    )
     .catch([]),
   envFrom: z.array(z.object({ secretRef: named, configMapRef: named })).catch([]),
 });
@@ -31,8 +38,9 @@ const workload = z.object({
 });
 
 /**
- * Returns the Secrets and ConfigMaps, as `<kind>/<name>`, whose content the pods of a workload read: by env, envFrom, volumes and
- * projected volumes, init containers included. Secrets of image pulls are none of them: running pods do not use them.
+ * Returns the Secrets and ConfigMaps, as `<kind>/<name>`, whose content the pods of a workload
+ * read: by env, envFrom, volumes and projected volumes, init containers included. Secrets of image
+ * pulls are none of them: running pods do not use them.
  */
 export function podReferences(object: unknown): ReadonlySet<string> {
   const pod = workload.safeParse(object).data?.spec.template.spec;

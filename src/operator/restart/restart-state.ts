@@ -13,9 +13,15 @@ export interface Restart {
   readonly message?: string | undefined;
 }
 
-/** The state of the restarts of a workload, which an annotation of its metadata stores; see docs/design/restarts.md#state. */
+/**
+ * The state of the restarts of a workload, which an annotation of its metadata stores; see
+ * docs/design/restarts.md#state.
+ */
 export interface RestartState {
-  /** Digest of the content that the pods of the workload have, by source: `<kind>/<name>` of a resource. */
+  /**
+   * Digest of the content that the pods of the workload have, by source: `<kind>/<name>` of a
+   * resource.
+   */
   readonly sources: ReadonlyMap<string, string>;
   readonly restart: Restart | undefined;
 }
@@ -32,7 +38,10 @@ const schema = z.object({
     .optional(),
 });
 
-/** Parses the annotation of a workload; an absent or malformed one is that of a workload without any content. */
+/**
+ * Parses the annotation of a workload; an absent or malformed one is that of a workload without any
+ * content.
+ */
 export function parseRestartState(text: string | undefined): RestartState {
   try {
     const { sources, restart } = schema.parse(JSON.parse(text ?? ""));
@@ -42,7 +51,8 @@ export function parseRestartState(text: string | undefined): RestartState {
   }
 }
 
-const sorted = (sources: ReadonlyMap<string, string>): [string, string][] => [...sources].sort(([a], [b]) => (a < b ? -1 : 1));
+const sorted = (sources: ReadonlyMap<string, string>): [string, string][] =>
+  [...sources].sort(([a], [b]) => (a < b ? -1 : 1));
 
 /** Formats the state for the annotation; the same state has the same text. */
 export function formatRestartState({ sources, restart }: RestartState): string {
@@ -50,7 +60,10 @@ export function formatRestartState({ sources, restart }: RestartState): string {
   return JSON.stringify(defined({ sources: Object.fromEntries(sorted(sources)), restart: last }));
 }
 
-/** Returns the digest of the content of all sources: the value of the annotation in the pod template. */
+/**
+ * Returns the digest of the content of all sources: the value of the annotation in the pod
+ * template.
+ */
 export function contentOf(sources: ReadonlyMap<string, string>): string {
   return createHash("sha256")
     .update(JSON.stringify(sorted(sources)))

@@ -15,13 +15,24 @@ describe("rolloutProgress", () => {
     ["an older generation was observed", { ...done, observedGeneration: 2 }, "Progressing"],
     ["an old replica is left", { ...done, replicas: 3 }, "Progressing"],
     ["a replica is not available", { ...done, availableReplicas: 1 }, "Progressing"],
-    ["a replica is old", { ...done, updatedReplicas: 1, availableReplicas: 1, replicas: 1 }, "Progressing"],
+    [
+      "a replica is old",
+      { ...done, updatedReplicas: 1, availableReplicas: 1, replicas: 1 },
+      "Progressing",
+    ],
     [
       "the deadline was exceeded",
-      { ...done, conditions: [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }] },
+      {
+        ...done,
+        conditions: [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }],
+      },
       "Failed",
     ],
-    ["another condition is false", { ...done, conditions: [{ type: "Available", status: "False", reason: "x" }] }, "RolledOut"],
+    [
+      "another condition is false",
+      { ...done, conditions: [{ type: "Available", status: "False", reason: "x" }] },
+      "RolledOut",
+    ],
   ] as const)("of a Deployment: %s", (_, status, result) => {
     expect(rolloutProgress("Deployment", deployment(status)).result).toBe(result);
   });
@@ -36,17 +47,37 @@ describe("rolloutProgress", () => {
   test.each([
     ["has the update revision", { ...ready, currentRevision: "b" }, {}, "RolledOut"],
     ["has another current revision", ready, {}, "Progressing"],
-    ["has a pod that is not ready", { ...ready, currentRevision: "b", readyReplicas: 1 }, {}, "Progressing"],
+    [
+      "has a pod that is not ready",
+      { ...ready, currentRevision: "b", readyReplicas: 1 },
+      {},
+      "Progressing",
+    ],
     ["is updated above the partition", ready, { partition: 1 }, "RolledOut"],
-    ["is not updated above the partition", { ...ready, updatedReplicas: 0 }, { partition: 1 }, "Progressing"],
+    [
+      "is not updated above the partition",
+      { ...ready, updatedReplicas: 0 },
+      { partition: 1 },
+      "Progressing",
+    ],
   ] as const)("of a StatefulSet that %s", (_, status, rollingUpdate, result) => {
-    const workload = deployment(status, { updateStrategy: { type: "RollingUpdate", rollingUpdate } });
+    const workload = deployment(status, {
+      updateStrategy: { type: "RollingUpdate", rollingUpdate },
+    });
     expect(rolloutProgress("StatefulSet", workload).result).toBe(result);
   });
 
   test.each([
-    ["is scheduled and available", { updatedNumberScheduled: 2, desiredNumberScheduled: 2, numberAvailable: 2 }, "RolledOut"],
-    ["has an old pod", { updatedNumberScheduled: 1, desiredNumberScheduled: 2, numberAvailable: 2 }, "Progressing"],
+    [
+      "is scheduled and available",
+      { updatedNumberScheduled: 2, desiredNumberScheduled: 2, numberAvailable: 2 },
+      "RolledOut",
+    ],
+    [
+      "has an old pod",
+      { updatedNumberScheduled: 1, desiredNumberScheduled: 2, numberAvailable: 2 },
+      "Progressing",
+    ],
     [
       "has a pod that is not available",
       { updatedNumberScheduled: 2, desiredNumberScheduled: 2, numberAvailable: 1 },
@@ -63,25 +94,42 @@ describe("rolloutProgress", () => {
       { result: "Progressing", paused: false },
     ],
     [{ phase: "Progressing" }, { result: "Progressing", paused: false }],
-    [{ phase: "Paused" }, { result: "Progressing", paused: true, message: "the Rollout is paused" }],
+    [
+      { phase: "Paused" },
+      { result: "Progressing", paused: true, message: "the Rollout is paused" },
+    ],
     [
       { phase: "Degraded", message: "aborted" },
       { result: "Failed", message: "the Rollout is Degraded: aborted" },
     ],
-    [{ phase: "Degraded" }, { result: "Failed", message: "the Rollout is Degraded: see its status" }],
+    [
+      { phase: "Degraded" },
+      { result: "Failed", message: "the Rollout is Degraded: see its status" },
+    ],
   ] as const)("of a Rollout with the status %j", (status, progress) => {
-    expect(rolloutProgress("Rollout", deployment({ observedGeneration: "3", ...status }))).toEqual(progress);
+    expect(rolloutProgress("Rollout", deployment({ observedGeneration: "3", ...status }))).toEqual(
+      progress,
+    );
   });
 
   test("waits without a deadline for a paused workload, and for one whose pods a user deletes", () => {
-    expect(rolloutProgress("Deployment", deployment(done, { paused: true }))).toMatchObject({ paused: true });
-    expect(rolloutProgress("DaemonSet", deployment({}, { updateStrategy: { type: "OnDelete" } }))).toMatchObject({
+    expect(rolloutProgress("Deployment", deployment(done, { paused: true }))).toMatchObject({
+      paused: true,
+    });
+    expect(
+      rolloutProgress("DaemonSet", deployment({}, { updateStrategy: { type: "OnDelete" } })),
+    ).toMatchObject({
       paused: true,
     });
   });
 
-  test.each([null, 1, {}, { metadata: {} }, { metadata: { generation: "x" }, spec: null, status: [] }])(
-    "of the malformed object %j is Progressing",
-    (object) => expect(rolloutProgress("Deployment", object).result).toBe("Progressing"),
+  test.each([
+    null,
+    1,
+    {},
+    { metadata: {} },
+    { metadata: { generation: "x" }, spec: null, status: [] },
+  ])("of the malformed object %j is Progressing", (object) =>
+    expect(rolloutProgress("Deployment", object).result).toBe("Progressing"),
   );
 });

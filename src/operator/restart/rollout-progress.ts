@@ -25,7 +25,11 @@ const object = z.object({
         })
         .catch({ type: undefined, rollingUpdate: { partition: 0 } }),
     })
-    .catch({ replicas: 1, paused: false, updateStrategy: { type: undefined, rollingUpdate: { partition: 0 } } }),
+    .catch({
+      replicas: 1,
+      paused: false,
+      updateStrategy: { type: undefined, rollingUpdate: { partition: 0 } },
+    }),
   status: z
     .object({
       // A Rollout has a string.
@@ -41,7 +45,9 @@ const object = z.object({
       numberAvailable: count,
       phase: text,
       message: text,
-      conditions: z.array(z.object({ type: z.string(), status: z.string(), reason: text })).catch([]),
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), reason: text }))
+        .catch([]),
     })
     .optional()
     .catch(undefined),
@@ -58,7 +64,11 @@ function deploymentProgress({ spec }: Workload, status: Status): RolloutProgress
   if (progressing?.reason === "ProgressDeadlineExceeded")
     return { result: "Failed", message: "the Deployment exceeded its progressDeadlineSeconds" };
   const { updatedReplicas, replicas, availableReplicas } = status;
-  return until(updatedReplicas >= spec.replicas && replicas <= updatedReplicas && availableReplicas >= updatedReplicas);
+  return until(
+    updatedReplicas >= spec.replicas &&
+      replicas <= updatedReplicas &&
+      availableReplicas >= updatedReplicas,
+  );
 }
 
 function statefulSetProgress({ spec }: Workload, status: Status): RolloutProgress {
@@ -71,31 +81,49 @@ function statefulSetProgress({ spec }: Workload, status: Status): RolloutProgres
 
 function daemonSetProgress(_: Workload, status: Status): RolloutProgress {
   const { updatedNumberScheduled, desiredNumberScheduled, numberAvailable } = status;
-  return until(updatedNumberScheduled >= desiredNumberScheduled && numberAvailable >= desiredNumberScheduled);
+  return until(
+    updatedNumberScheduled >= desiredNumberScheduled && numberAvailable >= desiredNumberScheduled,
+  );
 }
 
 function argoRolloutProgress(_: Workload, { phase, message }: Status): RolloutProgress {
   if (phase === "Healthy") return ROLLED_OUT;
-  if (phase === "Degraded") return { result: "Failed", message: `the Rollout is Degraded: ${message ?? "see its status"}` };
-  return phase === "Paused" ? { result: "Progressing", paused: true, message: "the Rollout is paused" } : PROGRESSING;
+  if (phase === "Degraded")
+    return { result: "Failed", message: `the Rollout is Degraded: ${message ?? "see its status"}` };
+  return phase === "Paused"
+    ? { result: "Progressing", paused: true, message: "the Rollout is paused" }
+    : PROGRESSING;
 }
 
-const progressOf: Readonly<Record<WorkloadKind, (workload: Workload, status: Status) => RolloutProgress>> = {
+const progressOf: Readonly<
+  Record<WorkloadKind, (workload: Workload, status: Status) => RolloutProgress>
+> = {
   Deployment: deploymentProgress,
   StatefulSet: statefulSetProgress,
   DaemonSet: daemonSetProgress,
   Rollout: argoRolloutProgress,
 };
 
-/** Returns the progress of a workload as the API server returned it, by the rules of `kubectl rollout status`. Total. */
+/**
+ * Returns the progress of a workload as the API server returned it, by the rules of `kubectl
+ * rollout status`. Total.
+ */
 export function rolloutProgress(kind: WorkloadKind, workload: unknown): RolloutProgress {
   const parsed = object.safeParse(workload).data;
   if (parsed === undefined) return PROGRESSING;
   const { metadata, spec, status } = parsed;
   if (spec.paused)
-    return { result: "Progressing", paused: true, message: `the ${kind} is paused: it rolls out when it is resumed` };
+    return {
+      result: "Progressing",
+      paused: true,
+      message: `the ${kind} is paused: it rolls out when it is resumed`,
+    };
   if (spec.updateStrategy.type === "OnDelete") {
-    return { result: "Progressing", paused: true, message: `the ${kind} has the update strategy OnDelete: delete its pods` };
+    return {
+      result: "Progressing",
+      paused: true,
+      message: `the ${kind} has the update strategy OnDelete: delete its pods`,
+    };
   }
   if (status === undefined || status.observedGeneration < metadata.generation) return PROGRESSING;
   return progressOf[kind](parsed, status);

@@ -9,7 +9,12 @@ import { WorkQueue } from "./work-queue.ts";
 /** A running controller on a virtual clock, and what it reports about its reconciliations. */
 function start(reconcile: (clock: VirtualClock, signal: AbortSignal) => Promise<ReconcileResult>) {
   const clock = new VirtualClock();
-  const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "", limits: new QueueLimits(clock, 1) });
+  const queue = new WorkQueue({
+    clock,
+    random: () => 1,
+    turnOf: () => "",
+    limits: new QueueLimits(clock, 1),
+  });
   const reported: [string, string, number][] = [];
   const infos: object[] = [];
   const warnings: [object, string][] = [];
@@ -70,19 +75,24 @@ test.each<[string, () => ReconcileResult]>([
       throw new Error("aborted");
     },
   ],
-])("a reconciliation that %s after the drain time is aborted, and nothing is logged", async (_, end) => {
-  const { clock, queue, reported, infos, warnings, stop, running } = start(async (time, signal) => {
-    await time.sleep(1_000_000, signal).catch(() => undefined);
-    return end();
-  });
-  queue.add("a");
-  await clock.advance(10);
-  stop.abort();
-  await clock.advance(15_000);
-  await running;
-  expect(reported).toEqual([["test", "aborted", 15_010]]);
-  expect([infos, warnings]).toEqual([[], []]);
-});
+])(
+  "a reconciliation that %s after the drain time is aborted, and nothing is logged",
+  async (_, end) => {
+    const { clock, queue, reported, infos, warnings, stop, running } = start(
+      async (time, signal) => {
+        await time.sleep(1_000_000, signal).catch(() => undefined);
+        return end();
+      },
+    );
+    queue.add("a");
+    await clock.advance(10);
+    stop.abort();
+    await clock.advance(15_000);
+    await running;
+    expect(reported).toEqual([["test", "aborted", 15_010]]);
+    expect([infos, warnings]).toEqual([[], []]);
+  },
+);
 
 /** Returns an error with six frames, two of which are not indented like frames. */
 function failure(stack: string | undefined): Error {
@@ -95,7 +105,9 @@ function failure(stack: string | undefined): Error {
 test.each<[string, unknown, object]>([
   [
     "the first four frames of an error",
-    failure("TypeError: canary-3d0a\n    at one (a.ts:1)\nat text\n    at two \n    at three\n    at four\n    at five"),
+    failure(
+      "TypeError: canary-3d0a\n    at one (a.ts:1)\nat text\n    at two \n    at three\n    at four\n    at five",
+    ),
     { error: "TypeError", at: ["one (a.ts:1)", "two", "three", "four"] },
   ],
   ["no frames of an error without a stack", failure(undefined), { error: "TypeError", at: [] }],
@@ -106,5 +118,7 @@ test.each<[string, unknown, object]>([
   });
   queue.add("a");
   await clock.advance(0);
-  expect(warnings).toEqual([[{ controller: "test", key: "a", failures: 1, ...fields }, "reconcile failed"]]);
+  expect(warnings).toEqual([
+    [{ controller: "test", key: "a", failures: 1, ...fields }, "reconcile failed"],
+  ]);
 });

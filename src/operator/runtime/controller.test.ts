@@ -19,19 +19,35 @@ interface Setup {
 
 function start(
   reconcile: ControllerOptions["reconcile"],
-  { concurrency = 16, ...options }: Partial<ControllerOptions> & { readonly concurrency?: number } = {},
+  {
+    concurrency = 16,
+    ...options
+  }: Partial<ControllerOptions> & { readonly concurrency?: number } = {},
 ): Setup {
   const clock = new VirtualClock();
-  const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "", limits: new QueueLimits(clock, concurrency) });
+  const queue = new WorkQueue({
+    clock,
+    random: () => 1,
+    turnOf: () => "",
+    limits: new QueueLimits(clock, concurrency),
+  });
   const outcomes: ReconcileOutcome[] = [];
   const logged: string[] = [];
   const log =
     (level: string) =>
     (fields: object, message: string): void =>
       void logged.push(JSON.stringify({ level, ...fields, message }));
-  const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error"), child: () => logger };
+  const logger: Logger = {
+    debug: log("debug"),
+    info: log("info"),
+    warn: log("warn"),
+    error: log("error"),
+    child: () => logger,
+  };
   const stop = new AbortController();
-  const observer = { reconciled: (_: string, outcome: ReconcileOutcome) => void outcomes.push(outcome) };
+  const observer = {
+    reconciled: (_: string, outcome: ReconcileOutcome) => void outcomes.push(outcome),
+  };
   const fixed = { name: "test", queue, reconcile, clock, logger, observer, signal: stop.signal };
   const running = runController({ ...fixed, ...options });
   return { clock, queue, outcomes, logged, stop: (reason) => stop.abort(reason), running };
@@ -57,7 +73,8 @@ test("a retry waits for its minimum time, and so does an error with a retryAfter
   const times: number[] = [];
   const { clock, queue, outcomes } = start(async () => {
     times.push(clock.monotonic());
-    if (times.length === 1) return { outcome: "retry", cause: "vault", reason: "RateLimited", atLeastMs: 5_000 };
+    if (times.length === 1)
+      return { outcome: "retry", cause: "vault", reason: "RateLimited", atLeastMs: 5_000 };
     throw new KubeError({ kind: "TooManyRequests", operation: "get", retryAfterMs: 3_000 });
   });
   queue.add("a");
@@ -67,7 +84,14 @@ test("a retry waits for its minimum time, and so does an error with a retryAfter
 });
 
 test("an expected retry is logged without frames, from the second on, once per reason", async () => {
-  const reasons = ["Conflict", "Unavailable", "Unavailable", "Timeout", "Timeout", "Timeout"] as const;
+  const reasons = [
+    "Conflict",
+    "Unavailable",
+    "Unavailable",
+    "Timeout",
+    "Timeout",
+    "Timeout",
+  ] as const;
   let attempts = 0;
   const { clock, queue, logged } = start(async () => {
     const kind = reasons[attempts];
@@ -79,9 +103,30 @@ test("an expected retry is logged without frames, from the second on, once per r
   await clock.advance(600_000);
   expect(attempts).toBe(7);
   expect(logged.map((line) => JSON.parse(line))).toEqual([
-    { level: "debug", controller: "test", key: "a", reason: "Conflict", failures: 1, message: "retrying" },
-    { level: "info", controller: "test", key: "a", reason: "Unavailable", failures: 2, message: "still failing, retrying" },
-    { level: "info", controller: "test", key: "a", reason: "Timeout", failures: 4, message: "still failing, retrying" },
+    {
+      level: "debug",
+      controller: "test",
+      key: "a",
+      reason: "Conflict",
+      failures: 1,
+      message: "retrying",
+    },
+    {
+      level: "info",
+      controller: "test",
+      key: "a",
+      reason: "Unavailable",
+      failures: 2,
+      message: "still failing, retrying",
+    },
+    {
+      level: "info",
+      controller: "test",
+      key: "a",
+      reason: "Timeout",
+      failures: 4,
+      message: "still failing, retrying",
+    },
   ]);
 });
 
@@ -139,18 +184,21 @@ test("every key is requeued once per resync, fifty at a time, whatever was misse
   expect(clock.pending, "timers left").toBe(0);
 });
 
-test.each([0, 1_800_000])("with a resync of %d ms nothing is requeued where there is no key", async (everyMs) => {
-  const seen: string[] = [];
-  const { clock } = start(
-    async (key) => {
-      seen.push(key);
-      return done;
-    },
-    { resync: { everyMs, keys: () => (everyMs === 0 ? ["a"] : []) } },
-  );
-  await clock.advance(4_000_000);
-  expect(seen).toEqual([]);
-});
+test.each([0, 1_800_000])(
+  "with a resync of %d ms nothing is requeued where there is no key",
+  async (everyMs) => {
+    const seen: string[] = [];
+    const { clock } = start(
+      async (key) => {
+        seen.push(key);
+        return done;
+      },
+      { resync: { everyMs, keys: () => (everyMs === 0 ? ["a"] : []) } },
+    );
+    await clock.advance(4_000_000);
+    expect(seen).toEqual([]);
+  },
+);
 
 test("a reconcile that throws synchronously, or a non-error, stops no other key", async () => {
   const seen: string[] = [];

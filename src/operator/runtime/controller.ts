@@ -5,8 +5,8 @@ import { resync, type ResyncOptions } from "./resync.ts";
 import type { RetryCause, WorkQueue } from "./work-queue.ts";
 
 /**
- * The event that a reconciliation waits for. Whatever it is, the key is reconciled again after `atMostMs` at the latest, so that a
- * missed wake-up costs time only.
+ * The event that a reconciliation waits for. Whatever it is, the key is reconciled again after
+ * `atMostMs` at the latest, so that a missed wake-up costs time only.
  */
 export interface Wait {
   readonly for: "connection" | "target" | "namespace" | "time";
@@ -40,8 +40,8 @@ export const GONE: ReconcileResult = { outcome: "done", gone: true };
 export type ReconcileResult = Done | Retry;
 
 /**
- * The outcome of a reconciliation: `not_ready` if it found a problem that no retry resolves, `error` for a failure that nothing provides
- * for, `aborted` when the shutdown interrupted it.
+ * The outcome of a reconciliation: `not_ready` if it found a problem that no retry resolves,
+ * `error` for a failure that nothing provides for, `aborted` when the shutdown interrupted it.
  */
 export type ReconcileOutcome = "done" | "not_ready" | "retry" | "error" | "aborted";
 
@@ -67,12 +67,13 @@ export interface ControllerOptions {
 const DRAIN_MS = 15_000;
 
 /**
- * Takes keys from the queue and reconciles them, as many in parallel as the limits of the queue allow, until `signal` is aborted;
- * resolves when the last reconciliation has ended. Never rejects.
+ * Takes keys from the queue and reconciles them, as many in parallel as the limits of the queue
+ * allow, until `signal` is aborted; resolves when the last reconciliation has ended. Never rejects.
  *
- * A key whose reconciliation asks for it, or throws, is retried after the key's backoff or the minimum time of the retry, whichever
- * is longer. An error of the API server is an expected reason; anything else that is thrown is logged with its stack frames. A
- * failure of one key never affects another.
+ * A key whose reconciliation asks for it, or throws, is retried after the key's backoff or the
+ * minimum time of the retry, whichever is longer. An error of the API server is an expected reason;
+ * anything else that is thrown is logged with its stack frames. A failure of one key never affects
+ * another.
  */
 export async function runController(options: ControllerOptions): Promise<void> {
   const { queue, signal, clock } = options;
@@ -86,11 +87,15 @@ export async function runController(options: ControllerOptions): Promise<void> {
   else signal.addEventListener("abort", stop);
   const attempts = new Attempts(options);
   const work = [reconcileAll(queue, (key) => attempts.reconcile(key, drained.signal))];
-  if (options.resync) work.push(resync(options.resync, (key) => queue.add(key, "background"), clock, signal));
+  if (options.resync)
+    work.push(resync(options.resync, (key) => queue.add(key, "background"), clock, signal));
   await Promise.all(work);
 }
 
-async function reconcileAll(queue: WorkQueue, reconcile: (key: string) => Promise<void>): Promise<void> {
+async function reconcileAll(
+  queue: WorkQueue,
+  reconcile: (key: string) => Promise<void>,
+): Promise<void> {
   const running = new Set<Promise<void>>();
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
     const taken = key;
@@ -138,16 +143,30 @@ class Attempts {
   #thrown(key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
     if (signal.aborted) return "aborted";
     if (isKubeError(error)) {
-      return this.#retry(key, { cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs }, signal);
+      return this.#retry(
+        key,
+        { cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs },
+        signal,
+      );
     }
     const { name, queue, logger } = this.#options;
     queue.retry(key, "unexpected");
-    logger.warn({ controller: name, key, failures: queue.failures(key), ...traceOf(error) }, "reconcile failed");
+    logger.warn(
+      { controller: name, key, failures: queue.failures(key), ...traceOf(error) },
+      "reconcile failed",
+    );
     return "error";
   }
 
-  /** A first failure is often gone with the retry, as a conflict is: from the second on each change of the reason is logged. */
-  #retry(key: string, { cause, reason, atLeastMs }: Omit<Retry, "outcome">, signal: AbortSignal): ReconcileOutcome {
+  /**
+   * A first failure is often gone with the retry, as a conflict is: from the second on each change
+   * of the reason is logged.
+   */
+  #retry(
+    key: string,
+    { cause, reason, atLeastMs }: Omit<Retry, "outcome">,
+    signal: AbortSignal,
+  ): ReconcileOutcome {
     if (signal.aborted) return "aborted";
     const { name, queue, logger } = this.#options;
     queue.retry(key, cause, atLeastMs);
@@ -162,7 +181,10 @@ class Attempts {
   }
 }
 
-/** Returns the name and stack frames of an error, without its message, which may contain a secret value. */
+/**
+ * Returns the name and stack frames of an error, without its message, which may contain a secret
+ * value.
+ */
 function traceOf(error: unknown): object {
   if (!(error instanceof Error)) return { error: typeof error };
   const frames = error.stack?.split("\n").filter((line) => line.startsWith("    at ")) ?? [];

@@ -16,7 +16,11 @@ test("a key is due once, at its last deadline, and has none afterwards", async (
   deadlines.set("a", 300);
   deadlines.set("b", 300);
   deadlines.set("b", 200);
-  expect([deadlines.get("a"), deadlines.get("b"), deadlines.get("c")]).toEqual([300, 200, undefined]);
+  expect([deadlines.get("a"), deadlines.get("b"), deadlines.get("c")]).toEqual([
+    300,
+    200,
+    undefined,
+  ]);
   await clock.advance(1_000);
   expect(due).toEqual([
     ["b", 200],
@@ -80,10 +84,13 @@ test("a deadline set while another is due is not lost, and one in the past is du
 });
 
 /** Sets (at > 0) and deletions (at = 0) of 40 keys. */
-const operations = fc.array(fc.tuple(fc.integer({ min: 0, max: 39 }), fc.integer({ min: 0, max: 50 })), {
-  minLength: 300,
-  maxLength: 600,
-});
+const operations = fc.array(
+  fc.tuple(fc.integer({ min: 0, max: 39 }), fc.integer({ min: 0, max: 50 })),
+  {
+    minLength: 300,
+    maxLength: 600,
+  },
+);
 
 test("keys are due in the order of their deadlines, equal ones in the order of setting", async () => {
   await fc.assert(

@@ -10,17 +10,25 @@ interface Deadline {
 /** Outdated entries that the heap may contain in addition to as many as it has current ones. */
 const OUTDATED = 64;
 
-/** Deadlines of keys, one for each, on the monotonic clock. All share one timer, so that a deadline costs some 100 bytes. */
+/**
+ * Deadlines of keys, one for each, on the monotonic clock. All share one timer, so that a deadline
+ * costs some 100 bytes.
+ */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #onDue: (key: string) => void;
   readonly #current = new Map<string, Deadline>();
-  /** A binary heap, earliest first. An entry that is not the current one of its key is outdated and is dropped when it comes first. */
+  /**
+   * A binary heap, earliest first. An entry that is not the current one of its key is outdated and
+   * is dropped when it comes first.
+   */
   #heap: Deadline[] = [];
   #order = 0;
   #timer: (Timer & { readonly at: number }) | undefined;
 
-  /** @param onDue called with each key when its deadline has passed; the key then has no deadline */
+  /**
+   * @param onDue called with each key when its deadline has passed; the key then has no deadline
+   */
   constructor(clock: Clock, onDue: (key: string) => void) {
     this.#clock = clock;
     this.#onDue = onDue;
@@ -111,7 +119,8 @@ export class Deadlines {
     for (;;) {
       const left = heap[2 * index + 1];
       const right = heap[2 * index + 2];
-      const child = left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
+      const child =
+        left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
       if (child === undefined || isBefore(last, child)) break;
       heap[index] = child;
       index = 2 * index + (child === left ? 1 : 2);

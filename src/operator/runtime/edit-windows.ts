@@ -1,7 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 
-/** Time in milliseconds between two reconciles of a resource because of edits: the first one, and the longest one. */
+/**
+ * Time in milliseconds between two reconciles of a resource because of edits: the first one, and
+ * the longest one.
+ */
 const [FIRST_MS, LONGEST_MS] = [250, 4_000];
 
 interface Window {
@@ -12,10 +15,11 @@ interface Window {
 }
 
 /**
- * Decides when an edited resource is reconciled: immediately after 4 s without such a reconcile, else at the end of the window that the
- * last one began. The windows of a resource double from 250 ms to 4 s while its edits continue, and each takes at random half of that or more,
- * so that the statuses of many edited resources are not written together. So a resource that is edited all the time costs one reconcile and
- * one status per 2 to 4 s, and no edit waits longer.
+ * Decides when an edited resource is reconciled: immediately after 4 s without such a reconcile,
+ * else at the end of the window that the last one began. The windows of a resource double from 250
+ * ms to 4 s while its edits continue, and each takes at random half of that or more, so that the
+ * statuses of many edited resources are not written together. So a resource that is edited all the
+ * time costs one reconcile and one status per 2 to 4 s, and no edit waits longer.
  */
 export class EditWindows {
   readonly #clock: Clock;
@@ -33,12 +37,18 @@ export class EditWindows {
     return this.#windows.size;
   }
 
-  /** Returns the time in milliseconds after which a resource that was edited now is to be reconciled. */
+  /**
+   * Returns the time in milliseconds after which a resource that was edited now is to be
+   * reconciled.
+   */
   delay(key: string): number {
     const now = this.#clock.monotonic();
     const last = this.#windows.get(key);
     if (last !== undefined && now < last.at) return last.at - now;
-    const next = last === undefined || hasEnded(last, now) ? { at: now, ms: FIRST_MS } : this.#following(last, now);
+    const next =
+      last === undefined || hasEnded(last, now)
+        ? { at: now, ms: FIRST_MS }
+        : this.#following(last, now);
     this.#windows.delete(key);
     this.#windows.set(key, next);
     this.#forgetEnded(now);

@@ -3,14 +3,25 @@ import { promiseJobs, VirtualClock } from "../../../test/lab/clock/virtual-clock
 import { QueueLimits } from "./queue-limits.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-/** Two queues that share limits, each with enough workers for all of its keys, and the keys that were taken. */
+/**
+ * Two queues that share limits, each with enough workers for all of its keys, and the keys that
+ * were taken.
+ */
 function scene(maxInFlight: number, capOf: () => string | undefined = () => undefined) {
   const clock = new VirtualClock(0, promiseJobs);
   const limits = new QueueLimits(clock, maxInFlight);
   const taken: string[] = [];
   const queues = [1, 2].map(() => {
-    const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "", capOf, maxInFlight: 1, limits });
-    for (let worker = 0; worker < 200; worker += 1) void queue.take().then((key) => key !== undefined && taken.push(key));
+    const queue = new WorkQueue({
+      clock,
+      random: () => 1,
+      turnOf: () => "",
+      capOf,
+      maxInFlight: 1,
+      limits,
+    });
+    for (let worker = 0; worker < 200; worker += 1)
+      void queue.take().then((key) => key !== undefined && taken.push(key));
     return queue;
   });
   const [a, b] = queues as [WorkQueue, WorkQueue];
@@ -23,7 +34,10 @@ function scene(maxInFlight: number, capOf: () => string | undefined = () => unde
 }
 
 /** Work that waits for another system until it is ended. */
-function waitingWork(limits: QueueLimits): { readonly end: () => void; readonly ended: Promise<void> } {
+function waitingWork(limits: QueueLimits): {
+  readonly end: () => void;
+  readonly ended: Promise<void>;
+} {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { end: resolve, ended: limits.wait(() => promise) };
 }
@@ -91,7 +105,9 @@ test("a wait that fails takes its place back", async () => {
   const { limits, a, takes } = scene(1);
   a.add("a1");
   await takes();
-  await expect(limits.wait(() => Promise.reject(new Error("no vault")))).rejects.toThrow("no vault");
+  await expect(limits.wait(() => Promise.reject(new Error("no vault")))).rejects.toThrow(
+    "no vault",
+  );
   a.add("a2");
   expect(await takes()).toBe("");
   a.done("a1");
@@ -102,7 +118,8 @@ test("no further key is taken while 256 keys wait", async () => {
   const { limits, a, b, takes } = scene(1);
   const waits: ReturnType<typeof waitingWork>[] = [];
   for (let key = 0; key < 300; key += 1) (key < 150 ? a : b).add(`key-${key}`);
-  for (let taken = await takes(); taken !== ""; taken = await takes()) waits.push(waitingWork(limits));
+  for (let taken = await takes(); taken !== ""; taken = await takes())
+    waits.push(waitingWork(limits));
   expect(waits).toHaveLength(256);
   waits[0]?.end();
   expect(await takes()).toBe("");

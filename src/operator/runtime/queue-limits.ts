@@ -8,7 +8,9 @@ const RETRY_BURST = 100;
 /** Maximum number of keys that wait for another system, so that their memory has a limit too. */
 const MAX_WAITING = 256;
 
-/** The limits that queues share: those of one controller for all shards that this process works on. */
+/**
+ * The limits that queues share: those of one controller for all shards that this process works on.
+ */
 export class QueueLimits {
   readonly retries: TokenBucket;
   readonly #maxInFlight: number;
@@ -20,13 +22,23 @@ export class QueueLimits {
   /** Queues whose keys wait, in the order in which they began to. */
   readonly #queues = new Set<() => void>();
 
-  /** @param maxInFlight maximum number of keys of all queues that are processed simultaneously, without those that wait */
+  /**
+   * @param maxInFlight maximum number of keys of all queues that are processed simultaneously,
+   * without those that wait
+   */
   constructor(clock: Clock, maxInFlight = Infinity) {
-    this.retries = new TokenBucket({ clock, perSecond: () => RETRIES_PER_SECOND, burst: RETRY_BURST });
+    this.retries = new TokenBucket({
+      clock,
+      perSecond: () => RETRIES_PER_SECOND,
+      burst: RETRY_BURST,
+    });
     this.#maxInFlight = maxInFlight;
   }
 
-  /** Reports whether another key may be taken. If not, `onFree` is called, once, when that may have changed. */
+  /**
+   * Reports whether another key may be taken. If not, `onFree` is called, once, when that may have
+   * changed.
+   */
   isFree(onFree: () => void): boolean {
     if (this.#hasFree) return true;
     this.#queues.add(onFree);
@@ -45,8 +57,8 @@ export class QueueLimits {
   }
 
   /**
-   * Runs the part of a key's processing that waits for another system. Other keys are processed meanwhile, so that slow systems do not
-   * delay those of fast ones.
+   * Runs the part of a key's processing that waits for another system. Other keys are processed
+   * meanwhile, so that slow systems do not delay those of fast ones.
    */
   async wait<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting += 1;

@@ -3,12 +3,21 @@ import { ReadyKeys, type Priority } from "./ready-keys.ts";
 
 function scene() {
   const ready = new ReadyKeys();
-  const add = (key: string, since: number, priority: Priority = "vault", cap = "", turn = ""): void =>
-    ready.add({ key, priority, turn, cap, since });
+  const add = (
+    key: string,
+    since: number,
+    priority: Priority = "vault",
+    cap = "",
+    turn = "",
+  ): void => ready.add({ key, priority, turn, cap, since });
   /** Takes all keys whose cap is not reached. */
   const take = (reached: string[] = []): string[] => {
     const taken: string[] = [];
-    for (let next = ready.take((cap) => reached.includes(cap)); next; next = ready.take((cap) => reached.includes(cap)))
+    for (
+      let next = ready.take((cap) => reached.includes(cap));
+      next;
+      next = ready.take((cap) => reached.includes(cap))
+    )
       taken.push(next.key);
     return taken;
   };

@@ -26,7 +26,9 @@ const OLDEST_OF = 4;
 /** Keys that are ready, each once. Decides which one is next. */
 export class ReadyKeys {
   readonly #keys = new Map<string, ReadyKey>();
-  readonly #byPriority = new Map<Priority, Turns>(PRIORITIES.map((priority) => [priority, new Turns()]));
+  readonly #byPriority = new Map<Priority, Turns>(
+    PRIORITIES.map((priority) => [priority, new Turns()]),
+  );
   /** Keys by cap, oldest first. */
   readonly #byAge = new Map<string, Map<string, ReadyKey>>();
   #taken = 0;
@@ -47,7 +49,8 @@ export class ReadyKeys {
     const priority = moreUrgent(added.priority, before?.priority ?? added.priority);
     if (before?.priority === priority && before.cap === cap) return;
     const ready: ReadyKey = { ...added, priority, since: before?.since ?? added.since };
-    if (before !== undefined) this.#byPriority.get(before.priority)?.remove(before.turn, before.cap, key);
+    if (before !== undefined)
+      this.#byPriority.get(before.priority)?.remove(before.turn, before.cap, key);
     if (before !== undefined && before.cap !== cap) this.#removeAge(before);
     this.#keys.set(key, ready);
     this.#byPriority.get(priority)?.add(turn, cap, key);
@@ -58,7 +61,8 @@ export class ReadyKeys {
   /** Removes and returns the next key whose cap is not reached. */
   take(isReached: (cap: string) => boolean): ReadyKey | undefined {
     const taken =
-      (this.#taken % OLDEST_OF === OLDEST_OF - 1 ? this.#oldest(isReached) : undefined) ?? this.#mostUrgent(isReached);
+      (this.#taken % OLDEST_OF === OLDEST_OF - 1 ? this.#oldest(isReached) : undefined) ??
+      this.#mostUrgent(isReached);
     if (taken === undefined) return undefined;
     this.#taken += 1;
     this.#keys.delete(taken.key);

@@ -25,7 +25,9 @@ test("more keys than fifty per second of a round share its steps", async () => {
   const keys = Array.from({ length: 700 }, (_, index) => `${index}`);
   const { clock, requeued } = scene(3_000, keys);
   await clock.advance(3_000);
-  const counts = [1_000, 2_000, 3_000].map((at) => requeued.filter(([, time]) => time === at).length);
+  const counts = [1_000, 2_000, 3_000].map(
+    (at) => requeued.filter(([, time]) => time === at).length,
+  );
   expect(counts).toEqual([233, 233, 234]);
   expect(requeued.map(([key]) => key)).toEqual(keys);
 });
@@ -53,12 +55,15 @@ test("a resync of 0 ends immediately, without a timer", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test.each([[["a", "b"]], [[]]])("an aborted resync of %j requeues no further key and leaves no timer", async (keys) => {
-  const { clock, requeued, stop, running } = scene(4_000, keys);
-  await clock.advance(2_500);
-  const before = requeued.length;
-  stop.abort();
-  await running;
-  await clock.advance(10_000);
-  expect([requeued.length, clock.pending]).toEqual([before, 0]);
-});
+test.each([[["a", "b"]], [[]]])(
+  "an aborted resync of %j requeues no further key and leaves no timer",
+  async (keys) => {
+    const { clock, requeued, stop, running } = scene(4_000, keys);
+    await clock.advance(2_500);
+    const before = requeued.length;
+    stop.abort();
+    await running;
+    await clock.advance(10_000);
+    expect([requeued.length, clock.pending]).toEqual([before, 0]);
+  },
+);

@@ -9,12 +9,16 @@ export interface ResyncOptions {
 
 /** Minimum time between two steps in milliseconds. */
 const STEP_MS = 1_000;
-/** Number of keys that a step has at least. A reconcile alone, seconds after the last, costs three times as much as one of fifty. */
+/**
+ * Number of keys that a step has at least. A reconcile alone, seconds after the last, costs three
+ * times as much as one of fifty.
+ */
 const STEP_KEYS = 50;
 
 /**
- * Requeues every key once per round of `everyMs`, in steps that are spread evenly, until the signal is aborted. A key that appears during
- * a round is in the next one. So a wake-up that was missed delays a resource, but not permanently.
+ * Requeues every key once per round of `everyMs`, in steps that are spread evenly, until the signal
+ * is aborted. A key that appears during a round is in the next one. So a wake-up that was missed
+ * delays a resource, but not permanently.
  */
 export async function resync(
   { everyMs, keys }: ResyncOptions,
@@ -25,9 +29,15 @@ export async function resync(
   if (everyMs <= 0) return;
   while (!signal.aborted) {
     const round = [...keys()];
-    const steps = Math.min(Math.ceil(round.length / STEP_KEYS), Math.max(1, Math.floor(everyMs / STEP_MS)));
+    const steps = Math.min(
+      Math.ceil(round.length / STEP_KEYS),
+      Math.max(1, Math.floor(everyMs / STEP_MS)),
+    );
     for (let step = 0; step < steps && !signal.aborted; step += 1) {
-      const share = round.slice(Math.floor((step * round.length) / steps), Math.floor(((step + 1) * round.length) / steps));
+      const share = round.slice(
+        Math.floor((step * round.length) / steps),
+        Math.floor(((step + 1) * round.length) / steps),
+      );
       await pause(everyMs / steps);
       if (!signal.aborted) for (const key of share) requeue(key);
     }

@@ -7,7 +7,11 @@ import { RetryGate } from "./retry-gate.ts";
 function scene() {
   const clock = new VirtualClock(0, promiseJobs);
   const passed: [string, number][] = [];
-  const gate = new RetryGate(clock, new QueueLimits(clock).retries, (key) => void passed.push([key, clock.monotonic()]));
+  const gate = new RetryGate(
+    clock,
+    new QueueLimits(clock).retries,
+    (key) => void passed.push([key, clock.monotonic()]),
+  );
   const addMany = (group: string, count: number): void => {
     for (let n = 0; n < count; n += 1) gate.add(group, `${group}${n}`);
   };
@@ -50,7 +54,11 @@ test("groups take turns in front of the gate", async () => {
 test("a removed key does not pass, and the last one leaves no timer", async () => {
   const { clock, passed, gate, addMany } = scene();
   addMany("a", 102);
-  expect([gate.remove("a100"), gate.remove("a100"), gate.remove("a0")]).toEqual([true, false, false]);
+  expect([gate.remove("a100"), gate.remove("a100"), gate.remove("a0")]).toEqual([
+    true,
+    false,
+    false,
+  ]);
   expect([gate.size, clock.pending]).toEqual([1, 1]);
   await clock.advance(100);
   expect(passed.at(-1)).toEqual(["a101", 100]);

@@ -7,7 +7,10 @@ interface Place {
   readonly lane: string;
 }
 
-/** Limits the retries of all keys together: they wait in front of the queue for tokens. Groups take turns, and lanes within a group. */
+/**
+ * Limits the retries of all keys together: they wait in front of the queue for tokens. Groups take
+ * turns, and lanes within a group.
+ */
 export class RetryGate {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;

@@ -1,6 +1,6 @@
 /**
- * A queue of keys in which groups take turns, within a group its lanes take turns, and the keys of one lane are first in, first
- * out. The time of an operation does not depend on the number of keys.
+ * A queue of keys in which groups take turns, within a group its lanes take turns, and the keys of
+ * one lane are first in, first out. The time of an operation does not depend on the number of keys.
  */
 export class Turns {
   /** Lanes by group, in the order of the turns: a `Map` keeps the order of insertion. */
@@ -20,7 +20,10 @@ export class Turns {
     if (lanes?.size === 0) this.#groups.delete(group);
   }
 
-  /** Removes and returns the next key of a lane that is not skipped. A group or lane that is skipped keeps its turn. */
+  /**
+   * Removes and returns the next key of a lane that is not skipped. A group or lane that is skipped
+   * keeps its turn.
+   */
   take(skipped: (lane: string) => boolean): string | undefined {
     for (const [group, lanes] of this.#groups) {
       for (const [lane, keys] of lanes) {

@@ -4,7 +4,10 @@ import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { PRIORITIES } from "./ready-keys.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-/** Keys that may be processed simultaneously per connection; the last character of a key is its connection. */
+/**
+ * Keys that may be processed simultaneously per connection; the last character of a key is its
+ * connection.
+ */
 const MAX_IN_FLIGHT = 2;
 
 const connectionOf = (name: string): string => name.slice(-1);
@@ -24,7 +27,9 @@ class Model {
 
   /** Reports whether a key can be taken: its connection is not at its cap. */
   get canTake(): boolean {
-    return [...this.owed].some((name) => !this.working.has(name) && this.inFlight(name) < MAX_IN_FLIGHT);
+    return [...this.owed].some(
+      (name) => !this.working.has(name) && this.inFlight(name) < MAX_IN_FLIGHT,
+    );
   }
 
   /** Number of keys of the same connection being processed. */
@@ -57,14 +62,16 @@ const add = fc.tuple(key, priority).map(([name, urgency]): Command => ({
   toString: () => `add(${name}, ${urgency})`,
 }));
 
-const addAfter = fc.tuple(key, priority, fc.integer({ min: 1, max: 100 })).map(([name, urgency, ms]): Command => ({
-  check: () => true,
-  run: async (model, { queue }) => {
-    queue.addAfter(name, ms, urgency);
-    model.delayed.add(name);
-  },
-  toString: () => `addAfter(${name}, ${urgency}, ${ms})`,
-}));
+const addAfter = fc
+  .tuple(key, priority, fc.integer({ min: 1, max: 100 }))
+  .map(([name, urgency, ms]): Command => ({
+    check: () => true,
+    run: async (model, { queue }) => {
+      queue.addAfter(name, ms, urgency);
+      model.delayed.add(name);
+    },
+    toString: () => `addAfter(${name}, ${urgency}, ${ms})`,
+  }));
 
 const drop = key.map((name): Command => ({
   check: () => true,
@@ -92,7 +99,8 @@ const forgive = fc.constant<Command>({
   check: () => true,
   run: async (model, { queue }) => {
     queue.forgive("api");
-    for (const [n, name] of [...model.retried].entries()) (n === 0 ? model.owed : model.delayed).add(name);
+    for (const [n, name] of [...model.retried].entries())
+      (n === 0 ? model.owed : model.delayed).add(name);
     model.retried.clear();
   },
   toString: () => "forgive()",
@@ -128,7 +136,8 @@ const take = fc.constant<Command>({
     if (name === undefined) throw new Error("no key taken");
     if (model.working.has(name)) throw new Error(`${name} taken by two workers at the same time`);
     if (!model.owed.has(name)) throw new Error(`${name} taken without having been added since`);
-    if (model.inFlight(name) >= MAX_IN_FLIGHT) throw new Error(`${name} taken although its connection is at its cap`);
+    if (model.inFlight(name) >= MAX_IN_FLIGHT)
+      throw new Error(`${name} taken although its connection is at its cap`);
     model.retried.delete(name);
     model.owed.delete(name);
     model.working.add(name);
@@ -149,19 +158,22 @@ const operations = [add, addAfter, drop, retry, forgive, wait, waitLong, take, d
 
 test("no sequence of operations loses or duplicates a key, or exceeds its cap", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.commands(operations, { maxCommands: 80, size: "max" }), async (commands) => {
-      const model = new Model();
-      const real = new Real();
-      await fc.asyncModelRun(() => ({ model, real }), commands);
-      expect(real.queue.depth, "ready keys").toBe(model.ready);
-      expect(real.queue.retrying, "keys to be retried").toBe(model.retried.size);
-      for (const name of model.working) real.queue.done(name);
-      expect(real.queue.depth, "ready keys when all are done").toBe(model.owed.size);
-      await real.clock.advance(100_000);
-      const all = new Set([...model.owed, ...model.delayed, ...model.retried]);
-      expect(real.queue.depth, "ready keys when all are due").toBe(all.size);
-      expect(real.clock.pending, "timers").toBe(0);
-    }),
+    fc.asyncProperty(
+      fc.commands(operations, { maxCommands: 80, size: "max" }),
+      async (commands) => {
+        const model = new Model();
+        const real = new Real();
+        await fc.asyncModelRun(() => ({ model, real }), commands);
+        expect(real.queue.depth, "ready keys").toBe(model.ready);
+        expect(real.queue.retrying, "keys to be retried").toBe(model.retried.size);
+        for (const name of model.working) real.queue.done(name);
+        expect(real.queue.depth, "ready keys when all are done").toBe(model.owed.size);
+        await real.clock.advance(100_000);
+        const all = new Set([...model.owed, ...model.delayed, ...model.retried]);
+        expect(real.queue.depth, "ready keys when all are due").toBe(all.size);
+        expect(real.clock.pending, "timers").toBe(0);
+      },
+    ),
     { numRuns: 200 },
   );
 });

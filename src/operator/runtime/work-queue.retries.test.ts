@@ -4,7 +4,13 @@ import { WorkQueue } from "./work-queue.ts";
 
 function scene() {
   const clock = new VirtualClock(0, promiseJobs);
-  const options = { clock, random: () => 1, turnOf: () => "", capOf: (key: string) => key[0], maxInFlight: 2 };
+  const options = {
+    clock,
+    random: () => 1,
+    turnOf: () => "",
+    capOf: (key: string) => key[0],
+    maxInFlight: 2,
+  };
   const queue = new WorkQueue(options);
   /** Takes all ready keys, marking each as done. */
   const drain = async (): Promise<(string | undefined)[]> => {
@@ -56,7 +62,9 @@ test("forgiven keys are added every 5 ms with their priority, and without failur
   await drain();
   queue.add("z", "vault");
   queue.forgive("api");
-  expect([queue.depth, queue.retrying, queue.failures("a"), queue.failures("c")]).toEqual([2, 0, 0, 0]);
+  expect([queue.depth, queue.retrying, queue.failures("a"), queue.failures("c")]).toEqual([
+    2, 0, 0, 0,
+  ]);
   expect(await drain()).toEqual(["a", "z"]);
   await clock.advance(5);
   expect(await drain()).toEqual(["b"]);

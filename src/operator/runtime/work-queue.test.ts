@@ -201,14 +201,29 @@ const capOf = (key: string): string | undefined => /slow|fast/.exec(key)?.[0];
 
 function cappedQueue(): { queue: WorkQueue; clock: VirtualClock } {
   const clock = new VirtualClock();
-  return { queue: new WorkQueue({ clock, random: () => 1, turnOf: namespaceOf, capOf, maxInFlight: 2 }), clock };
+  return {
+    queue: new WorkQueue({ clock, random: () => 1, turnOf: namespaceOf, capOf, maxInFlight: 2 }),
+    clock,
+  };
 }
 
 test("keys of a connection at its cap are skipped until one of them is done", async () => {
   const { queue } = cappedQueue();
-  for (const key of ["a/slow-1", "a/slow-2", "a/slow-3", "a/slow-4", "a/fast-1", "b/1", "b/2", "b/3"]) queue.add(key);
+  for (const key of [
+    "a/slow-1",
+    "a/slow-2",
+    "a/slow-3",
+    "a/slow-4",
+    "a/fast-1",
+    "b/1",
+    "b/2",
+    "b/3",
+  ])
+    queue.add(key);
   const taken = await Promise.all(Array.from({ length: 6 }, () => queue.take()));
-  expect(new Set(taken)).toEqual(new Set(["a/fast-1", "a/slow-1", "a/slow-2", "b/1", "b/2", "b/3"]));
+  expect(new Set(taken)).toEqual(
+    new Set(["a/fast-1", "a/slow-1", "a/slow-2", "b/1", "b/2", "b/3"]),
+  );
   const next = queue.take();
   expect(queue.depth).toBe(2);
   queue.done("a/slow-2");
@@ -219,7 +234,13 @@ test("keys of a connection at its cap are skipped until one of them is done", as
 test("a key that moves to another connection counts for the one it had when it was taken", async () => {
   const clock = new VirtualClock();
   let connection = "x";
-  const queue = new WorkQueue({ clock, random: () => 1, turnOf: namespaceOf, capOf: () => connection, maxInFlight: 1 });
+  const queue = new WorkQueue({
+    clock,
+    random: () => 1,
+    turnOf: namespaceOf,
+    capOf: () => connection,
+    maxInFlight: 1,
+  });
   queue.add("a/1");
   queue.add("a/2");
   expect(await queue.take()).toBe("a/1");

@@ -9,9 +9,14 @@ import { RetryGate } from "./retry-gate.ts";
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the group of a key that takes turns with the others within a priority: its namespace. */
+  /**
+   * Returns the group of a key that takes turns with the others within a priority: its namespace.
+   */
   readonly turnOf: (key: string) => string;
-  /** Returns the group of a key of which at most `maxInFlight` keys are processed simultaneously: its connection. */
+  /**
+   * Returns the group of a key of which at most `maxInFlight` keys are processed simultaneously:
+   * its connection.
+   */
   readonly capOf?: (key: string) => string | undefined;
   /** No limit by default. */
   readonly maxInFlight?: number;
@@ -32,11 +37,12 @@ const RETRY = { baseMs: 1_000, maxMs: 60_000 };
 const FORGIVEN_EVERY_MS = 5;
 
 /**
- * A queue of keys with client-go's semantics, priorities, turns and caps (docs/design/engine.md#fairness).
+ * A queue of keys with client-go's semantics, priorities, turns and caps
+ * (docs/design/engine.md#fairness).
  *
- * Guarantees: one worker at a time has a key; a key added several times before it is taken is processed once; a key added while
- * it is processed is processed once more afterwards; no key added before `shutdown` is lost; a key that is always ready is taken,
- * whatever else is added.
+ * Guarantees: one worker at a time has a key; a key added several times before it is taken is
+ * processed once; a key added while it is processed is processed once more afterwards; no key added
+ * before `shutdown` is lost; a key that is always ready is taken, whatever else is added.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -52,7 +58,10 @@ export class WorkQueue {
   readonly #later = new Map<string, Priority>();
   readonly #deadlines: Deadlines;
   readonly #failures = new Map<string, Failure>();
-  /** Priorities of the keys that wait for a retry: during their backoff in `#backoffs`, then in `#gate`. */
+  /**
+   * Priorities of the keys that wait for a retry: during their backoff in `#backoffs`, then in
+   * `#gate`.
+   */
   readonly #retries = new Map<string, Priority>();
   readonly #backoffs: Deadlines;
   readonly #gate: RetryGate;
@@ -64,7 +73,9 @@ export class WorkQueue {
     const { clock, turnOf, limits = new QueueLimits(clock) } = options;
     this.#limits = limits;
     this.#deadlines = new Deadlines(clock, (key) => this.#whenDue(key, this.#later));
-    this.#backoffs = new Deadlines(clock, (key) => this.#gate.add(turnOf(key), key, this.#laneOf(key)));
+    this.#backoffs = new Deadlines(clock, (key) =>
+      this.#gate.add(turnOf(key), key, this.#laneOf(key)),
+    );
     this.#gate = new RetryGate(clock, limits.retries, (key) => this.#whenDue(key, this.#retries));
   }
 
@@ -78,7 +89,10 @@ export class WorkQueue {
     return this.#retries.size;
   }
 
-  /** Time since which the oldest ready key waits for a worker, in milliseconds; 0 when none is ready. */
+  /**
+   * Time since which the oldest ready key waits for a worker, in milliseconds; 0 when none is
+   * ready.
+   */
   get oldestAgeMs(): number {
     const now = this.#options.clock.monotonic();
     return now - (this.#ready.oldestSince ?? now);
@@ -92,11 +106,20 @@ export class WorkQueue {
       return;
     }
     const { turnOf, capOf, clock } = this.#options;
-    this.#ready.add({ key, priority, turn: turnOf(key), cap: capOf?.(key) ?? "", since: clock.monotonic() });
+    this.#ready.add({
+      key,
+      priority,
+      turn: turnOf(key),
+      cap: capOf?.(key) ?? "",
+      since: clock.monotonic(),
+    });
     this.#deliver();
   }
 
-  /** Adds the key after `ms`. A key has one deadline: the earliest requested one, with the most urgent requested priority. */
+  /**
+   * Adds the key after `ms`. A key has one deadline: the earliest requested one, with the most
+   * urgent requested priority.
+   */
   addAfter(key: string, ms: number, priority: Priority = "background"): void {
     if (this.#closed) return;
     if (ms <= 0) return this.add(key, priority);
@@ -112,9 +135,10 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key that failed after its backoff, and not before `atLeastMs`. The backoff is 1 s after the first failure, doubles with
-   * each further one up to 60 s, and is shortened by a random part of up to a half. All keys of the limits together are retried at most 10 times
-   * per second, after a burst of 100. A key being processed keeps its priority. `forget` resets the backoff.
+   * Adds a key that failed after its backoff, and not before `atLeastMs`. The backoff is 1 s after
+   * the first failure, doubles with each further one up to 60 s, and is shortened by a random part
+   * of up to a half. All keys of the limits together are retried at most 10 times per second, after
+   * a burst of 100. A key being processed keeps its priority. `forget` resets the backoff.
    */
   retry(key: string, cause: RetryCause, atLeastMs = 0): void {
     if (this.#closed) return;
@@ -137,7 +161,10 @@ export class WorkQueue {
     this.#cancelRetry(key);
   }
 
-  /** Resets the failures of all keys that wait for a retry because of this cause, which has ended, and adds them, spread evenly. */
+  /**
+   * Resets the failures of all keys that wait for a retry because of this cause, which has ended,
+   * and adds them, spread evenly.
+   */
   forgive(cause: RetryCause): void {
     let delayMs = 0;
     for (const [key, priority] of this.#retries) {
@@ -148,7 +175,10 @@ export class WorkQueue {
     }
   }
 
-  /** Waits for the next key; resolves with `undefined` after `shutdown`. The caller passes every key to `done`. */
+  /**
+   * Waits for the next key; resolves with `undefined` after `shutdown`. The caller passes every key
+   * to `done`.
+   */
   take(): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.#takers.push(resolve);
@@ -171,8 +201,8 @@ export class WorkQueue {
   }
 
   /**
-   * Closes the queue: workers get `undefined` instead of a key, and additions are ignored. Keys that were not taken are dropped,
-   * because the next leader queues all resources again.
+   * Closes the queue: workers get `undefined` instead of a key, and additions are ignored. Keys
+   * that were not taken are dropped, because the next leader queues all resources again.
    */
   shutdown(): void {
     this.#closed = true;
@@ -212,7 +242,9 @@ export class WorkQueue {
   #next(): string | undefined {
     const { maxInFlight = Infinity } = this.#options;
     if (this.depth === 0 || !this.#limits.isFree(this.#deliver)) return undefined;
-    const next = this.#ready.take((cap) => cap !== "" && (this.#inFlight.get(cap) ?? 0) >= maxInFlight);
+    const next = this.#ready.take(
+      (cap) => cap !== "" && (this.#inFlight.get(cap) ?? 0) >= maxInFlight,
+    );
     if (next === undefined) return undefined;
     this.#limits.taken();
     this.#processing.set(next.key, next);

@@ -29,11 +29,21 @@ class Replica {
     this.shards = shards;
     const pass = (_: unknown, signal: AbortSignal): Promise<void> => {
       if (!this.#killed) return server.clock.sleep(latencyMs(), signal);
-      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
+      );
     };
     const api = new ApiClient(server, { user: name, network: { send: pass, respond: pass } });
     const { clock } = server;
-    const base = { api, namespace: "sys", identity: name, shards, clock, random: () => 0.5, logger: this.#log.logger };
+    const base = {
+      api,
+      namespace: "sys",
+      identity: name,
+      shards,
+      clock,
+      random: () => 0.5,
+      logger: this.#log.logger,
+    };
     const work = async (shard: number, fence: WriteFence, signal: AbortSignal): Promise<void> => {
       this.working.set(shard, fence);
       this.workedAt = clock.monotonic();
@@ -49,7 +59,9 @@ class Replica {
 
   /** Returns the log lines about who leads. */
   get leads(): string[] {
-    return this.#log.lines.map(({ message }) => message).filter((message) => message.includes("leading"));
+    return this.#log.lines
+      .map(({ message }) => message)
+      .filter((message) => message.includes("leading"));
   }
 
   /** Shuts down as on SIGTERM. */
@@ -89,8 +101,11 @@ class Scene {
     for (let left = ms; left > 0; left -= stepMs) {
       await this.clock.advance(stepMs);
       for (const connection of connections) {
-        const writers = this.replicas.filter((replica) => replica.writes(connection)).map(({ name }) => name);
-        if (writers.length > 1) throw new Error(`several replicas write for ${connection}: ${writers.join()}`);
+        const writers = this.replicas
+          .filter((replica) => replica.writes(connection))
+          .map(({ name }) => name);
+        if (writers.length > 1)
+          throw new Error(`several replicas write for ${connection}: ${writers.join()}`);
       }
     }
   }
@@ -105,7 +120,9 @@ class Scene {
   }
 
   get uncovered(): string[] {
-    return connections.filter((connection) => !this.replicas.some((replica) => replica.writes(connection)));
+    return connections.filter(
+      (connection) => !this.replicas.some((replica) => replica.writes(connection)),
+    );
   }
 }
 
@@ -120,10 +137,15 @@ test("with one shard, one replica works and another succeeds it immediately afte
   await scene.wait(6_000);
   expect(await stopped).toBe("stopped");
   expect(scene.counts).toEqual([0, 1]);
-  expect(scene.server.find(LEASES, { namespace: "sys", name: "vaultsync" })?.["spec"]).toMatchObject({ holderIdentity: "b" });
+  expect(
+    scene.server.find(LEASES, { namespace: "sys", name: "vaultsync" })?.["spec"],
+  ).toMatchObject({ holderIdentity: "b" });
 });
 
-/** Ends the leader at many phases of its renewals and the standby's requests, and returns the longest time until the other leads. */
+/**
+ * Ends the leader at many phases of its renewals and the standby's requests, and returns the
+ * longest time until the other leads.
+ */
 async function longestTakeover(end: (leader: Replica) => unknown): Promise<number> {
   let longest = 0;
   for (let phase = 0; phase < 2_000; phase += 90) {
@@ -154,11 +176,14 @@ test("a standby logs who leads at its start and after a change, and a new leader
   const [second, third] = [scene.start("b", 1), scene.start("c", 1)];
   await scene.wait(60_000);
   expect(first.leads).toEqual(["leading"]);
-  for (const { leads } of [second, third]) expect(leads).toEqual(["not leading: lease sys/vaultsync is held by a"]);
+  for (const { leads } of [second, third])
+    expect(leads).toEqual(["not leading: lease sys/vaultsync is held by a"]);
   await Promise.all([first.stop(), scene.wait(30_000)]);
   const [leader, standby] = scene.counts[1] === 1 ? [second, third] : [third, second];
   expect(leader.leads.slice(1)).toEqual(["leading"]);
-  expect(standby.leads.slice(1)).toEqual([`not leading: lease sys/vaultsync is held by ${leader.name}`]);
+  expect(standby.leads.slice(1)).toEqual([
+    `not leading: lease sys/vaultsync is held by ${leader.name}`,
+  ]);
 });
 
 test("a replica without a shard logs who works on them, and at most three of them", async () => {
@@ -241,7 +266,11 @@ test("replicas with different numbers of shards that start together end up with 
 
 test("a Lease of an earlier version, which has no labels, is respected and then taken over", async () => {
   const scene = new Scene();
-  const spec = { holderIdentity: "old", leaseDurationSeconds: 15, renewTime: "2026-11-21T00:00:00.000000Z" };
+  const spec = {
+    holderIdentity: "old",
+    leaseDurationSeconds: 15,
+    renewTime: "2026-11-21T00:00:00.000000Z",
+  };
   scene.server.create(LEASES, {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -267,7 +296,8 @@ test("the Leases of replicas that were killed are deleted later", async () => {
 
 test("a Lease that expires before its work starts is taken again", async () => {
   const scene = new Scene();
-  // The request that creates the Lease takes 9 s, and the list after it 2 s, which is more than the 10 s of the Lease.
+  // The request that creates the Lease takes 9 s, and the list after it 2 s, which is more than the
+  // 10 s of the Lease.
   const latencies = [1, 1, 1, 4_500, 4_500, 1_000, 1_000];
   const replica = scene.start("a", 1, () => latencies.shift() ?? 1);
   await scene.clock.advance(60_000);

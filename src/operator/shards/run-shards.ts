@@ -6,7 +6,11 @@ import { jitter, type Random } from "../../lib/random.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
 import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
-import { LEASE_TIMING, type LeaseOptions, type LeaseTiming } from "../kube/leader-election/lease-options.ts";
+import {
+  LEASE_TIMING,
+  type LeaseOptions,
+  type LeaseTiming,
+} from "../kube/leader-election/lease-options.ts";
 import type { LeaseRecord } from "../kube/leader-election/lease-record.ts";
 import type { Leadership } from "../kube/leader-election/leadership.ts";
 import { reportLeaseFailure } from "../kube/leader-election/report-lease-failure.ts";
@@ -17,12 +21,18 @@ import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 import { quotaOf } from "./shard-of.ts";
 
 export interface ShardsOptions {
-  /** A client with a connection of its own, so that no other request delays a renewal. Without a fence. */
+  /**
+   * A client with a connection of its own, so that no other request delays a renewal. Without a
+   * fence.
+   */
   readonly api: KubeApi;
   readonly namespace: string;
   /** Unique to this process. */
   readonly identity: string;
-  /** Number of parts that all connections are divided into. With 1, one replica works and the others stand by. */
+  /**
+   * Number of parts that all connections are divided into. With 1, one replica works and the others
+   * stand by.
+   */
   readonly shards: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -30,28 +40,41 @@ export interface ShardsOptions {
   /** Receives why Leases cannot be taken. */
   readonly problems?: RequestProblems | undefined;
   readonly timing?: LeaseTiming;
-  /** Works on one shard, with writes behind the fence, until the signal is aborted and nothing is in flight. */
+  /**
+   * Works on one shard, with writes behind the fence, until the signal is aborted and nothing is in
+   * flight.
+   */
   readonly work: (shard: number, fence: WriteFence, signal: AbortSignal) => Promise<void>;
 }
 
 const LEASE_NAME = "vaultsync";
-/** Time in milliseconds between two lists of a replica that holds the only shard. They show no more than Leases to delete. */
+/**
+ * Time in milliseconds between two lists of a replica that holds the only shard. They show no more
+ * than Leases to delete.
+ */
 const HOLDER_LIST_MS = 60_000;
-/** Share of the retry time between two lists of a replica that holds no shard: it is what a takeover waits for. */
+/**
+ * Share of the retry time between two lists of a replica that holds no shard: it is what a takeover
+ * waits for.
+ */
 const STANDBY_SHARE = 1 / 4;
 
 /** Maximum number of Leases, and length of a holder, in a log line. */
 const MAX_SHOWN = 3;
 const MAX_HOLDER = 256;
 
-/** Returns the name of the Lease of one shard. Its holder is the only process that writes for the connections of the shard. */
+/**
+ * Returns the name of the Lease of one shard. Its holder is the only process that writes for the
+ * connections of the shard.
+ */
 function shardLeaseName(shard: number, shards: number): string {
   return shards === 1 ? LEASE_NAME : `${LEASE_NAME}-${shard}-of-${shards}`;
 }
 
 /**
- * Works on this replica's part of the shards, and takes over those of replicas that ended, until `signal` is aborted; releases all
- * of them then. See docs/design/engine.md#leader-election-and-shards.
+ * Works on this replica's part of the shards, and takes over those of replicas that ended, until
+ * `signal` is aborted; releases all of them then. See
+ * docs/design/engine.md#leader-election-and-shards.
  * @throws Error when a Lease was lost; the process must exit then
  */
 export async function runShards(options: ShardsOptions, signal: AbortSignal): Promise<void> {
@@ -137,12 +160,14 @@ class ShardCoordinator implements AsyncDisposable {
     await Promise.all(excess.map((shard) => this.#release(shard)));
     let failure: unknown;
     for (let shard = 0; shard < shards && this.#held.size < quota; shard += 1) {
-      // The other replicas are being replaced by ones with another number of shards, or the other way around.
+      // The other replicas are being replaced by ones with another number of shards, or the other
+      // way around.
       if (this.#board.hasOtherDivision(shards)) return this.#reportStandby();
       if (!this.#held.has(shard)) failure = (await this.#tryTake(shard, signal)) ?? failure;
     }
     this.#reportStandby();
-    for (const { metadata } of this.#board.abandoned) await this.#deleteLease(metadata.name, metadata.resourceVersion);
+    for (const { metadata } of this.#board.abandoned)
+      await this.#deleteLease(metadata.name, metadata.resourceVersion);
     if (failure !== undefined) throw failure;
   }
 
@@ -155,11 +180,15 @@ class ShardCoordinator implements AsyncDisposable {
       .map(([name, holder]) => `${namespace}/${name} is held by ${holder.slice(0, MAX_HOLDER)}`);
     const more = holders.length > MAX_SHOWN ? ` and ${holders.length - MAX_SHOWN} more` : "";
     const now = leases.join(", ") + more;
-    if (now !== "" && now !== this.#reported) logger.info({ identity }, `not leading: lease ${now}`);
+    if (now !== "" && now !== this.#reported)
+      logger.info({ identity }, `not leading: lease ${now}`);
     this.#reported = now;
   }
 
-  /** Takes a shard if its Lease is free. Returns the failure of doing so, which does not concern the other shards. */
+  /**
+   * Takes a shard if its Lease is free. Returns the failure of doing so, which does not concern the
+   * other shards.
+   */
   async #tryTake(shard: number, signal: AbortSignal): Promise<unknown> {
     const { clock, shards } = this.#options;
     const lease = this.#shardLease(shard);
@@ -172,20 +201,25 @@ class ShardCoordinator implements AsyncDisposable {
       signal.throwIfAborted();
       return error;
     }
-    // Two replicas with different numbers of shards may take a Lease each at the same time: at least one of them sees the other.
+    // Two replicas with different numbers of shards may take a Lease each at the same time: at
+    // least one of them sees the other.
     using deadline = new Deadline(clock, this.#timing.renewDeadlineMs / 2, signal);
     await this.#list(deadline.signal).catch(async (error: unknown) => {
       await leadership.release();
       throw error;
     });
-    // A slow API server may have let the Lease expire meanwhile, and its loss is not reported again: the next step takes it again.
+    // A slow API server may have let the Lease expire meanwhile, and its loss is not reported
+    // again: the next step takes it again.
     if (leadership.lost.aborted) return undefined;
     if (this.#board.hasOtherDivision(shards)) await leadership.release();
     else this.#work(shard, leadership);
     return undefined;
   }
 
-  /** Reads a Lease that the list lacks: it does not exist, or an earlier version of the operator created it without labels. */
+  /**
+   * Reads a Lease that the list lacks: it does not exist, or an earlier version of the operator
+   * created it without labels.
+   */
   async #findUnlabeled(lease: LeaseOptions, signal: AbortSignal): Promise<LeaseRecord | undefined> {
     const found = await findLease(lease, signal);
     if (found !== undefined) this.#board.add(found.object);
@@ -204,7 +238,10 @@ class ShardCoordinator implements AsyncDisposable {
     logger.info({ lease: this.#shardLease(shard).name, identity, shard }, "leading");
   }
 
-  /** Ends the work on a shard, then releases its Lease, so that another replica takes it over without waiting. */
+  /**
+   * Ends the work on a shard, then releases its Lease, so that another replica takes it over
+   * without waiting.
+   */
   async #release(shard: number): Promise<void> {
     const held = this.#held.get(shard);
     if (held === undefined) return;
@@ -229,10 +266,12 @@ class ShardCoordinator implements AsyncDisposable {
   async #deleteLease(name: string, resourceVersion?: string): Promise<void> {
     const { api, namespace, clock } = this.#options;
     using deadline = new Deadline(clock, this.#timing.retryMs, new AbortController().signal);
-    await api.delete(LEASES, { namespace, name, resourceVersion }, deadline.signal).catch((error: unknown) => {
-      // The Lease expires by itself, and a later replica deletes it.
-      if (!isKubeError(error) && !deadline.expired) throw error;
-    });
+    await api
+      .delete(LEASES, { namespace, name, resourceVersion }, deadline.signal)
+      .catch((error: unknown) => {
+        // The Lease expires by itself, and a later replica deletes it.
+        if (!isKubeError(error) && !deadline.expired) throw error;
+      });
   }
 
   #shardLease(shard: number): LeaseOptions {
@@ -242,6 +281,17 @@ class ShardCoordinator implements AsyncDisposable {
   #leaseOptions(name: string, kind: "shard" | "replica"): LeaseOptions {
     const { api, namespace, identity, shards, clock, random, logger, problems } = this.#options;
     const labels = { [LEASE_LABEL]: kind, [SHARDS_LABEL]: `${shards}` };
-    return { api, namespace, identity, clock, random, logger, problems, timing: this.#timing, name, labels };
+    return {
+      api,
+      namespace,
+      identity,
+      clock,
+      random,
+      logger,
+      problems,
+      timing: this.#timing,
+      name,
+      labels,
+    };
   }
 }

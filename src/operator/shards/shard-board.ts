@@ -7,7 +7,10 @@ import { type LeaseRecord, readLease } from "../kube/leader-election/lease-recor
 export const LEASE_LABEL = "vaultsync.dev/lease";
 /** Label of the same Leases: the number of shards that the holder divides the connections into. */
 export const SHARDS_LABEL = "vaultsync.dev/shards";
-/** Time in milliseconds without a renewal after which the Lease of a replica that was killed is deleted. */
+/**
+ * Time in milliseconds without a renewal after which the Lease of a replica that was killed is
+ * deleted.
+ */
 const FORGET_REPLICA_MS = 600_000;
 
 /** The Leases of all replicas and shards, as last read, and which of them are free. */
@@ -43,18 +46,27 @@ export class ShardBoard {
     return this.#observer(record).isFree(record);
   }
 
-  /** Returns the identities of the replicas that divide the connections into this number of shards and renew their Lease. */
+  /**
+   * Returns the identities of the replicas that divide the connections into this number of shards
+   * and renew their Lease.
+   */
   replicas(shards: number): ReadonlySet<string> {
     const alike = this.#live("replica").filter((record) => divisionOf(record) === `${shards}`);
     return new Set(alike.map(({ holder }) => holder));
   }
 
-  /** Reports whether a shard of another division of the connections has a holder, which may write for any connection. */
+  /**
+   * Reports whether a shard of another division of the connections has a holder, which may write
+   * for any connection.
+   */
   hasOtherDivision(shards: number): boolean {
     return this.#live("shard").some((record) => divisionOf(record) !== `${shards}`);
   }
 
-  /** Returns the holders of the Leases of shards that other processes hold, by the name of the Lease. */
+  /**
+   * Returns the holders of the Leases of shards that other processes hold, by the name of the
+   * Lease.
+   */
   holders(identity: string): ReadonlyMap<string, string> {
     const all = [...this.#records.values()].filter((record) => kindOf(record) !== "replica");
     const held = all.filter((record) => record.holder !== identity && !this.isFree(record));
@@ -65,11 +77,15 @@ export class ShardBoard {
   /** Returns the Leases of replicas that ended without deleting them. */
   get abandoned(): readonly KubeObject[] {
     const replicas = [...this.#records.values()].filter((record) => kindOf(record) === "replica");
-    return replicas.filter((record) => this.#observer(record).idleMs(record) >= FORGET_REPLICA_MS).map(({ object }) => object);
+    return replicas
+      .filter((record) => this.#observer(record).idleMs(record) >= FORGET_REPLICA_MS)
+      .map(({ object }) => object);
   }
 
   #live(kind: "shard" | "replica"): LeaseRecord[] {
-    return [...this.#records.values()].filter((record) => kindOf(record) === kind && !this.isFree(record));
+    return [...this.#records.values()].filter(
+      (record) => kindOf(record) === kind && !this.isFree(record),
+    );
   }
 
   #observer({ object: { metadata } }: LeaseRecord): LeaseObserver {
@@ -79,5 +95,7 @@ export class ShardBoard {
   }
 }
 
-const kindOf = ({ object }: LeaseRecord): string | undefined => object.metadata.labels?.[LEASE_LABEL];
-const divisionOf = ({ object }: LeaseRecord): string | undefined => object.metadata.labels?.[SHARDS_LABEL];
+const kindOf = ({ object }: LeaseRecord): string | undefined =>
+  object.metadata.labels?.[LEASE_LABEL];
+const divisionOf = ({ object }: LeaseRecord): string | undefined =>
+  object.metadata.labels?.[SHARDS_LABEL];

@@ -11,7 +11,9 @@ test("connections are spread evenly over the shards", () => {
 });
 
 test("one more shard moves only the connections that it takes over", () => {
-  const moved = connections.filter((connection) => shardOf(connection, 5) !== shardOf(connection, 4));
+  const moved = connections.filter(
+    (connection) => shardOf(connection, 5) !== shardOf(connection, 4),
+  );
   expect(moved.every((connection) => shardOf(connection, 5) === 4)).toBe(true);
   expect(moved.length).toBeGreaterThan(300);
 });

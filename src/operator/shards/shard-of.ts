@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** Returns the weight of a shard for a connection with this digest: equally distributed (the final mix of MurmurHash3). */
+/**
+ * Returns the weight of a shard for a connection with this digest: equally distributed (the final
+ * mix of MurmurHash3).
+ */
 function weight(digest: number, shard: number): number {
   let mixed = digest ^ Math.imul(shard + 1, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -9,9 +12,9 @@ function weight(digest: number, shard: number): number {
 }
 
 /**
- * Returns the shard, from 0 to `shards` - 1, of a connection and of the resources that refer to it. Rendezvous hashing: if the
- * number of shards grows from n to n + 1, only one of n + 1 connections changes its shard. Every reconcile asks for it, so the
- * connection is hashed once for all shards.
+ * Returns the shard, from 0 to `shards` - 1, of a connection and of the resources that refer to it.
+ * Rendezvous hashing: if the number of shards grows from n to n + 1, only one of n + 1 connections
+ * changes its shard. Every reconcile asks for it, so the connection is hashed once for all shards.
  */
 export function shardOf(connection: string, shards: number): number {
   const digest = createHash("sha256").update(connection).digest().readUInt32BE();
@@ -24,8 +27,8 @@ export function shardOf(connection: string, shards: number): number {
 }
 
 /**
- * Returns how many shards a replica may hold. The quotas of all replicas add up to the number of shards and differ by at most one,
- * so that no replica waits for another to decide.
+ * Returns how many shards a replica may hold. The quotas of all replicas add up to the number of
+ * shards and differ by at most one, so that no replica waits for another to decide.
  */
 export function quotaOf(identity: string, replicas: ReadonlySet<string>, shards: number): number {
   const sorted = [...new Set([...replicas, identity])].sort();

@@ -35,38 +35,69 @@ export function readyConditions(
   stale?: Staleness,
 ): [ConditionNow, ...ConditionNow[]] {
   const status = reason === "Suspended" ? "Unknown" : ready ? "True" : "False";
-  const condition: ConditionNow = { type: "Ready", status, reason, message: ready ? datedMessage(message, stale) : message };
-  return ready || !isStalled(reason) ? [condition] : [condition, { type: "Stalled", status: "True", reason, message }];
+  const condition: ConditionNow = {
+    type: "Ready",
+    status,
+    reason,
+    message: ready ? datedMessage(message, stale) : message,
+  };
+  return ready || !isStalled(reason)
+    ? [condition]
+    : [condition, { type: "Stalled", status: "True", reason, message }];
 }
 
-function conditionsNow({ readyCondition, reconciling, stale, consequence, items = [] }: Attempt): ConditionNow[] {
-  const [ready, ...stalled] = readyCondition === undefined ? [] : readyConditions(readyCondition, stale);
+function conditionsNow({
+  readyCondition,
+  reconciling,
+  stale,
+  consequence,
+  items = [],
+}: Attempt): ConditionNow[] {
+  const [ready, ...stalled] =
+    readyCondition === undefined ? [] : readyConditions(readyCondition, stale);
   return [
     ...(ready === undefined ? [] : [ready]),
-    ...(reconciling === undefined ? [] : [{ type: "Reconciling", status: "True", ...reconciling } as const]),
+    ...(reconciling === undefined
+      ? []
+      : [{ type: "Reconciling", status: "True", ...reconciling } as const]),
     ...stalled,
     ...(stale === undefined ? [] : [staleCondition(stale, consequence)]),
     ...items,
   ];
 }
 
-/** Returns the conditions that this reconcile has no information about: what was in sync may be out of date since. */
-function keptConditions({ conditions = [] }: AttemptStatus, { readyCondition, reconciling, items, stale }: Attempt): Condition[] {
+/**
+ * Returns the conditions that this reconcile has no information about: what was in sync may be out
+ * of date since.
+ */
+function keptConditions(
+  { conditions = [] }: AttemptStatus,
+  { readyCondition, reconciling, items, stale }: Attempt,
+): Condition[] {
   const types: string[] = [];
   if (readyCondition === undefined) types.push("Ready", "Stalled");
-  if (readyCondition === undefined && reconciling === undefined && items === undefined) types.push("Reconciling");
+  if (readyCondition === undefined && reconciling === undefined && items === undefined)
+    types.push("Reconciling");
   if (items === undefined) types.push(...ITEM_TYPES);
   return conditions
     .filter(({ type }) => types.includes(type))
     .map((one) => (isReady(one) ? { ...one, message: datedMessage(one.message, stale) } : one));
 }
 
-/** Returns the generation and the conditions after one reconcile. They equal those of `before` if nothing changed. */
+/**
+ * Returns the generation and the conditions after one reconcile. They equal those of `before` if
+ * nothing changed.
+ */
 export function attemptStatus(before: AttemptStatus, attempt: Attempt) {
   const { readyCondition, reconciling, generation, now } = attempt;
   const isAttempt = readyCondition !== undefined || reconciling !== undefined;
   const observedGeneration = isAttempt ? generation : (before.observedGeneration ?? generation);
   const timestamp = new Date(now).toISOString();
-  const conditions = mergeConditions(before.conditions, conditionsNow(attempt), observedGeneration, timestamp);
+  const conditions = mergeConditions(
+    before.conditions,
+    conditionsNow(attempt),
+    observedGeneration,
+    timestamp,
+  );
   return { observedGeneration, conditions: [...keptConditions(before, attempt), ...conditions] };
 }

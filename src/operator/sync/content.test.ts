@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Redacted } from "../../lib/redacted.ts";
-import { byKey, bytesDigest, type Content, contentDigest, readContent, renderContent } from "./content.ts";
+import {
+  byKey,
+  bytesDigest,
+  type Content,
+  contentDigest,
+  readContent,
+  renderContent,
+} from "./content.ts";
 import type { TargetKind } from "./sync-resource.ts";
 import type { SyncedKey } from "./target.ts";
 
@@ -18,7 +25,17 @@ const plain = (content: Content): string[] =>
   [...content].sort(byKey).map(([key, value]) => `${key}=${Buffer.from(value).toString("hex")}`);
 
 const legalKey = fc.oneof(
-  fc.constantFrom("__proto__", "constructor", "toString", "hasOwnProperty", "-", "_", "a.b", "0", "1"),
+  fc.constantFrom(
+    "__proto__",
+    "constructor",
+    "toString",
+    "hasOwnProperty",
+    "-",
+    "_",
+    "a.b",
+    "0",
+    "1",
+  ),
   fc.stringMatching(/^[-._a-zA-Z0-9]{1,40}$/),
 );
 
@@ -70,7 +87,9 @@ describe("readContent returns the rendered content byte for byte", () => {
   test("for 1 MiB with all byte values", () => {
     const large = Uint8Array.from({ length: 1024 * 1024 }, (_, at) => at % 251);
     for (const kind of KINDS) {
-      const back = readContent(kind, overTheWire(renderContent(kind, new Map([["k", large]])))).get("k");
+      const back = readContent(kind, overTheWire(renderContent(kind, new Map([["k", large]])))).get(
+        "k",
+      );
       expect(Buffer.from(large).equals(back ?? bytes())).toBe(true);
     }
   });
@@ -112,7 +131,10 @@ describe("renderContent", () => {
       data: { t: "a\0b" },
       binaryData: { b: "wIA=" },
     });
-    expect(overTheWire(renderContent("ConfigMap", new Map()))).toEqual({ data: {}, binaryData: {} });
+    expect(overTheWire(renderContent("ConfigMap", new Map()))).toEqual({
+      data: {},
+      binaryData: {},
+    });
   });
 
   test("keeps a byte order mark in text", () => {
@@ -145,8 +167,10 @@ test.each<[string, Record<string, unknown>]>([
 
 describe("contentDigest", () => {
   const key = new Redacted(text("key of the installation"));
-  const keysOf = (given: Content, by = key) => new Map([...given].map(([name, value]) => [name, bytesDigest(by, value)]));
-  const digest = (given: Content): string => contentDigest(key, { type: "Opaque", keys: keysOf(given), synced: new Map() });
+  const keysOf = (given: Content, by = key) =>
+    new Map([...given].map(([name, value]) => [name, bytesDigest(by, value)]));
+  const digest = (given: Content): string =>
+    contentDigest(key, { type: "Opaque", keys: keysOf(given), synced: new Map() });
 
   // A release that computed another digest would rewrite every target.
   test("is the same in every release", () => {
@@ -158,7 +182,8 @@ describe("contentDigest", () => {
       ["b", { version: 2, source: "t", createdAt: 5 }],
       ["a", { version: 1, source: "s" }],
     ]);
-    const digestOf = (type: string | undefined): string => contentDigest(key, { type, keys: keysOf(given), synced });
+    const digestOf = (type: string | undefined): string =>
+      contentDigest(key, { type, keys: keysOf(given), synced });
     expect(bytesDigest(key, text("2")).digest).toBe("vMq1js0mDE35LucpV-ZSgV86ptRVFLXc_QwQPJ0ctSU");
     expect([digestOf("Opaque"), digestOf(undefined)]).toEqual([
       "wIFzRPRxLrwoaLoBYsnXdUFbntf3ftcPi3qZQ1TjE0Y",
@@ -169,12 +194,16 @@ describe("contentDigest", () => {
   test("is independent of the order of the keys, and of the claims about them", () => {
     fc.assert(
       fc.property(content, (given) => {
-        const claims = [...given.keys()].map((name, at) => [name, { version: at + 1, source: "s" }] as const);
+        const claims = [...given.keys()].map(
+          (name, at) => [name, { version: at + 1, source: "s" }] as const,
+        );
         const claimed = (synced: typeof claims) =>
           contentDigest(key, { type: "Opaque", keys: keysOf(given), synced: new Map(synced) });
         expect(claimed(claims.toReversed())).toBe(claimed(claims));
         expect(digest(new Map([...given].toReversed()))).toBe(digest(given));
-        expect(digest(new Map([...given].map(([name, value]) => [name, Buffer.from(value)])))).toBe(digest(given));
+        expect(digest(new Map([...given].map(([name, value]) => [name, Buffer.from(value)])))).toBe(
+          digest(given),
+        );
       }),
     );
   });
@@ -248,7 +277,9 @@ describe("contentDigest", () => {
       [["b", { version: 1, source: "s" }]],
     ];
     const digests = ["Opaque", "kubernetes.io/tls", undefined].flatMap((type) =>
-      claims.map((claimed) => contentDigest(key, { type, keys: keysOf(given), synced: new Map(claimed) })),
+      claims.map((claimed) =>
+        contentDigest(key, { type, keys: keysOf(given), synced: new Map(claimed) }),
+      ),
     );
     expect(new Set(digests).size).toBe(digests.length);
   });
@@ -256,7 +287,9 @@ describe("contentDigest", () => {
   test("differs for another HMAC key and from a plain hash", () => {
     const given: Content = new Map([["a", text("hunter2")]]);
     const other = new Redacted(text("another"));
-    expect(contentDigest(other, { type: "Opaque", keys: keysOf(given, other), synced: new Map() })).not.toBe(digest(given));
+    expect(
+      contentDigest(other, { type: "Opaque", keys: keysOf(given, other), synced: new Map() }),
+    ).not.toBe(digest(given));
     expect(digest(given)).toMatch(/^[\w-]{43}$/);
   });
 

@@ -7,7 +7,8 @@ import { formatSource, type SyncedKey } from "./target.ts";
 export type Content = ReadonlyMap<string, Uint8Array>;
 
 /** Compares entries of a map by the code units of their keys, independently of the locale. */
-export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
+export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  a < b ? -1 : 1;
 
 /** Identifies the bytes of one key without storing them. */
 export interface BytesDigest {
@@ -25,10 +26,14 @@ export function bytesDigest(key: Redacted<Uint8Array>, bytes: Uint8Array): Bytes
 }
 
 /**
- * Returns a digest of the bytes of a target, without the versions and sources that {@link contentDigest} covers: `<id of the
- * key>.<HMAC>`. Two digests with different ids cannot be compared.
+ * Returns a digest of the bytes of a target, without the versions and sources that {@link
+ * contentDigest} covers: `<id of the key>.<HMAC>`. Two digests with different ids cannot be
+ * compared.
  */
-export function keysDigest(key: Redacted<Uint8Array>, keys: ReadonlyMap<string, BytesDigest>): string {
+export function keysDigest(
+  key: Redacted<Uint8Array>,
+  keys: ReadonlyMap<string, BytesDigest>,
+): string {
   const hmac = (...texts: readonly string[]): string => {
     const sum = createHmac("sha256", key.reveal());
     for (const text of texts) sum.update(`${Buffer.byteLength(text)}:${text}`);
@@ -49,12 +54,17 @@ export interface DigestInput {
 }
 
 /**
- * Returns the base64url HMAC-SHA256 of a target under the key of the installation. It covers what the annotations claim, so that an
- * edited version or source is noticed like an edited value. It is computed from the digests of the keys, so that a change of one key
- * does not require the bytes of the others. Each text is prefixed with its length, and each list with its size, so that different
- * targets never produce the same input. A plain hash would let a reader of the metadata guess short values.
+ * Returns the base64url HMAC-SHA256 of a target under the key of the installation. It covers what
+ * the annotations claim, so that an edited version or source is noticed like an edited value. It is
+ * computed from the digests of the keys, so that a change of one key does not require the bytes of
+ * the others. Each text is prefixed with its length, and each list with its size, so that different
+ * targets never produce the same input. A plain hash would let a reader of the metadata guess short
+ * values.
  */
-export function contentDigest(key: Redacted<Uint8Array>, { type = "", keys, synced }: DigestInput): string {
+export function contentDigest(
+  key: Redacted<Uint8Array>,
+  { type = "", keys, synced }: DigestInput,
+): string {
   const hmac = createHmac("sha256", key.reveal());
   const add = (text: string): void => void hmac.update(`${Buffer.byteLength(text)}:${text}`);
   hmac.update("target:");
@@ -84,13 +94,20 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 
 /** Returns an object without prototype, in which `__proto__`, a valid key, is an ordinary one. */
 const bare = <T>(): Record<string, T> => Object.create(null);
 
-/** Returns the content fields of a Secret or ConfigMap. In a ConfigMap, values that are not UTF-8 are stored in `binaryData`. */
-export function renderContent(kind: TargetKind, content: Content): Record<string, Record<string, string>> {
+/**
+ * Returns the content fields of a Secret or ConfigMap. In a ConfigMap, values that are not UTF-8
+ * are stored in `binaryData`.
+ */
+export function renderContent(
+  kind: TargetKind,
+  content: Content,
+): Record<string, Record<string, string>> {
   const data = bare<string>();
   const binaryData = bare<string>();
   for (const [key, bytes] of [...content].sort(byKey)) {
@@ -103,14 +120,21 @@ export function renderContent(kind: TargetKind, content: Content): Record<string
 
 function entriesOf(field: unknown): [string, string][] {
   if (field === null || typeof field !== "object") return [];
-  return Object.entries(field).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return Object.entries(field).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
 }
 
 /** Returns the content of an object of the API server; the inverse of {@link renderContent}. */
-export function readContent(kind: TargetKind, object: { readonly [field: string]: unknown }): Content {
+export function readContent(
+  kind: TargetKind,
+  object: { readonly [field: string]: unknown },
+): Content {
   const content = new Map<string, Uint8Array>();
   const data = entriesOf(object.data);
-  for (const [key, value] of data) content.set(key, Buffer.from(value, kind === "Secret" ? "base64" : "utf8"));
-  for (const [key, value] of entriesOf(object.binaryData)) content.set(key, Buffer.from(value, "base64"));
+  for (const [key, value] of data)
+    content.set(key, Buffer.from(value, kind === "Secret" ? "base64" : "utf8"));
+  for (const [key, value] of entriesOf(object.binaryData))
+    content.set(key, Buffer.from(value, "base64"));
   return content;
 }

@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
+import {
+  candidate,
+  ownedTarget,
+  syncItem,
+  syncResource,
+  VAULT,
+} from "../../../test/lab/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
@@ -50,7 +56,13 @@ const target: fc.Arbitrary<TargetState> = fc.oneof(
   fc.constant<TargetState>({ state: "foreign", owner: undefined }),
   fc
     .record({ synced: syncedKeys, annotationsCorrupted: fc.boolean(), hasMetadata: fc.boolean() })
-    .map((changes): TargetState => ({ state: "owned", uid: "u", resourceVersion: "1", content: "digest", ...changes })),
+    .map((changes): TargetState => ({
+      state: "owned",
+      uid: "u",
+      resourceVersion: "1",
+      content: "digest",
+      ...changes,
+    })),
 );
 
 interface World {
@@ -67,7 +79,10 @@ const world: fc.Arbitrary<World> = fc
   .record({
     items: fc.uniqueArray(item, { selector: ({ id }) => id, maxLength: 4 }),
     lists: fc.dictionary(source, fc.array(listed, { maxLength: 3 })),
-    deadlines: fc.array(fc.constantFrom(undefined, NOW - 1, NOW, NOW + 1), { minLength: 4, maxLength: 4 }),
+    deadlines: fc.array(fc.constantFrom(undefined, NOW - 1, NOW, NOW + 1), {
+      minLength: 4,
+      maxLength: 4,
+    }),
     whenRemoved: policy,
     whenMissing: policy,
     provenInMs: fc.constantFrom(0, 1),
@@ -78,16 +93,32 @@ const world: fc.Arbitrary<World> = fc
     ),
     target,
   })
-  .map(({ items, lists, deadlines, whenRemoved, whenMissing, provenInMs, held, accepted, target: state }) => {
-    const resource = syncResource(items, { whenRemoved, whenMissing, accepted: new Set(accepted) });
-    const synced = state.state === "owned" ? state.synced : new Map<string, SyncedKey>();
-    const resolutions = items.map((one, at) => {
-      const evidence = { deleteAt: deadlines[at], missingSince: NOW, provenInMs, held };
-      const remembered: Remembered = { synced: synced.get(one.id), ...evidence };
-      return resolveItem(resource, one, lists[one.source] ?? [], remembered, NOW);
-    });
-    return { resource, target: state, synced, resolutions, provenInMs, held };
-  });
+  .map(
+    ({
+      items,
+      lists,
+      deadlines,
+      whenRemoved,
+      whenMissing,
+      provenInMs,
+      held,
+      accepted,
+      target: state,
+    }) => {
+      const resource = syncResource(items, {
+        whenRemoved,
+        whenMissing,
+        accepted: new Set(accepted),
+      });
+      const synced = state.state === "owned" ? state.synced : new Map<string, SyncedKey>();
+      const resolutions = items.map((one, at) => {
+        const evidence = { deleteAt: deadlines[at], missingSince: NOW, provenInMs, held };
+        const remembered: Remembered = { synced: synced.get(one.id), ...evidence };
+        return resolveItem(resource, one, lists[one.source] ?? [], remembered, NOW);
+      });
+      return { resource, target: state, synced, resolutions, provenInMs, held };
+    },
+  );
 
 const runs = { numRuns: 2_000 };
 
@@ -107,7 +138,9 @@ test("decide drops a key only if its source is gone permanently or the spec no l
       if (plan.action === "keep") return;
       const kept = new Set(plan.action === "delete" ? [] : plan.entries.map(({ id }) => id));
       const unknown = the.target.state === "owned" && the.target.annotationsCorrupted;
-      const mayBeHeld = the.resource.items.map(({ id }) => id).filter((name) => unknown || the.synced.has(name));
+      const mayBeHeld = the.resource.items
+        .map(({ id }) => id)
+        .filter((name) => unknown || the.synced.has(name));
       const lost = mayBeHeld.filter((name) => !kept.has(name));
       expect(lost.filter((name) => !isRemoved(the, name))).toEqual([]);
     }),
@@ -123,7 +156,9 @@ test("decide deletes a target only if it is owned and all that it has is of remo
       expect(the.target.state).toBe("owned");
       expect(the.resource.items.length).toBeGreaterThan(0);
       expect(the.resource.items.some(({ id }) => isRemoved(the, id))).toBe(true);
-      expect(the.resource.items.filter(({ id }) => the.synced.has(id) && !isRemoved(the, id))).toEqual([]);
+      expect(
+        the.resource.items.filter(({ id }) => the.synced.has(id) && !isRemoved(the, id)),
+      ).toEqual([]);
     }),
     runs,
   );
@@ -137,8 +172,14 @@ test("decide fetches a lower version of an entry only if it is pinned or accepte
       const lower = plan.entries.filter((entry) => {
         const fetch = entry.from === "target" ? entry.refetch : entry.fetch;
         const synced = the.synced.get(entry.id);
-        if (fetch === undefined || synced?.source !== sourceId(VAULT, entry.item.source, fetch.candidate.owner)) return false;
-        const asked = entry.item.version !== "latest" || the.resource.accepted.has(`${entry.item.source}@${fetch.version}`);
+        if (
+          fetch === undefined ||
+          synced?.source !== sourceId(VAULT, entry.item.source, fetch.candidate.owner)
+        )
+          return false;
+        const asked =
+          entry.item.version !== "latest" ||
+          the.resource.accepted.has(`${entry.item.source}@${fetch.version}`);
         return fetch.version < synced.version && !asked;
       });
       expect(lower).toEqual([]);
@@ -154,7 +195,9 @@ test("decide creates a target with all keys except removed ones, or not at all",
       const { plan } = decide(the.resource, the.resolutions, the.target);
       expect(["keep", "write"]).toContain(plan.action);
       if (plan.action !== "write") return;
-      const had = the.resolutions.filter(({ state, item: { id } }) => state !== "removed" && !isRemoved(the, id));
+      const had = the.resolutions.filter(
+        ({ state, item: { id } }) => state !== "removed" && !isRemoved(the, id),
+      );
       expect(plan.entries.map(({ id }) => id)).toEqual(had.map((resolution) => resolution.item.id));
       expect(plan.entries.every(({ from }) => from === "vault")).toBe(true);
       expect(had.every(({ state }) => state === "found")).toBe(true);
@@ -198,7 +241,10 @@ test("decide reuses bytes only of the desired version and entry, or of an unavai
         expect(entry.synced).toEqual(the.synced.get(entry.id));
         if (entry.refetch === undefined) continue;
         const { candidate: from, version: meant } = entry.refetch;
-        expect(entry.synced).toEqual({ version: meant, source: sourceId(VAULT, entry.item.source, from.owner) });
+        expect(entry.synced).toEqual({
+          version: meant,
+          source: sourceId(VAULT, entry.item.source, from.owner),
+        });
       }
     }),
     runs,
@@ -227,7 +273,10 @@ test("decide only verifies a target that was just written", () => {
           entry.id,
           entry.from === "target"
             ? entry.synced
-            : { version: entry.fetch.version, source: sourceId(VAULT, entry.item.source, entry.fetch.candidate.owner) },
+            : {
+                version: entry.fetch.version,
+                source: sourceId(VAULT, entry.item.source, entry.fetch.candidate.owner),
+              },
         ]),
       );
       expect(decide(the.resource, the.resolutions, ownedTarget(synced)).plan.action).toBe("verify");
@@ -238,11 +287,18 @@ test("decide only verifies a target that was just written", () => {
 
 test("decide does not write an unchanged target, whatever the order of the items", () => {
   const items = [syncItem("a"), syncItem("b"), syncItem("c")];
-  const synced = new Map(items.map(({ id }) => [id, { version: 1, source: sourceId(VAULT, id, OWNERS[0]) }]));
+  const synced = new Map(
+    items.map(({ id }) => [id, { version: 1, source: sourceId(VAULT, id, OWNERS[0]) }]),
+  );
   const state = ownedTarget(synced);
   fc.assert(
     fc.property(fc.shuffledSubarray(items, { minLength: 3 }), (order) => {
-      const resolutions = order.map((one): Resolution => ({ state: "found", item: one, candidate: candidate(1), version: 1 }));
+      const resolutions = order.map((one): Resolution => ({
+        state: "found",
+        item: one,
+        candidate: candidate(1),
+        version: 1,
+      }));
       expect(decide(syncResource(order), resolutions, state).plan.action).toBe("verify");
     }),
   );

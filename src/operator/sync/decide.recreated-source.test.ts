@@ -1,10 +1,18 @@
 import { expect, test } from "vitest";
-import { candidate, ownedTarget, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
+import {
+  candidate,
+  ownedTarget,
+  syncResource,
+  VAULT,
+} from "../../../test/lab/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
-/** An entry that is deleted and recreated in the vault starts again at version 1: the same version, other bytes. */
+/**
+ * An entry that is deleted and recreated in the vault starts again at version 1: the same version,
+ * other bytes.
+ */
 const item = { id: "password", source: "db", owner: undefined, version: "latest" } as const;
 const resource = syncResource([item]);
 
@@ -14,7 +22,9 @@ function found(createdAt: number | undefined): Resolution {
 }
 
 function syncedTarget(createdAt: number | undefined): TargetState {
-  const synced = new Map([["password", { version: 1, source: sourceId(VAULT, "db", "ops@example.com"), createdAt }]]);
+  const synced = new Map([
+    ["password", { version: 1, source: sourceId(VAULT, "db", "ops@example.com"), createdAt }],
+  ]);
   return ownedTarget(synced);
 }
 

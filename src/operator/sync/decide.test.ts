@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
+import {
+  candidate,
+  ownedTarget,
+  syncItem,
+  syncResource,
+  VAULT,
+} from "../../../test/lab/kube/sync-resource.ts";
 import { type Decision, decide, MAX_TARGET_BYTES } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
@@ -8,25 +14,39 @@ import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
 const OWNER = "ops@example.com";
 const DEADLINE = Date.UTC(2026, 10, 20);
 
-const found = (item: SyncItem, version: number, sizes?: ReadonlyMap<number, number>): Resolution => ({
+const found = (
+  item: SyncItem,
+  version: number,
+  sizes?: ReadonlyMap<number, number>,
+): Resolution => ({
   state: "found",
   item,
   candidate: candidate(version, { sizes }),
   version,
 });
-const removed = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE, deletion: "due" });
+const removed = (item: SyncItem): Resolution => ({
+  state: "removed",
+  item,
+  deleteAt: DEADLINE,
+  deletion: "due",
+});
 const retained = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE });
 const deleted = (item: SyncItem): Resolution => ({ state: "missing", item, deletion: "due" });
 const held = (item: SyncItem): Resolution => ({ state: "missing", item, deletion: "held" });
 const missing = (item: SyncItem): Resolution => ({ state: "missing", item });
 
-const syncedKey = (source: string, version: number): SyncedKey => ({ version, source: sourceId(VAULT, source, OWNER) });
+const syncedKey = (source: string, version: number): SyncedKey => ({
+  version,
+  source: sourceId(VAULT, source, OWNER),
+});
 
 function owned(
   synced: Readonly<Record<string, number>>,
   changes: { annotationsCorrupted?: boolean; content?: string; hasMetadata?: boolean } = {},
 ): TargetState {
-  const keys = Object.entries(synced).map(([key, version]) => [key, syncedKey(key, version)] as const);
+  const keys = Object.entries(synced).map(
+    ([key, version]) => [key, syncedKey(key, version)] as const,
+  );
   return ownedTarget(new Map(keys), changes);
 }
 const sized = (size: number): ReadonlyMap<number, number> => new Map([[1, size]]);
@@ -37,7 +57,9 @@ const handedOver = ownedTarget(new Map(), { adoption: { confirmed: undefined } }
 function summary({ plan }: Decision): string {
   if (plan.action === "keep" || plan.action === "delete") return plan.action;
   const entries = plan.entries.map((entry) =>
-    entry.from === "target" ? `${entry.id}=target@${entry.synced.version}` : `${entry.id}=vault@${entry.fetch.version}`,
+    entry.from === "target"
+      ? `${entry.id}=target@${entry.synced.version}`
+      : `${entry.id}=vault@${entry.fetch.version}`,
   );
   return [plan.action, ...entries].join(" ");
 }
@@ -49,7 +71,13 @@ const both = syncResource([a, b]);
 describe("decide for an absent target", () => {
   test.each<[string, SyncResource, Resolution[], string, string]>([
     ["writes all keys", both, [found(a, 3), found(b, 4)], "write a=vault@3 b=vault@4", "Synced"],
-    ["keeps it absent while an entry is missing", both, [found(a, 3), missing(b)], "keep", "SourceMissing"],
+    [
+      "keeps it absent while an entry is missing",
+      both,
+      [found(a, 3), missing(b)],
+      "keep",
+      "SourceMissing",
+    ],
     [
       "keeps it absent while a version does not exist",
       both,
@@ -71,7 +99,13 @@ describe("decide for an absent target", () => {
       "keep",
       "VersionRegressed",
     ],
-    ["writes it without a removed entry", both, [found(a, 3), removed(b)], "write a=vault@3", "SourceRemoved"],
+    [
+      "writes it without a removed entry",
+      both,
+      [found(a, 3), removed(b)],
+      "write a=vault@3",
+      "SourceRemoved",
+    ],
     [
       "writes it without a removed entry under Retain, as there are no bytes to retain",
       both,
@@ -79,8 +113,20 @@ describe("decide for an absent target", () => {
       "write a=vault@3",
       "SourceRemoved",
     ],
-    ["keeps it absent if all entries were removed", both, [removed(a), removed(b)], "keep", "SourceRemoved"],
-    ["keeps it absent if all entries are missing", both, [missing(a), missing(b)], "keep", "SourceMissing"],
+    [
+      "keeps it absent if all entries were removed",
+      both,
+      [removed(a), removed(b)],
+      "keep",
+      "SourceRemoved",
+    ],
+    [
+      "keeps it absent if all entries are missing",
+      both,
+      [missing(a), missing(b)],
+      "keep",
+      "SourceMissing",
+    ],
   ])("%s", (_, resource, resolutions, plan, reason) => {
     const decision = decide(resource, resolutions, absent);
     expect(summary(decision)).toBe(plan);
@@ -98,9 +144,27 @@ describe("decide for an owned target", () => {
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
-    ["fetches only the changed entry", both, [found(a, 3), found(b, 5)], owned({ a: 3, b: 4 }), "write a=target@3 b=vault@5"],
-    ["adds a key that is new in the spec", both, [found(a, 3), found(b, 1)], owned({ a: 3 }), "write a=target@3 b=vault@1"],
-    ["drops a key that is no longer in the spec", syncResource([a]), [found(a, 3)], owned({ a: 3, b: 4 }), "write a=target@3"],
+    [
+      "fetches only the changed entry",
+      both,
+      [found(a, 3), found(b, 5)],
+      owned({ a: 3, b: 4 }),
+      "write a=target@3 b=vault@5",
+    ],
+    [
+      "adds a key that is new in the spec",
+      both,
+      [found(a, 3), found(b, 1)],
+      owned({ a: 3 }),
+      "write a=target@3 b=vault@1",
+    ],
+    [
+      "drops a key that is no longer in the spec",
+      syncResource([a]),
+      [found(a, 3)],
+      owned({ a: 3, b: 4 }),
+      "write a=target@3",
+    ],
     [
       "keeps the bytes of a missing entry and follows the others",
       both,
@@ -115,9 +179,27 @@ describe("decide for an owned target", () => {
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
-    ["omits a new key whose entry is missing", both, [found(a, 9), missing(b)], owned({ a: 3 }), "write a=vault@9"],
-    ["drops the key of a removed entry", both, [found(a, 3), removed(b)], owned({ a: 3, b: 4 }), "write a=target@3"],
-    ["only verifies it after a removed key was dropped", both, [found(a, 3), removed(b)], owned({ a: 3 }), "verify a=target@3"],
+    [
+      "omits a new key whose entry is missing",
+      both,
+      [found(a, 9), missing(b)],
+      owned({ a: 3 }),
+      "write a=vault@9",
+    ],
+    [
+      "drops the key of a removed entry",
+      both,
+      [found(a, 3), removed(b)],
+      owned({ a: 3, b: 4 }),
+      "write a=target@3",
+    ],
+    [
+      "only verifies it after a removed key was dropped",
+      both,
+      [found(a, 3), removed(b)],
+      owned({ a: 3 }),
+      "verify a=target@3",
+    ],
     [
       "keeps the key of a removed entry under Retain",
       both,
@@ -125,11 +207,41 @@ describe("decide for an owned target", () => {
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
-    ["deletes it if all entries were removed", both, [removed(a), removed(b)], owned({ a: 3, b: 4 }), "delete"],
-    ["keeps one that is handed over if all entries were removed", both, [removed(a), removed(b)], handedOver, "keep"],
-    ["deletes it if all entries were removed or deleted", both, [removed(a), deleted(b)], owned({ a: 3, b: 4 }), "delete"],
-    ["drops the key of a deleted entry", both, [found(a, 3), deleted(b)], owned({ a: 3, b: 4 }), "write a=target@3"],
-    ["keeps the key of a held deletion", both, [found(a, 3), held(b)], owned({ a: 3, b: 4 }), "verify a=target@3 b=target@4"],
+    [
+      "deletes it if all entries were removed",
+      both,
+      [removed(a), removed(b)],
+      owned({ a: 3, b: 4 }),
+      "delete",
+    ],
+    [
+      "keeps one that is handed over if all entries were removed",
+      both,
+      [removed(a), removed(b)],
+      handedOver,
+      "keep",
+    ],
+    [
+      "deletes it if all entries were removed or deleted",
+      both,
+      [removed(a), deleted(b)],
+      owned({ a: 3, b: 4 }),
+      "delete",
+    ],
+    [
+      "drops the key of a deleted entry",
+      both,
+      [found(a, 3), deleted(b)],
+      owned({ a: 3, b: 4 }),
+      "write a=target@3",
+    ],
+    [
+      "keeps the key of a held deletion",
+      both,
+      [found(a, 3), held(b)],
+      owned({ a: 3, b: 4 }),
+      "verify a=target@3 b=target@4",
+    ],
     [
       "keeps it if all entries were removed under Retain",
       both,
@@ -165,9 +277,15 @@ describe("decide for an owned target", () => {
 
   test("repairs it if its controller is a deleted resource of the same name, or missing", () => {
     const former = { hasMetadata: false };
-    expect(summary(decide(both, [found(a, 3), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe("repair a=target@3 b=target@4");
-    expect(summary(decide(both, [found(a, 3), missing(b)], owned({ a: 3, b: 4 }, former)))).toBe("repair a=target@3 b=target@4");
-    expect(summary(decide(both, [found(a, 9), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe("write a=vault@9 b=target@4");
+    expect(summary(decide(both, [found(a, 3), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe(
+      "repair a=target@3 b=target@4",
+    );
+    expect(summary(decide(both, [found(a, 3), missing(b)], owned({ a: 3, b: 4 }, former)))).toBe(
+      "repair a=target@3 b=target@4",
+    );
+    expect(summary(decide(both, [found(a, 9), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe(
+      "write a=vault@9 b=target@4",
+    );
   });
 
   test("keeps the synced version of an entry that regressed, is ambiguous or lacks its version", () => {
@@ -177,15 +295,22 @@ describe("decide for an owned target", () => {
       { state: "no-version", item: b, candidate: candidate(4), version: 9 },
     ];
     for (const other of others) {
-      expect(summary(decide(both, [found(a, 9), other], owned({ a: 3, b: 4 }))), other.state).toBe("write a=vault@9 b=target@4");
+      expect(summary(decide(both, [found(a, 9), other], owned({ a: 3, b: 4 }))), other.state).toBe(
+        "write a=vault@9 b=target@4",
+      );
     }
   });
 
   test("fetches the same version of another entry instead of reusing the bytes", () => {
-    const other = { ...found(a, 3), candidate: candidate(3, { owner: "dba@example.com", own: false }) };
+    const other = {
+      ...found(a, 3),
+      candidate: candidate(3, { owner: "dba@example.com", own: false }),
+    };
     expect(summary(decide(syncResource([a]), [other], owned({ a: 3 })))).toBe("write a=vault@3");
     const renamed = syncItem("a", { source: "elsewhere" });
-    expect(summary(decide(syncResource([renamed]), [found(renamed, 3)], owned({ a: 3 })))).toBe("write a=vault@3");
+    expect(summary(decide(syncResource([renamed]), [found(renamed, 3)], owned({ a: 3 })))).toBe(
+      "write a=vault@3",
+    );
   });
 
   test("marks synced bytes as refetchable only while their entry is listed", () => {
@@ -218,7 +343,13 @@ describe("decide for an owned target with corrupted annotations", () => {
       annotationsCorrupted,
       "write a=vault@3 b=vault@4",
     ],
-    ["keeps it while an entry is missing", both, [found(a, 3), missing(b)], annotationsCorrupted, "keep"],
+    [
+      "keeps it while an entry is missing",
+      both,
+      [found(a, 3), missing(b)],
+      annotationsCorrupted,
+      "keep",
+    ],
     [
       "keeps it while an entry is missing, also if only some keys are unknown",
       both,
@@ -226,10 +357,34 @@ describe("decide for an owned target with corrupted annotations", () => {
       owned({ a: 3 }, { annotationsCorrupted: true }),
       "keep",
     ],
-    ["drops a removed entry", both, [found(a, 3), removed(b)], annotationsCorrupted, "write a=vault@3"],
-    ["keeps it under Retain if an entry was removed", both, [found(a, 3), retained(b)], annotationsCorrupted, "keep"],
-    ["keeps it under Retain if all entries were removed", both, [retained(a), retained(b)], annotationsCorrupted, "keep"],
-    ["deletes it if all entries were removed", both, [removed(a), removed(b)], annotationsCorrupted, "delete"],
+    [
+      "drops a removed entry",
+      both,
+      [found(a, 3), removed(b)],
+      annotationsCorrupted,
+      "write a=vault@3",
+    ],
+    [
+      "keeps it under Retain if an entry was removed",
+      both,
+      [found(a, 3), retained(b)],
+      annotationsCorrupted,
+      "keep",
+    ],
+    [
+      "keeps it under Retain if all entries were removed",
+      both,
+      [retained(a), retained(b)],
+      annotationsCorrupted,
+      "keep",
+    ],
+    [
+      "deletes it if all entries were removed",
+      both,
+      [removed(a), removed(b)],
+      annotationsCorrupted,
+      "delete",
+    ],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);
   });
@@ -237,7 +392,8 @@ describe("decide for an owned target with corrupted annotations", () => {
 
 describe("decide for a target that must not be written", () => {
   test("reports TargetConflict for a foreign target", () => {
-    const foreign = (owner: string | undefined) => decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });
+    const foreign = (owner: string | undefined) =>
+      decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });
     expect(summary(foreign(undefined))).toBe("keep");
     expect(foreign(undefined).readyCondition).toEqual({
       ready: false,
@@ -247,7 +403,9 @@ describe("decide for a target that must not be written", () => {
     });
     expect(foreign("VaultFile/web").readyCondition.message).toContain("belongs to VaultFile/web");
     expect(foreign("VaultSecret/db")).toEqual(foreign(undefined));
-    expect(summary(decide(both, [removed(a), removed(b)], { state: "foreign", owner: undefined }))).toBe("keep");
+    expect(
+      summary(decide(both, [removed(a), removed(b)], { state: "foreign", owner: undefined })),
+    ).toBe("keep");
   });
 
   test.each([
@@ -268,7 +426,10 @@ describe("decide for a target that must not be written", () => {
     expect(with_(keys).plan.action).toBe("write");
     for (const lacking of keys) {
       const decision = with_(keys.filter((key) => key !== lacking));
-      expect(decision).toMatchObject({ plan: { action: "keep" }, readyCondition: { reason: "InvalidSpec" } });
+      expect(decision).toMatchObject({
+        plan: { action: "keep" },
+        readyCondition: { reason: "InvalidSpec" },
+      });
       expect(decision.readyCondition.message).toContain(lacking);
     }
   });
@@ -277,8 +438,15 @@ describe("decide for a target that must not be written", () => {
     const half = MAX_TARGET_BYTES / 2;
     const exactly = decide(both, [found(a, 1, sized(half)), found(b, 1, sized(half))], absent);
     expect(exactly.plan.action).toBe("write");
-    const over = decide(both, [found(a, 1, sized(half)), found(b, 1, sized(half + 1))], owned({ a: 1, b: 1 }));
-    expect(over).toMatchObject({ plan: { action: "keep" }, readyCondition: { ready: false, reason: "TooLarge" } });
+    const over = decide(
+      both,
+      [found(a, 1, sized(half)), found(b, 1, sized(half + 1))],
+      owned({ a: 1, b: 1 }),
+    );
+    expect(over).toMatchObject({
+      plan: { action: "keep" },
+      readyCondition: { ready: false, reason: "TooLarge" },
+    });
     expect(over.readyCondition.message).toMatch(/1048577 bytes.*1048576/);
   });
 
@@ -294,7 +462,12 @@ describe("decide for a target that must not be written", () => {
       [1, 10],
       [2, MAX_TARGET_BYTES + 1],
     ]);
-    const pinned: Resolution = { state: "found", item: a, candidate: candidate(2, { sizes }), version: 1 };
+    const pinned: Resolution = {
+      state: "found",
+      item: a,
+      candidate: candidate(2, { sizes }),
+      version: 1,
+    };
     expect(decide(syncResource([a]), [pinned], absent).plan.action).toBe("write");
   });
 });

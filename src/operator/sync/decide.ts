@@ -3,7 +3,13 @@ import type { Candidate, Resolution } from "./resolve.ts";
 import { isDerived, isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { foundText } from "./find-items.ts";
-import { keptText, notReady, type ReadyCondition, readyConditionOf, withoutRest } from "./ready-condition.ts";
+import {
+  keptText,
+  notReady,
+  type ReadyCondition,
+  readyConditionOf,
+  withoutRest,
+} from "./ready-condition.ts";
 
 /** Maximum size of a Secret or ConfigMap, in bytes of its values. */
 export const MAX_TARGET_BYTES = 1024 * 1024;
@@ -29,9 +35,15 @@ export interface Fetch {
 export type Plan =
   /** Leave the target unchanged. */
   | { readonly action: "keep" }
-  /** According to its annotations, the target has exactly these keys already: check that, and write it if not. */
+  /**
+   * According to its annotations, the target has exactly these keys already: check that, and write
+   * it if not.
+   */
   | { readonly action: "verify"; readonly entries: readonly Entry[] }
-  /** The target has exactly these keys already, but not the owner, labels or annotations that the spec requests. */
+  /**
+   * The target has exactly these keys already, but not the owner, labels or annotations that the
+   * spec requests.
+   */
   | { readonly action: "repair"; readonly entries: readonly Entry[] }
   | { readonly action: "write"; readonly entries: readonly Entry[] }
   | { readonly action: "delete"; readonly uid: string; readonly resourceVersion: string };
@@ -54,7 +66,9 @@ const requiredKeys = new Map([
 /** Returns the keys that the type of the target requires and that it would not have. */
 export function missingKeys(resource: SyncResource, present: Iterable<string>): string[] {
   const keys = new Set(present);
-  const missing = (requiredKeys.get(resource.target.type ?? "") ?? []).filter((any) => !any.some((key) => keys.has(key)));
+  const missing = (requiredKeys.get(resource.target.type ?? "") ?? []).filter(
+    (any) => !any.some((key) => keys.has(key)),
+  );
   return missing.map((any) => any.join(" or "));
 }
 
@@ -64,45 +78,68 @@ const settledStates: ReadonlySet<Resolution["state"]> = new Set(["found", "remov
 const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 
 /** Reports whether the source is gone and the resource requests that its key is removed as well. */
-export const isDropped = (resolution: Resolution): boolean => "deletion" in resolution && resolution.deletion === "due";
+export const isDropped = (resolution: Resolution): boolean =>
+  "deletion" in resolution && resolution.deletion === "due";
 
 /** Reports whether every source is there or gone, so that nothing has to be retained. */
 const isLossless = (resolutions: readonly Resolution[]): boolean =>
   resolutions.every((one) => one.state === "found" || one.state === "unusable" || isDropped(one));
 
-/** Reports whether a target has bytes of the vault: nothing of an object that is handed over has to go. */
+/**
+ * Reports whether a target has bytes of the vault: nothing of an object that is handed over has to
+ * go.
+ */
 const isOwn = (target: TargetState): target is Extract<TargetState, { readonly state: "owned" }> =>
   target.state === "owned" && target.adoption === undefined;
 
 /** Returns the sources that are gone and whose bytes, as far as known, are to leave the target. */
-export function droppedFrom(resolutions: readonly Resolution[], target: TargetState): readonly Resolution[] {
+export function droppedFrom(
+  resolutions: readonly Resolution[],
+  target: TargetState,
+): readonly Resolution[] {
   if (!isOwn(target)) return [];
   return resolutions.filter((one) => isDropped(one) && target.synced.has(one.item.id));
 }
 
 /**
- * Reports whether a target may lose bytes of other sources for those that are gone. A deadline is a promise to their creators, and
- * `whenMissing: Delete` is about all sources; an optional one that is missing takes nothing with it that the policy retains.
+ * Reports whether a target may lose bytes of other sources for those that are gone. A deadline is a
+ * promise to their creators, and `whenMissing: Delete` is about all sources; an optional one that
+ * is missing takes nothing with it that the policy retains.
  */
 export function outweighsOthers(
   { whenMissing }: SyncResource,
   resolutions: readonly Resolution[],
   dropped: readonly Resolution[],
 ): boolean {
-  return dropped.some(({ state }) => state === "removed" || whenMissing === "Delete") || isLossless(resolutions);
+  return (
+    dropped.some(({ state }) => state === "removed" || whenMissing === "Delete") ||
+    isLossless(resolutions)
+  );
 }
 
 /**
- * Reports whether the synced bytes are of the desired entry, version and form, and not of a deleted entry of the same name.
+ * Reports whether the synced bytes are of the desired entry, version and form, and not of a deleted
+ * entry of the same name.
  */
-function isCurrent({ version, source, createdAt, form, found }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
+function isCurrent(
+  { version, source, createdAt, form, found }: SyncedKey,
+  item: SyncItem,
+  fetch: Fetch,
+): boolean {
   const listed = fetch.candidate.createdAt?.get(fetch.version);
   const { vault, owner } = fetch.candidate;
   if (form !== item.form || found !== foundText(item)) return false;
-  return version === fetch.version && source === sourceId(vault, item.source, owner) && sameCreation(createdAt, listed);
+  return (
+    version === fetch.version &&
+    source === sourceId(vault, item.source, owner) &&
+    sameCreation(createdAt, listed)
+  );
 }
 
-function entryOf(resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>): Entry | undefined {
+function entryOf(
+  resolution: Resolution,
+  synced: ReadonlyMap<string, SyncedKey>,
+): Entry | undefined {
   const { item } = resolution;
   const { id } = item;
   if (resolution.state === "unusable") return undefined;
@@ -121,7 +158,8 @@ function entryOf(resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>)
 function listedBytes(resolutions: readonly Resolution[]): number {
   let total = 0;
   for (const resolution of resolutions) {
-    if (resolution.state === "found") total += resolution.candidate.sizes?.get(resolution.version) ?? 0;
+    if (resolution.state === "found")
+      total += resolution.candidate.sizes?.get(resolution.version) ?? 0;
   }
   return total;
 }
@@ -139,10 +177,14 @@ export const targetName = ({ target }: SyncResource): string => `the ${target.ki
 type ForeignTarget = Extract<TargetState, { readonly state: "foreign" }>;
 
 /**
- * Returns the condition for a target name that another object has. Its owner, if known, is this resource if a tool has removed both the
- * label and the owner reference, which took the object away from it.
+ * Returns the condition for a target name that another object has. Its owner, if known, is this
+ * resource if a tool has removed both the label and the owner reference, which took the object away
+ * from it.
  */
-export function targetConflict(resource: SyncResource, { owner, controller, hasMergedKeys }: ForeignTarget): ReadyCondition {
+export function targetConflict(
+  resource: SyncResource,
+  { owner, controller, hasMergedKeys }: ForeignTarget,
+): ReadyCondition {
   const { kind, name } = resource.target;
   const handOver = `hand it over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`;
   const why =
@@ -167,10 +209,20 @@ export const requiresKeys = ({ target }: SyncResource, keys: readonly string[]):
   `a Secret of type ${target.type} requires the keys ${keys.join(" and ")}`;
 
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
-function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
+function obstacle(
+  resource: SyncResource,
+  resolutions: readonly Resolution[],
+  target: TargetState,
+): ReadyCondition | undefined {
   const { items, finds, template } = resource;
-  const missing = missingKeys(resource, template === undefined ? idsOf(items) : Object.keys(template.data));
-  if (missing.length > 0 && (template !== undefined || (!isDerived(resource) && finds.length === 0))) {
+  const missing = missingKeys(
+    resource,
+    template === undefined ? idsOf(items) : Object.keys(template.data),
+  );
+  if (
+    missing.length > 0 &&
+    (template !== undefined || (!isDerived(resource) && finds.length === 0))
+  ) {
     return notReady(
       "InvalidSpec",
       `${template === undefined ? "spec.data" : "spec.target.template.data"}: ${requiresKeys(resource, missing)}`,
@@ -192,8 +244,11 @@ function explainMissing(
   const problems = readyConditionOf(resolutions, absent);
   if (missing.length === 0) return problems;
   const why = requiresKeys(resource, missing);
-  if (problems.ready) return notReady("SourceMissing", `${why}, whose sources are absent; ${keptText(absent)}`);
-  return absent !== undefined && resolutions.some(isDropped) ? withoutRest(problems, why) : problems;
+  if (problems.ready)
+    return notReady("SourceMissing", `${why}, whose sources are absent; ${keptText(absent)}`);
+  return absent !== undefined && resolutions.some(isDropped)
+    ? withoutRest(problems, why)
+    : problems;
 }
 
 /** Reports whether all sources are gone, whatever is known of the bytes of the target. */
@@ -201,8 +256,9 @@ const isAllDropped = (resource: SyncResource, resolutions: readonly Resolution[]
   !isMerged(resource) && resolutions.length > 0 && resolutions.every(isDropped);
 
 /**
- * Decides for a target that would have no key, or not those that its type requires. It is removed if it has bytes of sources that are
- * gone; an object of others only loses the keys of the resource. See docs/design/engine.md#removals.
+ * Decides for a target that would have no key, or not those that its type requires. It is removed
+ * if it has bytes of sources that are gone; an object of others only loses the keys of the
+ * resource. See docs/design/engine.md#removals.
  */
 function decideWithout(
   resource: SyncResource,
@@ -211,37 +267,62 @@ function decideWithout(
   missing: readonly string[],
 ): Decision {
   const dropped = droppedFrom(resolutions, target);
-  const isRemoved = dropped.length > 0 ? outweighsOthers(resource, resolutions, dropped) : isAllDropped(resource, resolutions);
+  const isRemoved =
+    dropped.length > 0
+      ? outweighsOthers(resource, resolutions, dropped)
+      : isAllDropped(resource, resolutions);
   const removed = isOwn(target) && isRemoved ? target : undefined;
   const isAbsent = !isMerged(resource) && (target.state === "absent" || removed !== undefined);
-  const readyCondition = explainMissing(resource, resolutions, missing, isAbsent ? targetName(resource) : undefined);
+  const readyCondition = explainMissing(
+    resource,
+    resolutions,
+    missing,
+    isAbsent ? targetName(resource) : undefined,
+  );
   if (removed === undefined) return { plan: { action: "keep" }, readyCondition };
   if (isMerged(resource)) return { plan: { action: "write", entries: [] }, readyCondition };
-  return { plan: { action: "delete", uid: removed.uid, resourceVersion: removed.resourceVersion }, readyCondition };
+  return {
+    plan: { action: "delete", uid: removed.uid, resourceVersion: removed.resourceVersion },
+    readyCondition,
+  };
 }
 
 /**
- * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the order of the spec. A target is
- * only created complete: none is written while an item is unavailable. An existing target keeps the bytes of unavailable items
- * and follows the others; if its annotations no longer identify those bytes, it is left unchanged. See
+ * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the
+ * order of the spec. A target is only created complete: none is written while an item is
+ * unavailable. An existing target keeps the bytes of unavailable items and follows the others; if
+ * its annotations no longer identify those bytes, it is left unchanged. See
  * docs/design/engine.md#target-writes and docs/design/engine.md#removals.
  */
-export function decide(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Decision {
+export function decide(
+  resource: SyncResource,
+  resolutions: readonly Resolution[],
+  target: TargetState,
+): Decision {
   const blocked = obstacle(resource, resolutions, target);
   if (blocked !== undefined) return { plan: { action: "keep" }, readyCondition: blocked };
-  const readyCondition = readyConditionOf(resolutions, target.state === "absent" ? targetName(resource) : undefined);
+  const readyCondition = readyConditionOf(
+    resolutions,
+    target.state === "absent" ? targetName(resource) : undefined,
+  );
   const isUnknown = target.state === "owned" && target.annotationsCorrupted;
   if (isUnknown && !isLossless(resolutions)) return { plan: { action: "keep" }, readyCondition };
   const synced = target.state === "owned" ? target.synced : new Map<string, SyncedKey>();
   const entries = resolutions.flatMap((resolution) => entryOf(resolution, synced) ?? []);
   // The API server would reject a Secret without a key that its type requires.
-  const missing = isDerived(resource) || entries.length === 0 ? [] : missingKeys(resource, idsOf(entries));
-  if (entries.length === 0 || missing.length > 0) return decideWithout(resource, resolutions, target, missing);
+  const missing =
+    isDerived(resource) || entries.length === 0 ? [] : missingKeys(resource, idsOf(entries));
+  if (entries.length === 0 || missing.length > 0)
+    return decideWithout(resource, resolutions, target, missing);
   if (target.state === "absent") {
     const complete = resolutions.every((one) => settledStates.has(one.state) || isDropped(one));
     return { plan: complete ? { action: "write", entries } : { action: "keep" }, readyCondition };
   }
-  const unchanged = entries.length === synced.size && entries.every((entry) => entry.from === "target");
+  const unchanged =
+    entries.length === synced.size && entries.every((entry) => entry.from === "target");
   if (!unchanged) return { plan: { action: "write", entries }, readyCondition };
-  return { plan: { action: target.state === "owned" && target.hasMetadata ? "verify" : "repair", entries }, readyCondition };
+  return {
+    plan: { action: target.state === "owned" && target.hasMetadata ? "verify" : "repair", entries },
+    readyCondition,
+  };
 }

@@ -17,7 +17,9 @@ function derived(inputs: readonly Input[], type = "Opaque"): Record<string, stri
   );
   const content = derive(resource, inputs);
   if ("reason" in content) return `${content.reason}: ${content.message}`;
-  return Object.fromEntries([...content].map(([key, bytes]) => [key, Buffer.from(bytes).toString()]));
+  return Object.fromEntries(
+    [...content].map(([key, bytes]) => [key, Buffer.from(bytes).toString()]),
+  );
 }
 
 test("the keys of items and the members of objects make up the content", () => {
@@ -50,14 +52,21 @@ test.each([
     "member 1 of dataFrom[0]-source and member 2 of dataFrom[0]-source",
   ],
 ])("%s of one name are InvalidKey", (_, inputs, places) => {
-  expect(derived(inputs)).toBe(`InvalidKey: ${places} make up the same key of the target: rename one of them, or set rewrite`);
+  expect(derived(inputs)).toBe(
+    `InvalidKey: ${places} make up the same key of the target: rename one of them, or set rewrite`,
+  );
 });
 
-test.each(["", "a b", "a/b", "..", ".", "é", "x".repeat(254)])("the member name %j is InvalidKey and is not quoted", (name) => {
-  const message = derived([config(JSON.stringify({ ok: 1, [name]: SECRET }))]);
-  expect(message).toMatch(/^InvalidKey: member 2 of dataFrom\[0\]-source does not make up a valid key/);
-  expect(message).not.toContain(SECRET);
-});
+test.each(["", "a b", "a/b", "..", ".", "é", "x".repeat(254)])(
+  "the member name %j is InvalidKey and is not quoted",
+  (name) => {
+    const message = derived([config(JSON.stringify({ ok: 1, [name]: SECRET }))]);
+    expect(message).toMatch(
+      /^InvalidKey: member 2 of dataFrom\[0\]-source does not make up a valid key/,
+    );
+    expect(message).not.toContain(SECRET);
+  },
+);
 
 test("rewrite makes keys of the names of members, one rule after the other", () => {
   const rewrite = [
@@ -66,14 +75,19 @@ test("rewrite makes keys of the names of members, one rule after the other", () 
   ];
   const item = syncItem("dataFrom[0]", { source: "config", isExtracted: true, rewrite });
   const one = (value: string): Input => ({ item, bytes: new TextEncoder().encode(value) });
-  expect(derived([one('{"db/user name": "u", "port": 1}')])).toEqual({ "user.name": "u", port: "1" });
+  expect(derived([one('{"db/user name": "u", "port": 1}')])).toEqual({
+    "user.name": "u",
+    port: "1",
+  });
   expect(derived([one('{"db/a": 1, "db a": 2}')])).toMatch(
     /^InvalidKey: member 1 of config and member 2 of config make up the same key/,
   );
 });
 
 test("an object without members is InvalidProperty: a target without keys has no content", () => {
-  expect(derived([config("{}")])).toMatch(/^InvalidProperty: the extracted objects have no members/);
+  expect(derived([config("{}")])).toMatch(
+    /^InvalidProperty: the extracted objects have no members/,
+  );
   expect(derived([config("{}"), input("a", "x")])).toEqual({ a: "x" });
 });
 
@@ -81,10 +95,12 @@ test("a key that the type requires and no source has is InvalidKey", () => {
   expect(derived([config('{"tls.crt": "c"}')], "kubernetes.io/tls")).toBe(
     "InvalidKey: a Secret of type kubernetes.io/tls requires the keys tls.key, which its sources do not have",
   );
-  expect(derived([config('{"tls.crt": "c"}'), input("tls.key", "k")], "kubernetes.io/tls")).toEqual({
-    "tls.crt": "c",
-    "tls.key": "k",
-  });
+  expect(derived([config('{"tls.crt": "c"}'), input("tls.key", "k")], "kubernetes.io/tls")).toEqual(
+    {
+      "tls.crt": "c",
+      "tls.key": "k",
+    },
+  );
 });
 
 test("an input that is not what its item requests is reported", () => {

@@ -13,16 +13,22 @@ export interface Input {
 }
 
 /**
- * Returns the items that a key of the target is made of, as far as the spec shows: the names of members are only known with the value,
- * and a template may use every item.
+ * Returns the items that a key of the target is made of, as far as the spec shows: the names of
+ * members are only known with the value, and a template may use every item.
  */
-export function inputsOf({ items, template }: Pick<SyncResource, "items" | "template">, key: string): readonly SyncItem[] {
+export function inputsOf(
+  { items, template }: Pick<SyncResource, "items" | "template">,
+  key: string,
+): readonly SyncItem[] {
   if (template !== undefined) return items;
   const only = items.find(({ id }) => id === key);
   return only === undefined ? items.filter(({ isExtracted }) => isExtracted === true) : [only];
 }
 
-/** A value that an input contributes. `place` names it in messages: the names of extracted members are part of a value. */
+/**
+ * A value that an input contributes. `place` names it in messages: the names of extracted members
+ * are part of a value.
+ */
 interface Part {
   readonly key: string;
   readonly bytes: Uint8Array;
@@ -40,10 +46,15 @@ function partsOf({ item, bytes }: Input): readonly Part[] | ReadyCondition {
     }));
   }
   const value = transform(item, bytes);
-  return value instanceof Uint8Array ? [{ key: item.id, bytes: value, place: `the key ${item.id}` }] : value;
+  return value instanceof Uint8Array
+    ? [{ key: item.id, bytes: value, place: `the key ${item.id}` }]
+    : value;
 }
 
-/** Returns the values of all inputs by name, or the condition for inputs that do not have them or have several of one name. */
+/**
+ * Returns the values of all inputs by name, or the condition for inputs that do not have them or
+ * have several of one name.
+ */
 function valuesOf(inputs: readonly Input[]): Content | ReadyCondition {
   const places = new Map<string, string>();
   const content = new Map<string, Uint8Array>();
@@ -68,16 +79,21 @@ function valuesOf(inputs: readonly Input[]): Content | ReadyCondition {
 }
 
 /**
- * Computes content from the bytes of sources, or returns the condition that explains why there is none. Pure and total. Derived content
- * needs all sources of the target; with a template, the result is the variables.
+ * Computes content from the bytes of sources, or returns the condition that explains why there is
+ * none. Pure and total. Derived content needs all sources of the target; with a template, the
+ * result is the variables.
  */
 export function derive(resource: SyncResource, inputs: readonly Input[]): Content | ReadyCondition {
   const content = valuesOf(inputs);
-  if ("reason" in content || resource.template !== undefined || !isDerived(resource)) return content;
+  if ("reason" in content || resource.template !== undefined || !isDerived(resource))
+    return content;
   if (content.size === 0) {
     return notReady("InvalidProperty", "the extracted objects have no members");
   }
   const missing = missingKeys(resource, content.keys());
   if (missing.length === 0) return content;
-  return notReady("InvalidKey", `${requiresKeys(resource, missing)}, which its sources do not have`);
+  return notReady(
+    "InvalidKey",
+    `${requiresKeys(resource, missing)}, which its sources do not have`,
+  );
 }

@@ -7,7 +7,8 @@ import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 import type { SyncedKey } from "./target.ts";
 
 /**
- * Maximum length of the claims of a target, in bytes. The API server limits all annotations of an object to 256 KiB.
+ * Maximum length of the claims of a target, in bytes. The API server limits all annotations of an
+ * object to 256 KiB.
  */
 const MAX_CLAIM_BYTES = 200 * 1024;
 /** Length of the claim of one item without its key and its name. */
@@ -26,8 +27,14 @@ export interface UnusableItem {
   readonly why: string;
 }
 
-/** Returns the resolutions of the rules that find no entry, and of the names that rules find and cannot use. */
-export const unfound = ({ unmatched, unusable }: Pick<FoundItems, "unmatched" | "unusable">): readonly Resolution[] => [
+/**
+ * Returns the resolutions of the rules that find no entry, and of the names that rules find and
+ * cannot use.
+ */
+export const unfound = ({
+  unmatched,
+  unusable,
+}: Pick<FoundItems, "unmatched" | "unusable">): readonly Resolution[] => [
   ...unmatched.map(({ id, pattern }) => {
     const item = { id, source: pattern, owner: undefined, version: "latest" } as const;
     return { state: "unmatched", item } as const;
@@ -35,11 +42,16 @@ export const unfound = ({ unmatched, unusable }: Pick<FoundItems, "unmatched" | 
   ...unusable.map((one) => ({ state: "unusable", ...one }) as const),
 ];
 
-/** Returns what the claim of an item records about the rule that found it, so that it is known while the list lacks the name. */
-export const foundText = ({ foundBy, source }: SyncItem): string | undefined => foundBy && `${foundBy.digest}:${source}`;
+/**
+ * Returns what the claim of an item records about the rule that found it, so that it is known while
+ * the list lacks the name.
+ */
+export const foundText = ({ foundBy, source }: SyncItem): string | undefined =>
+  foundBy && `${foundBy.digest}:${source}`;
 
 /** Returns the name that a rule found for a claim, if one did. */
-export const foundName = (claim: SyncedKey | undefined): string | undefined => claim?.found?.slice(claim.found.indexOf(":") + 1);
+export const foundName = (claim: SyncedKey | undefined): string | undefined =>
+  claim?.found?.slice(claim.found.indexOf(":") + 1);
 
 /** Reports whether a name matches the regular expression of a rule. */
 export function matchesName({ pattern }: Find, name: string): boolean {
@@ -48,15 +60,23 @@ export function matchesName({ pattern }: Find, name: string): boolean {
 }
 
 /** Reports whether the metadata of an entry has what a rule requests; without a rule, it has. */
-export function hasMetadata(metadata: Readonly<Record<string, unknown>>, find: Find | undefined): boolean {
+export function hasMetadata(
+  metadata: Readonly<Record<string, unknown>>,
+  find: Find | undefined,
+): boolean {
   return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);
 }
 
 /**
- * Returns the names that this rule found, according to the claims of a target. A rule that changed continues with a name that the
- * list lacks, if the name keeps its key: nothing else says whether it would match. What the list has, the rule finds itself.
+ * Returns the names that this rule found, according to the claims of a target. A rule that changed
+ * continues with a name that the list lacks, if the name keeps its key: nothing else says whether
+ * it would match. What the list has, the rule finds itself.
  */
-export function claimedNames(find: Find, claims: ReadonlyMap<string, SyncedKey>, isListed: (name: string) => boolean): string[] {
+export function claimedNames(
+  find: Find,
+  claims: ReadonlyMap<string, SyncedKey>,
+  isListed: (name: string) => boolean,
+): string[] {
   return [...claims].flatMap(([id, claim]) => {
     const name = foundName(claim);
     if (name === undefined) return [];
@@ -74,7 +94,10 @@ const itemOf = (find: Find, source: string): SyncItem => ({
   ...(find.form !== undefined && { form: find.form }),
 });
 
-/** A listed name that a rule finds; `own` if the account of the connection created an entry of that name. */
+/**
+ * A listed name that a rule finds; `own` if the account of the connection created an entry of that
+ * name.
+ */
 export interface FoundName {
   readonly name: string;
   readonly own: boolean;
@@ -97,10 +120,14 @@ interface Names {
 }
 
 /**
- * Returns which of several names has the key that they all make; `undefined`: none. An own entry comes before received ones, which never
- * take a key from a name that has it, also if that one is gone.
+ * Returns which of several names has the key that they all make; `undefined`: none. An own entry
+ * comes before received ones, which never take a key from a name that has it, also if that one is
+ * gone.
  */
-function holderOf(claimants: readonly Claimant[], served: string | undefined): Claimant | undefined {
+function holderOf(
+  claimants: readonly Claimant[],
+  served: string | undefined,
+): Claimant | undefined {
   const own = claimants.filter((one) => one.own);
   if (own.length === 1) return own[0];
   const listed = claimants.filter(({ isListed }) => isListed);
@@ -114,7 +141,8 @@ const quoted = (name: string): string => JSON.stringify(name);
 function whyUnusable({ id, source, foundBy }: SyncItem, holder: string | undefined): string {
   const found = `${foundBy?.id} finds ${quoted(source)}`;
   if (isObjectKey(id)) {
-    const other = holder === undefined ? `is that of several names` : `is that of ${quoted(holder)}`;
+    const other =
+      holder === undefined ? `is that of several names` : `is that of ${quoted(holder)}`;
     return `${found}, but the key ${id} ${other}: set rewrite`;
   }
   const key = id === source ? "which" : `whose key ${quoted(id)}`;
@@ -134,11 +162,17 @@ function claimantsOf(find: Find, { now, earlier }: Names): Claimant[] {
 }
 
 /**
- * Returns the items of a resource: those that its spec names, those that its rules find in the list, and those that they found earlier
- * and that are gone. A name without a key of its own is omitted, and prevents no other. Pure and total.
+ * Returns the items of a resource: those that its spec names, those that its rules find in the
+ * list, and those that they found earlier and that are gone. A name without a key of its own is
+ * omitted, and prevents no other. Pure and total.
  */
-export function findItems({ items, finds }: Pick<SyncResource, "items" | "finds">, names: Names): FoundItems | ReadyCondition {
-  const found = new Map(items.filter(({ foundBy }) => foundBy === undefined).map((item) => [item.id, item]));
+export function findItems(
+  { items, finds }: Pick<SyncResource, "items" | "finds">,
+  names: Names,
+): FoundItems | ReadyCondition {
+  const found = new Map(
+    items.filter(({ foundBy }) => foundBy === undefined).map((item) => [item.id, item]),
+  );
   const unmatched: Find[] = [];
   const unusable: UnusableItem[] = [];
   const byKey = new Map<string, Claimant[]>();
@@ -166,9 +200,15 @@ export function findItems({ items, finds }: Pick<SyncResource, "items" | "finds"
 
 /** Returns the condition for more items than the annotations of a target can name. */
 function tooMany(items: readonly SyncItem[]): ReadyCondition | undefined {
-  const names = items.map(({ id, source, foundBy }) => 2 * id.length + (foundBy === undefined ? 0 : Buffer.byteLength(source)));
+  const names = items.map(
+    ({ id, source, foundBy }) =>
+      2 * id.length + (foundBy === undefined ? 0 : Buffer.byteLength(source)),
+  );
   const bytes = names.reduce((sum, length) => sum + length + CLAIM_BYTES, 0);
   if (bytes <= MAX_CLAIM_BYTES) return undefined;
   const message = `the target would have ${items.length} keys, whose names are too long for the annotations of one object: narrow find`;
-  return notReady("TooLarge", `${message}, or split it over several resources; the target is left unchanged`);
+  return notReady(
+    "TooLarge",
+    `${message}, or split it over several resources; the target is left unchanged`,
+  );
 }

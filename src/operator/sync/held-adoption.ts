@@ -6,15 +6,17 @@ import type { TargetState } from "./target.ts";
 const MAX_NAMED = 10;
 
 /**
- * Returns the condition while the adoption of an object is held: the first write would remove keys of its earlier owner, and no user has
- * confirmed exactly this number of them. `undefined` if it may be written.
+ * Returns the condition while the adoption of an object is held: the first write would remove keys
+ * of its earlier owner, and no user has confirmed exactly this number of them. `undefined` if it
+ * may be written.
  */
 export function heldAdoption(
   { namespace, target: { kind, name } }: SyncResource,
   state: TargetState,
   removed: readonly string[],
 ): ReadyCondition | undefined {
-  if (state.state !== "owned" || state.adoption === undefined || removed.length === 0) return undefined;
+  if (state.state !== "owned" || state.adoption === undefined || removed.length === 0)
+    return undefined;
   if (state.adoption.confirmed === `${removed.length}`) return undefined;
   const more = removed.length > MAX_NAMED ? ` and ${removed.length - MAX_NAMED} more` : "";
   const keys = [...removed].sort().slice(0, MAX_NAMED).join(", ") + more;

@@ -8,7 +8,10 @@ const formsOf = (items: readonly SyncItem[], template?: TargetTemplate) =>
 const object = syncItem("dataFrom[0]", { isExtracted: true });
 
 test("an item without property and decoding has no form, as in earlier releases", () => {
-  expect(formsOf([syncItem("a"), syncItem("b", { version: 3, owner: "x@example.com" })])).toEqual([undefined, undefined]);
+  expect(formsOf([syncItem("a"), syncItem("b", { version: 3, owner: "x@example.com" })])).toEqual([
+    undefined,
+    undefined,
+  ]);
 });
 
 test("the form of an item changes with property and decoding, and with nothing else", () => {

@@ -1,14 +1,24 @@
 import { type Find, isDerived, type SyncItem, type TargetTemplate } from "./sync-resource.ts";
 import { shortDigest } from "./target.ts";
 
-/** Increased when a function of templates yields something else for the same input, so that targets are written again. */
+/**
+ * Increased when a function of templates yields something else for the same input, so that targets
+ * are written again.
+ */
 const FUNCTIONS_VERSION = 1;
 
 /** Returns what a digest covers of an item; JSON has no `undefined`. */
-const instructionOf = ({ property, decoding }: SyncItem): readonly unknown[] => [property ?? null, decoding ?? null];
+const instructionOf = ({ property, decoding }: SyncItem): readonly unknown[] => [
+  property ?? null,
+  decoding ?? null,
+];
 
 /** Returns the digest of a rule, by which a target recognizes what it found. */
-export function findDigest({ pattern, metadata, rewrite }: Pick<Find, "pattern" | "metadata" | "rewrite">): string {
+export function findDigest({
+  pattern,
+  metadata,
+  rewrite,
+}: Pick<Find, "pattern" | "metadata" | "rewrite">): string {
   const attributes = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
   return shortDigest([pattern, attributes, rewrite]);
 }
@@ -20,14 +30,20 @@ interface Requested {
 }
 
 /**
- * Returns the items with the digest of how the content is made of them, so that a changed instruction rewrites the target although
- * sources and versions are the same. If the content is computed from all items together, each has the digest of all instructions.
+ * Returns the items with the digest of how the content is made of them, so that a changed
+ * instruction rewrites the target although sources and versions are the same. If the content is
+ * computed from all items together, each has the digest of all instructions.
  */
 export function withForms({ items, finds }: Requested, template?: TargetTemplate): Requested {
   const others = template === undefined ? [] : [FUNCTIONS_VERSION, Object.entries(template.data)];
   const common = isDerived({ items, template })
     ? shortDigest([
-        items.map((item) => [item.id, item.isExtracted === true, ...instructionOf(item), item.rewrite ?? []]),
+        items.map((item) => [
+          item.id,
+          item.isExtracted === true,
+          ...instructionOf(item),
+          item.rewrite ?? [],
+        ]),
         ...finds.map(({ digest }) => digest),
         ...others,
       ])

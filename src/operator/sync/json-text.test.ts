@@ -26,12 +26,19 @@ test.each([
   expect(select(EXAMPLE, pointer)).toBe(text);
 });
 
-test.each(["/fo", "/foo/2", "/foo/00", "/foo/-", "/foo/01", "/foo/0/0", "/a/b", "//", "/foo/length"])(
-  "selectJson finds nothing at %s of the example of RFC 6901",
-  (pointer) => {
-    expect(selectJson(EXAMPLE, pointer)).toBeUndefined();
-  },
-);
+test.each([
+  "/fo",
+  "/foo/2",
+  "/foo/00",
+  "/foo/-",
+  "/foo/01",
+  "/foo/0/0",
+  "/a/b",
+  "//",
+  "/foo/length",
+])("selectJson finds nothing at %s of the example of RFC 6901", (pointer) => {
+  expect(selectJson(EXAMPLE, pointer)).toBeUndefined();
+});
 
 test("selectJson unescapes ~01 to ~1, and not to /", () => {
   expect(select(`{"~1": "tilde", "/": "slash"}`, "/~01")).toBe(`"tilde"`);
@@ -39,7 +46,8 @@ test("selectJson unescapes ~01 to ~1, and not to /", () => {
 
 test("selectJson treats __proto__ as a name like any other, and no inherited one as a member", () => {
   expect(select(`{"__proto__": {"a": "x"}}`, "/__proto__/a")).toBe(`"x"`);
-  for (const pointer of ["/__proto__", "/constructor", "/toString"]) expect(selectJson("{}", pointer)).toBeUndefined();
+  for (const pointer of ["/__proto__", "/constructor", "/toString"])
+    expect(selectJson("{}", pointer)).toBeUndefined();
 });
 
 test("selectJson reports two members of the selected name, also if one is escaped", () => {
@@ -47,10 +55,13 @@ test("selectJson reports two members of the selected name, also if one is escape
   expect(select(String.raw`{"a": 1, "\u0061": 2, "b": 3}`, "/b")).toBe("3");
 });
 
-test.each(["1e400", "12345678901234567890", "-0", "1.10", "0.1e-7"])("a number keeps its digits: %s", (number) => {
-  expect(select(`{"n":\n${number} , "list":[${number}]}`, "/n")).toBe(number);
-  expect(contentOfJson(select(`[[ ${number}]]`, "/0/0") ?? "")).toBe(number);
-});
+test.each(["1e400", "12345678901234567890", "-0", "1.10", "0.1e-7"])(
+  "a number keeps its digits: %s",
+  (number) => {
+    expect(select(`{"n":\n${number} , "list":[${number}]}`, "/n")).toBe(number);
+    expect(contentOfJson(select(`[[ ${number}]]`, "/0/0") ?? "")).toBe(number);
+  },
+);
 
 describe("for any JSON value", () => {
   const spaced = fc.constantFrom(undefined, 1, "\t", "\n  ");
@@ -59,9 +70,14 @@ describe("for any JSON value", () => {
     fc.assert(
       fc.property(fc.jsonValue(), spaced, (value, space) => {
         const text = JSON.stringify(value, undefined, space);
-        const parts = partsOfJson(text)?.map(([name, part]): [string, unknown] => [name, JSON.parse(part)]);
+        const parts = partsOfJson(text)?.map(([name, part]): [string, unknown] => [
+          name,
+          JSON.parse(part),
+        ]);
         const isContainer = typeof value === "object" && value !== null;
-        expect(parts && Object.fromEntries(parts)).toEqual(isContainer ? { ...JSON.parse(text) } : undefined);
+        expect(parts && Object.fromEntries(parts)).toEqual(
+          isContainer ? { ...JSON.parse(text) } : undefined,
+        );
         expect(isObjectText(text)).toBe(isContainer && !Array.isArray(value));
       }),
     );

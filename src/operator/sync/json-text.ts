@@ -28,7 +28,10 @@ function endOfValue(text: string, start: number): number {
   return at;
 }
 
-/** Returns the texts of the parts of an object or array: with `hasNames`, name and value of each member in turn. */
+/**
+ * Returns the texts of the parts of an object or array: with `hasNames`, name and value of each
+ * member in turn.
+ */
 function partsOf(text: string, hasNames: boolean): [string, string][] {
   const parts: [string, string][] = [];
   let at = skipSpace(text, skipSpace(text, 0) + 1);
@@ -48,8 +51,9 @@ function partsOf(text: string, hasNames: boolean): [string, string][] {
 }
 
 /**
- * Returns the members of an object, or the elements of an array by their index, each with the text that it is written in: a number
- * keeps its digits, and `__proto__` is a name like any other. `text` is valid JSON. Returns `undefined` for any other value.
+ * Returns the members of an object, or the elements of an array by their index, each with the text
+ * that it is written in: a number keeps its digits, and `__proto__` is a name like any other.
+ * `text` is valid JSON. Returns `undefined` for any other value.
  */
 export function partsOfJson(text: string): readonly [string, string][] | undefined {
   const first = text[skipSpace(text, 0)];
@@ -66,10 +70,13 @@ export function contentOfJson(text: string): string {
 }
 
 /**
- * Returns the text of the value that a JSON Pointer refers to; `undefined` if there is none, or `ambiguous` if an object on the way
- * has two members of that name. `text` is valid JSON.
+ * Returns the text of the value that a JSON Pointer refers to; `undefined` if there is none, or
+ * `ambiguous` if an object on the way has two members of that name. `text` is valid JSON.
  */
-export function selectJson(text: string, pointer: string): { readonly text: string } | "ambiguous" | undefined {
+export function selectJson(
+  text: string,
+  pointer: string,
+): { readonly text: string } | "ambiguous" | undefined {
   let value = text;
   for (const token of pointer.split("/").slice(1)) {
     const name = token.replaceAll("~1", "/").replaceAll("~0", "~");

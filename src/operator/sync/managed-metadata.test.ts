@@ -15,7 +15,10 @@ describe("the names of labels and annotations that a policy requests", () => {
   test("are recorded in the target, whatever their order", () => {
     const recorded = formatManagedNames(policy({ b: "1", a: "2" }, { d: "3", c: "4" }));
     expect(recorded).toBe(formatManagedNames(policy({ a: "2", b: "1" }, { c: "4", d: "3" })));
-    expect(managedNames({ [METADATA_ANNOTATION]: recorded ?? "" })).toEqual({ labels: ["a", "b"], annotations: ["c", "d"] });
+    expect(managedNames({ [METADATA_ANNOTATION]: recorded ?? "" })).toEqual({
+      labels: ["a", "b"],
+      annotations: ["c", "d"],
+    });
   });
 
   test("are not recorded if there are none", () => {
@@ -24,9 +27,12 @@ describe("the names of labels and annotations that a policy requests", () => {
     expect([managedNames(undefined), managedNames({})]).toEqual([none, none]);
   });
 
-  test.each(["", "{", "[]", "7", '{"labels":"a"}'])("count as none if the record is malformed: %j", (recorded) => {
-    expect(managedNames({ [METADATA_ANNOTATION]: recorded })).toEqual(none);
-  });
+  test.each(["", "{", "[]", "7", '{"labels":"a"}'])(
+    "count as none if the record is malformed: %j",
+    (recorded) => {
+      expect(managedNames({ [METADATA_ANNOTATION]: recorded })).toEqual(none);
+    },
+  );
 });
 
 describe("hasManagedMetadata", () => {
@@ -37,7 +43,9 @@ describe("hasManagedMetadata", () => {
   };
 
   test("is true for a target with the requested names, next to those of others", () => {
-    expect(hasManagedMetadata(wanted, { ...actual, labels: { ...actual.labels, foreign: "y" } })).toBe(true);
+    expect(
+      hasManagedMetadata(wanted, { ...actual, labels: { ...actual.labels, foreign: "y" } }),
+    ).toBe(true);
     expect(hasManagedMetadata(policy(), { labels: { foreign: "y" }, annotations: {} })).toBe(true);
   });
 

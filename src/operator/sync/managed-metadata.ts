@@ -2,7 +2,10 @@ import { z } from "zod";
 import { METADATA_ANNOTATION } from "../api/names.ts";
 import type { TargetPolicy } from "./sync-resource.ts";
 
-/** Names of the labels and annotations of a target that its resource requested when the target was written. */
+/**
+ * Names of the labels and annotations of a target that its resource requested when the target was
+ * written.
+ */
 export interface ManagedNames {
   readonly labels: readonly string[];
   readonly annotations: readonly string[];
@@ -24,11 +27,19 @@ export function managedNames(annotations: Metadata | undefined): ManagedNames {
 
 /** Formats the names that a policy requests for the annotation; `undefined` if there are none. */
 export function formatManagedNames({ labels, annotations }: TargetPolicy): string | undefined {
-  const requested = { labels: Object.keys(labels).sort(), annotations: Object.keys(annotations).sort() };
-  return requested.labels.length + requested.annotations.length === 0 ? undefined : JSON.stringify(requested);
+  const requested = {
+    labels: Object.keys(labels).sort(),
+    annotations: Object.keys(annotations).sort(),
+  };
+  return requested.labels.length + requested.annotations.length === 0
+    ? undefined
+    : JSON.stringify(requested);
 }
 
-/** Reports whether a target has the requested labels and annotations, and none that was requested earlier only. */
+/**
+ * Reports whether a target has the requested labels and annotations, and none that was requested
+ * earlier only.
+ */
 export function hasManagedMetadata(
   policy: TargetPolicy,
   { labels, annotations }: { readonly labels: Metadata; readonly annotations: Metadata },

@@ -30,7 +30,11 @@ test("names are distinguished only when they are longer than the API server acce
 });
 
 const db = named("db");
-const claims = { [CONTENT_ANNOTATION]: "digest", [VERSIONS_ANNOTATION]: '{"a":3}', [SOURCES_ANNOTATION]: '{"a":"x"}' };
+const claims = {
+  [CONTENT_ANNOTATION]: "digest",
+  [VERSIONS_ANNOTATION]: '{"a":3}',
+  [SOURCES_ANNOTATION]: '{"a":"x"}',
+};
 
 test("the claims of a resource are read from its own annotation", () => {
   const annotations = { [mergeAnnotation(db)]: formatClaims({ ...claims, note: "of others" }) };
@@ -38,9 +42,13 @@ test("the claims of a resource are read from its own annotation", () => {
   expect(parseClaims(named("other"), annotations)).toEqual({});
 });
 
-test.each(["", "{", "null", "[]", '{"content":"digest"}', '{"content":1,"versions":"{}","sources":"{}"}'])(
-  "malformed claims count as none: %j",
-  (text) => {
-    expect(parseClaims(db, { [mergeAnnotation(db)]: text })).toEqual({});
-  },
-);
+test.each([
+  "",
+  "{",
+  "null",
+  "[]",
+  '{"content":"digest"}',
+  '{"content":1,"versions":"{}","sources":"{}"}',
+])("malformed claims count as none: %j", (text) => {
+  expect(parseClaims(db, { [mergeAnnotation(db)]: text })).toEqual({});
+});

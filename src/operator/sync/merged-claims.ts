@@ -1,28 +1,41 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { CONTENT_ANNOTATION, FIELD_MANAGER, MERGE_DOMAIN, SOURCES_ANNOTATION, VERSIONS_ANNOTATION } from "../api/names.ts";
+import {
+  CONTENT_ANNOTATION,
+  FIELD_MANAGER,
+  MERGE_DOMAIN,
+  SOURCES_ANNOTATION,
+  VERSIONS_ANNOTATION,
+} from "../api/names.ts";
 import type { SyncResource } from "./sync-resource.ts";
 
 /** Maximum length of the name of an annotation without its domain, and of a field manager. */
 const MAX_NAME_LENGTH = 63;
 const MAX_MANAGER_LENGTH = 128;
 
-const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+const digestOf = (text: string): string =>
+  createHash("sha256").update(text).digest("hex").slice(0, 16);
 
 /**
- * Returns the name of the annotation in which a resource records what it merged into an object. Each resource has its own, so that
- * several resources can merge into one object.
+ * Returns the name of the annotation in which a resource records what it merged into an object.
+ * Each resource has its own, so that several resources can merge into one object.
  */
 export function mergeAnnotation({ kind, name }: SyncResource): string {
   const readable = `${kind.toLowerCase()}.${name}`;
-  const unique = readable.length <= MAX_NAME_LENGTH ? readable : `${kind.toLowerCase()}.${digestOf(name)}`;
+  const unique =
+    readable.length <= MAX_NAME_LENGTH ? readable : `${kind.toLowerCase()}.${digestOf(name)}`;
   return `${MERGE_DOMAIN}/${unique}`;
 }
 
-/** Returns the field manager of what a resource merges: one for each, because an apply removes what the same manager omits. */
+/**
+ * Returns the field manager of what a resource merges: one for each, because an apply removes what
+ * the same manager omits.
+ */
 export function mergeManager({ kind, name }: SyncResource): string {
   const readable = `${FIELD_MANAGER}:${kind}/${name}`;
-  return readable.length <= MAX_MANAGER_LENGTH ? readable : `${FIELD_MANAGER}:${kind}/${digestOf(name)}`;
+  return readable.length <= MAX_MANAGER_LENGTH
+    ? readable
+    : `${FIELD_MANAGER}:${kind}/${digestOf(name)}`;
 }
 
 const claims = z.object({
@@ -33,10 +46,13 @@ const claims = z.object({
 });
 
 /**
- * Formats the annotations about the content of a target as one annotation of a merged object. `keys` are the merged keys, if they are
- * not those of the sources.
+ * Formats the annotations about the content of a target as one annotation of a merged object.
+ * `keys` are the merged keys, if they are not those of the sources.
  */
-export function formatClaims(annotations: Readonly<Record<string, string>>, keys?: readonly string[]): string {
+export function formatClaims(
+  annotations: Readonly<Record<string, string>>,
+  keys?: readonly string[],
+): string {
   return JSON.stringify({
     content: annotations[CONTENT_ANNOTATION],
     versions: annotations[VERSIONS_ANNOTATION],
@@ -45,7 +61,10 @@ export function formatClaims(annotations: Readonly<Record<string, string>>, keys
   });
 }
 
-function readClaims(resource: SyncResource, annotations: Readonly<Record<string, string>>): z.output<typeof claims> | undefined {
+function readClaims(
+  resource: SyncResource,
+  annotations: Readonly<Record<string, string>>,
+): z.output<typeof claims> | undefined {
   try {
     return claims.parse(JSON.parse(annotations[mergeAnnotation(resource)] ?? ""));
   } catch {
@@ -53,7 +72,10 @@ function readClaims(resource: SyncResource, annotations: Readonly<Record<string,
   }
 }
 
-/** Returns the annotations that a resource would have on a target of its own; none if it has not merged anything. */
+/**
+ * Returns the annotations that a resource would have on a target of its own; none if it has not
+ * merged anything.
+ */
 export function parseClaims(
   resource: SyncResource,
   annotations: Readonly<Record<string, string>>,
@@ -61,10 +83,17 @@ export function parseClaims(
   const read = readClaims(resource, annotations);
   if (read === undefined) return {};
   const { content, versions, sources } = read;
-  return { [CONTENT_ANNOTATION]: content, [VERSIONS_ANNOTATION]: versions, [SOURCES_ANNOTATION]: sources };
+  return {
+    [CONTENT_ANNOTATION]: content,
+    [VERSIONS_ANNOTATION]: versions,
+    [SOURCES_ANNOTATION]: sources,
+  };
 }
 
-/** Returns the keys that a resource merged into an object; `undefined` if they are those of its sources. */
+/**
+ * Returns the keys that a resource merged into an object; `undefined` if they are those of its
+ * sources.
+ */
 export function mergedKeysOf(
   resource: SyncResource,
   annotations: Readonly<Record<string, string>>,

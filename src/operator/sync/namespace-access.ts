@@ -13,8 +13,9 @@ export type AccessEntry = NonNullable<ClusterConnectionSpec["access"]>[number];
 type Grant = (kind: EntryKind, name: string) => boolean;
 
 /**
- * The names that a namespace may read through a connection. `none`: no entry of its access selects the namespace. `unknown`: the
- * labels of the namespace are not known, or the spec is invalid, so that nothing may be read, nor reported as lost.
+ * The names that a namespace may read through a connection. `none`: no entry of its access selects
+ * the namespace. `unknown`: the labels of the namespace are not known, or the spec is invalid, so
+ * that nothing may be read, nor reported as lost.
  */
 export type NamespaceAccess = Grant | "none" | "unknown";
 
@@ -34,7 +35,9 @@ export const accessRules = (access: readonly AccessEntry[]): readonly AccessRule
     names: { secret: secrets.map(globMatcher), file: files.map(globMatcher) },
   }));
 
-/** Returns what the entries of `spec.access` together allow a namespace with these labels to read. */
+/**
+ * Returns what the entries of `spec.access` together allow a namespace with these labels to read.
+ */
 export function accessOf(rules: readonly AccessRule[], labels: Labels): Grant | "none" {
   const selected = rules.filter(({ selector }) => isSelected(selector, labels));
   if (selected.length === 0) return "none";
@@ -44,8 +47,9 @@ export function accessOf(rules: readonly AccessRule[], labels: Labels): Grant | 
 const fieldOf: Readonly<Record<EntryKind, string>> = { secret: "secrets", file: "files" };
 
 /**
- * Returns whether a resource may read all of its sources, `unknown` if that cannot be decided, or the condition that says what it may
- * not read. A single name that is not allowed is enough: a target never has a part of its keys only.
+ * Returns whether a resource may read all of its sources, `unknown` if that cannot be decided, or
+ * the condition that says what it may not read. A single name that is not allowed is enough: a
+ * target never has a part of its keys only.
  */
 export function checkAccess(
   { connection, namespace, items }: Pick<SyncResource, "connection" | "namespace" | "items">,
@@ -58,9 +62,12 @@ export function checkAccess(
     const message = `spec.access ${of} has no entry for the namespace ${namespace}: add one, or label the namespace; existing content is kept`;
     return notReady("NamespaceNotAllowed", message);
   }
-  const denied = [...new Set(items.map(({ source }) => source).filter((source) => !access(kind, source)))];
+  const denied = [
+    ...new Set(items.map(({ source }) => source).filter((source) => !access(kind, source))),
+  ];
   if (denied.length === 0) return "allowed";
-  const names = denied.slice(0, 3).join(", ") + (denied.length > 3 ? ` and ${denied.length - 3} more` : "");
+  const names =
+    denied.slice(0, 3).join(", ") + (denied.length > 3 ? ` and ${denied.length - 3} more` : "");
   const message = `spec.access[].${fieldOf[kind]} ${of} does not allow the namespace ${namespace} to read ${names}: add the name there, or remove the key; existing content is kept`;
   return notReady("NamespaceNotAllowed", message);
 }

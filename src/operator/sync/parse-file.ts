@@ -1,18 +1,33 @@
 import { vaultFileSpec, type VaultFileSpec } from "../api/vault-file.ts";
 import { findDigest, withForms } from "./item-form.ts";
-import { type DesiredState, type ParsedResource, parseResource, policiesOf, type WrittenResource } from "./parse-resource.ts";
+import {
+  type DesiredState,
+  type ParsedResource,
+  parseResource,
+  policiesOf,
+  type WrittenResource,
+} from "./parse-resource.ts";
 import type { Find, SyncItem } from "./sync-resource.ts";
 
-function findOf({ find, rewrite = [] }: NonNullable<VaultFileSpec["filesFrom"]>[number], index: number): Find {
-  const rule = { pattern: find.filename.regexp, metadata: {}, rewrite: rewrite.map((one) => one.regexp) };
+function findOf(
+  { find, rewrite = [] }: NonNullable<VaultFileSpec["filesFrom"]>[number],
+  index: number,
+): Find {
+  const rule = {
+    pattern: find.filename.regexp,
+    metadata: {},
+    rewrite: rewrite.map((one) => one.regexp),
+  };
   return { id: `filesFrom[${index}]`, ...rule, digest: findDigest(rule) };
 }
 
 function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
-  const items = (spec.files ?? []).map(({ filename, key = filename, version = "latest" }): SyncItem => {
-    return { id: key, source: filename, owner: undefined, version };
-  });
+  const items = (spec.files ?? []).map(
+    ({ filename, key = filename, version = "latest" }): SyncItem => {
+      return { id: key, source: filename, owner: undefined, version };
+    },
+  );
   return {
     ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, spec.target.template),
     template: spec.target.template,
@@ -25,6 +40,9 @@ function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   };
 }
 
-/** Parses and validates a VaultFile, because the installed CRD may be older than the operator. Total. */
+/**
+ * Parses and validates a VaultFile, because the installed CRD may be older than the operator.
+ * Total.
+ */
 export const parseFile = (object: WrittenResource): ParsedResource =>
   parseResource("VaultFile", vaultFileSpec, object, desiredState);

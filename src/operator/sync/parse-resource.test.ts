@@ -5,7 +5,13 @@ import { parseFile } from "./parse-file.ts";
 import { parseSecret } from "./parse-secret.ts";
 
 function object(kind: string, spec: unknown, annotations?: Record<string, string>): KubeObject {
-  const metadata = { name: "db", namespace: "shop", uid: "u1", generation: 4, ...(annotations && { annotations }) };
+  const metadata = {
+    name: "db",
+    namespace: "shop",
+    uid: "u1",
+    generation: 4,
+    ...(annotations && { annotations }),
+  };
   return { apiVersion: "vaultsync.dev/v1alpha1", kind, metadata, spec };
 }
 const vaultSecret = (spec: unknown, annotations?: Record<string, string>) =>
@@ -14,7 +20,9 @@ const vaultFile = (spec: unknown) => parseFile(object("VaultFile", spec));
 const connectionRef = { name: "vault" };
 
 test("parseResource applies the defaults of a VaultSecret", () => {
-  expect(vaultSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "shop-db" } }] })).toEqual({
+  expect(
+    vaultSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "shop-db" } }] }),
+  ).toEqual({
     ok: true,
     resource: {
       kind: "VaultSecret",
@@ -39,10 +47,27 @@ test("parseResource applies the defaults of a VaultSecret", () => {
 
 test("parseResource reads every field of a VaultSecret", () => {
   const remoteRef = { key: "shop-db", version: 3, owner: "dba@example.com" };
-  const policy = { creationPolicy: "Orphan", labels: { team: "shop" }, annotations: { note: "x" }, immutable: true };
-  const target = { name: "other", type: "kubernetes.io/tls", ...policy, whenRemoved: "Retain", whenMissing: "Delete" };
+  const policy = {
+    creationPolicy: "Orphan",
+    labels: { team: "shop" },
+    annotations: { note: "x" },
+    immutable: true,
+  };
+  const target = {
+    name: "other",
+    type: "kubernetes.io/tls",
+    ...policy,
+    whenRemoved: "Retain",
+    whenMissing: "Delete",
+  };
   expect(
-    vaultSecret({ connectionRef, suspend: true, refreshInterval: "1h30m", data: [{ secretKey: "a", remoteRef }], target }),
+    vaultSecret({
+      connectionRef,
+      suspend: true,
+      refreshInterval: "1h30m",
+      data: [{ secretKey: "a", remoteRef }],
+      target,
+    }),
   ).toMatchObject({
     resource: {
       suspend: true,
@@ -77,8 +102,10 @@ test("parseResource uses the filename as key of a VaultFile unless a key is set"
 });
 
 const accepted = (text: string): string[] => [
-  ...vaultSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "k" } }] }, { "vaultsync.dev/accept": text })
-    .resource.accepted,
+  ...vaultSecret(
+    { connectionRef, data: [{ secretKey: "a", remoteRef: { key: "k" } }] },
+    { "vaultsync.dev/accept": text },
+  ).resource.accepted,
 ];
 
 describe("parseResource with the accept annotation", () => {
@@ -91,7 +118,9 @@ describe("parseResource with the accept annotation", () => {
 
   test("accepts names with commas and at signs", () => {
     expect(accepted("a,b@2")).toContain("a,b@2");
-    expect(accepted("other@7, a,b@x,@2,last@1")).toEqual(expect.arrayContaining(["other@7", "a,b@x,@2", "last@1"]));
+    expect(accepted("other@7, a,b@x,@2,last@1")).toEqual(
+      expect.arrayContaining(["other@7", "a,b@x,@2", "last@1"]),
+    );
   });
 
   test("accepts names with up to 8 commas", () => {
@@ -107,7 +136,9 @@ describe("parseResource with the accept annotation", () => {
 
 describe("parseResource with an invalid spec", () => {
   const kinds = ["VaultSecret", "VaultFile"];
-  const wrong = specTable.filter(({ rejected, kind }) => rejected !== undefined && kinds.includes(kind.kind));
+  const wrong = specTable.filter(
+    ({ rejected, kind }) => rejected !== undefined && kinds.includes(kind.kind),
+  );
 
   test.each(wrong)("returns InvalidSpec without items: $what", ({ kind, spec, rejected }) => {
     const parsed = kind.kind === "VaultFile" ? vaultFile(spec) : vaultSecret(spec);

@@ -21,7 +21,11 @@ export interface WrittenResource {
 /** A parsed resource, or the reason why its spec is invalid. */
 export type ParsedResource =
   | { readonly ok: true; readonly resource: SyncResource }
-  | { readonly ok: false; readonly resource: SyncResource; readonly readyCondition: ReadyCondition };
+  | {
+      readonly ok: false;
+      readonly resource: SyncResource;
+      readonly readyCondition: ReadyCondition;
+    };
 
 /** The items and the target that a spec requests. */
 export type DesiredState = Pick<
@@ -42,7 +46,9 @@ type PolicySpec = Partial<{ readonly [K in keyof TargetPolicy]: TargetPolicy[K] 
 };
 
 /** Returns the policies of a target with their defaults. */
-export function policiesOf(target: PolicySpec = {}): Pick<SyncResource, "policy" | "whenRemoved" | "whenMissing"> {
+export function policiesOf(
+  target: PolicySpec = {},
+): Pick<SyncResource, "policy" | "whenRemoved" | "whenMissing"> {
   const { creationPolicy = "Owner", labels = {}, annotations = {}, immutable = false } = target;
   const { whenRemoved = "Delete", whenMissing = "Retain" } = target;
   return { policy: { creationPolicy, labels, annotations, immutable }, whenRemoved, whenMissing };
@@ -51,7 +57,10 @@ export function policiesOf(target: PolicySpec = {}): Pick<SyncResource, "policy"
 /** Maximum number of commas in a name for which an annotation can accept a version. */
 const MAX_COMMAS = 8;
 
-/** Returns the pairs `name@version` of the annotation. A name may contain commas: every part that is a pair counts. */
+/**
+ * Returns the pairs `name@version` of the annotation. A name may contain commas: every part that is
+ * a pair counts.
+ */
 function accepted(object: WrittenResource): Set<string> {
   const parts = (object.metadata.annotations?.[ACCEPT_ANNOTATION] ?? "").split(",");
   const pairs = new Set<string>();
@@ -64,7 +73,10 @@ function accepted(object: WrittenResource): Set<string> {
   return pairs;
 }
 
-/** Parses a resource whose spec has this schema; `desiredState` derives the target and its items from the spec. */
+/**
+ * Parses a resource whose spec has this schema; `desiredState` derives the target and its items
+ * from the spec.
+ */
 export function parseResource<S extends CommonSpec>(
   kind: SyncResource["kind"],
   schema: z.ZodType<S>,
@@ -84,7 +96,8 @@ export function parseResource<S extends CommonSpec>(
   const parsed = schema.safeParse(object.spec);
   if (parsed.success) {
     const { connectionRef, suspend = false, refreshInterval } = parsed.data;
-    const refreshIntervalMs = refreshInterval === undefined ? undefined : parseDuration(refreshInterval);
+    const refreshIntervalMs =
+      refreshInterval === undefined ? undefined : parseDuration(refreshInterval);
     const common = {
       connection: { kind: connectionRef.kind ?? "VaultConnection", name: connectionRef.name },
       suspend,
@@ -95,7 +108,11 @@ export function parseResource<S extends CommonSpec>(
       resource: { ...identity, ...common, ...desiredState(parsed.data, metadata.name) },
     };
   }
-  const target = { kind: kind === "VaultSecret" ? "Secret" : "ConfigMap", name: metadata.name, type: undefined } as const;
+  const target = {
+    kind: kind === "VaultSecret" ? "Secret" : "ConfigMap",
+    name: metadata.name,
+    type: undefined,
+  } as const;
   return {
     ok: false,
     resource: {

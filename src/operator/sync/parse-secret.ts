@@ -2,7 +2,13 @@ import type { Rewrite } from "./rewrite-key.ts";
 import { defined } from "../lib/defined.ts";
 import { defaultSecretTypes, vaultSecretSpec, type VaultSecretSpec } from "../api/vault-secret.ts";
 import { findDigest, withForms } from "./item-form.ts";
-import { type DesiredState, type ParsedResource, parseResource, policiesOf, type WrittenResource } from "./parse-resource.ts";
+import {
+  type DesiredState,
+  type ParsedResource,
+  parseResource,
+  policiesOf,
+  type WrittenResource,
+} from "./parse-resource.ts";
 import { notReady } from "./ready-condition.ts";
 import type { Find, SyncItem } from "./sync-resource.ts";
 
@@ -15,22 +21,40 @@ function dataItem({ secretKey, remoteRef, optional }: DataEntry): SyncItem {
   return { ...item, property, decoding: decoding === "None" ? undefined : decoding };
 }
 
-const rulesOf = ({ rewrite = [] }: DataFromEntry): readonly Rewrite[] => rewrite.map(({ regexp }) => regexp);
+const rulesOf = ({ rewrite = [] }: DataFromEntry): readonly Rewrite[] =>
+  rewrite.map(({ regexp }) => regexp);
 
 function extractedItem(entry: DataFromEntry, index: number): readonly SyncItem[] {
   if (entry.extract === undefined) return [];
   const { key, owner, version = "latest" } = entry.extract;
-  return [{ id: `dataFrom[${index}]`, source: key, owner, version, isExtracted: true, rewrite: rulesOf(entry) }];
+  return [
+    {
+      id: `dataFrom[${index}]`,
+      source: key,
+      owner,
+      version,
+      isExtracted: true,
+      rewrite: rulesOf(entry),
+    },
+  ];
 }
 
 function findOf(entry: DataFromEntry, index: number): readonly Find[] {
   if (entry.find === undefined) return [];
   const { name, metadata = {} } = entry.find;
-  const rule = { pattern: name?.regexp ?? "", metadata: defined(metadata), rewrite: rulesOf(entry) };
+  const rule = {
+    pattern: name?.regexp ?? "",
+    metadata: defined(metadata),
+    rewrite: rulesOf(entry),
+  };
   return [{ id: `dataFrom[${index}]`, ...rule, digest: findDigest(rule) }];
 }
 
-function sourcesOf({ data = [], dataFrom = [], target }: VaultSecretSpec): Pick<DesiredState, "items" | "finds"> {
+function sourcesOf({
+  data = [],
+  dataFrom = [],
+  target,
+}: VaultSecretSpec): Pick<DesiredState, "items" | "finds"> {
   const items = [...data.map(dataItem), ...dataFrom.flatMap(extractedItem)];
   return withForms({ items, finds: dataFrom.flatMap(findOf) }, target?.template);
 }
@@ -49,10 +73,14 @@ function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
 }
 
 /**
- * Parses and validates a VaultSecret, because the installed CRD may be older than the operator. Total.
+ * Parses and validates a VaultSecret, because the installed CRD may be older than the operator.
+ * Total.
  * @param moreTypes types of Secrets that targets may have in addition to the default ones
  */
-export function parseSecret(object: WrittenResource, moreTypes: readonly string[] = []): ParsedResource {
+export function parseSecret(
+  object: WrittenResource,
+  moreTypes: readonly string[] = [],
+): ParsedResource {
   const parsed = parseResource("VaultSecret", vaultSecretSpec, object, desiredState);
   const { type } = parsed.resource.target;
   const types = [...defaultSecretTypes, ...moreTypes];

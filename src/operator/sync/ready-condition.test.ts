@@ -56,7 +56,11 @@ test.each<[Resolution["state"], string, string]>([
     "AmbiguousName",
     "db now belongs to b@example.com, not to the owner of the stored version: set remoteRef.owner to follow it",
   ],
-  ["no-version", "VersionNotFound", "db has no version 8, the latest is 3: set version to an existing version or to latest"],
+  [
+    "no-version",
+    "VersionNotFound",
+    "db has no version 8, the latest is 3: set version to an existing version or to latest",
+  ],
   [
     "regressed",
     "VersionRegressed",
@@ -73,9 +77,17 @@ test.each<[Resolution["state"], string, string]>([
     "db is shared by eve@example.com, whom neither remoteRef.owner nor spec.trustedOwners of the connection names: to use it, set one of them; existing content is kept",
   ],
   ["unusable", "InvalidKey", "dataFrom[0] finds it: set rewrite; it is skipped"],
-  ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
+  [
+    "removed",
+    "SourceRemoved",
+    "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)",
+  ],
 ])("readyConditionOf reports %s as %s with a remedy", (state, reason, message) => {
-  expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
+  expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({
+    ready: false,
+    reason,
+    message,
+  });
 });
 
 test("readyConditionOf reports entries whose owner the vault does not list", () => {
@@ -83,24 +95,32 @@ test("readyConditionOf reports entries whose owner the vault does not list", () 
   expect(readyConditionOf([{ state: "untrusted", ...unnamed }]).message).toContain(
     "db is shared by an owner whom the vault does not name, and used only with spec.receive: Anyone",
   );
-  const found = syncItem("db", { foundBy: { id: "dataFrom[0]", pattern: "", metadata: {}, rewrite: [], digest: "" } });
-  expect(readyConditionOf([{ state: "untrusted", item: found, owner: "eve@example.com" }]).message).toContain(
+  const found = syncItem("db", {
+    foundBy: { id: "dataFrom[0]", pattern: "", metadata: {}, rewrite: [], digest: "" },
+  });
+  expect(
+    readyConditionOf([{ state: "untrusted", item: found, owner: "eve@example.com" }]).message,
+  ).toContain(
     "whom spec.trustedOwners of the connection does not name, as dataFrom[0] requires: add that owner there",
   );
   const extracted = syncItem("db", { isExtracted: true });
-  expect(readyConditionOf([{ state: "untrusted", item: extracted, owner: "eve@example.com" }]).message).toContain(
-    "neither extract.owner",
-  );
+  expect(
+    readyConditionOf([{ state: "untrusted", item: extracted, owner: "eve@example.com" }]).message,
+  ).toContain("neither extract.owner");
   const other = candidate(3, { owner: undefined });
-  expect(readyConditionOf([{ state: "other-owner", item: db, candidate: other }]).message).toContain(
-    "db now belongs to another owner, not to",
-  );
+  expect(
+    readyConditionOf([{ state: "other-owner", item: db, candidate: other }]).message,
+  ).toContain("db now belongs to another owner, not to");
 });
 
-const held = "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection";
+const held =
+  "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection";
 
 test.each<[Resolution, string]>([
-  [{ state: "missing", item: db, deletion: "due" }, "db is not in the vault's list; its key is removed (whenMissing: Delete)"],
+  [
+    { state: "missing", item: db, deletion: "due" },
+    "db is not in the vault's list; its key is removed (whenMissing: Delete)",
+  ],
   [
     { state: "missing", item: db, deletion: "awaited", isAbsent: true },
     "db is not in the vault's list; its key is removed (whenMissing: Delete)",
@@ -126,9 +146,12 @@ test.each<[Resolution, string]>([
     { state: "removed", item: db, deleteAt: DEADLINE, deletion: "held" },
     `db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z); ${held}`,
   ],
-])("readyConditionOf says what happens to the key of an entry that is gone: %#", (resolution, message) => {
-  expect(readyConditionOf([resolution]).message).toBe(message);
-});
+])(
+  "readyConditionOf says what happens to the key of an entry that is gone: %#",
+  (resolution, message) => {
+    expect(readyConditionOf([resolution]).message).toBe(message);
+  },
+);
 
 test.each<[Resolution, string | undefined, string]>([
   [
@@ -146,9 +169,12 @@ test.each<[Resolution, string | undefined, string]>([
     "the ConfigMap app",
     "db finds no entry in the vault's list: check find, the shares and the scope of the connection; the ConfigMap app is not created without it",
   ],
-])("readyConditionOf says whether the target exists, and a near name: %#", (resolution, absent, message) => {
-  expect(readyConditionOf([resolution], absent).message).toBe(message);
-});
+])(
+  "readyConditionOf says whether the target exists, and a near name: %#",
+  (resolution, absent, message) => {
+    expect(readyConditionOf([resolution], absent).message).toBe(message);
+  },
+);
 
 test("readyConditionOf separates the items that it names", () => {
   const second: Resolution = { state: "missing", item: syncItem("api"), deletion: "due" };
@@ -159,7 +185,8 @@ test("readyConditionOf separates the items that it names", () => {
 
 /** Returns the message about this number of missing entries. */
 const missing = (count: number): string =>
-  readyConditionOf(Array.from({ length: count }, (_, at) => problem("missing", `name-${at}`))).message;
+  readyConditionOf(Array.from({ length: count }, (_, at) => problem("missing", `name-${at}`)))
+    .message;
 
 describe("readyConditionOf with several problems", () => {
   const gravestFirst = ["ambiguous", "no-version", "regressed", "missing", "removed"] as const;
@@ -176,7 +203,10 @@ describe("readyConditionOf with several problems", () => {
   });
 
   test("names what the vault has removed too, because it is not in the target any more", () => {
-    const { reason, message } = readyConditionOf([problem("removed", "gone"), problem("missing", "worst")]);
+    const { reason, message } = readyConditionOf([
+      problem("removed", "gone"),
+      problem("missing", "worst"),
+    ]);
     expect(reason).toBe("SourceMissing");
     expect(message).toMatch(/^worst is not in .*; gone was removed by the vault/u);
   });
@@ -197,5 +227,7 @@ describe("readyConditionOf with several problems", () => {
 });
 
 test("readyConditionOf accepts a deadline outside the range of RFC 3339", () => {
-  expect(readyConditionOf([{ state: "removed", item: syncItem("db"), deleteAt: -1e300 }]).message).toContain("long ago");
+  expect(
+    readyConditionOf([{ state: "removed", item: syncItem("db"), deleteAt: -1e300 }]).message,
+  ).toContain("long ago");
 });

@@ -10,7 +10,11 @@ export interface ReadyCondition {
   readonly message: string;
 }
 
-export const notReady = (reason: Reason, message: string): ReadyCondition => ({ ready: false, reason, message });
+export const notReady = (reason: Reason, message: string): ReadyCondition => ({
+  ready: false,
+  reason,
+  message,
+});
 
 type Problem = Exclude<Resolution, { state: "found" }>;
 
@@ -32,17 +36,29 @@ const severity = Object.keys(reasonOf);
 /** Explains what happens to the key of an entry that is gone. */
 const deletions = {
   due: "its key is removed (whenMissing: Delete)",
-  awaited: "its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
+  awaited:
+    "its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
   held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection",
 } as const;
 
-/** Returns what the target has of a source that the vault removed at its deadline, if it has anything. */
-function leftover({ deletion, isAbsent = false }: Extract<Problem, { state: "removed" }>, absent: string | undefined): string {
+/**
+ * Returns what the target has of a source that the vault removed at its deadline, if it has
+ * anything.
+ */
+function leftover(
+  { deletion, isAbsent = false }: Extract<Problem, { state: "removed" }>,
+  absent: string | undefined,
+): string {
   if (isAbsent || absent !== undefined || deletion === "due" || deletion === "awaited") return "";
-  return deletion === "held" ? `; ${deletions.held}` : "; its value is still in the target (whenRemoved: Retain)";
+  return deletion === "held"
+    ? `; ${deletions.held}`
+    : "; its value is still in the target (whenRemoved: Retain)";
 }
 
-/** Returns the condition for a target that does not exist, because nothing valid can be made without the sources of `problems`. */
+/**
+ * Returns the condition for a target that does not exist, because nothing valid can be made without
+ * the sources of `problems`.
+ */
 export const withoutRest = ({ reason, message }: ReadyCondition, why: string): ReadyCondition =>
   notReady(reason, `${message}; no target can be made of the rest: ${why}`);
 
@@ -51,10 +67,14 @@ export const keptText = (absent: string | undefined): string =>
   absent === undefined ? "existing content is kept" : `${absent} is not created without it`;
 
 /** Returns the fields that could name the owner of a shared secret, and do not. */
-function namedBy({ owner, item: { foundBy, isExtracted = false } }: Extract<Problem, { state: "untrusted" }>): string {
+function namedBy({
+  owner,
+  item: { foundBy, isExtracted = false },
+}: Extract<Problem, { state: "untrusted" }>): string {
   const trusted = "spec.trustedOwners of the connection";
   if (owner === undefined) return "and used only with spec.receive: Anyone of the connection";
-  if (foundBy !== undefined) return `whom ${trusted} does not name, as ${foundBy.id} requires: add that owner there`;
+  if (foundBy !== undefined)
+    return `whom ${trusted} does not name, as ${foundBy.id} requires: add that owner there`;
   const field = isExtracted ? "extract.owner" : "remoteRef.owner";
   return `whom neither ${field} nor ${trusted} names: to use it, set one of them`;
 }
@@ -92,11 +112,13 @@ function explain(problem: Problem, absent: string | undefined): string {
           ? `no longer has the metadata that ${problem.item.foundBy?.id} requests`
           : `is not in ${problem.list ?? "the vault's list"}`;
       if (problem.deletion !== undefined) {
-        // A restart ends the proof of a deletion, which must not change the message of one that was made.
+        // A restart ends the proof of a deletion, which must not change the message of one that was
+        // made.
         const deletion = problem.isAbsent === true ? "due" : problem.deletion;
         return `${source} ${isnt}; ${deletions[deletion]}`;
       }
-      const name = problem.near === undefined ? "its name" : `its name (did you mean ${problem.near}?)`;
+      const name =
+        problem.near === undefined ? "its name" : `its name (did you mean ${problem.near}?)`;
       return `${source} ${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
     }
     case "removed":
@@ -104,7 +126,10 @@ function explain(problem: Problem, absent: string | undefined): string {
   }
 }
 
-/** Reports whether the absence of an optional source is no problem: nothing prevents the removal of its key. */
+/**
+ * Reports whether the absence of an optional source is no problem: nothing prevents the removal of
+ * its key.
+ */
 const isExpected = (resolution: Resolution): boolean =>
   resolution.item.isOptional === true &&
   (resolution.state === "missing" || resolution.state === "removed") &&
@@ -112,22 +137,31 @@ const isExpected = (resolution: Resolution): boolean =>
 
 const isProblem = (one: Resolution): one is Problem => one.state !== "found" && !isExpected(one);
 
-/** Returns the problems of the items of a resource, each with its text. `absent` as in {@link readyConditionOf}. */
+/**
+ * Returns the problems of the items of a resource, each with its text. `absent` as in {@link
+ * readyConditionOf}.
+ */
 export const itemProblems = (
   resolutions: readonly Resolution[],
   absent?: string,
 ): readonly { item: SyncItem; message: string }[] =>
-  resolutions.filter(isProblem).map((problem) => ({ item: problem.item, message: explain(problem, absent) }));
+  resolutions
+    .filter(isProblem)
+    .map((problem) => ({ item: problem.item, message: explain(problem, absent) }));
 
 /**
- * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it or that the
- * vault has removed.
+ * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up
+ * to three items that have it or that the vault has removed.
  * @param absent the target in a message, "the Secret db", if it does not exist
  */
-export function readyConditionOf(resolutions: readonly Resolution[], absent?: string): ReadyCondition {
+export function readyConditionOf(
+  resolutions: readonly Resolution[],
+  absent?: string,
+): ReadyCondition {
   const problems = resolutions.filter(isProblem);
   const [worst] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
-  if (worst === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
+  if (worst === undefined)
+    return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
   const alike = problems.filter(({ state }) => state === worst.state || state === "removed");
   const shown = alike
     .slice(0, 3)

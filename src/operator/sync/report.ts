@@ -3,13 +3,19 @@ import type { ReadyCondition } from "./ready-condition.ts";
 import type { Resolution } from "./resolve.ts";
 import type { Staleness } from "./staleness.ts";
 
-/** The Reconciling condition of a resource whose last attempt failed and is being retried. It may be Ready nevertheless. */
+/**
+ * The Reconciling condition of a resource whose last attempt failed and is being retried. It may be
+ * Ready nevertheless.
+ */
 interface ReconcilingCondition {
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** Findings and effects of one reconcile: everything that the status, the events and the log entry are computed from. */
+/**
+ * Findings and effects of one reconcile: everything that the status, the events and the log entry
+ * are computed from.
+ */
 export interface Report {
   /** `undefined`: Ready stays unchanged, because nothing new is known. */
   readonly readyCondition: ReadyCondition | undefined;
@@ -18,9 +24,15 @@ export interface Report {
   readonly effect: "none" | "created" | "updated" | "repaired" | "deleted";
   /** The bytes of the target differ from before; a new version may have the same bytes. */
   readonly changed: boolean;
-  /** resourceVersion of the target, if this reconcile left it with the content that its annotations claim. */
+  /**
+   * resourceVersion of the target, if this reconcile left it with the content that its annotations
+   * claim.
+   */
   readonly verified: string | undefined;
-  /** Digest of the bytes of the verified target; `undefined` if it was not read, so that it is the one that the status shows. */
+  /**
+   * Digest of the bytes of the verified target; `undefined` if it was not read, so that it is the
+   * one that the status shows.
+   */
   readonly digest: string | undefined;
   /** Version by key of the target, as far as known. */
   readonly versions: ReadonlyMap<string, number>;
@@ -35,7 +47,10 @@ export interface Report {
 }
 
 /** Returns the report of a reconcile that changed nothing, with `changes`. */
-export function reportOf(readyCondition: ReadyCondition | undefined, changes: Partial<Report> = {}): Report {
+export function reportOf(
+  readyCondition: ReadyCondition | undefined,
+  changes: Partial<Report> = {},
+): Report {
   return {
     readyCondition,
     reconciling: undefined,

@@ -10,7 +10,8 @@ interface FetchedBytes {
 }
 
 /**
- * An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds since the epoch, sizes in bytes.
+ * An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds
+ * since the epoch, sizes in bytes.
  */
 export interface Candidate {
   /** `vaultId` of the vault that lists it. */
@@ -24,7 +25,8 @@ export interface Candidate {
   /** Sizes of the existing versions; `undefined` if the list does not contain them. */
   readonly sizes: ReadonlyMap<number, number> | undefined;
   /**
-   * Creation times of versions, as far as listed. An entry that was deleted and recreated has the same versions with other bytes.
+   * Creation times of versions, as far as listed. An entry that was deleted and recreated has the
+   * same versions with other bytes.
    */
   readonly createdAt?: ReadonlyMap<number, number> | undefined;
   readonly expiresAt: number | undefined;
@@ -37,19 +39,32 @@ export interface Candidate {
 export interface Remembered {
   /** Origin of the bytes that the target contains under the key of the item. */
   readonly synced: SyncedKey | undefined;
-  /** Version that the target had last, according to the status: also if the target was deleted since. */
+  /**
+   * Version that the target had last, according to the status: also if the target was deleted
+   * since.
+   */
   readonly served?: number | undefined;
   /** Owner of that version according to the status. */
   readonly servedOwner?: string | undefined;
-  /** Time in milliseconds for which newer versions are not followed, because of `spec.refreshInterval`. */
+  /**
+   * Time in milliseconds for which newer versions are not followed, because of
+   * `spec.refreshInterval`.
+   */
   readonly refreshInMs?: number | undefined;
-  /** According to the last status or their source, those bytes belong to an entry of the same name. */
+  /**
+   * According to the last status or their source, those bytes belong to an entry of the same name.
+   */
   readonly sameName?: boolean | undefined;
-  /** The `delete_time` of the source according to the last list of this very connection that contained it. */
+  /**
+   * The `delete_time` of the source according to the last list of this very connection that
+   * contained it.
+   */
   readonly deleteAt: number | undefined;
   /** Arrival time of the first list without the source, if it is not listed. */
   readonly missingSince: number;
-  /** Time in milliseconds for which the name must still be missing, so that its deletion is proven. */
+  /**
+   * Time in milliseconds for which the name must still be missing, so that its deletion is proven.
+   */
   readonly provenInMs?: number | undefined;
   /** The list has an entry of the name that the rule which found it does not match any more. */
   readonly isListed?: boolean | undefined;
@@ -62,8 +77,9 @@ export interface Remembered {
 }
 
 /**
- * The state of the removal of a key whose entry is gone. `due`: now; `awaited`: when further lists have proven that it is gone;
- * `held`: when a user has confirmed it, because too many entries are gone; `undefined`: never.
+ * The state of the removal of a key whose entry is gone. `due`: now; `awaited`: when further lists
+ * have proven that it is gone; `held`: when a user has confirmed it, because too many entries are
+ * gone; `undefined`: never.
  */
 type Deletion = "due" | "awaited" | "held" | undefined;
 
@@ -90,7 +106,10 @@ export type Resolution =
       readonly state: "missing";
       readonly item: SyncItem;
       readonly deletion?: Deletion;
-      /** The deletion no longer waits for sources that the vault does not serve now; see {@link REMOVAL_WAIT_MS}. */
+      /**
+       * The deletion no longer waits for sources that the vault does not serve now; see {@link
+       * REMOVAL_WAIT_MS}.
+       */
       readonly isOverdue?: boolean;
       /** Time in milliseconds until an awaited deletion may be due. */
       readonly provenInMs?: number | undefined;
@@ -101,7 +120,10 @@ export type Resolution =
       /** The target has no such key: an awaited deletion would change nothing. */
       readonly isAbsent?: boolean;
     }
-  /** Listed, but only from owners whom neither the connection nor the item names. `deleteAt` is that of the bytes of the target. */
+  /**
+   * Listed, but only from owners whom neither the connection nor the item names. `deleteAt` is that
+   * of the bytes of the target.
+   */
   | {
       readonly state: "untrusted";
       readonly item: SyncItem;
@@ -110,30 +132,54 @@ export type Resolution =
     }
   /** Found, but without a key of its own: `why` names it. The item is omitted. */
   | { readonly state: "unusable"; readonly item: SyncItem; readonly why: string }
-  /** Not an entry, but a rule that finds none. `strangers` shared what it would find if the connection named them, as far as asked. */
+  /**
+   * Not an entry, but a rule that finds none. `strangers` shared what it would find if the
+   * connection named them, as far as asked.
+   */
   | { readonly state: "unmatched"; readonly item: SyncItem; readonly strangers?: readonly string[] }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
   | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: Candidate }
-  | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
-  | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: Candidate; readonly syncedVersion: number };
+  | {
+      readonly state: "no-version";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly version: number;
+    }
+  | {
+      readonly state: "regressed";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly syncedVersion: number;
+    };
 
-/** Returns the deadline of the entry that an item refers to. That of another owner says nothing about the bytes of the target. */
+/**
+ * Returns the deadline of the entry that an item refers to. That of another owner says nothing
+ * about the bytes of the target.
+ */
 export function deadlineOf(resolution: Resolution): number | undefined {
   if (resolution.state === "other-owner") return undefined;
-  return "candidate" in resolution ? resolution.candidate.deleteAt : "deleteAt" in resolution ? resolution.deleteAt : undefined;
+  return "candidate" in resolution
+    ? resolution.candidate.deleteAt
+    : "deleteAt" in resolution
+      ? resolution.deleteAt
+      : undefined;
 }
 
 /**
- * Time in milliseconds, after the first list without a source, for which its removal waits for the values of others that the vault fails
- * to serve. Then the target is removed if nothing valid can be made of what is left.
+ * Time in milliseconds, after the first list without a source, for which its removal waits for the
+ * values of others that the vault fails to serve. Then the target is removed if nothing valid can
+ * be made of what is left.
  */
 const REMOVAL_WAIT_MS = 5 * 60_000;
 
 /**
- * Prefers an own entry over a shared one of the same name, and the one that was served over others, so that no other user can break
- * a resource by sharing a secret with it.
+ * Prefers an own entry over a shared one of the same name, and the one that was served over others,
+ * so that no other user can break a resource by sharing a secret with it.
  */
-function choose(matching: readonly Candidate[], isServed: (candidate: Candidate) => boolean): Candidate | "none" | "several" {
+function choose(
+  matching: readonly Candidate[],
+  isServed: (candidate: Candidate) => boolean,
+): Candidate | "none" | "several" {
   const [only, another] = matching;
   if (only === undefined) return "none";
   if (another === undefined) return only;
@@ -141,9 +187,10 @@ function choose(matching: readonly Candidate[], isServed: (candidate: Candidate)
 }
 
 /**
- * Returns which version of which entry of the vault an item refers to. Pure and total. "Removed" requires evidence: the entry
- * was listed until its own deadline, and no list before it lacked the entry; otherwise it is "missing", whatever happens later.
- * A `latest` below the synced version is "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
+ * Returns which version of which entry of the vault an item refers to. Pure and total. "Removed"
+ * requires evidence: the entry was listed until its own deadline, and no list before it lacked the
+ * entry; otherwise it is "missing", whatever happens later. A `latest` below the synced version is
+ * "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
  */
 export function resolveItem(
   resource: SyncResource,
@@ -153,7 +200,9 @@ export function resolveItem(
   now: number,
 ): Resolution {
   const wanted = item.owner?.toLowerCase();
-  const matching = candidates.filter(({ owner }) => wanted === undefined || owner?.toLowerCase() === wanted);
+  const matching = candidates.filter(
+    ({ owner }) => wanted === undefined || owner?.toLowerCase() === wanted,
+  );
   const trusted = matching.filter(({ untrusted = false }) => !untrusted);
   const { synced, sameName, servedOwner } = remembered;
   const idOf = ({ vault, owner }: Candidate): string => sourceId(vault, item.source, owner);
@@ -164,10 +213,14 @@ export function resolveItem(
   }
   const isServedOwner = ({ owner }: Candidate): boolean =>
     servedOwner !== undefined && owner?.toLowerCase() === servedOwner.toLowerCase();
-  const chosen = choose(trusted, (one) => (synced === undefined ? isServedOwner(one) : idOf(one) === synced.source));
-  if (chosen === "several") return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
+  const chosen = choose(trusted, (one) =>
+    synced === undefined ? isServedOwner(one) : idOf(one) === synced.source,
+  );
+  if (chosen === "several")
+    return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
   if (chosen === "none") return resolveGone(resource, item, remembered, now);
-  // The served entry is gone and another user shares one of the same name, which must not replace it without consent.
+  // The served entry is gone and another user shares one of the same name, which must not replace
+  // it without consent.
   const id = idOf(chosen);
   const isAnother =
     synced === undefined
@@ -177,14 +230,26 @@ export function resolveItem(
     return { state: "other-owner", item, candidate: chosen };
   }
   if (item.version !== "latest") {
-    const exists = chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
-    return { state: exists ? "found" : "no-version", item, candidate: chosen, version: item.version };
+    const exists =
+      chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
+    return {
+      state: exists ? "found" : "no-version",
+      item,
+      candidate: chosen,
+      version: item.version,
+    };
   }
   // The version of another owner's entry says nothing about this one.
-  const isOtherOwner = servedOwner !== undefined && chosen.owner !== undefined && !isServedOwner(chosen);
+  const isOtherOwner =
+    servedOwner !== undefined && chosen.owner !== undefined && !isServedOwner(chosen);
   const servedVersion = isOtherOwner ? undefined : remembered.served;
-  const syncedVersion = synced === undefined ? servedVersion : synced.source === id ? synced.version : undefined;
-  if (syncedVersion !== undefined && syncedVersion > chosen.latest && !isAccepted(resource, item, chosen.latest)) {
+  const syncedVersion =
+    synced === undefined ? servedVersion : synced.source === id ? synced.version : undefined;
+  if (
+    syncedVersion !== undefined &&
+    syncedVersion > chosen.latest &&
+    !isAccepted(resource, item, chosen.latest)
+  ) {
     return { state: "regressed", item, candidate: chosen, syncedVersion };
   }
   const { refreshInMs = 0 } = remembered;
@@ -195,23 +260,50 @@ export function resolveItem(
 }
 
 /**
- * Returns whether the vault removed an entry that it does not list, and what becomes of the key. That of an optional item is removed
- * on the same evidence as any other; where there is none, nothing is removed.
+ * Returns whether the vault removed an entry that it does not list, and what becomes of the key.
+ * That of an optional item is removed on the same evidence as any other; where there is none,
+ * nothing is removed.
  */
-function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembered, now: number): Resolution {
-  const { deleteAt, missingSince, provenInMs = Number.POSITIVE_INFINITY, held = false, isListed } = remembered;
+function resolveGone(
+  resource: SyncResource,
+  item: SyncItem,
+  remembered: Remembered,
+  now: number,
+): Resolution {
+  const {
+    deleteAt,
+    missingSince,
+    provenInMs = Number.POSITIVE_INFINITY,
+    held = false,
+    isListed,
+  } = remembered;
   const isOverdue = now - missingSince >= REMOVAL_WAIT_MS;
   const isAbsent = remembered.synced === undefined;
   if (deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now) {
     const deletion = held ? "held" : "due";
     const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
-    return { state: "removed", item, deleteAt, deletion: isDeleted ? deletion : undefined, isOverdue, isAbsent };
+    return {
+      state: "removed",
+      item,
+      deleteAt,
+      deletion: isDeleted ? deletion : undefined,
+      isOverdue,
+      isAbsent,
+    };
   }
   // Bytes of another source, which an earlier spec named, are not those of this one.
   const hasBytes = remembered.synced !== undefined && remembered.sameName === true;
   if (item.isOptional === true && !hasBytes) return { state: "missing", item, deletion: "due" };
-  const missing = { state: "missing", item, isListed, list: remembered.list, near: remembered.near } as const;
+  const missing = {
+    state: "missing",
+    item,
+    isListed,
+    list: remembered.list,
+    near: remembered.near,
+  } as const;
   if (resource.whenMissing === "Retain" && item.isOptional !== true) return missing;
   if (held) return { ...missing, deletion: "held" };
-  return provenInMs > 0 ? { ...missing, deletion: "awaited", provenInMs, isAbsent } : { ...missing, deletion: "due", isOverdue };
+  return provenInMs > 0
+    ? { ...missing, deletion: "awaited", provenInMs, isAbsent }
+    : { ...missing, deletion: "due", isOverdue };
 }

@@ -29,7 +29,9 @@ describe("reviewKey for a value that becomes empty", () => {
   test("accepts it once that version of that source is accepted", () => {
     expect(reviewKey(accepting("db@4"), [item], empty, before)).toBeUndefined();
     for (const other of ["db@3", "password@4", "db", "user@1"]) {
-      expect(reviewKey(accepting(other), [item], empty, before)?.reason, other).toBe("SourceSuspicious");
+      expect(reviewKey(accepting(other), [item], empty, before)?.reason, other).toBe(
+        "SourceSuspicious",
+      );
     }
   });
 
@@ -56,7 +58,14 @@ describe("reviewKey for the same version with other bytes", () => {
   test("accepts the same bytes, and other bytes of another version or source", () => {
     expect(reviewKey(resource, [item], before, before)).toBeUndefined();
     expect(reviewKey(resource, [item], state("other", 4), before)).toBeUndefined();
-    expect(reviewKey(resource, [item], state("other", 3, { origin: [{ version: 3, source: "t" }] }), before)).toBeUndefined();
+    expect(
+      reviewKey(
+        resource,
+        [item],
+        state("other", 3, { origin: [{ version: 3, source: "t" }] }),
+        before,
+      ),
+    ).toBeUndefined();
   });
 });
 
@@ -66,7 +75,9 @@ test("reviewKey treats an unknown creation time of the same version as equal", (
     [1000, undefined],
     [1000, 1000],
   ]) {
-    expect(reviewKey(resource, [item], at("after", fetched), at("before", stored))?.reason).toBe("SourceSuspicious");
+    expect(reviewKey(resource, [item], at("after", fetched), at("before", stored))?.reason).toBe(
+      "SourceSuspicious",
+    );
   }
   expect(reviewKey(resource, [item], at("after", 2000), at("before", 1000))).toBeUndefined();
 });

@@ -5,18 +5,25 @@ import { sameCreation, type SyncedKey } from "./target.ts";
 
 /** The bytes of one key of a target and where they come from. */
 export interface KeyState extends BytesDigest {
-  /** Origins of the items that the bytes are made of, in the order of the items; none if they are unknown. */
+  /**
+   * Origins of the items that the bytes are made of, in the order of the items; none if they are
+   * unknown.
+   */
   readonly origin: readonly SyncedKey[];
 }
 
 const isSameOrigin = (one: SyncedKey, other: SyncedKey | undefined): boolean =>
-  one.version === other?.version && one.source === other.source && sameCreation(one.createdAt, other.createdAt);
+  one.version === other?.version &&
+  one.source === other.source &&
+  sameCreation(one.createdAt, other.createdAt);
 
 /**
- * Checks the bytes of one key before they replace those that the target had. `items` are those that the bytes are made of. Returns a
- * reason to keep the earlier bytes, or `undefined`. A value that becomes empty with a new version, or that changes without one, is
- * rejected until a user accepts the version: that is how a broken vault and a restored backup appear. A value that is made in another
- * way than before is what the user requested, and a template may yield nothing without a source that was removed. See docs/design/engine.md#identity-of-target-bytes.
+ * Checks the bytes of one key before they replace those that the target had. `items` are those that
+ * the bytes are made of. Returns a reason to keep the earlier bytes, or `undefined`. A value that
+ * becomes empty with a new version, or that changes without one, is rejected until a user accepts
+ * the version: that is how a broken vault and a restored backup appear. A value that is made in
+ * another way than before is what the user requested, and a template may yield nothing without a
+ * source that was removed. See docs/design/engine.md#identity-of-target-bytes.
  */
 export function reviewKey(
   resource: SyncResource,
@@ -25,14 +32,22 @@ export function reviewKey(
   before: KeyState | undefined,
 ): ReadyCondition | undefined {
   if (before === undefined || fetched.digest === before.digest) return undefined;
-  if (before.origin.length > 0 && before.origin[0]?.form !== fetched.origin[0]?.form) return undefined;
-  if (resource.template !== undefined && fetched.origin.length < before.origin.length) return undefined;
+  if (before.origin.length > 0 && before.origin[0]?.form !== fetched.origin[0]?.form)
+    return undefined;
+  if (resource.template !== undefined && fetched.origin.length < before.origin.length)
+    return undefined;
   const inputs = items.flatMap((item, index) => {
     const origin = fetched.origin[index];
-    return origin === undefined ? [] : [{ item, version: origin.version, isSame: isSameOrigin(origin, before.origin[index]) }];
+    return origin === undefined
+      ? []
+      : [{ item, version: origin.version, isSame: isSameOrigin(origin, before.origin[index]) }];
   });
   const changed = inputs.find(({ isSame }) => !isSame) ?? inputs[0];
-  if (changed === undefined || inputs.some(({ item, version }) => isAccepted(resource, item, version))) return undefined;
+  if (
+    changed === undefined ||
+    inputs.some(({ item, version }) => isAccepted(resource, item, version))
+  )
+    return undefined;
   const { version, item } = changed;
   const accept = `set the annotation vaultsync.dev/accept=${item.source}@${version}`;
   if (changed.isSame && before.origin.length === fetched.origin.length) {

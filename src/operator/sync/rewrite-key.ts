@@ -9,9 +9,11 @@ export interface Rewrite {
 
 function replace(name: string, { source, target }: Rewrite): string {
   const expression = linearRegExp(source);
-  const replacement = expression instanceof LinearRegExp ? replacementOf(expression, target) : undefined;
+  const replacement =
+    expression instanceof LinearRegExp ? replacementOf(expression, target) : undefined;
   return typeof replacement === "function" ? replacement(name) : name;
 }
 
 /** Returns the key that the rules, in their order, make of a name. */
-export const rewriteKey = (rules: readonly Rewrite[], name: string): string => rules.reduce(replace, name);
+export const rewriteKey = (rules: readonly Rewrite[], name: string): string =>
+  rules.reduce(replace, name);

@@ -35,7 +35,8 @@ function checkTls(text: TextOf): void {
 const MAX_JSON_LENGTH = 256 * 1024;
 
 function jsonObject(key: string, text: string): Record<string, unknown> {
-  if (text.length > MAX_JSON_LENGTH) throw new ShapeError(`${key}: expected at most ${MAX_JSON_LENGTH} characters`);
+  if (text.length > MAX_JSON_LENGTH)
+    throw new ShapeError(`${key}: expected at most ${MAX_JSON_LENGTH} characters`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -62,9 +63,11 @@ function checkBasicAuth(text: TextOf, keys: ReadonlySet<string>): void {
   const present = ["username", "password"].filter((key) => keys.has(key));
   if (present.length === 0) throw new ShapeError("the key username or password is required");
   for (const key of present) {
-    if (/\p{Cc}/u.test(text(key))) throw new ShapeError(`${key}: must not contain control characters such as a line end`);
+    if (/\p{Cc}/u.test(text(key)))
+      throw new ShapeError(`${key}: must not contain control characters such as a line end`);
   }
-  if (keys.has("username") && text("username").includes(":")) throw new ShapeError("username: must not contain a colon");
+  if (keys.has("username") && text("username").includes(":"))
+    throw new ShapeError("username: must not contain a colon");
 }
 
 const SSH_MAGIC = Buffer.from("openssh-key-v1\0");
@@ -73,7 +76,8 @@ const SSH_MAGIC = Buffer.from("openssh-key-v1\0");
 function checkSshKey(text: TextOf): void {
   const key = "ssh-privatekey";
   const block = reading(key, () => pemBlocks(text(key))[0]);
-  if (block?.label.endsWith("PRIVATE KEY") !== true) throw new ShapeError(`${key}: there is no PEM block with a private key`);
+  if (block?.label.endsWith("PRIVATE KEY") !== true)
+    throw new ShapeError(`${key}: there is no PEM block with a private key`);
   if (block.label === "OPENSSH PRIVATE KEY") {
     const isSsh = Buffer.from(block.body, "base64").subarray(0, SSH_MAGIC.length).equals(SSH_MAGIC);
     if (!isSsh) throw new ShapeError(`${key}: the PEM block contains no key of OpenSSH`);
@@ -86,19 +90,30 @@ function checkSshKey(text: TextOf): void {
 const checks = new Map<string, (text: TextOf, keys: ReadonlySet<string>) => void>([
   ["kubernetes.io/tls", checkTls],
   ["kubernetes.io/dockerconfigjson", checkDockerConfig],
-  ["kubernetes.io/dockercfg", (text) => checkRegistries(".dockercfg", jsonObject(".dockercfg", text(".dockercfg")))],
+  [
+    "kubernetes.io/dockercfg",
+    (text) => checkRegistries(".dockercfg", jsonObject(".dockercfg", text(".dockercfg"))),
+  ],
   ["kubernetes.io/basic-auth", checkBasicAuth],
   ["kubernetes.io/ssh-auth", checkSshKey],
 ]);
 
-/** Reports whether the content of the target must have the shape of its type, so that a change of one key needs all of them. */
-export const hasShape = ({ target }: Pick<SyncResource, "target">): boolean => checks.has(target.type ?? "");
+/**
+ * Reports whether the content of the target must have the shape of its type, so that a change of
+ * one key needs all of them.
+ */
+export const hasShape = ({ target }: Pick<SyncResource, "target">): boolean =>
+  checks.has(target.type ?? "");
 
 /**
- * Checks the content of a Secret before it is written: a program that reads a certificate without its key, or a configuration that is
- * none, fails later and elsewhere. Returns the condition for content that its type does not allow. Pure and total.
+ * Checks the content of a Secret before it is written: a program that reads a certificate without
+ * its key, or a configuration that is none, fails later and elsewhere. Returns the condition for
+ * content that its type does not allow. Pure and total.
  */
-export function shapeProblem({ target }: Pick<SyncResource, "target">, content: Content): ReadyCondition | undefined {
+export function shapeProblem(
+  { target }: Pick<SyncResource, "target">,
+  content: Content,
+): ReadyCondition | undefined {
   const text = (key: string): string => {
     try {
       return utf8.decode(content.get(key));

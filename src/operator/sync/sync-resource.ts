@@ -20,8 +20,8 @@ export interface Find {
 /** One source of a target, and what becomes of its bytes. */
 export interface SyncItem {
   /**
-   * Identifies the item in the claims of the target and in the status. It is the key of the target, unless the item is extracted:
-   * then it is its place in the spec, which is no valid key.
+   * Identifies the item in the claims of the target and in the status. It is the key of the target,
+   * unless the item is extracted: then it is its place in the spec, which is no valid key.
    */
   readonly id: string;
   /** Name of the secret or file in the vault. */
@@ -40,11 +40,17 @@ export interface SyncItem {
   readonly foundBy?: Find | undefined;
   /** The absence of the source is no error. */
   readonly isOptional?: boolean | undefined;
-  /** Short digest of how the content is made of the source; `undefined` if the target has the bytes of the source itself. */
+  /**
+   * Short digest of how the content is made of the source; `undefined` if the target has the bytes
+   * of the source itself.
+   */
   readonly form?: string | undefined;
 }
 
-/** Templates of the keys of a target. Their variables are the values of the items by id, and the members of extracted objects. */
+/**
+ * Templates of the keys of a target. Their variables are the values of the items by id, and the
+ * members of extracted objects.
+ */
 export interface TargetTemplate {
   readonly data: Readonly<Record<string, string>>;
 }
@@ -75,7 +81,11 @@ export interface SyncResource {
   readonly finds: readonly Find[];
   /** `undefined` if the target has the values themselves. */
   readonly template?: TargetTemplate | undefined;
-  readonly target: { readonly kind: TargetKind; readonly name: string; readonly type: string | undefined };
+  readonly target: {
+    readonly kind: TargetKind;
+    readonly name: string;
+    readonly type: string | undefined;
+  };
   readonly policy: TargetPolicy;
   readonly whenRemoved: "Delete" | "Retain";
   readonly whenMissing: "Delete" | "Retain";
@@ -86,11 +96,12 @@ export interface SyncResource {
 }
 
 /** Reports whether the target belongs to others, and the resource only adds keys to it. */
-export const isMerged = ({ policy }: Pick<SyncResource, "policy">): boolean => policy.creationPolicy === "Merge";
+export const isMerged = ({ policy }: Pick<SyncResource, "policy">): boolean =>
+  policy.creationPolicy === "Merge";
 
 /**
- * Reports whether the content of the target is computed from all its sources together, instead of one key from each; see
- * docs/design/engine.md#derived-content.
+ * Reports whether the content of the target is computed from all its sources together, instead of
+ * one key from each; see docs/design/engine.md#derived-content.
  */
 export const isDerived = ({ items, template }: Pick<SyncResource, "items" | "template">): boolean =>
   template !== undefined || items.some(({ isExtracted }) => isExtracted === true);

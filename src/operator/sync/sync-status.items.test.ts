@@ -24,15 +24,29 @@ const found = (changes: Partial<ReturnType<typeof candidate>> = {}): Resolution 
 });
 const missing: Resolution = { state: "missing", item: a };
 
-/** Returns the status after a reconcile that resolved the items like this, as the next one parses it. */
-function next(before: SyncStatus, resolutions: readonly Resolution[], changes: Partial<StatusInput> = {}): SyncStatus {
-  const report = reportOf({ ready: true, reason: "Synced", message: "x" }, { resolutions, connection: "connection", ...changes });
-  return readStatus("VaultSecret", JSON.parse(JSON.stringify(nextStatus(before, { ...report, resource, now: NOW }))));
+/**
+ * Returns the status after a reconcile that resolved the items like this, as the next one parses
+ * it.
+ */
+function next(
+  before: SyncStatus,
+  resolutions: readonly Resolution[],
+  changes: Partial<StatusInput> = {},
+): SyncStatus {
+  const report = reportOf(
+    { ready: true, reason: "Synced", message: "x" },
+    { resolutions, connection: "connection", ...changes },
+  );
+  return readStatus(
+    "VaultSecret",
+    JSON.parse(JSON.stringify(nextStatus(before, { ...report, resource, now: NOW }))),
+  );
 }
 
 /** Returns the version of the only item. */
 const versionOf = (status: SyncStatus): number | undefined => status.items?.[0]?.version;
-const ownerOf = (status: SyncStatus): string | undefined => (status.items as { owner?: string }[] | undefined)?.[0]?.owner;
+const ownerOf = (status: SyncStatus): string | undefined =>
+  (status.items as { owner?: string }[] | undefined)?.[0]?.owner;
 const messageOf = (status: SyncStatus, type: string): string | undefined =>
   status.conditions?.find((one) => one.type === type)?.message;
 
@@ -55,7 +69,9 @@ describe("the version of an item", () => {
   });
 
   test("does not outlive the entry of another owner", () => {
-    const shared = next({}, [found({ owner: "dba@example.com", own: false })], { versions: new Map([["a", 3]]) });
+    const shared = next({}, [found({ owner: "dba@example.com", own: false })], {
+      versions: new Map([["a", 3]]),
+    });
     expect(versionOf(next(shared, [missing]))).toBe(3);
     expect(versionOf(next(shared, [found()]))).toBeUndefined();
   });
@@ -69,7 +85,10 @@ describe("the version of an item", () => {
 
 test("the owner of an item is another account, and stays while its source is missing", () => {
   const shared = next({}, [found({ owner: "dba@example.com", own: false })]);
-  expect([ownerOf(shared), ownerOf(next(shared, [missing]))]).toEqual(["dba@example.com", "dba@example.com"]);
+  expect([ownerOf(shared), ownerOf(next(shared, [missing]))]).toEqual([
+    "dba@example.com",
+    "dba@example.com",
+  ]);
   expect(ownerOf(next(shared, [found()]))).toBeUndefined();
 });
 
@@ -88,11 +107,14 @@ const deferred = (key: string): Resolution => ({
   version: 1,
   refreshInMs: 1_000,
 });
-const expiring = (key: string): Resolution => ({ ...pinned(key), candidate: candidate(1, { expiresAt: NOW }) }) as Resolution;
+const expiring = (key: string): Resolution =>
+  ({ ...pinned(key), candidate: candidate(1, { expiresAt: NOW }) }) as Resolution;
 
 describe("conditions about items", () => {
   test("name up to three of them", () => {
-    expect(messageOf(next({}, items(3, expiring)), "ExpiringSoon")).toBe("expired or expiring within 24 hours: k0, k1, k2");
+    expect(messageOf(next({}, items(3, expiring)), "ExpiringSoon")).toBe(
+      "expired or expiring within 24 hours: k0, k1, k2",
+    );
     expect(messageOf(next({}, items(5, expiring)), "ExpiringSoon")).toBe(
       "expired or expiring within 24 hours: k0, k1, k2 and 2 more",
     );
@@ -121,7 +143,9 @@ describe("conditions about items", () => {
 });
 
 test("a vault that does not respond is reported with the time since when", () => {
-  expect(messageOf(next({}, [found()], { stale: { since: NOW, reason: "VaultUnreachable" } }), "Stale")).toBe(
+  expect(
+    messageOf(next({}, [found()], { stale: { since: NOW, reason: "VaultUnreachable" } }), "Stale"),
+  ).toBe(
     "the vault was not listed reliably since 2026-11-21T00:00:00.000Z; the target is kept unchanged",
   );
 });
@@ -136,16 +160,51 @@ describe("showsServed", () => {
 
   test.each<[string, boolean, SyncResource, SyncStatus]>([
     ["bytes that were listed", true, retain, { items: [{ ...item, latest: 1 }] }],
-    ["bytes of a file that was listed", true, retain, { items: [{ key: "key", filename: "a", version: 1, latest: 1 }] }],
+    [
+      "bytes of a file that was listed",
+      true,
+      retain,
+      { items: [{ key: "key", filename: "a", version: 1, latest: 1 }] },
+    ],
     ["no bytes", false, retain, { items: [{ secretKey: "key", key: "a", latest: 1 }] }],
     ["bytes of another source", false, retain, { items: [{ ...item, key: "b", latest: 1 }] }],
     ["no items", false, retain, {}],
-    ["bytes of a missing source that are kept", false, policy("Delete", "Retain"), { items: [item] }],
-    ["bytes of a missing source that are removed", true, policy("Retain", "Delete"), { items: [item] }],
-    ["bytes of a removed source that are kept", false, policy("Retain", "Delete"), { items: [{ ...item, deleteAt }] }],
-    ["bytes of a removed source that are removed", true, policy("Delete", "Retain"), { items: [{ ...item, deleteAt }] }],
-    ["the source without bytes, and omits items", false, retain, { items: [{ secretKey: "key", key: "a" }], itemsOmitted: 1 }],
-    ["another source, and omits items", true, retain, { items: [{ ...item, key: "b" }], itemsOmitted: 1 }],
+    [
+      "bytes of a missing source that are kept",
+      false,
+      policy("Delete", "Retain"),
+      { items: [item] },
+    ],
+    [
+      "bytes of a missing source that are removed",
+      true,
+      policy("Retain", "Delete"),
+      { items: [item] },
+    ],
+    [
+      "bytes of a removed source that are kept",
+      false,
+      policy("Retain", "Delete"),
+      { items: [{ ...item, deleteAt }] },
+    ],
+    [
+      "bytes of a removed source that are removed",
+      true,
+      policy("Delete", "Retain"),
+      { items: [{ ...item, deleteAt }] },
+    ],
+    [
+      "the source without bytes, and omits items",
+      false,
+      retain,
+      { items: [{ secretKey: "key", key: "a" }], itemsOmitted: 1 },
+    ],
+    [
+      "another source, and omits items",
+      true,
+      retain,
+      { items: [{ ...item, key: "b" }], itemsOmitted: 1 },
+    ],
     [
       "the source twice, once with bytes",
       true,
@@ -175,11 +234,24 @@ describe("removesWhenGone", () => {
     ["Delete", "Retain", [false, true]],
     ["Retain", "Delete", [true, false]],
     ["Retain", "Retain", [false, false]],
-  ])("follows the policies: whenRemoved %s, whenMissing %s", (whenRemoved, whenMissing, expected) => {
-    const one = following({ whenRemoved, whenMissing });
-    expect([false, true].map((isDue) => removesWhenGone(one, withVersion, "db", isDue, never))).toEqual(expected);
-    expect(removesWhenGone(following({ whenRemoved, whenMissing }, true), withVersion, "db", false, never)).toBe(true);
-  });
+  ])(
+    "follows the policies: whenRemoved %s, whenMissing %s",
+    (whenRemoved, whenMissing, expected) => {
+      const one = following({ whenRemoved, whenMissing });
+      expect(
+        [false, true].map((isDue) => removesWhenGone(one, withVersion, "db", isDue, never)),
+      ).toEqual(expected);
+      expect(
+        removesWhenGone(
+          following({ whenRemoved, whenMissing }, true),
+          withVersion,
+          "db",
+          false,
+          never,
+        ),
+      ).toBe(true);
+    },
+  );
 
   test("says no only if neither the status nor the claims of the target show bytes", () => {
     const one = following({ whenMissing: "Delete" });
@@ -192,7 +264,11 @@ describe("removesWhenGone", () => {
     });
     expect(removes(of({}, "db"), true)).toBe(false);
     expect([removes(of({})), removes(of({}), true)]).toEqual([false, true]);
-    expect([removes(of({ itemsOmitted: 1 })), removes(of({ observedGeneration: 99 })), removes({})]).toEqual([true, true, true]);
+    expect([
+      removes(of({ itemsOmitted: 1 })),
+      removes(of({ observedGeneration: 99 })),
+      removes({}),
+    ]).toEqual([true, true, true]);
   });
 });
 
@@ -201,8 +277,8 @@ test("reportedDeadline returns the deadline that a status shows of a source", ()
     { secretKey: "p", key: "db" },
     { secretKey: "q", key: "db", deleteAt: "2026-11-21T12:00:00Z" },
   ];
-  expect([reportedDeadline({ items: shown }, "db"), reportedDeadline({ items: shown }, "q")]).toEqual([
-    Date.UTC(2026, 10, 21, 12),
-    undefined,
-  ]);
+  expect([
+    reportedDeadline({ items: shown }, "db"),
+    reportedDeadline({ items: shown }, "q"),
+  ]).toEqual([Date.UTC(2026, 10, 21, 12), undefined]);
 });

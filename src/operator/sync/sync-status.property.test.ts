@@ -17,9 +17,16 @@ const readyCondition = fc.option(
   }),
   { nil: undefined },
 );
-const timestamp = fc.option(fc.oneof(fc.constantFrom(NOW, NOW - 1, NOW + EXPIRY_NOTICE_MS), fc.integer(), fc.maxSafeInteger()), {
-  nil: undefined,
-});
+const timestamp = fc.option(
+  fc.oneof(
+    fc.constantFrom(NOW, NOW - 1, NOW + EXPIRY_NOTICE_MS),
+    fc.integer(),
+    fc.maxSafeInteger(),
+  ),
+  {
+    nil: undefined,
+  },
+);
 const name = fc.string({ minLength: 1, maxLength: 5 });
 const item = fc.record({
   id: fc.constantFrom("a", "b", "__proto__"),
@@ -31,20 +38,40 @@ const entry = fc
   .record({ latest: fc.integer({ min: 1, max: 4 }), expiresAt: timestamp, deleteAt: timestamp })
   .map((one) => candidate(one.latest, one));
 const resolution: fc.Arbitrary<Resolution> = fc.oneof(
-  fc.record({ state: fc.constant("found" as const), item, candidate: entry, version: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({
+    state: fc.constant("found" as const),
+    item,
+    candidate: entry,
+    version: fc.integer({ min: 1, max: 4 }),
+  }),
   fc.record({ state: fc.constant("removed" as const), item, deleteAt: fc.integer() }),
   fc.record({ state: fc.constant("missing" as const), item, deleteAt: timestamp }),
   fc.record({ state: fc.constant("ambiguous" as const), item, owners: fc.array(name) }),
-  fc.record({ state: fc.constant("regressed" as const), item, candidate: entry, syncedVersion: fc.constant(9) }),
+  fc.record({
+    state: fc.constant("regressed" as const),
+    item,
+    candidate: entry,
+    syncedVersion: fc.constant(9),
+  }),
 );
 const anyResource: fc.Arbitrary<SyncResource> = fc
-  .record({ generation: fc.integer({ min: 1, max: 3 }), target: fc.constantFrom("db", "elsewhere") })
-  .map(({ generation, target }) => syncResource([], { generation, target: { kind: "Secret", name: target, type: "Opaque" } }));
+  .record({
+    generation: fc.integer({ min: 1, max: 3 }),
+    target: fc.constantFrom("db", "elsewhere"),
+  })
+  .map(({ generation, target }) =>
+    syncResource([], { generation, target: { kind: "Secret", name: target, type: "Opaque" } }),
+  );
 const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   resource: anyResource,
   readyCondition,
-  reconciling: fc.option(fc.constant({ reason: "RateLimited", message: "later" } as const), { nil: undefined }),
-  stale: fc.constantFrom(undefined, { since: NOW - 1_000_000, reason: "VaultUnreachable" as const }),
+  reconciling: fc.option(fc.constant({ reason: "RateLimited", message: "later" } as const), {
+    nil: undefined,
+  }),
+  stale: fc.constantFrom(undefined, {
+    since: NOW - 1_000_000,
+    reason: "VaultUnreachable" as const,
+  }),
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
   effect: fc.constantFrom("none" as const, "updated" as const),
@@ -59,7 +86,10 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
 const anyStatus = fc
   .array(anyReport, { maxLength: 3 })
   .map((reports) =>
-    reports.reduce((before, one) => readStatus("VaultSecret", nextStatus(before, one)), readStatus("VaultSecret", {})),
+    reports.reduce(
+      (before, one) => readStatus("VaultSecret", nextStatus(before, one)),
+      readStatus("VaultSecret", {}),
+    ),
   );
 
 test("nextStatus returns an equal status for the same input twice", () => {
@@ -77,9 +107,16 @@ test("nextStatus returns an equal status for the same input twice", () => {
 test("nextStatus does not change with the time alone", () => {
   fc.assert(
     fc.property(anyStatus, anyReport, (before, one) => {
-      const report_ = { ...one, changed: false, resolutions: one.resolutions?.filter(({ state }) => state !== "found") };
+      const report_ = {
+        ...one,
+        changed: false,
+        resolutions: one.resolutions?.filter(({ state }) => state !== "found"),
+      };
       const first = nextStatus(before, report_);
-      const later = nextStatus(readStatus("VaultSecret", first), { ...report_, now: one.now + 3_600_000 });
+      const later = nextStatus(readStatus("VaultSecret", first), {
+        ...report_,
+        now: one.now + 3_600_000,
+      });
       expect(later).toStrictEqual(first);
     }),
     { numRuns: 200 },
@@ -93,10 +130,23 @@ test("nextStatus always matches the schema, with each condition type once", () =
       const seen = (status.conditions ?? []).map(({ type }) => type);
       expect(new Set(seen).size).toBe(seen.length);
       expect(seen.filter((type) => !conditionTypes.some((known) => known === type))).toEqual([]);
-      expect(status.conditions?.filter(({ type, status: is }) => type !== "Ready" && is !== "True")).toEqual([]);
-      expect(status.conditions?.filter(({ message }) => message.length > 1024 || !message.isWellFormed())).toEqual([]);
-      const written = (status.items ?? []).flatMap(({ expiresAt, deleteAt }) => [expiresAt, deleteAt]);
-      expect(written.filter((at) => at !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))).toEqual([]);
+      expect(
+        status.conditions?.filter(({ type, status: is }) => type !== "Ready" && is !== "True"),
+      ).toEqual([]);
+      expect(
+        status.conditions?.filter(
+          ({ message }) => message.length > 1024 || !message.isWellFormed(),
+        ),
+      ).toEqual([]);
+      const written = (status.items ?? []).flatMap(({ expiresAt, deleteAt }) => [
+        expiresAt,
+        deleteAt,
+      ]);
+      expect(
+        written.filter(
+          (at) => at !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at),
+        ),
+      ).toEqual([]);
     }),
     { numRuns: 300 },
   );

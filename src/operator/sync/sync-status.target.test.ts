@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { notReady } from "./ready-condition.ts";
 import { reportOf } from "./report.ts";
-import { isVerifiedBy, nextStatus, readStatus, type StatusInput, type SyncStatus } from "./sync-status.ts";
+import {
+  isVerifiedBy,
+  nextStatus,
+  readStatus,
+  type StatusInput,
+  type SyncStatus,
+} from "./sync-status.ts";
 
 const a = syncItem("a");
 const resource = syncResource([a]);
@@ -11,7 +17,14 @@ const resource = syncResource([a]);
 function next(before: SyncStatus, changes: Partial<StatusInput> = {}): SyncStatus {
   const report = reportOf({ ready: true, reason: "Synced", message: "x" });
   const resolutions = [{ state: "found", item: a, candidate: candidate(3), version: 3 } as const];
-  const input = { ...report, resource, resolutions, connection: "connection", now: Date.UTC(2026, 10, 21), ...changes };
+  const input = {
+    ...report,
+    resource,
+    resolutions,
+    connection: "connection",
+    now: Date.UTC(2026, 10, 21),
+    ...changes,
+  };
   return readStatus("VaultSecret", JSON.parse(JSON.stringify(nextStatus(before, input))));
 }
 const found = (version: number): Partial<StatusInput> => ({ versions: new Map([["a", version]]) });
@@ -19,12 +32,19 @@ const versionOf = (status: SyncStatus): string | undefined => status.target?.res
 const synced = next({}, { changed: true });
 
 describe("nextStatus target", () => {
-  const elsewhere = syncResource([a], { target: { kind: "Secret", name: "elsewhere", type: "Opaque" } });
+  const elsewhere = syncResource([a], {
+    target: { kind: "Secret", name: "elsewhere", type: "Opaque" },
+  });
 
   test("is the last target in sync, until another one is", () => {
-    const waiting = next(synced, { resource: elsewhere, readyCondition: notReady("TargetConflict", "x") });
+    const waiting = next(synced, {
+      resource: elsewhere,
+      readyCondition: notReady("TargetConflict", "x"),
+    });
     expect(waiting.target?.name).toBe("db");
-    expect(next(waiting, { resource: elsewhere, readyCondition: undefined }).target?.name).toBe("db");
+    expect(next(waiting, { resource: elsewhere, readyCondition: undefined }).target?.name).toBe(
+      "db",
+    );
     expect(next(waiting, { resource: elsewhere }).target?.name).toBe("db");
     expect(next(waiting, { resource: elsewhere, verified: "9" }).target).toMatchObject({
       name: "elsewhere",
@@ -42,7 +62,8 @@ describe("nextStatus target", () => {
     expect(versionOf(next(written, { effect: "deleted" }))).toBeUndefined();
   });
 
-  // The status named a state with other versions, so that a process whose watch still showed that state reported these again.
+  // The status named a state with other versions, so that a process whose watch still showed that
+  // state reported these again.
   test("has the resourceVersion of the verified state if that has other versions than the status", () => {
     const written = next({}, { verified: "5", effect: "updated", ...found(2) });
     expect(versionOf(next(written, { verified: "6", ...found(2) }))).toBe("5");
@@ -53,8 +74,14 @@ describe("nextStatus target", () => {
   test("has the verified resourceVersion if a key has a version that was not reported", () => {
     const keys = [a, syncItem("b")];
     const both = syncResource(keys);
-    const resolutions = keys.map((item) => ({ state: "found", item, candidate: candidate(4), version: 3 }) as const);
-    const after = (before: SyncStatus, versions: readonly (readonly [string, number])[], verified: string): SyncStatus =>
+    const resolutions = keys.map(
+      (item) => ({ state: "found", item, candidate: candidate(4), version: 3 }) as const,
+    );
+    const after = (
+      before: SyncStatus,
+      versions: readonly (readonly [string, number])[],
+      verified: string,
+    ): SyncStatus =>
       next(before, { resource: both, resolutions, versions: new Map(versions), verified });
     const one = ["a", 3] as const;
     const verified = after({}, [one, ["b", 3]], "5");
@@ -66,7 +93,9 @@ describe("nextStatus target", () => {
 
   test("has a resourceVersion of its own after a change of its name", () => {
     const verified = next({}, { verified: "5" });
-    expect(next(verified, { resource: elsewhere, verified: "9" }).target).toMatchObject({ resourceVersion: "9" });
+    expect(next(verified, { resource: elsewhere, verified: "9" }).target).toMatchObject({
+      resourceVersion: "9",
+    });
   });
 
   test("loses its resourceVersion with the generation for which it was verified", () => {
@@ -76,9 +105,16 @@ describe("nextStatus target", () => {
     expect(isVerifiedBy(verified, resource, "6")).toBe(false);
     expect(isVerifiedBy(verified, changed, "5")).toBe(false);
     expect(isVerifiedBy(verified, elsewhere, "5")).toBe(false);
-    const rejected = next(verified, { resource: changed, readyCondition: notReady("TargetImmutable", "x") });
+    const rejected = next(verified, {
+      resource: changed,
+      readyCondition: notReady("TargetImmutable", "x"),
+    });
     expect(rejected.target).toEqual({ kind: "Secret", name: "db", digest: "key.1" });
-    const failing = next(verified, { resource: changed, readyCondition: undefined, resolutions: undefined });
+    const failing = next(verified, {
+      resource: changed,
+      readyCondition: undefined,
+      resolutions: undefined,
+    });
     expect(failing.target?.resourceVersion).toBe("5");
   });
 });

@@ -17,7 +17,11 @@ import { notReady, type ReadyCondition } from "./ready-condition.ts";
 const NOW = Date.UTC(2026, 10, 21, 12);
 const EARLIER = "2026-11-01T00:00:00.000Z";
 const TIMESTAMP = "2026-11-21T12:00:00.000Z";
-const READY: ReadyCondition = { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
+const READY: ReadyCondition = {
+  ready: true,
+  reason: "Synced",
+  message: "the target is in sync with the vault",
+};
 const a = syncItem("a");
 const resource = syncResource([a]);
 const found = (changes: Partial<ReturnType<typeof candidate>> = {}, version = 3): Resolution => ({
@@ -52,7 +56,8 @@ function next(before: SyncStatus, changes: Partial<StatusInput> = {}): SyncStatu
   return readStatus("VaultSecret", JSON.parse(JSON.stringify(status)));
 }
 const types = (status: SyncStatus): string[] => (status.conditions ?? []).map(({ type }) => type);
-const condition = (status: SyncStatus, type: string) => status.conditions?.find((one) => one.type === type);
+const condition = (status: SyncStatus, type: string) =>
+  status.conditions?.find((one) => one.type === type);
 const synced = next({}, { changed: true });
 
 test("nextStatus returns the complete first status of a resource that is in sync", () => {
@@ -76,21 +81,35 @@ test("nextStatus returns the complete first status of a resource that is in sync
 });
 
 test("nextStatus names the items of a VaultFile after its fields", () => {
-  const file = syncResource([a], { kind: "VaultFile", target: { kind: "ConfigMap", name: "web", type: undefined } });
+  const file = syncResource([a], {
+    kind: "VaultFile",
+    target: { kind: "ConfigMap", name: "web", type: undefined },
+  });
   const status = nextStatus({}, report({ resource: file }));
-  expect(status).toMatchObject({ target: { kind: "ConfigMap", name: "web" }, items: [{ key: "a", filename: "a", version: 3 }] });
+  expect(status).toMatchObject({
+    target: { kind: "ConfigMap", name: "web" },
+    items: [{ key: "a", filename: "a", version: 3 }],
+  });
   expect(fileStatus.parse(status)).toEqual(status);
 });
 
 describe("nextStatus condition Ready", () => {
   test("is True, False, or Unknown while suspended", () => {
     expect(condition(next({}), "Ready")?.status).toBe("True");
-    expect(condition(next({}, { readyCondition: notReady("SourceMissing", "x") }), "Ready")?.status).toBe("False");
-    expect(condition(next({}, { readyCondition: notReady("Suspended", "x") }), "Ready")?.status).toBe("Unknown");
+    expect(
+      condition(next({}, { readyCondition: notReady("SourceMissing", "x") }), "Ready")?.status,
+    ).toBe("False");
+    expect(
+      condition(next({}, { readyCondition: notReady("Suspended", "x") }), "Ready")?.status,
+    ).toBe("Unknown");
   });
 
   test("keeps its status and generation if nothing new is known", () => {
-    const later = next(synced, { readyCondition: undefined, resource: syncResource([a], { generation: 8 }), now: NOW + 60_000 });
+    const later = next(synced, {
+      readyCondition: undefined,
+      resource: syncResource([a], { generation: 8 }),
+      now: NOW + 60_000,
+    });
     expect(condition(later, "Ready")).toEqual(condition(synced, "Ready"));
     expect(later.observedGeneration).toBe(7);
   });
@@ -108,8 +127,14 @@ describe("nextStatus condition Ready", () => {
     const later = { now: NOW + 60_000 };
     const failed = next(synced, { ...later, readyCondition: notReady("SourceMissing", "x") });
     expect(condition(failed, "Ready")?.lastTransitionTime).toBe("2026-11-21T12:01:00.000Z");
-    const other = next(failed, { now: NOW + 120_000, readyCondition: notReady("AmbiguousName", "y") });
-    expect(condition(other, "Ready")).toMatchObject({ reason: "AmbiguousName", lastTransitionTime: "2026-11-21T12:01:00.000Z" });
+    const other = next(failed, {
+      now: NOW + 120_000,
+      readyCondition: notReady("AmbiguousName", "y"),
+    });
+    expect(condition(other, "Ready")).toMatchObject({
+      reason: "AmbiguousName",
+      lastTransitionTime: "2026-11-21T12:01:00.000Z",
+    });
   });
 });
 
@@ -125,7 +150,9 @@ describe("nextStatus condition Stalled", () => {
   test("is removed once the resource is in sync", () => {
     const stalled = next({}, { readyCondition: notReady("AmbiguousName", "x") });
     expect(types(next(stalled))).toEqual(["Ready"]);
-    expect(types(next({}, { readyCondition: { ready: true, reason: "TooLarge", message: "x" } }))).toEqual(["Ready"]);
+    expect(
+      types(next({}, { readyCondition: { ready: true, reason: "TooLarge", message: "x" } })),
+    ).toEqual(["Ready"]);
   });
 
   test("stays if nothing new is known", () => {
@@ -153,27 +180,38 @@ describe("nextStatus conditions that exist only while true", () => {
     });
     expect(condition(status, "Stale")).toMatchObject({ status: "True", reason: "AuthFailed" });
     expect(condition(status, "Stale")?.message).toContain("2026-11-20T00:00:00.000Z");
-    expect(types(next(status, { readyCondition: undefined, resolutions: undefined }))).toEqual(["Ready"]);
+    expect(types(next(status, { readyCondition: undefined, resolutions: undefined }))).toEqual([
+      "Ready",
+    ]);
   });
 
   test("UpdateAvailable is set only for a pinned version below the latest", () => {
     const pinned = syncItem("a", { source: "db", version: 2 });
     const update = (latest: number, item = pinned): SyncStatus =>
-      next({}, { resolutions: [{ state: "found", item, candidate: candidate(latest), version: 2 }] });
-    expect(condition(update(3), "UpdateAvailable")?.message).toBe("newer versions available for pinned items: db 2 → 3");
+      next(
+        {},
+        { resolutions: [{ state: "found", item, candidate: candidate(latest), version: 2 }] },
+      );
+    expect(condition(update(3), "UpdateAvailable")?.message).toBe(
+      "newer versions available for pinned items: db 2 → 3",
+    );
     expect(types(update(2))).toEqual(["Ready"]);
     expect(types(update(3, syncItem("a")))).toEqual(["Ready"]);
   });
 
   test("ExpiringSoon is set from 24 hours before the expiry, and after it", () => {
     const expiries = [NOW + EXPIRY_NOTICE_MS + 1, NOW + EXPIRY_NOTICE_MS, NOW - 1];
-    const statuses = expiries.map((expiresAt) => types(next({}, { resolutions: [found({ expiresAt })] })));
+    const statuses = expiries.map((expiresAt) =>
+      types(next({}, { resolutions: [found({ expiresAt })] })),
+    );
     expect(statuses).toEqual([["Ready"], ["Ready", "ExpiringSoon"], ["Ready", "ExpiringSoon"]]);
   });
 
   test("conditions about items stay only while the list of the vault is unknown", () => {
     const expiring = next({}, { resolutions: [found({ expiresAt: NOW })] });
-    expect(types(next(expiring, { readyCondition: undefined, resolutions: undefined }))).toContain("ExpiringSoon");
+    expect(types(next(expiring, { readyCondition: undefined, resolutions: undefined }))).toContain(
+      "ExpiringSoon",
+    );
     expect(types(next(expiring))).toEqual(["Ready"]);
   });
 });
@@ -183,11 +221,9 @@ test("Reconciling stays while the connection cannot be used", () => {
   const failing = next(synced, { readyCondition: undefined, reconciling });
   const nothingKnown = { readyCondition: undefined, resolutions: undefined };
   expect(types(failing)).toEqual(["Ready", "Reconciling"]);
-  expect(types(next(failing, { ...nothingKnown, stale: { since: NOW, reason: "VaultUnreachable" } }))).toEqual([
-    "Ready",
-    "Reconciling",
-    "Stale",
-  ]);
+  expect(
+    types(next(failing, { ...nothingKnown, stale: { since: NOW, reason: "VaultUnreachable" } })),
+  ).toEqual(["Ready", "Reconciling", "Stale"]);
   expect(types(next(failing, { ...nothingKnown, reconciling }))).toEqual(["Ready", "Reconciling"]);
   expect(types(next(failing))).toEqual(["Ready"]);
 });
@@ -196,24 +232,35 @@ describe("nextStatus items", () => {
   test("contain deadlines and versions, and omit unknown fields", () => {
     const deadlines = { expiresAt: Date.UTC(2027, 0, 1), deleteAt: Date.UTC(2027, 1, 1) };
     expect(next({}, { resolutions: [found(deadlines)], versions: new Map() }).items).toEqual([
-      { secretKey: "a", key: "a", latest: 3, expiresAt: "2027-01-01T00:00:00.000Z", deleteAt: "2027-02-01T00:00:00.000Z" },
+      {
+        secretKey: "a",
+        key: "a",
+        latest: 3,
+        expiresAt: "2027-01-01T00:00:00.000Z",
+        deleteAt: "2027-02-01T00:00:00.000Z",
+      },
     ]);
   });
 
   const unavailable: [Resolution, object][] = [
-    [{ state: "removed", item: a, deleteAt: Date.UTC(2026, 10, 20) }, { deleteAt: "2026-11-20T00:00:00.000Z" }],
+    [
+      { state: "removed", item: a, deleteAt: Date.UTC(2026, 10, 20) },
+      { deleteAt: "2026-11-20T00:00:00.000Z" },
+    ],
     [{ state: "missing", item: a }, {}],
     [{ state: "ambiguous", item: a, owners: ["x", "y"] }, {}],
     [{ state: "no-version", item: a, candidate: candidate(3), version: 9 }, { latest: 3 }],
     [{ state: "regressed", item: a, candidate: candidate(2), syncedVersion: 3 }, { latest: 2 }],
   ];
-  test.each(unavailable.map(([resolution, facts]) => [resolution.state, resolution, facts] as const))(
-    "contain the known fields of an entry that is %s",
-    (_, resolution, facts) => {
-      const status = next({}, { resolutions: [resolution], readyCondition: notReady("SourceMissing", "x") });
-      expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, ...facts }]);
-    },
-  );
+  test.each(
+    unavailable.map(([resolution, facts]) => [resolution.state, resolution, facts] as const),
+  )("contain the known fields of an entry that is %s", (_, resolution, facts) => {
+    const status = next(
+      {},
+      { resolutions: [resolution], readyCondition: notReady("SourceMissing", "x") },
+    );
+    expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, ...facts }]);
+  });
 
   test("omit deadlines outside the range of RFC 3339", () => {
     for (const at of [Date.UTC(12_000, 0), -8e15, 1e300, Number.NaN]) {
@@ -233,11 +280,22 @@ describe("nextStatus items", () => {
 
   test("list 64 entries and count the rest", () => {
     const many = (count: number): SyncStatus =>
-      next({}, { resolutions: Array.from({ length: count }, (_, at) => ({ ...found(), item: syncItem(`k${at}`) })) });
+      next(
+        {},
+        {
+          resolutions: Array.from({ length: count }, (_, at) => ({
+            ...found(),
+            item: syncItem(`k${at}`),
+          })),
+        },
+      );
     expect(many(64)).toMatchObject({ items: { length: 64 } });
     expect(many(64)).not.toHaveProperty("itemsOmitted");
     expect(many(256)).toMatchObject({ items: { length: 64 }, itemsOmitted: 192 });
-    expect(next(many(256), { resolutions: undefined })).toMatchObject({ items: { length: 64 }, itemsOmitted: 192 });
+    expect(next(many(256), { resolutions: undefined })).toMatchObject({
+      items: { length: 64 },
+      itemsOmitted: 192,
+    });
     expect(next(many(256))).not.toHaveProperty("itemsOmitted");
   });
 });
@@ -252,7 +310,9 @@ describe("nextStatus syncedAt", () => {
 
   test("is set when the resource is first in sync, and not before", () => {
     expect(next({}).syncedAt).toBe(TIMESTAMP);
-    expect(next({}, { readyCondition: notReady("SourceMissing", "x") })).not.toHaveProperty("syncedAt");
+    expect(next({}, { readyCondition: notReady("SourceMissing", "x") })).not.toHaveProperty(
+      "syncedAt",
+    );
     expect(next({}, { readyCondition: undefined })).not.toHaveProperty("syncedAt");
   });
 });
@@ -270,26 +330,38 @@ describe("earlierItem and wasReady", () => {
 
   test("earlierItem returns the deadline of a file", () => {
     const item = { key: "app.conf", filename: "shop/app.conf", deleteAt: TIMESTAMP };
-    expect(earlierItem({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))?.deleteAt).toBe(NOW);
+    expect(
+      earlierItem({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))?.deleteAt,
+    ).toBe(NOW);
     expect(earlierItem({ items: [item] }, syncItem("app.conf"))?.deleteAt).toBeUndefined();
   });
 
   test("earlierItem ignores a malformed deadline, so that nothing is deleted because of it", () => {
-    expect(earlierItem({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt).toBeUndefined();
+    expect(
+      earlierItem({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt,
+    ).toBeUndefined();
   });
 
   test("wasReady returns true only for a Ready status of the same generation", () => {
     expect(wasReady(synced, 7)).toBe(true);
     expect(wasReady(synced, 8)).toBe(false);
-    expect(wasReady(next(synced, { readyCondition: notReady("SourceMissing", "x") }), 7)).toBe(false);
+    expect(wasReady(next(synced, { readyCondition: notReady("SourceMissing", "x") }), 7)).toBe(
+      false,
+    );
     expect(wasReady({}, 0)).toBe(false);
   });
 });
 
-test.each([undefined, null, "text", 7, [], { conditions: "none" }, { items: [{ secretKey: 1 }] }, { observedGeneration: 1.5 }])(
-  "readStatus returns an empty status for malformed input: %j",
-  (status) => {
-    expect(readStatus("VaultSecret", status)).toEqual({});
-    expect(readStatus("VaultFile", status)).toEqual({});
-  },
-);
+test.each([
+  undefined,
+  null,
+  "text",
+  7,
+  [],
+  { conditions: "none" },
+  { items: [{ secretKey: 1 }] },
+  { observedGeneration: 1.5 },
+])("readStatus returns an empty status for malformed input: %j", (status) => {
+  expect(readStatus("VaultSecret", status)).toEqual({});
+  expect(readStatus("VaultFile", status)).toEqual({});
+});

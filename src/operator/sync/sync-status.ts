@@ -1,6 +1,12 @@
 import type { z } from "zod";
 import { type ConditionNow, findCondition } from "../api/conditions.ts";
-import { type FileItemStatus, fileStatus, MAX_STATUS_ITEMS, type SecretItemStatus, secretStatus } from "../api/status.ts";
+import {
+  type FileItemStatus,
+  fileStatus,
+  MAX_STATUS_ITEMS,
+  type SecretItemStatus,
+  secretStatus,
+} from "../api/status.ts";
 import { defined } from "../lib/defined.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import { attemptStatus } from "./attempt-status.ts";
@@ -25,7 +31,8 @@ export function reportedNames({ items = [] }: SyncStatus): string[] {
 /** Returns the name of the source of a key according to a status. */
 export function reportedName({ items = [] }: SyncStatus, key: string): string | undefined {
   for (const item of items) {
-    if (("filename" in item ? item.key : item.secretKey) === key) return "filename" in item ? item.filename : item.key;
+    if (("filename" in item ? item.key : item.secretKey) === key)
+      return "filename" in item ? item.filename : item.key;
   }
   return undefined;
 }
@@ -40,21 +47,28 @@ export interface EarlierItem {
   readonly deleteAt: number | undefined;
 }
 
-/** Returns an item according to an earlier status; `undefined` if that status does not contain it. */
+/**
+ * Returns an item according to an earlier status; `undefined` if that status does not contain it.
+ */
 export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | undefined {
   for (const entry of status.items ?? []) {
-    const [id, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
+    const [id, source] =
+      "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
     if (id !== item.id || source !== item.source) continue;
     const deleteAt = Date.parse(entry.deleteAt ?? "");
     const owner = "owner" in entry ? entry.owner : undefined;
-    return { version: entry.version, owner, deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
+    return {
+      version: entry.version,
+      owner,
+      deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt,
+    };
   }
   return undefined;
 }
 
 /**
- * Reports whether a status shows that the target has bytes of this source that were listed when it was written, or that are to be
- * removed since. A status that does not show all items may.
+ * Reports whether a status shows that the target has bytes of this source that were listed when it
+ * was written, or that are to be removed since. A status that does not show all items may.
  */
 export function showsServed(
   { whenRemoved, whenMissing, items: wanted }: SyncResource,
@@ -67,15 +81,17 @@ export function showsServed(
     if (("filename" in item ? item.filename : item.key) !== source) continue;
     isShown = true;
     const policy = isOptional ? "Delete" : item.deleteAt === undefined ? whenMissing : whenRemoved;
-    if (item.version !== undefined && (item.latest !== undefined || policy === "Delete")) return true;
+    if (item.version !== undefined && (item.latest !== undefined || policy === "Delete"))
+      return true;
   }
   return !isShown && itemsOmitted !== undefined;
 }
 
 /**
- * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault at its deadline. A status with the
- * source shows whether the target has its bytes. One without it, of this spec and complete, says that a target has them only if
- * `isClaimed`: that it was not written yet.
+ * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault
+ * at its deadline. A status with the source shows whether the target has its bytes. One without it,
+ * of this spec and complete, says that a target has them only if `isClaimed`: that it was not
+ * written yet.
  */
 export function removesWhenGone(
   { whenRemoved, whenMissing, items: wanted, generation }: SyncResource,
@@ -112,7 +128,10 @@ function listed(names: readonly string[]): string {
   return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 }
 
-/** Returns the conditions about items with a newer version that is not followed, or not yet, and about items that expire soon. */
+/**
+ * Returns the conditions about items with a newer version that is not followed, or not yet, and
+ * about items that expire soon.
+ */
 function itemConditions(resolutions: readonly Resolution[], now: number): ConditionNow[] {
   const newer: string[] = [];
   const deferred: string[] = [];
@@ -123,14 +142,17 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
     const update = `${item.source} ${version} → ${candidate.latest}`;
     if (item.version !== "latest" && candidate.latest > version) newer.push(update);
     if (resolution.refreshInMs !== undefined) deferred.push(update);
-    if (candidate.expiresAt !== undefined && candidate.expiresAt <= now + EXPIRY_NOTICE_MS) expiring.push(item.source);
+    if (candidate.expiresAt !== undefined && candidate.expiresAt <= now + EXPIRY_NOTICE_MS)
+      expiring.push(item.source);
   }
   const conditions: ConditionNow[] = [];
   if (newer.length > 0 || deferred.length > 0) {
     const messages = [
       ...(newer.length > 0 ? [`newer versions available for pinned items: ${listed(newer)}`] : []),
       ...(deferred.length > 0
-        ? [`newer versions that are followed at the end of spec.refreshInterval: ${listed(deferred)}`]
+        ? [
+            `newer versions that are followed at the end of spec.refreshInterval: ${listed(deferred)}`,
+          ]
         : []),
     ];
     const message = messages.join("; ");
@@ -156,11 +178,24 @@ function factsOf(resolution: Resolution, version: number | undefined): ItemFacts
   });
 }
 
-/** Returns the version in the target; if there is no target, the one that it had last, so that a later one cannot be lower. */
-function lastVersion(before: SyncStatus, { versions, connection }: StatusInput, resolution: Resolution): number | undefined {
+/**
+ * Returns the version in the target; if there is no target, the one that it had last, so that a
+ * later one cannot be lower.
+ */
+function lastVersion(
+  before: SyncStatus,
+  { versions, connection }: StatusInput,
+  resolution: Resolution,
+): number | undefined {
   const { state, item } = resolution;
   const current = versions.get(item.id);
-  if (current !== undefined || state === "removed" || isDropped(resolution) || before.connection !== connection) return current;
+  if (
+    current !== undefined ||
+    state === "removed" ||
+    isDropped(resolution) ||
+    before.connection !== connection
+  )
+    return current;
   const earlier = earlierItem(before, item);
   return earlier?.owner === ownerOf(before, resolution) ? earlier?.version : undefined;
 }
@@ -171,7 +206,11 @@ function ownerOf(before: SyncStatus, resolution: Resolution): string | undefined
   return resolution.candidate.own ? undefined : resolution.candidate.owner;
 }
 
-function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resolution): SecretItemStatus | FileItemStatus {
+function itemStatus(
+  before: SyncStatus,
+  input: StatusInput,
+  resolution: Resolution,
+): SecretItemStatus | FileItemStatus {
   const { id, source } = resolution.item;
   const facts = factsOf(resolution, lastVersion(before, input, resolution));
   return input.resource.kind === "VaultSecret"
@@ -179,15 +218,24 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
     : { key: id, filename: source, ...facts };
 }
 
-/** Returns the items that a status can show. Those with a problem come first if it cannot show all: a restart needs to know them. */
+/**
+ * Returns the items that a status can show. Those with a problem come first if it cannot show all:
+ * a restart needs to know them.
+ */
 function shownItems(resolutions: readonly Resolution[]): readonly Resolution[] {
   const items = resolutions.filter(({ state }) => state !== "unmatched" && state !== "unusable");
   if (items.length <= MAX_STATUS_ITEMS) return items;
-  return [...items.filter(({ state }) => state !== "found"), ...items.filter(({ state }) => state === "found")];
+  return [
+    ...items.filter(({ state }) => state !== "found"),
+    ...items.filter(({ state }) => state === "found"),
+  ];
 }
 
 /** Reports whether the target has another version than `before` shows: a write was not reported. */
-function hasOtherVersions(before: SyncStatus, { resource, resolutions, versions }: StatusInput): boolean {
+function hasOtherVersions(
+  before: SyncStatus,
+  { resource, resolutions, versions }: StatusInput,
+): boolean {
   const items = resolutions?.map(({ item }) => item) ?? resource.items;
   return items.some((item) => {
     const [earlier, now] = [earlierItem(before, item)?.version, versions.get(item.id)];
@@ -195,33 +243,53 @@ function hasOtherVersions(before: SyncStatus, { resource, resolutions, versions 
   });
 }
 
-/** Reports whether the bytes are not those of the last status: a process changed them that ended before it wrote the status. */
+/**
+ * Reports whether the bytes are not those of the last status: a process changed them that ended
+ * before it wrote the status.
+ */
 function hasOtherBytes(before: SyncStatus, { digest, verified }: StatusInput): boolean {
   const shown = before.target?.digest;
   return verified !== undefined && digest !== undefined && shown !== undefined && digest !== shown;
 }
 
 /**
- * Returns the target that was in sync last, until another one is: it exists, and has to be removed then. Its resourceVersion is
- * that of the last write, or of the last verified state if there was none, for this generation of the spec. A process whose watch
- * still shows that state reports its versions.
+ * Returns the target that was in sync last, until another one is: it exists, and has to be removed
+ * then. Its resourceVersion is that of the last write, or of the last verified state if there was
+ * none, for this generation of the spec. A process whose watch still shows that state reports its
+ * versions.
  */
-function targetStatus(before: SyncStatus, input: StatusInput, generation: number): SyncStatus["target"] {
+function targetStatus(
+  before: SyncStatus,
+  input: StatusInput,
+  generation: number,
+): SyncStatus["target"] {
   const { resource, verified, effect } = input;
   const { kind, name } = resource.target;
-  const isSame = before.target?.kind === kind && before.target.name === name && before.observedGeneration === generation;
+  const isSame =
+    before.target?.kind === kind &&
+    before.target.name === name &&
+    before.observedGeneration === generation;
   const isKnown = isSame && effect === "none" && !hasOtherVersions(before, input);
   const known = isKnown ? before.target?.resourceVersion : undefined;
   const shown = before.target?.digest;
   if (verified !== undefined)
-    return { kind, name, resourceVersion: known ?? verified, ...defined({ digest: input.digest ?? shown }) };
+    return {
+      kind,
+      name,
+      resourceVersion: known ?? verified,
+      ...defined({ digest: input.digest ?? shown }),
+    };
   if (before.target === undefined) return { kind, name };
-  return { kind: before.target.kind, name: before.target.name, ...defined({ resourceVersion: known, digest: shown }) };
+  return {
+    kind: before.target.kind,
+    name: before.target.name,
+    ...defined({ resourceVersion: known, digest: shown }),
+  };
 }
 
 /**
- * Reports whether the content of this state of the target was verified for this generation of the spec, so that it need not be read
- * after a restart.
+ * Reports whether the content of this state of the target was verified for this generation of the
+ * spec, so that it need not be read after a restart.
  */
 export function isVerifiedBy(
   { target, observedGeneration }: SyncStatus,
@@ -229,13 +297,16 @@ export function isVerifiedBy(
   resourceVersion: string,
 ): boolean {
   const isTarget = target?.kind === resource.target.kind && target.name === resource.target.name;
-  const isCurrent = isTarget && observedGeneration === resource.generation && target.resourceVersion === resourceVersion;
+  const isCurrent =
+    isTarget &&
+    observedGeneration === resource.generation &&
+    target.resourceVersion === resourceVersion;
   return isCurrent && target.digest !== undefined;
 }
 
 /**
- * Returns the status after one reconcile. It equals `before` if nothing changed, so that the caller can skip the write; see
- * docs/design/status.md#status-writes.
+ * Returns the status after one reconcile. It equals `before` if nothing changed, so that the caller
+ * can skip the write; see docs/design/status.md#status-writes.
  */
 export function nextStatus(before: SyncStatus, report: StatusInput): object {
   const { resource, readyCondition, resolutions, changed, now } = report;
@@ -257,7 +328,11 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
     ...attempt,
     target: targetStatus(before, input, attempt.observedGeneration),
     connection: resolutions === undefined ? before.connection : input.connection,
-    items: items ?? (readyCondition?.reason === "NamespaceNotAllowed" ? withoutDeadlines(before.items) : before.items),
+    items:
+      items ??
+      (readyCondition?.reason === "NamespaceNotAllowed"
+        ? withoutDeadlines(before.items)
+        : before.items),
     itemsOmitted: omitted === 0 ? undefined : omitted,
     lastForceSync: input.forced ?? before.lastForceSync,
     syncedAt,
@@ -265,7 +340,10 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
   });
 }
 
-/** Returns the items without the deadlines of their sources, whose lists the resource does not follow any more. */
+/**
+ * Returns the items without the deadlines of their sources, whose lists the resource does not
+ * follow any more.
+ */
 function withoutDeadlines(items: SyncStatus["items"]): object[] | undefined {
   return items?.map((item) => defined({ ...item, deleteAt: undefined }));
 }
@@ -276,6 +354,9 @@ export function wasReady(status: SyncStatus, generation: number): boolean {
   return ready?.status === "True" && ready.observedGeneration === generation;
 }
 
-/** Reports whether the annotation vaultsync.dev/force-sync has a value that the status does not echo yet. */
+/**
+ * Reports whether the annotation vaultsync.dev/force-sync has a value that the status does not echo
+ * yet.
+ */
 export const isForced = ({ forceSync }: SyncResource, before: SyncStatus): boolean =>
   forceSync !== undefined && forceSync !== before.lastForceSync;

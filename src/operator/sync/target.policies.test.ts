@@ -11,7 +11,9 @@ const controller = { uid: "uid-of-the-resource", name: "db", controller: true };
 const otherOwner = { uid: "uid-of-another", name: "", controller: false };
 
 const withPolicy = (creationPolicy: TargetPolicy["creationPolicy"]): SyncResource =>
-  syncResource([syncItem("a")], { policy: { creationPolicy, labels: {}, annotations: {}, immutable: false } });
+  syncResource([syncItem("a")], {
+    policy: { creationPolicy, labels: {}, annotations: {}, immutable: false },
+  });
 
 /** Returns the metadata of an object of others, with `changes`. */
 const object = (changes: Partial<TargetMetadata> = {}): TargetMetadata => ({
@@ -29,13 +31,21 @@ describe("an object that its owner hands over", () => {
 
   test.each<[string, string, Partial<TargetMetadata>]>([
     ["to the resource", "owned", { annotations: adopted }],
-    ["and that another object owns without being its controller", "owned", { annotations: adopted, owners: [otherOwner] }],
+    [
+      "and that another object owns without being its controller",
+      "owned",
+      { annotations: adopted, owners: [otherOwner] },
+    ],
     [
       "and that has another controller",
       "foreign",
       { annotations: adopted, owners: [otherOwner, { ...controller, uid: "uid-of-another" }] },
     ],
-    ["to another resource", "foreign", { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/other" } }],
+    [
+      "to another resource",
+      "foreign",
+      { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/other" } },
+    ],
   ])("%s is %s", (_, expected, changes) => {
     expect(targetState(withPolicy("Owner"), object(changes)).state).toBe(expected);
   });
@@ -43,12 +53,16 @@ describe("an object that its owner hands over", () => {
   test("lacks its metadata until its annotations name the resource as owner only", () => {
     const owners = [controller];
     const other = { [OWNER_ANNOTATION]: "VaultSecret/other" };
-    expect(targetState(withPolicy("Owner"), object({ owners, labels: LABELED, annotations: other }))).toMatchObject({
+    expect(
+      targetState(withPolicy("Owner"), object({ owners, labels: LABELED, annotations: other })),
+    ).toMatchObject({
       hasMetadata: false,
     });
     const before = object({ owners, labels: LABELED, annotations: { ...NAMED, ...adopted } });
     expect(targetState(withPolicy("Owner"), before)).toMatchObject({ hasMetadata: false });
-    expect(targetState(withPolicy("Owner"), object({ owners, labels: LABELED, annotations: NAMED }))).toMatchObject({
+    expect(
+      targetState(withPolicy("Owner"), object({ owners, labels: LABELED, annotations: NAMED })),
+    ).toMatchObject({
       hasMetadata: true,
     });
   });
@@ -60,10 +74,16 @@ test.each<[string, TargetMetadata["owners"], boolean]>([
   ["the resource, which is its controller", [controller], false],
   ["the resource, which is not its controller", [{ ...controller, controller: false }], false],
   ["another object and the resource", [otherOwner, controller], false],
-])("under the policy Orphan a target has the right owners if it is owned by %s", (_, owners, hasMetadata) => {
-  const target = object({ owners, labels: LABELED, annotations: NAMED });
-  expect(targetState(withPolicy("Orphan"), target)).toMatchObject({ state: "owned", hasMetadata });
-});
+])(
+  "under the policy Orphan a target has the right owners if it is owned by %s",
+  (_, owners, hasMetadata) => {
+    const target = object({ owners, labels: LABELED, annotations: NAMED });
+    expect(targetState(withPolicy("Orphan"), target)).toMatchObject({
+      state: "owned",
+      hasMetadata,
+    });
+  },
+);
 
 describe("under the policy Merge", () => {
   const resource = withPolicy("Merge");
@@ -74,7 +94,10 @@ describe("under the policy Merge", () => {
   });
 
   test("the resource owns the keys of an object of others that its annotation claims", () => {
-    const merged = object({ labels: { "vaultsync.dev/merged": "true" }, annotations: { [mergeAnnotation(resource)]: claims } });
+    const merged = object({
+      labels: { "vaultsync.dev/merged": "true" },
+      annotations: { [mergeAnnotation(resource)]: claims },
+    });
     expect(targetState(resource, merged)).toEqual({
       state: "owned",
       uid: "uid-of-the-target",
@@ -87,19 +110,35 @@ describe("under the policy Merge", () => {
   });
 
   test("the resource owns no key of an object that it has not merged into", () => {
-    expect(targetState(resource, object())).toMatchObject({ state: "owned", content: undefined, synced: new Map() });
+    expect(targetState(resource, object())).toMatchObject({
+      state: "owned",
+      content: undefined,
+      synced: new Map(),
+    });
   });
 
   test("lacks metadata without the label by which a watch shows the object", () => {
     const annotations = { [mergeAnnotation(resource)]: claims };
-    expect(targetState(resource, object({ annotations }))).toMatchObject({ hasMetadata: false, content: "digest" });
+    expect(targetState(resource, object({ annotations }))).toMatchObject({
+      hasMetadata: false,
+      content: "digest",
+    });
   });
 
   test("a target of another resource is foreign, by its marks or its controller", () => {
     const annotations = { [OWNER_ANNOTATION]: "VaultSecret/other" };
-    const other = { uid: "uid-2", group: "vaultsync.dev", kind: "VaultSecret", name: "other", controller: true };
+    const other = {
+      uid: "uid-2",
+      group: "vaultsync.dev",
+      kind: "VaultSecret",
+      name: "other",
+      controller: true,
+    };
     for (const of of [{ labels: LABELED, annotations }, { owners: [other] }]) {
-      expect(targetState(resource, object(of))).toEqual({ state: "foreign", owner: "VaultSecret/other" });
+      expect(targetState(resource, object(of))).toEqual({
+        state: "foreign",
+        owner: "VaultSecret/other",
+      });
     }
     expect(targetState(resource, object({ labels: LABELED })).state).toBe("owned");
     expect(targetState(resource, object({ annotations })).state).toBe("owned");

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
-import { connectionId, isOwnedBy, sourceId, type TargetMetadata, targetState, vaultId, withoutClaims } from "./target.ts";
+import {
+  connectionId,
+  isOwnedBy,
+  sourceId,
+  type TargetMetadata,
+  targetState,
+  vaultId,
+  withoutClaims,
+} from "./target.ts";
 
 const resource = syncResource([syncItem("a")]);
 
@@ -44,14 +52,26 @@ describe("isOwnedBy", () => {
       { owners: [controller({})] },
       true,
     ],
-    ["rejects an object with another controller, whatever its label", { owners: [controller({ name: "other" })] }, false],
-    ["rejects an object with a controller of another kind", { owners: [controller({ kind: "VaultFile" })] }, false],
+    [
+      "rejects an object with another controller, whatever its label",
+      { owners: [controller({ name: "other" })] },
+      false,
+    ],
+    [
+      "rejects an object with a controller of another kind",
+      { owners: [controller({ kind: "VaultFile" })] },
+      false,
+    ],
     [
       "rejects an object with a controller of the same name and another group",
       { owners: [controller({ kind: "ExternalSecret", group: "external-secrets.io" })] },
       false,
     ],
-    ["rejects an object with a controller of another group alone", { owners: [controller({ group: "example.com" })] }, false],
+    [
+      "rejects an object with a controller of another group alone",
+      { owners: [controller({ group: "example.com" })] },
+      false,
+    ],
     ["accepts an object without owners, by label and owner annotation", { owners: [] }, true],
     ["rejects an object without the label", { owners: [], labels: {} }, false],
     [
@@ -78,16 +98,28 @@ describe("isOwnedBy", () => {
   test("targetState returns the owner of a foreign target if it is known", () => {
     const other = metadata({ owners: [], annotations: { "vaultsync.dev/owner": "VaultFile/web" } });
     expect(targetState(resource, other)).toEqual({ state: "foreign", owner: "VaultFile/web" });
-    expect(targetState(resource, metadata({ owners: [], annotations: {} }))).toEqual({ state: "foreign", owner: undefined });
+    expect(targetState(resource, metadata({ owners: [], annotations: {} }))).toEqual({
+      state: "foreign",
+      owner: undefined,
+    });
   });
 
   test("targetState reports whether the controller is this very resource", () => {
     expect(targetState(resource, metadata({}))).toMatchObject({ hasMetadata: true });
-    expect(targetState(resource, metadata({ owners: [] }))).toMatchObject({ state: "owned", hasMetadata: false });
+    expect(targetState(resource, metadata({ owners: [] }))).toMatchObject({
+      state: "owned",
+      hasMetadata: false,
+    });
     const former = controller({});
-    expect(targetState(resource, metadata({ owners: [former] }))).toMatchObject({ state: "owned", hasMetadata: false });
+    expect(targetState(resource, metadata({ owners: [former] }))).toMatchObject({
+      state: "owned",
+      hasMetadata: false,
+    });
     const owner = { uid: "uid-of-the-resource", name: "", controller: false };
-    expect(targetState(resource, metadata({ owners: [owner] }))).toMatchObject({ state: "owned", hasMetadata: false });
+    expect(targetState(resource, metadata({ owners: [owner] }))).toMatchObject({
+      state: "owned",
+      hasMetadata: false,
+    });
   });
 
   test("targetState returns absent without an object", () => {
@@ -101,11 +133,15 @@ function syncedBy(versions: string | undefined, sources: string | undefined) {
   if (sources !== undefined) annotations["vaultsync.dev/sources"] = sources;
   const state = targetState(resource, metadata({ annotations }));
   if (state.state !== "owned") throw new Error("not ours");
-  return { synced: Object.fromEntries(state.synced), annotationsCorrupted: state.annotationsCorrupted };
+  return {
+    synced: Object.fromEntries(state.synced),
+    annotationsCorrupted: state.annotationsCorrupted,
+  };
 }
 
 /** Returns the synced key `a` of version 3 with this source. */
-const syncedFrom = (source: string): unknown => syncedBy('{"a":3}', JSON.stringify({ a: source })).synced.a;
+const syncedFrom = (source: string): unknown =>
+  syncedBy('{"a":3}', JSON.stringify({ a: source })).synced.a;
 
 describe("targetState for an owned object", () => {
   test("returns uid, resourceVersion and digest of the metadata", () => {
@@ -144,7 +180,11 @@ describe("targetState for an owned object", () => {
   });
 
   test("returns the creation time of a version if the annotation has a valid one", () => {
-    expect(syncedFrom("x@1763700000123.456")).toEqual({ version: 3, source: "x", createdAt: 1_763_700_000_123.456 });
+    expect(syncedFrom("x@1763700000123.456")).toEqual({
+      version: 3,
+      source: "x",
+      createdAt: 1_763_700_000_123.456,
+    });
     expect(syncedFrom("x")).toEqual({ version: 3, source: "x" });
     expect(syncedFrom("x@yesterday")).toEqual({ version: 3, source: "x" });
   });
@@ -220,7 +260,10 @@ describe("withoutClaims", () => {
     });
   });
 
-  test.each([{ state: "absent" }, { state: "foreign", owner: undefined }] as const)("leaves a target $state", (state) => {
-    expect(withoutClaims(state, () => 3)).toBe(state);
-  });
+  test.each([{ state: "absent" }, { state: "foreign", owner: undefined }] as const)(
+    "leaves a target $state",
+    (state) => {
+      expect(withoutClaims(state, () => 3)).toBe(state);
+    },
+  );
 });

@@ -17,13 +17,18 @@ import { isMerged, type SyncResource } from "./sync-resource.ts";
 import { defined } from "../lib/defined.ts";
 import { isObject } from "../../lib/is-object.ts";
 
-/** The metadata of an existing object that has the name of the target, as far as it concerns ownership and content. */
+/**
+ * The metadata of an existing object that has the name of the target, as far as it concerns
+ * ownership and content.
+ */
 export interface TargetMetadata {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** `name` is empty, and there are no `group` and `kind`, for owners that are not the controller. */
+  /**
+   * `name` is empty, and there are no `group` and `kind`, for owners that are not the controller.
+   */
   readonly owners: readonly {
     readonly uid: string;
     readonly name: string;
@@ -47,7 +52,10 @@ export interface SyncedKey {
   readonly found?: string | undefined;
 }
 
-/** State of the object that has the name of the target; `foreign` if it does not belong to the resource. */
+/**
+ * State of the object that has the name of the target; `foreign` if it does not belong to the
+ * resource.
+ */
 export type TargetState =
   | { readonly state: "absent" }
   | {
@@ -68,13 +76,15 @@ export type TargetState =
       readonly synced: ReadonlyMap<string, SyncedKey>;
       /** The keys that the resource merged; `undefined`: those of `synced`. */
       readonly mergedKeys?: ReadonlySet<string> | undefined;
-      /** The annotations are malformed or incomplete: the target may have more keys than `synced`. */
+      /**
+       * The annotations are malformed or incomplete: the target may have more keys than `synced`.
+       */
       readonly annotationsCorrupted: boolean;
       /** Its owners, labels and annotations are those that the spec requests. */
       readonly hasMetadata: boolean;
       /**
-       * The object of others that its owner hands over: nothing in it is of this resource yet. `confirmed`: the number of keys whose
-       * removal a user confirms.
+       * The object of others that its owner hands over: nothing in it is of this resource yet.
+       * `confirmed`: the number of keys whose removal a user confirms.
        */
       readonly adoption?: { readonly confirmed: string | undefined };
     };
@@ -84,34 +94,45 @@ export const shortDigest = (identity: readonly unknown[]): string =>
   createHash("sha256").update(JSON.stringify(identity)).digest("base64url").slice(0, 16);
 
 /**
- * Returns a short digest that identifies an account of a vault. It covers the whole base URL, because several vaults may share one
- * origin. It is not keyed: addresses and names are not secret, values are.
+ * Returns a short digest that identifies an account of a vault. It covers the whole base URL,
+ * because several vaults may share one origin. It is not keyed: addresses and names are not secret,
+ * values are.
  */
 export function vaultId(url: string, account: string): string {
   return shortDigest([new URL(url).href.replace(/\/+$/, ""), account.toLowerCase()]);
 }
 
 /**
- * Returns the identity of a connection. A deadline that one connection listed says nothing about the list of another one, nor about
- * that of another scope.
+ * Returns the identity of a connection. A deadline that one connection listed says nothing about
+ * the list of another one, nor about that of another scope.
  */
 export function connectionId(uid: string, vault: string, scope: unknown): string {
   return shortDigest([uid, vault, scope ?? null]);
 }
 
-/** Returns the identity of an entry of a vault: that of the vault and a short digest of the entry's name and owner. */
+/**
+ * Returns the identity of an entry of a vault: that of the vault and a short digest of the entry's
+ * name and owner.
+ */
 export function sourceId(vault: string, source: string, owner: string | undefined): string {
   return `${vault}.${shortDigest([source, owner ?? null])}`;
 }
 
 /** Reports whether the source of a synced key is an entry of this vault. */
-export const isFromVault = ({ source }: SyncedKey, vault: string): boolean => source.startsWith(`${vault}.`);
+export const isFromVault = ({ source }: SyncedKey, vault: string): boolean =>
+  source.startsWith(`${vault}.`);
 
 /** Returns the value of the owner annotation. */
 export const ownerName = (resource: SyncResource): string => `${resource.kind}/${resource.name}`;
 
-/** Returns the valid members of a JSON object in an annotation, none if it is malformed. `__proto__` is a valid key. */
-function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) => value is T): Map<string, T> {
+/**
+ * Returns the valid members of a JSON object in an annotation, none if it is malformed. `__proto__`
+ * is a valid key.
+ */
+function parseAnnotation<T>(
+  text: string | undefined,
+  isValid: (value: unknown) => value is T,
+): Map<string, T> {
   try {
     const parsed: unknown = JSON.parse(text ?? "{}");
     const members: [string, unknown][] = isObject(parsed) ? Object.entries(parsed) : [];
@@ -121,18 +142,23 @@ function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) 
   }
 }
 
-const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+const isVersion = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) > 0;
 
-/** Reports whether two versions of one number may be the same one. A vault need not say when it created a version. */
+/**
+ * Reports whether two versions of one number may be the same one. A vault need not say when it
+ * created a version.
+ */
 export function sameCreation(one: number | undefined, other: number | undefined): boolean {
   return one === undefined || other === undefined || one === other;
 }
 
-const marked = (mark: string, part: string | number | undefined): string => (part === undefined ? "" : `${mark}${part}`);
+const marked = (mark: string, part: string | number | undefined): string =>
+  part === undefined ? "" : `${mark}${part}`;
 
 /**
- * Formats a source for the annotation: its id, and, if there are, the creation time of the version, the form, and what found it. The
- * latter ends with a name, which may contain any character.
+ * Formats a source for the annotation: its id, and, if there are, the creation time of the version,
+ * the form, and what found it. The latter ends with a name, which may contain any character.
  */
 export function formatSource({ source, createdAt, form, found }: SyncedKey): string {
   return `${source}${marked("@", createdAt)}${marked("#", form)}${marked("=", found)}`;
@@ -144,14 +170,18 @@ function parseSource(written: string): Omit<SyncedKey, "version"> {
   const found = mark < 0 ? undefined : written.slice(mark + 1);
   const [origin = "", form] = (mark < 0 ? written : written.slice(0, mark)).split("#");
   const [source = "", timestamp] = origin.split("@");
-  // The number survives the round trip exactly, including fractions: any difference would mean that the entry was recreated.
+  // The number survives the round trip exactly, including fractions: any difference would mean that
+  // the entry was recreated.
   const createdAt = Number(timestamp);
   return { source, ...(!Number.isNaN(createdAt) && { createdAt }), ...defined({ form, found }) };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Returns the keys whose version and source are both known. Every write of the operator records at least one. */
+/**
+ * Returns the keys whose version and source are both known. Every write of the operator records at
+ * least one.
+ */
 function syncedKeys(annotations: Readonly<Record<string, string>>): {
   synced: Map<string, SyncedKey>;
   annotationsCorrupted: boolean;
@@ -163,63 +193,103 @@ function syncedKeys(annotations: Readonly<Record<string, string>>): {
     const source = sources.get(key);
     if (source !== undefined) synced.set(key, { version, ...parseSource(source) });
   }
-  return { synced, annotationsCorrupted: synced.size === 0 || synced.size < Math.max(versions.size, sources.size) };
+  return {
+    synced,
+    annotationsCorrupted: synced.size === 0 || synced.size < Math.max(versions.size, sources.size),
+  };
 }
 
 const isControlledBy = ({ uid }: SyncResource, { owners }: TargetMetadata): boolean =>
   owners.some((owner) => owner.controller && owner.uid === uid);
 
 /** Returns the `<kind>/<name>` of a controller that is a resource of the operator. */
-const controllerName = ({ group, kind, name }: TargetMetadata["owners"][number]): string | undefined =>
+const controllerName = ({
+  group,
+  kind,
+  name,
+}: TargetMetadata["owners"][number]): string | undefined =>
   group === API_GROUP ? `${kind}/${name}` : undefined;
 
-/** Returns the `<kind>/<name>` of each resource that an object may belong to; {@link isOwnedBy} says whether it does. */
+/**
+ * Returns the `<kind>/<name>` of each resource that an object may belong to; {@link isOwnedBy} says
+ * whether it does.
+ */
 export function possibleOwners({ owners, annotations }: TargetMetadata): ReadonlySet<string> {
-  const names = [annotations[OWNER_ANNOTATION], ...owners.filter(({ controller }) => controller).map(controllerName)];
+  const names = [
+    annotations[OWNER_ANNOTATION],
+    ...owners.filter(({ controller }) => controller).map(controllerName),
+  ];
   return new Set(names.filter((name) => name !== undefined));
 }
 
 /**
- * Reports whether an existing object belongs to this resource: the resource is its controller, or the object has the operator's
- * label and names the resource as its owner, because the resource was deleted and recreated. See
- * docs/design/security.md#target-takeover.
+ * Reports whether an existing object belongs to this resource: the resource is its controller, or
+ * the object has the operator's label and names the resource as its owner, because the resource was
+ * deleted and recreated. See docs/design/security.md#target-takeover.
  */
 export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boolean {
   if (isControlledBy(resource, metadata)) return true;
-  // An object with another controller belongs to that one, whatever its labels. A deleted resource of the same kind and name does
-  // not count.
-  if (metadata.owners.some((owner) => owner.controller && controllerName(owner) !== ownerName(resource))) return false;
-  return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
-}
-
-/** Reports whether the owner of an object hands it over to this resource. No other resource may be its controller. */
-function isAdopted(resource: SyncResource, { annotations, owners }: TargetMetadata): boolean {
-  return annotations[ADOPT_ANNOTATION] === ownerName(resource) && owners.every(({ controller }) => !controller);
+  // An object with another controller belongs to that one, whatever its labels. A deleted resource
+  // of the same kind and name does not count.
+  if (
+    metadata.owners.some(
+      (owner) => owner.controller && controllerName(owner) !== ownerName(resource),
+    )
+  )
+    return false;
+  return (
+    metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY &&
+    metadata.annotations[OWNER_ANNOTATION] === ownerName(resource)
+  );
 }
 
 /**
- * Reports whether the owners are right: under `Owner` this very resource is the controller (if it is a deleted one of the same name,
- * Kubernetes deletes the target), under `Orphan` nothing is.
+ * Reports whether the owner of an object hands it over to this resource. No other resource may be
+ * its controller.
+ */
+function isAdopted(resource: SyncResource, { annotations, owners }: TargetMetadata): boolean {
+  return (
+    annotations[ADOPT_ANNOTATION] === ownerName(resource) &&
+    owners.every(({ controller }) => !controller)
+  );
+}
+
+/**
+ * Reports whether the owners are right: under `Owner` this very resource is the controller (if it
+ * is a deleted one of the same name, Kubernetes deletes the target), under `Orphan` nothing is.
  */
 function hasOwners(resource: SyncResource, metadata: TargetMetadata): boolean {
   if (resource.policy.creationPolicy === "Owner") return isControlledBy(resource, metadata);
   return metadata.owners.every(({ uid, controller }) => !controller && uid !== resource.uid);
 }
 
-/** Reports whether the metadata that the operator writes, except for the facts about the content, is what the spec requests. */
+/**
+ * Reports whether the metadata that the operator writes, except for the facts about the content, is
+ * what the spec requests.
+ */
 function hasMetadata(resource: SyncResource, metadata: TargetMetadata): boolean {
   const { annotations } = metadata;
-  const isHandedOver = annotations[ADOPT_ANNOTATION] === undefined && annotations[OWNER_ANNOTATION] === ownerName(resource);
+  const isHandedOver =
+    annotations[ADOPT_ANNOTATION] === undefined &&
+    annotations[OWNER_ANNOTATION] === ownerName(resource);
   const isMergedInto = annotations[mergeAnnotation(resource)] !== undefined;
-  return isHandedOver && !isMergedInto && hasOwners(resource, metadata) && hasManagedMetadata(resource.policy, metadata);
+  return (
+    isHandedOver &&
+    !isMergedInto &&
+    hasOwners(resource, metadata) &&
+    hasManagedMetadata(resource.policy, metadata)
+  );
 }
 
 /**
- * Returns the state of a target whose annotations are not those that the operator wrote. Its versions are the ones that the status
- * reported last, so that an edit neither hides a version that went back nor claims one. See
- * docs/design/engine.md#identity-of-target-bytes.
+ * Returns the state of a target whose annotations are not those that the operator wrote. Its
+ * versions are the ones that the status reported last, so that an edit neither hides a version that
+ * went back nor claims one. See docs/design/engine.md#identity-of-target-bytes.
  */
-export function withoutClaims(state: TargetState, reported: (id: string) => number | undefined): TargetState {
+export function withoutClaims(
+  state: TargetState,
+  reported: (id: string) => number | undefined,
+): TargetState {
   if (state.state !== "owned") return state;
   const synced = [...state.synced].flatMap(([key, claim]): [string, SyncedKey][] => {
     const version = reported(key);
@@ -229,23 +299,33 @@ export function withoutClaims(state: TargetState, reported: (id: string) => numb
 }
 
 /**
- * Returns the state of an object that the resource merges keys into: a part of it is owned, unless it is the target of another resource
- * as a whole.
+ * Returns the state of an object that the resource merges keys into: a part of it is owned, unless
+ * it is the target of another resource as a whole.
  */
 function mergedState(resource: SyncResource, metadata: TargetMetadata): TargetState {
   const { uid, resourceVersion, annotations, labels, owners } = metadata;
   const named = labels[MANAGED_BY_LABEL] === MANAGED_BY ? annotations[OWNER_ANNOTATION] : undefined;
-  const owner = owners.flatMap((one) => (one.controller ? (controllerName(one) ?? []) : []))[0] ?? named;
+  const owner =
+    owners.flatMap((one) => (one.controller ? (controllerName(one) ?? []) : []))[0] ?? named;
   if (owner !== undefined && owner !== ownerName(resource)) return { state: "foreign", owner };
   const claims = parseClaims(resource, annotations);
   const content = claims[CONTENT_ANNOTATION];
   const mergedKeys = mergedKeysOf(resource, annotations);
-  const facts = { hasMetadata: labels[MERGED_LABEL] !== undefined, mergedKeys, ...syncedKeys(claims) };
+  const facts = {
+    hasMetadata: labels[MERGED_LABEL] !== undefined,
+    mergedKeys,
+    ...syncedKeys(claims),
+  };
   return { state: "owned", uid, resourceVersion, content, ...facts };
 }
 
-/** Returns the state of a target from its metadata; `undefined` means that no such object exists. */
-export function targetState(resource: SyncResource, metadata: TargetMetadata | undefined): TargetState {
+/**
+ * Returns the state of a target from its metadata; `undefined` means that no such object exists.
+ */
+export function targetState(
+  resource: SyncResource,
+  metadata: TargetMetadata | undefined,
+): TargetState {
   if (metadata === undefined) return { state: "absent" };
   if (isMerged(resource)) return mergedState(resource, metadata);
   if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata)) {
@@ -261,7 +341,9 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
     resourceVersion: metadata.resourceVersion,
     content: metadata.annotations[CONTENT_ANNOTATION],
     hasMetadata: hasMetadata(resource, metadata),
-    ...(!isOwnedBy(resource, metadata) && { adoption: { confirmed: metadata.annotations[CONFIRM_REMOVALS_ANNOTATION] } }),
+    ...(!isOwnedBy(resource, metadata) && {
+      adoption: { confirmed: metadata.annotations[CONFIRM_REMOVALS_ANNOTATION] },
+    }),
     ...syncedKeys(metadata.annotations),
   };
 }

@@ -5,7 +5,11 @@ import { formatTimestamp } from "./timestamp.ts";
 test.each<[string, number | undefined, string | undefined]>([
   ["no timestamp", undefined, undefined],
   ["the epoch", 0, "1970-01-01T00:00:00.000Z"],
-  ["the last millisecond of the year 9999", Date.UTC(9999, 11, 31, 23, 59, 59, 999), "9999-12-31T23:59:59.999Z"],
+  [
+    "the last millisecond of the year 9999",
+    Date.UTC(9999, 11, 31, 23, 59, 59, 999),
+    "9999-12-31T23:59:59.999Z",
+  ],
   ["the year 10000", Date.UTC(10_000, 0, 1), undefined],
   ["the year 0", Date.parse("0000-01-01T00:00:00Z"), "0000-01-01T00:00:00.000Z"],
   ["before the year 0", Date.parse("-000001-12-31T23:59:59Z"), undefined],

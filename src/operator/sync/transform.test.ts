@@ -8,8 +8,13 @@ const SECRET = "hunter2-of-the-value";
 
 /** Returns the text that an item makes of a value, or the reason and the message. */
 function made(value: string | Uint8Array, changes: Partial<SyncItem>): string {
-  const result = transform(syncItem("k", { source: "db", ...changes }), typeof value === "string" ? bytes(value) : value);
-  return "reason" in result ? `${result.reason}: ${result.message}` : Buffer.from(result).toString("latin1");
+  const result = transform(
+    syncItem("k", { source: "db", ...changes }),
+    typeof value === "string" ? bytes(value) : value,
+  );
+  return "reason" in result
+    ? `${result.reason}: ${result.message}`
+    : Buffer.from(result).toString("latin1");
 }
 
 describe("property", () => {
@@ -28,20 +33,37 @@ describe("property", () => {
   });
 
   test("yields text in UTF-8", () => {
-    expect(Buffer.from(made('{"a": "\\u00e9\\ud83d\\ude00"}', { property: "/a" }), "latin1").toString()).toBe("é😀");
+    expect(
+      Buffer.from(made('{"a": "\\u00e9\\ud83d\\ude00"}', { property: "/a" }), "latin1").toString(),
+    ).toBe("é😀");
   });
 
   test.each([
     ["no JSON", `${SECRET}{`, "db: the value is not valid JSON in UTF-8"],
     ["not UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "db: the value is not valid JSON in UTF-8"],
-    ["nested too deeply", "[".repeat(65) + "]".repeat(65), "db: the value is nested deeper than 64 levels"],
+    [
+      "nested too deeply",
+      "[".repeat(65) + "]".repeat(65),
+      "db: the value is nested deeper than 64 levels",
+    ],
     ["no object", `"${SECRET}"`, "db: the value has nothing at /a"],
     ["an object without the member", `{"${SECRET}": 1}`, "db: the value has nothing at /a"],
-    ["an object with two such members", `{"a": "${SECRET}", "a": 1}`, "db: the value has several members at /a"],
-    ["a string of half a surrogate pair", String.raw`{"a": "\ud800${SECRET}"}`, "db: the text at /a is not valid Unicode"],
-  ])("of a value that is %s is InvalidProperty, without a part of the value", (_, value, message) => {
-    expect(made(value, { property: "/a" })).toBe(`InvalidProperty: ${message}`);
-  });
+    [
+      "an object with two such members",
+      `{"a": "${SECRET}", "a": 1}`,
+      "db: the value has several members at /a",
+    ],
+    [
+      "a string of half a surrogate pair",
+      String.raw`{"a": "\ud800${SECRET}"}`,
+      "db: the text at /a is not valid Unicode",
+    ],
+  ])(
+    "of a value that is %s is InvalidProperty, without a part of the value",
+    (_, value, message) => {
+      expect(made(value, { property: "/a" })).toBe(`InvalidProperty: ${message}`);
+    },
+  );
 });
 
 describe("decoding", () => {
@@ -68,13 +90,18 @@ describe("decoding", () => {
     ["Base64", "aGk*"],
     ["Base64", "aGk\u00e9"],
   ] as const)("%s of %j: the malformed value is InvalidProperty", (decoding, value) => {
-    const expected = decoding === "Base64" && value === "aG==" ? "h" : `InvalidProperty: db: the value is not valid ${decoding}`;
+    const expected =
+      decoding === "Base64" && value === "aG=="
+        ? "h"
+        : `InvalidProperty: db: the value is not valid ${decoding}`;
     expect(made(value, { decoding })).toBe(expected);
   });
 
   test("follows property", () => {
     expect(made('{"a": "aGk="}', { property: "/a", decoding: "Base64" })).toBe("hi");
-    expect(made('{"a": "h i!"}', { property: "/a", decoding: "Base64" })).toContain("the value at /a is not valid Base64");
+    expect(made('{"a": "h i!"}', { property: "/a", decoding: "Base64" })).toContain(
+      "the value at /a is not valid Base64",
+    );
   });
 });
 

@@ -14,26 +14,36 @@ function jsonText(source: string, bytes: Uint8Array): string | ReadyCondition {
     parseStrictJson(bytes, { maxDepth: MAX_DEPTH });
     return new TextDecoder().decode(bytes);
   } catch (error) {
-    if (error instanceof InvalidJsonError) return invalid(`${source}: the value is ${error.message}`);
+    if (error instanceof InvalidJsonError)
+      return invalid(`${source}: the value is ${error.message}`);
     throw error;
   }
 }
 
 const asBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-function selectProperty({ source, property = "" }: SyncItem, bytes: Uint8Array): Uint8Array | ReadyCondition {
+function selectProperty(
+  { source, property = "" }: SyncItem,
+  bytes: Uint8Array,
+): Uint8Array | ReadyCondition {
   const text = jsonText(source, bytes);
   if (typeof text !== "string") return text;
   const selected = selectJson(text, property);
   if (selected === undefined) return invalid(`${source}: the value has nothing at ${property}`);
-  if (selected === "ambiguous") return invalid(`${source}: the value has several members at ${property}`);
+  if (selected === "ambiguous")
+    return invalid(`${source}: the value has several members at ${property}`);
   const content = contentOfJson(selected.text);
-  return content.isWellFormed() ? asBytes(content) : invalid(`${source}: the text at ${property} is not valid Unicode`);
+  return content.isWellFormed()
+    ? asBytes(content)
+    : invalid(`${source}: the text at ${property} is not valid Unicode`);
 }
 
 const alphabets = { Base64: /^[A-Za-z0-9+/]*$/, Base64URL: /^[-A-Za-z0-9_]*$/ } as const;
 
-/** Decodes base64 with or without padding, and with line breaks. Returns `undefined` if it is malformed. */
+/**
+ * Decodes base64 with or without padding, and with line breaks. Returns `undefined` if it is
+ * malformed.
+ */
 function decode(bytes: Uint8Array, decoding: keyof typeof alphabets): Uint8Array | undefined {
   const text = Buffer.from(bytes)
     .toString("latin1")
@@ -41,10 +51,15 @@ function decode(bytes: Uint8Array, decoding: keyof typeof alphabets): Uint8Array
   const unpadded = text.replace(/={1,2}$/, "");
   const isPadded = unpadded.length < text.length;
   const isComplete = unpadded.length % 4 !== 1 && (!isPadded || text.length % 4 === 0);
-  return isComplete && alphabets[decoding].test(unpadded) ? Buffer.from(unpadded, "base64url") : undefined;
+  return isComplete && alphabets[decoding].test(unpadded)
+    ? Buffer.from(unpadded, "base64url")
+    : undefined;
 }
 
-/** Returns what a target stores of the bytes of a source, or the condition for bytes that do not have it. Total. */
+/**
+ * Returns what a target stores of the bytes of a source, or the condition for bytes that do not
+ * have it. Total.
+ */
 export function transform(item: SyncItem, bytes: Uint8Array): Uint8Array | ReadyCondition {
   const { source, property, decoding } = item;
   const selected = property === undefined ? bytes : selectProperty(item, bytes);
@@ -54,17 +69,22 @@ export function transform(item: SyncItem, bytes: Uint8Array): Uint8Array | Ready
 }
 
 /**
- * Returns the members of a JSON object, or the condition for anything else. Names are part of the value: no condition contains one.
- * Total.
+ * Returns the members of a JSON object, or the condition for anything else. Names are part of the
+ * value: no condition contains one. Total.
  */
-export function extract({ source }: SyncItem, bytes: Uint8Array): readonly [string, Uint8Array][] | ReadyCondition {
+export function extract(
+  { source }: SyncItem,
+  bytes: Uint8Array,
+): readonly [string, Uint8Array][] | ReadyCondition {
   const text = jsonText(source, bytes);
   if (typeof text !== "string") return text;
-  if (!isObjectText(text)) return invalid(`${source}: the value is not a JSON object, of which each member becomes a key`);
+  if (!isObjectText(text))
+    return invalid(`${source}: the value is not a JSON object, of which each member becomes a key`);
   const members: [string, Uint8Array][] = [];
   for (const [name, value] of partsOfJson(text) ?? []) {
     const content = contentOfJson(value);
-    if (!content.isWellFormed()) return invalid(`${source}: the text of member ${members.length + 1} is not valid Unicode`);
+    if (!content.isWellFormed())
+      return invalid(`${source}: the text of member ${members.length + 1} is not valid Unicode`);
     members.push([name, asBytes(content)]);
   }
   return members;

@@ -10,13 +10,15 @@ export class BudgetExceeded extends TemplateFault {
   override name = "BudgetExceeded";
 
   constructor() {
-    super("the templates do more work than one target may take: use fewer loops and functions, or several targets");
+    super(
+      "the templates do more work than one target may take: use fewer loops and functions, or several targets",
+    );
   }
 }
 
 /**
- * The work that one rendering may do, independently of the speed of the machine. One unit is about one byte that is read or written,
- * some 10 ns.
+ * The work that one rendering may do, independently of the speed of the machine. One unit is about
+ * one byte that is read or written, some 10 ns.
  */
 export class Budget {
   #left: number;

@@ -8,13 +8,17 @@ const messages = (text: string, known: ReadonlySet<string> | undefined = names) 
 describe("checkTemplate", () => {
   test("accepts a template that uses known names", () => {
     expect(
-      messages('{{ user }}{{ vars["tls.crt"] }}{% for item in vars %}{{ item.name }}{{ vars[item.name] }}{% endfor %}'),
+      messages(
+        '{{ user }}{{ vars["tls.crt"] }}{% for item in vars %}{{ item.name }}{{ vars[item.name] }}{% endfor %}',
+      ),
     ).toEqual([]);
   });
 
   test("reports each unknown name once", () => {
     expect(messages("{{ a }}{{ a }}{% if b %}{{ vars.c | default: d }}{% endif %}")).toEqual(
-      ["a", "b", "c", "d"].map((name) => `spec.target.template.data[key]: the variable ${name} does not exist`),
+      ["a", "b", "c", "d"].map(
+        (name) => `spec.target.template.data[key]: the variable ${name} does not exist`,
+      ),
     );
   });
 
@@ -29,9 +33,20 @@ describe("checkTemplate", () => {
   });
 
   test("reports what cannot be parsed, for each key", () => {
-    expect(checkTemplate({ data: { a: "{{ user", b: "\n{{ user | nothing }}", c: "{{ user }}" } }, undefined)).toEqual([
-      { key: "a", message: 'spec.target.template.data[a], line 1, column 1: output "{{ user" not closed' },
-      { key: "b", message: "spec.target.template.data[b], line 2, column 1: undefined filter: nothing" },
+    expect(
+      checkTemplate(
+        { data: { a: "{{ user", b: "\n{{ user | nothing }}", c: "{{ user }}" } },
+        undefined,
+      ),
+    ).toEqual([
+      {
+        key: "a",
+        message: 'spec.target.template.data[a], line 1, column 1: output "{{ user" not closed',
+      },
+      {
+        key: "b",
+        message: "spec.target.template.data[b], line 2, column 1: undefined filter: nothing",
+      },
     ]);
   });
 });

@@ -37,8 +37,9 @@ export function variablesOf(list: readonly NamedVariable[]): Variables {
 }
 
 /**
- * The names that a template can use: those of the variables, `vars`, and the variables of loops. It replaces the way in which the
- * library reads properties, which reaches the prototypes of its own objects (`{{ empty.__proto__ }}`).
+ * The names that a template can use: those of the variables, `vars`, and the variables of loops. It
+ * replaces the way in which the library reads properties, which reaches the prototypes of its own
+ * objects (`{{ empty.__proto__ }}`).
  */
 export class TemplateContext extends Context {
   readonly #budget: Budget;
@@ -48,20 +49,27 @@ export class TemplateContext extends Context {
     super(names, liquid.options, { sync: true, globals: bare([]) }, { liquid });
     this.#budget = budget;
     this.variables = list;
-    // The library checks it before each node; its own limit is one of time, which depends on the machine.
+    // The library checks it before each node; its own limit is one of time, which depends on the
+    // machine.
     this.renderLimit.check = () => budget.spend(STEP_UNITS);
   }
 
   override readProperty(object: unknown, name: unknown): unknown {
     this.#budget.spend(STEP_UNITS);
     if (typeof name !== "string") {
-      throw new TemplateFault(`a name in brackets must be a text such as ${ALL}["tls.crt"], or the name of a loop's variable`);
+      throw new TemplateFault(
+        `a name in brackets must be a text such as ${ALL}["tls.crt"], or the name of a loop's variable`,
+      );
     }
     return isBare(object) && Object.hasOwn(object, name) ? object[name] : undefined;
   }
 
   /** Runs `render` while the name of a loop is defined. */
-  *withVariable(name: string, { name: key, value }: NamedVariable, render: () => Iterable<unknown>): Generator {
+  *withVariable(
+    name: string,
+    { name: key, value }: NamedVariable,
+    render: () => Iterable<unknown>,
+  ): Generator {
     this.push(
       bare<unknown>([
         [

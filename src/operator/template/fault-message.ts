@@ -5,13 +5,18 @@ import { TemplateFault } from "./template-fault.ts";
 const MAX_QUOTED = 200;
 const POSITION = /, line:\d+, col:\d+$/;
 
-const shortened = (text: string): string => (text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+const shortened = (text: string): string =>
+  text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
 
-/** Returns what is wrong. Texts of the library are used for errors of the syntax only, in which it has seen no value. */
+/**
+ * Returns what is wrong. Texts of the library are used for errors of the syntax only, in which it
+ * has seen no value.
+ */
 function reasonOf(error: unknown, names: ReadonlySet<string>): string {
   if (error instanceof TemplateFault) return error.message;
   // The library wraps every error that reading a name throws, as if the name did not exist.
-  if (error instanceof LiquidError && error.originalError instanceof TemplateFault) return error.originalError.message;
+  if (error instanceof LiquidError && error.originalError instanceof TemplateFault)
+    return error.originalError.message;
   if (error instanceof UndefinedVariableError) {
     const name = shortened(error.token.getText());
     return `the variable ${name} does not exist${names.has(name) ? `: write ${ALL}["${name}"]` : ""}`;
@@ -25,7 +30,10 @@ function reasonOf(error: unknown, names: ReadonlySet<string>): string {
   return shortened((error.originalError?.message ?? error.message).replace(POSITION, ""));
 }
 
-/** Returns the message for an error of the template of one key. It contains text of the template and names, never a value. */
+/**
+ * Returns the message for an error of the template of one key. It contains text of the template and
+ * names, never a value.
+ */
 export function faultMessage(key: string, error: unknown, names: ReadonlySet<string>): string {
   const [line, column] = error instanceof LiquidError ? error.token.getPosition() : [1, 1];
   return `spec.target.template.data[${key}], line ${line}, column ${column}: ${reasonOf(error, names)}`;

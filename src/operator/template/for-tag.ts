@@ -1,10 +1,21 @@
-import { type Emitter, type Liquid, type Parser, Tag, type TagToken, type Template, type TopLevelToken } from "liquidjs";
+import {
+  type Emitter,
+  type Liquid,
+  type Parser,
+  Tag,
+  type TagToken,
+  type Template,
+  type TopLevelToken,
+} from "liquidjs";
 import { ALL, type TemplateContext } from "./context.ts";
 import { TemplateFault } from "./template-fault.ts";
 
 const SYNTAX = new RegExp(`^(?!${ALL} )([A-Za-z_][A-Za-z0-9_]*) +in +${ALL}$`);
 
-/** The loop of templates, over the variables of the resource and nothing else: `{% for item in vars %}…{% endfor %}`. */
+/**
+ * The loop of templates, over the variables of the resource and nothing else: `{% for item in vars
+ * %}…{% endfor %}`.
+ */
 export class ForTag extends Tag {
   readonly #variable: string;
   readonly #body: Template[] = [];
@@ -12,7 +23,8 @@ export class ForTag extends Tag {
   constructor(token: TagToken, remaining: TopLevelToken[], liquid: Liquid, parser: Parser) {
     super(token, remaining, liquid);
     const variable = SYNTAX.exec(token.args.trim())?.[1];
-    if (variable === undefined) throw new TemplateFault(`the only loop is {% for item in ${ALL} %}`);
+    if (variable === undefined)
+      throw new TemplateFault(`the only loop is {% for item in ${ALL} %}`);
     this.#variable = variable;
     parser
       .parseStream(remaining)

@@ -18,7 +18,9 @@ export class Output implements Emitter {
     if (part === "") return;
     const written = typeof part === "number" || typeof part === "boolean" ? String(part) : part;
     if (typeof written !== "string" && !(written instanceof Value)) {
-      throw new TemplateFault("an expression yields neither text nor bytes: expected a variable or the result of a function");
+      throw new TemplateFault(
+        "an expression yields neither text nor bytes: expected a variable or the result of a function",
+      );
     }
     this.#budget.spend(typeof written === "string" ? written.length : written.size);
     this.#parts.push(written);
@@ -28,6 +30,8 @@ export class Output implements Emitter {
   bytes(): Uint8Array {
     const [first] = this.#parts;
     if (this.#parts.length === 1 && first instanceof Value) return first.bytes;
-    return Buffer.from(this.#parts.map((part) => (typeof part === "string" ? part : part.text)).join(""));
+    return Buffer.from(
+      this.#parts.map((part) => (typeof part === "string" ? part : part.text)).join(""),
+    );
   }
 }

@@ -1,4 +1,11 @@
-import { isMainThread, MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
+import {
+  isMainThread,
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  Worker,
+  workerData,
+} from "node:worker_threads";
 import { Redacted } from "../../lib/redacted.ts";
 import { Slots } from "../../lib/slots.ts";
 import { INLINE_UNITS, MAX_UNITS } from "./budget.ts";
@@ -10,14 +17,17 @@ interface Job extends Pick<RenderInput, "template" | "variables"> {
   readonly port: MessagePort;
 }
 
-/** One thread at a time, so that they do not need memory and processors together; namespaces take turns. */
+/**
+ * One thread at a time, so that they do not need memory and processors together; namespaces take
+ * turns.
+ */
 const thread = new Slots(1);
 const never = new AbortController().signal;
 
 /**
- * Renders the templates of a target as {@link renderTemplate} does. What takes longer, such as a hash of a password, is done in a
- * thread of its own, which has no environment, so that the event loop is not blocked. Targets of one namespace delay one of another by
- * one rendering at most.
+ * Renders the templates of a target as {@link renderTemplate} does. What takes longer, such as a
+ * hash of a password, is done in a thread of its own, which has no environment, so that the event
+ * loop is not blocked. Targets of one namespace delay one of another by one rendering at most.
  */
 export async function renderAside(input: RenderInput, namespace: string): Promise<Rendering> {
   const rendering = renderTemplate(input, INLINE_UNITS);
@@ -31,9 +41,20 @@ const copied = (content: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, U
 
 async function inThread({ template, variables, seed }: RenderInput): Promise<Rendering> {
   const { port1, port2 } = new MessageChannel();
-  const job: Job = { template, variables: copied(variables), seed: new Uint8Array(seed.reveal()), port: port2 };
+  const job: Job = {
+    template,
+    variables: copied(variables),
+    seed: new Uint8Array(seed.reveal()),
+    port: port2,
+  };
   try {
-    await ended(new Worker(new URL(import.meta.url), { workerData: { template: job }, transferList: [port2], env: {} }));
+    await ended(
+      new Worker(new URL(import.meta.url), {
+        workerData: { template: job },
+        transferList: [port2],
+        env: {},
+      }),
+    );
     const rendering: Rendering | undefined = receiveMessageOnPort(port1)?.message;
     if (rendering === undefined) throw new Error("the thread that renders a template ended early");
     return rendering;

@@ -42,25 +42,37 @@ const PARSE_UNITS = 8;
 function salts(key: string, seed: Redacted<Uint8Array>): Tools["salt"] {
   return (purpose, size, ...inputs) => {
     const hmac = createHmac("sha256", seed.reveal());
-    for (const input of [Buffer.from(key), Buffer.from(purpose), ...inputs]) hmac.update(`${input.byteLength}:`).update(input);
+    for (const input of [Buffer.from(key), Buffer.from(purpose), ...inputs])
+      hmac.update(`${input.byteLength}:`).update(input);
     return hmac.digest().subarray(0, size);
   };
 }
 
 /**
- * Returns the variables in the order of their names: the order in which the vault lists entries must not change a target. A name may be
- * a part of a value, that of a member of an object: messages contain it only if a template does.
+ * Returns the variables in the order of their names: the order in which the vault lists entries
+ * must not change a target. A name may be a part of a value, that of a member of an object:
+ * messages contain it only if a template does.
  */
 function sharedVariables({ template, variables }: RenderInput): Variables {
-  const isPublic = (name: string): boolean => Object.values(template.data).some((text) => text.includes(name));
+  const isPublic = (name: string): boolean =>
+    Object.values(template.data).some((text) => text.includes(name));
   const list = [...variables].map(([name, bytes]): NamedVariable => {
-    return { name, value: new Value(bytes, () => (isPublic(name) ? `the variable ${name}` : "a variable")) };
+    return {
+      name,
+      value: new Value(bytes, () => (isPublic(name) ? `the variable ${name}` : "a variable")),
+    };
   });
   return variablesOf(list.sort((one, other) => (one.name < other.name ? -1 : 1)));
 }
 
 /** Returns the bytes of one key. @throws TemplateFault, LiquidError */
-function renderKey(key: string, text: string, variables: Variables, seed: RenderInput["seed"], budget: Budget): Uint8Array {
+function renderKey(
+  key: string,
+  text: string,
+  variables: Variables,
+  seed: RenderInput["seed"],
+  budget: Budget,
+): Uint8Array {
   budget.spend(text.length * PARSE_UNITS);
   const engine = createEngine(budget, salts(key, seed));
   const template = parseTemplate(engine, text);
@@ -71,23 +83,29 @@ function renderKey(key: string, text: string, variables: Variables, seed: Render
 }
 
 const isExceeded = (error: unknown): boolean =>
-  error instanceof BudgetExceeded || (error instanceof LiquidError && error.originalError instanceof BudgetExceeded);
+  error instanceof BudgetExceeded ||
+  (error instanceof LiquidError && error.originalError instanceof BudgetExceeded);
 
 /**
- * Renders the templates of a target within `units` of work. Pure, and deterministic: equal input has equal output. A message
- * contains names and text of the template, never a value.
+ * Renders the templates of a target within `units` of work. Pure, and deterministic: equal input
+ * has equal output. A message contains names and text of the template, never a value.
  */
 export function renderTemplate(input: RenderInput, units: number): Rendering {
   const { template, variables, seed } = input;
   const budget = new Budget(units);
-  if (variables.size * VARIABLE_UNITS > units) return { ok: false, message: TOO_MANY, exceeded: true };
+  if (variables.size * VARIABLE_UNITS > units)
+    return { ok: false, message: TOO_MANY, exceeded: true };
   const content = new Map<string, Uint8Array>();
   const shared = sharedVariables(input);
   for (const [key, text] of Object.entries(template.data)) {
     try {
       content.set(key, renderKey(key, text, shared, seed, budget));
     } catch (error) {
-      return { ok: false, message: faultMessage(key, error, new Set(variables.keys())), exceeded: isExceeded(error) };
+      return {
+        ok: false,
+        message: faultMessage(key, error, new Set(variables.keys())),
+        exceeded: isExceeded(error),
+      };
     }
   }
   return { ok: true, content };

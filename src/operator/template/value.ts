@@ -4,8 +4,8 @@ import { TemplateFault } from "./template-fault.ts";
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Bytes that a template handles: those of a variable, of a literal, or the result of a function. They have no property that a
- * template could read.
+ * Bytes that a template handles: those of a variable, of a literal, or the result of a function.
+ * They have no property that a template could read.
  */
 export class Value {
   readonly #bytes: Uint8Array;

@@ -1,7 +1,14 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../test/lab/assertions/failure-of.ts";
-import { errorResponse, json, raw, reset, silence, type Script } from "../../../test/lab/vault/scripted-server.ts";
+import {
+  errorResponse,
+  json,
+  raw,
+  reset,
+  silence,
+  type Script,
+} from "../../../test/lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -22,12 +29,18 @@ import { operationPath } from "../../protocol/operation-paths.ts";
 const onlyFor =
   (good: string, script: Script): Script =>
   (response, request) =>
-    (request.headers.authorization === good ? script : errorResponse(401, "invalid_token"))(response, request);
+    (request.headers.authorization === good ? script : errorResponse(401, "invalid_token"))(
+      response,
+      request,
+    );
 
 test("logs in, lists and reports all names of the first list", async () => {
   const vault = (await ScriptedVault.start()).on(
     "list_no_dup",
-    listResponse(listedSecret("a", 3, { owner: "ann@example.com", shared: false }), listedSecret("b")),
+    listResponse(
+      listedSecret("a", 3, { owner: "ann@example.com", shared: false }),
+      listedSecret("b"),
+    ),
   );
   const observed = await vault.connected();
   expect(vault.bodies("generate_access_token")).toEqual([
@@ -38,18 +51,26 @@ test("logs in, lists and reports all names of the first list", async () => {
       expiration_hours: 24,
     },
   ]);
-  expect(vault.server.to(operationPath.list_no_dup).map(({ headers, body }) => [headers.authorization, body])).toEqual([
-    ["T1", { email: "ann@example.com" }],
-  ]);
+  expect(
+    vault.server
+      .to(operationPath.list_no_dup)
+      .map(({ headers, body }) => [headers.authorization, body]),
+  ).toEqual([["T1", { email: "ann@example.com" }]]);
   expect(observed.changes).toEqual([{ secrets: ["a", "b"], files: [] }]);
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
   expect(observed.connection.snapshot).toMatchObject({ secretCount: 2, fileCount: undefined });
-  expect(recordOf(observed, "a")).toMatchObject({ version: 3, owner: "ann@example.com", shared: false });
+  expect(recordOf(observed, "a")).toMatchObject({
+    version: 3,
+    owner: "ann@example.com",
+    shared: false,
+  });
   const now = observed.clock.now();
   expect(observed.connection.token).toMatchObject({
     refreshedAt: now,
     expiresAt: now + 86_400_000,
-    scope: { text: "cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*" },
+    scope: {
+      text: "cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*",
+    },
   });
 });
 
@@ -57,7 +78,10 @@ test("an unchanged vault receives one list request per interval and no other", a
   const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a")));
   const observed = await vault.connected();
   for (let interval = 0; interval < 5; interval += 1) await nextList(observed, 60_000);
-  expect(observed.requests).toEqual(["generate_access_token ok", ...Array.from({ length: 6 }, () => "list_no_dup ok")]);
+  expect(observed.requests).toEqual([
+    "generate_access_token ok",
+    ...Array.from({ length: 6 }, () => "list_no_dup ok"),
+  ]);
   expect(observed.changes).toHaveLength(1);
   expect(observed.connection.snapshot?.progress("secret")?.lists).toBe(6);
 });
@@ -72,7 +96,9 @@ test("a list of unchanged content is revalidated by its entity tag", async () =>
   );
   const observed = await vault.connected({ references: referencesTo(["a"]) });
   for (let interval = 0; interval < 3; interval += 1) await nextList(observed, 60_000);
-  const conditions = vault.server.to(operationPath.list_no_dup).map(({ headers }) => headers["if-none-match"]);
+  const conditions = vault.server
+    .to(operationPath.list_no_dup)
+    .map(({ headers }) => headers["if-none-match"]);
   expect(conditions).toEqual([undefined, '"canary"', '"canary"', '"canary"']);
   expect(observed.requests.slice(1)).toEqual([
     "list_no_dup ok",
@@ -90,7 +116,9 @@ test("pollSoon lists a second after the last list, and reports only the names th
     listResponse(listedSecret("same"), listedSecret("newer"), listedSecret("gone")),
     listResponse(listedSecret("same"), listedSecret("newer", 2), listedSecret("new")),
   );
-  const observed = await vault.connected({ references: referencesTo(["same", "newer", "gone", "new"]) });
+  const observed = await vault.connected({
+    references: referencesTo(["same", "newer", "gone", "new"]),
+  });
   await listSoon(observed);
   await expect.poll(() => observed.changes).toHaveLength(2);
   expect(observed.changes[1]).toEqual({ secrets: ["gone", "new", "newer"], files: [] });
@@ -119,7 +147,10 @@ test.each<[string, Script]>([
   ["a string", raw('"canary"')],
   ["a list of another type", json({ secrets: "canary" })],
   ["a record without a version", json({ secrets: [listedSecret("a"), { key_name: "canary" }] })],
-  ["a version that is not a number", json({ secrets: [{ key_name: "canary", key_version: "NaN" }] })],
+  [
+    "a version that is not a number",
+    json({ secrets: [{ key_name: "canary", key_version: "NaN" }] }),
+  ],
   ["deep nesting", raw("[".repeat(100_000))],
   ["broken UTF-8", raw(Buffer.from([0x7b, 0xff, 0x7d]))],
   ["an error with status 200", json({ error: "canary", data: [] })],
@@ -130,7 +161,11 @@ test.each<[string, Script]>([
   ["a server error", raw("canary", 500)],
   ["a connection reset", reset],
 ])("%s instead of a list keeps the previous snapshot", async (_, script) => {
-  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a")), script);
+  const vault = (await ScriptedVault.start()).on(
+    "list_no_dup",
+    listResponse(listedSecret("a")),
+    script,
+  );
   const observed = await vault.connected();
   const { snapshot } = observed.connection;
   await listSoon(observed);
@@ -141,13 +176,20 @@ test.each<[string, Script]>([
 });
 
 test("a 401 refreshes the token once for all requests and repeats them", async () => {
-  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a"), listedSecret("b")));
-  const observed = await vault.on("version_expose", onlyFor("T2", valueResponse("canary"))).connected();
+  const vault = (await ScriptedVault.start()).on(
+    "list_no_dup",
+    listResponse(listedSecret("a"), listedSecret("b")),
+  );
+  const observed = await vault
+    .on("version_expose", onlyFor("T2", valueResponse("canary")))
+    .connected();
   expect(await Promise.all([textOf(observed, "a"), textOf(observed, "b")])).toEqual([
     ["canary", 1],
     ["canary", 1],
   ]);
-  expect(vault.bodies("refresh_token")).toEqual([{ refresh_token: "T1-refresh", used_access_token: "T1" }]);
+  expect(vault.bodies("refresh_token")).toEqual([
+    { refresh_token: "T1-refresh", used_access_token: "T1" },
+  ]);
   expect(vault.count("generate_access_token")).toBe(1);
   expect(vault.count("version_expose")).toBe(4);
 });
@@ -161,19 +203,27 @@ test("transient failures open the circuit breaker, and a successful probe closes
   vault.on("list_no_dup", raw("", 503));
   await listSoon(observed);
   await expect.poll(() => observed.connection.health.state).toBe("failing");
-  while (!observed.breakerChanges.includes(true)) await nextList(observed, observed.clock.nextIn ?? 0);
+  while (!observed.breakerChanges.includes(true))
+    await nextList(observed, observed.clock.nextIn ?? 0);
   expect(vault.count("list_no_dup")).toBe(6);
   // While it is open no request is sent, and cached values are still served.
-  expect(await failureOf(textOf(observed, "b"))).toMatchObject({ kind: "transient", code: "circuit_open" });
+  expect(await failureOf(textOf(observed, "b"))).toMatchObject({
+    kind: "transient",
+    code: "circuit_open",
+  });
   expect(await textOf(observed, "a")).toEqual(["kept", 1]);
   expect(vault.count("version_expose")).toBe(1);
   const lists = observed.connection.snapshot?.progress("secret")?.lists;
   observed.connection.pollSoon();
   await observed.clock.advance(0);
-  expect([vault.count("list_no_dup"), observed.connection.snapshot?.progress("secret")?.lists]).toEqual([6, lists]);
+  expect([
+    vault.count("list_no_dup"),
+    observed.connection.snapshot?.progress("secret")?.lists,
+  ]).toEqual([6, lists]);
   expect(observed.connection.health.error).toMatchObject({ code: "server_error", status: 503 });
   vault.on("list_no_dup", listResponse(listedSecret("a"), listedSecret("b")));
-  while (observed.connection.health.state === "failing") await nextList(observed, observed.clock.nextIn ?? 0);
+  while (observed.connection.health.state === "failing")
+    await nextList(observed, observed.clock.nextIn ?? 0);
   expect(observed.breakerChanges).toEqual([true, false]);
   expect(await textOf(observed, "b")).toEqual(["kept", 1]);
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy", "failing", "healthy"]);
@@ -184,11 +234,18 @@ test("five unreadable secrets cost neither the lists nor the other secrets anyth
   const vault = (await ScriptedVault.start())
     .on("list_no_dup", listResponse(...[...names, "good"].map((name) => listedSecret(name))))
     .on("version_expose", (response, request) =>
-      (request.body.key_name === "good" ? valueResponse("canary") : raw("", 500))(response, request),
+      (request.body.key_name === "good" ? valueResponse("canary") : raw("", 500))(
+        response,
+        request,
+      ),
     );
-  const observed = await vault.connected({ references: referencesTo([...names, "good"]), valueCache: new ValueCache(0) });
+  const observed = await vault.connected({
+    references: referencesTo([...names, "good"]),
+    valueCache: new ValueCache(0),
+  });
   for (let minute = 0; minute < 15; minute += 1) {
-    for (const name of names) expect(await failureOf(textOf(observed, name))).toMatchObject({ kind: "transient" });
+    for (const name of names)
+      expect(await failureOf(textOf(observed, name))).toMatchObject({ kind: "transient" });
     expect(await textOf(observed, "good")).toEqual(["canary", 1]);
     await nextList(observed, 60_000);
   }
@@ -199,11 +256,21 @@ test("five unreadable secrets cost neither the lists nor the other secrets anyth
 test("after a 429 no request is sent before its retry-after", async () => {
   const vault = (await ScriptedVault.start())
     .on("list_no_dup", listResponse(listedSecret("a"), listedSecret("b")))
-    .on("version_expose", errorResponse(429, "rate_limited", { "retry-after": "30" }), valueResponse("canary"));
+    .on(
+      "version_expose",
+      errorResponse(429, "rate_limited", { "retry-after": "30" }),
+      valueResponse("canary"),
+    );
   const observed = await vault.connected();
-  expect(await failureOf(textOf(observed, "a"))).toMatchObject({ kind: "rate-limited", retryAfterMs: 30_000 });
+  expect(await failureOf(textOf(observed, "a"))).toMatchObject({
+    kind: "rate-limited",
+    retryAfterMs: 30_000,
+  });
   await observed.clock.advance(10_000);
-  expect(await failureOf(textOf(observed, "b"))).toMatchObject({ kind: "rate-limited", retryAfterMs: 20_000 });
+  expect(await failureOf(textOf(observed, "b"))).toMatchObject({
+    kind: "rate-limited",
+    retryAfterMs: 20_000,
+  });
   expect(vault.count("version_expose")).toBe(1);
   await observed.clock.advance(20_000);
   expect(await textOf(observed, "b")).toEqual(["canary", 1]);
@@ -219,12 +286,17 @@ test("a failing list is retried after 1 s, 2 s, 4 s, … the interval with jitte
     waits.push(observed.clock.nextIn);
     await nextList(observed, observed.clock.nextIn ?? 0);
   }
-  expect(waits).toEqual([750, 1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000, 60_000, 60_000]);
+  expect(waits).toEqual([
+    750, 1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000, 60_000, 60_000,
+  ]);
   expect(observed.healths.map(({ state }) => state)).toEqual(["failing"]);
 });
 
 test("a rejected login is retried after 1, 5, 15, 60 minutes or new credentials", async () => {
-  const vault = (await ScriptedVault.start()).on("generate_access_token", errorResponse(401, "invalid_credentials"));
+  const vault = (await ScriptedVault.start()).on(
+    "generate_access_token",
+    errorResponse(401, "invalid_credentials"),
+  );
   let password = "canary-old";
   const observed = vault.connect({ credentials: passwordSource(() => password) });
   const waits: (number | undefined)[] = [];
@@ -266,9 +338,14 @@ test("disposing aborts requests in flight and leaves no timer", async () => {
 test("an error of the credential source becomes the health, and no login is sent", async () => {
   const vault = await ScriptedVault.start();
   const missing = new Error("no such Secret");
-  const observed = vault.connect({ credentials: { kind: "password", read: () => Promise.reject(missing) } });
+  const observed = vault.connect({
+    credentials: { kind: "password", read: () => Promise.reject(missing) },
+  });
   await expect
     .poll(() => observed.connection.health)
-    .toMatchObject({ state: "failing", error: { kind: "transient", code: "credentials_not_read" } });
+    .toMatchObject({
+      state: "failing",
+      error: { kind: "transient", code: "credentials_not_read" },
+    });
   expect(vault.server.requests).toEqual([]);
 });

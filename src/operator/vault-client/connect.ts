@@ -16,12 +16,20 @@ import { VaultApi } from "./vault-api.ts";
 import { VaultConnectionClient } from "./vault-connection-client.ts";
 
 /**
- * Opens a connection, which immediately starts to log in and to list in the background. Never throws for an unreachable vault or
- * a forbidden address: the connection reports them as its health.
+ * Opens a connection, which immediately starts to log in and to list in the background. Never
+ * throws for an unreachable vault or a forbidden address: the connection reports them as its
+ * health.
  * @throws RangeError when the scope admits nothing
  */
 export function connect(options: ConnectionOptions): Connection {
-  const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
+  const {
+    clock,
+    random,
+    email,
+    timeoutMs,
+    refreshIntervalMs: intervalMs,
+    observer = silentObserver,
+  } = options;
   const { transport } = options;
   const untilProbe = (): number => mirror.nextInMs;
   const api = new VaultApi({
@@ -66,20 +74,41 @@ export function connect(options: ConnectionOptions): Connection {
   });
   const writes = new VaultWrites(api);
   const registration = options.listGate.register(intervalMs);
-  const client = new VaultConnectionClient({ transport, tokens, mirror, values, writes, health, clock, registration });
+  const client = new VaultConnectionClient({
+    transport,
+    tokens,
+    mirror,
+    values,
+    writes,
+    health,
+    clock,
+    registration,
+  });
   return client;
 }
 
-function circuitBreaker({ clock, logger }: ConnectionOptions, observer: VaultObserver, untilProbe: () => number): CircuitBreaker {
+function circuitBreaker(
+  { clock, logger }: ConnectionOptions,
+  observer: VaultObserver,
+  untilProbe: () => number,
+): CircuitBreaker {
   const onChange = (open: boolean, cause?: Error): void => {
-    if (open) logger.warn({ reason: cause?.message }, "circuit breaker opened: only the list is tried, with backoff");
+    if (open)
+      logger.warn(
+        { reason: cause?.message },
+        "circuit breaker opened: only the list is tried, with backoff",
+      );
     else logger.info({}, "circuit breaker closed: the vault responds again");
     observer.circuitBreakerChanged(open);
   };
   return new CircuitBreaker({ clock, untilProbe, onChange });
 }
 
-function tokenManager(options: ConnectionOptions, api: VaultApi, onChange: () => void): TokenManager {
+function tokenManager(
+  options: ConnectionOptions,
+  api: VaultApi,
+  onChange: () => void,
+): TokenManager {
   const {
     credentials,
     logins,
@@ -91,7 +120,12 @@ function tokenManager(options: ConnectionOptions, api: VaultApi, onChange: () =>
     random,
     logger,
   } = options;
-  const operations = new TokenOperations({ send: (request) => api.send(request), email, lifetimeMs, timeoutMs });
+  const operations = new TokenOperations({
+    send: (request) => api.send(request),
+    email,
+    lifetimeMs,
+    timeoutMs,
+  });
   const scope = new RequestedScope(options.scope, options.onlyReferenced ?? false, clock);
   const common = { operations, logins, lifetimeMs, pause, clock, random, logger };
   const source =

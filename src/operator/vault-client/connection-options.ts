@@ -28,9 +28,15 @@ export interface ConnectionOptions {
   readonly tokenLifetimeMs: number;
   /** Time from one list to the next in ms. */
   readonly refreshIntervalMs: number;
-  /** `Auto`: lets the vault hold a list until it changes, if it can; `Interval`: only lists once per interval. */
+  /**
+   * `Auto`: lets the vault hold a list until it changes, if it can; `Interval`: only lists once per
+   * interval.
+   */
   readonly follow: "Auto" | "Interval";
-  /** Time in ms for a whole request, from connecting to the last byte. A download of n MiB may take n seconds longer. */
+  /**
+   * Time in ms for a whole request, from connecting to the last byte. A download of n MiB may take
+   * n seconds longer.
+   */
   readonly timeoutMs: number;
   /** Sustained request rate; Infinity: as many as the vault takes. Bursts may be twice as large. */
   readonly requestsPerSecond: number;
@@ -42,15 +48,18 @@ export interface ConnectionOptions {
   readonly listMemory: ResponseMemory;
   /** Shared by all connections of the process, for all responses but lists. */
   readonly valueMemory: ResponseMemory;
-  /** The one who waits when the connection causes much work: the connections of one tenant delay each other only. */
+  /**
+   * The one who waits when the connection causes much work: the connections of one tenant delay
+   * each other only.
+   */
   readonly tenant: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly observer?: VaultObserver | undefined;
   /**
-   * Called after the first list, and after each list that differs from the previous one in a referenced name or covers another
-   * one. The new snapshot is already available. Must not throw.
+   * Called after the first list, and after each list that differs from the previous one in a
+   * referenced name or covers another one. The new snapshot is already available. Must not throw.
    */
   readonly onChange: (change: SnapshotChange) => void;
   /** Called when the token or the pause of the login may have changed. Must not throw. */

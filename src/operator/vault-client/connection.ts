@@ -1,6 +1,9 @@
 import type { Redacted } from "../../lib/redacted.ts";
 
-/** A secret as listed by the vault: everything but the value. Timestamps are milliseconds since the epoch. */
+/**
+ * A secret as listed by the vault: everything but the value. Timestamps are milliseconds since the
+ * epoch.
+ */
 export interface SecretRecord {
   readonly name: string;
   /** Email address of the creator; `undefined` if the list omits it. */
@@ -11,7 +14,10 @@ export interface SecretRecord {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly expiresAt: number | undefined;
   readonly deleteAt: number | undefined;
-  /** Creation time of this version, if listed. It distinguishes a recreated name, which starts again at version 1. */
+  /**
+   * Creation time of this version, if listed. It distinguishes a recreated name, which starts again
+   * at version 1.
+   */
   readonly createdAt?: number | undefined;
 }
 
@@ -35,14 +41,20 @@ export interface FileRecord extends FileVersion {
 
 export type EntryKind = "secret" | "file";
 
-/** The names, and the patterns of names (`patternReference`), that resources refer to. The sets must not change afterwards. */
+/**
+ * The names, and the patterns of names (`patternReference`), that resources refer to. The sets must
+ * not change afterwards.
+ */
 export interface References {
   readonly secrets: ReadonlySet<string>;
   /** Files are listed only while there is one. */
   readonly files: ReadonlySet<string>;
 }
 
-/** The lists of one kind by a connection, changed or not: their number, and the arrival of the last two in monotonic milliseconds. */
+/**
+ * The lists of one kind by a connection, changed or not: their number, and the arrival of the last
+ * two in monotonic milliseconds.
+ */
 export interface ListProgress {
   readonly lists: number;
   readonly at: number;
@@ -51,29 +63,38 @@ export interface ListProgress {
 }
 
 /**
- * The referenced names of one complete, parsed list of a connection, and how many entries it has. Immutable; each list creates a
- * new snapshot.
+ * The referenced names of one complete, parsed list of a connection, and how many entries it has.
+ * Immutable; each list creates a new snapshot.
  */
 export interface Snapshot {
   /** Arrival time of the response on the wall clock. */
   readonly listedAt: number;
   /** Arrival time of the response on the monotonic clock. */
   readonly listedAtMonotonic: number;
-  /** Reports whether the name or pattern was referenced when the list was made. Nothing is known about any other name. */
+  /**
+   * Reports whether the name or pattern was referenced when the list was made. Nothing is known
+   * about any other name.
+   */
   covers(kind: EntryKind, reference: string): boolean;
   /** Returns the listed names that match a pattern that the snapshot covers. */
   matching(kind: EntryKind, pattern: string): ReadonlySet<string>;
   /** Returns another listed name that is nearly the same as one that is not listed. */
   near(kind: EntryKind, name: string): string | undefined;
-  /** Returns all records of one name: usually one, several if several creators share a secret of that name. */
+  /**
+   * Returns all records of one name: usually one, several if several creators share a secret of
+   * that name.
+   */
   secrets(name: string): readonly SecretRecord[];
   readonly secretCount: number;
   /**
-   * Returns the arrival time of the first list without this secret, after the last one with it; that of the first list if the
-   * connection never listed it. `owner` selects one of several secrets of a name.
+   * Returns the arrival time of the first list without this secret, after the last one with it;
+   * that of the first list if the connection never listed it. `owner` selects one of several
+   * secrets of a name.
    */
   missingSince(name: string, owner: string | undefined): number;
-  /** Returns how often this kind was listed; `undefined` while the connection does not list files. */
+  /**
+   * Returns how often this kind was listed; `undefined` while the connection does not list files.
+   */
   progress(kind: EntryKind): ListProgress | undefined;
   /** Returns `undefined` for an unknown file. */
   file(filename: string): FileRecord | undefined;
@@ -82,8 +103,8 @@ export interface Snapshot {
 }
 
 /**
- * The referenced names that differ between two snapshots, or that the earlier one does not cover, and the patterns that match one of
- * them or that the earlier one does not cover.
+ * The referenced names that differ between two snapshots, or that the earlier one does not cover,
+ * and the patterns that match one of them or that the earlier one does not cover.
  */
 export interface SnapshotChange {
   readonly secrets: ReadonlySet<string>;
@@ -96,13 +117,17 @@ type HealthState = "starting" | "healthy" | "failing";
 export interface Health {
   readonly state: HealthState;
   /**
-   * The last failure while `failing`: a VaultError, or the error of the credential source. Contains no text from the server. A
-   * failure of `list_file` alone does not affect the secrets of the snapshot.
+   * The last failure while `failing`: a VaultError, or the error of the credential source. Contains
+   * no text from the server. A failure of `list_file` alone does not affect the secrets of the
+   * snapshot.
    */
   readonly error: Error | undefined;
 }
 
-/** The end of a pause after rejected logins, in milliseconds since the epoch, and the version of the rejected credentials. */
+/**
+ * The end of a pause after rejected logins, in milliseconds since the epoch, and the version of the
+ * rejected credentials.
+ */
 export interface LoginPause {
   readonly until: number;
   readonly credentials: string;
@@ -115,11 +140,15 @@ export interface EntryBytes {
   readonly version: number;
 }
 
-/** Returns the bytes of one version. Callers share them and must not modify them. @throws a VaultError, or the reason of `signal` */
+/**
+ * Returns the bytes of one version. Callers share them and must not modify them. @throws a
+ * VaultError, or the reason of `signal`
+ */
 export type EntryReader = (version: number, signal: AbortSignal) => Promise<EntryBytes>;
 
 /**
- * Limits the writes of one leader, so that none happens after another leader may have started. `WriteFence` of `operator/kube` is one.
+ * Limits the writes of one leader, so that none happens after another leader may have started.
+ * `WriteFence` of `operator/kube` is one.
  */
 export interface WriteGuard {
   /** Reports whether a write may be sent now. */
@@ -137,7 +166,10 @@ export type EntryWrite = { readonly name: string; readonly guard: WriteGuard | u
       readonly owner: string | undefined;
       /** Another account created the secret, so it is never replaced by one of this account. */
       readonly received: boolean;
-      /** The secret is written with the `_link` operation, which changes neither metadata nor the removal time. */
+      /**
+       * The secret is written with the `_link` operation, which changes neither metadata nor the
+       * removal time.
+       */
       readonly shared: boolean;
       readonly metadata: Readonly<Record<string, unknown>> | undefined;
       /** Minutes until the vault removes the secret. */
@@ -162,7 +194,10 @@ export interface LatestVersion {
   readonly version: number | undefined;
 }
 
-/** A version that was written. Timestamps are milliseconds since the epoch; `undefined` if the response omits them. */
+/**
+ * A version that was written. Timestamps are milliseconds since the epoch; `undefined` if the
+ * response omits them.
+ */
 export interface WrittenVersion {
   readonly version: number;
   readonly createdAt: number | undefined;
@@ -172,38 +207,65 @@ export interface WrittenVersion {
 }
 
 /**
- * A connection to a vault: logs in, refreshes its token, lists once per interval, and fetches values on demand. Concurrent lists,
- * logins and fetches of the same thing share one request.
+ * A connection to a vault: logs in, refreshes its token, lists once per interval, and fetches
+ * values on demand. Concurrent lists, logins and fetches of the same thing share one request.
  */
 export interface Connection extends AsyncDisposable {
   readonly snapshot: Snapshot | undefined;
   readonly health: Health;
   /** `scope` is as requested at the login; `undefined` for a stored token. */
   readonly token:
-    | { readonly expiresAt: number; readonly refreshedAt: number; readonly scope: { readonly text: string } | undefined }
+    | {
+        readonly expiresAt: number;
+        readonly refreshedAt: number;
+        readonly scope: { readonly text: string } | undefined;
+      }
     | undefined;
   /** Pause after rejected logins. */
   readonly loginPause: LoginPause | undefined;
-  /** Replaces the referenced names. If the snapshot does not cover one of them, lists again within a second. */
+  /**
+   * Replaces the referenced names. If the snapshot does not cover one of them, lists again within a
+   * second.
+   */
   setReferences(references: References): void;
-  /** Lists again as soon as allowed: a second after the last list, and not before the delay after a failure ends. */
+  /**
+   * Lists again as soon as allowed: a second after the last list, and not before the delay after a
+   * failure ends.
+   */
   pollSoon(): void;
-  /** Resolves after a list of this kind that is requested after this call. @throws the error of the list, or the reason of `signal` */
+  /**
+   * Resolves after a list of this kind that is requested after this call. @throws the error of the
+   * list, or the reason of `signal`
+   */
   listAgain(kind: EntryKind, signal: AbortSignal): Promise<void>;
   /** Reports new credentials: ends the backoff after rejected logins and lists immediately. */
   credentialsChanged(): void;
-  /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities) and lists immediately. */
+  /**
+   * Makes new sockets trust this PEM bundle (`undefined`: the public authorities) and lists
+   * immediately.
+   */
   updateCa(ca: string | undefined): void;
-  /** Returns the way to read the versions of a listed entry. The bytes of a file have exactly the listed size and digest. */
+  /**
+   * Returns the way to read the versions of a listed entry. The bytes of a file have exactly the
+   * listed size and digest.
+   */
   reader(record: SecretRecord | FileRecord): EntryReader;
   /**
-   * Reads the latest version, neither from a list nor from the cache. Returns `undefined` if there is no such entry, or if its bytes cannot
-   * be read: it has expired, or is longer than a value.
+   * Reads the latest version, neither from a list nor from the cache. Returns `undefined` if there
+   * is no such entry, or if its bytes cannot be read: it has expired, or is longer than a value.
    * @throws as `write`
    */
   latest(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion | undefined>;
-  /** Creates the next version of an entry. @throws a VaultError, or the reason of `signal`; see `mayHaveHappened` */
+  /**
+   * Creates the next version of an entry. @throws a VaultError, or the reason of `signal`; see
+   * `mayHaveHappened`
+   */
   write(entry: EntryWrite, signal: AbortSignal): Promise<WrittenVersion>;
   /** Deletes an entry of the account with all its versions. @throws as `write` */
-  remove(kind: EntryKind, name: string, guard: WriteGuard | undefined, signal: AbortSignal): Promise<void>;
+  remove(
+    kind: EntryKind,
+    name: string,
+    guard: WriteGuard | undefined,
+    signal: AbortSignal,
+  ): Promise<void>;
 }

@@ -15,4 +15,8 @@ export interface VaultObserver {
 }
 
 const ignore = (): void => undefined;
-export const silentObserver: VaultObserver = { requestEnded: ignore, circuitBreakerChanged: ignore, valueCacheRead: ignore };
+export const silentObserver: VaultObserver = {
+  requestEnded: ignore,
+  circuitBreakerChanged: ignore,
+  valueCacheRead: ignore,
+};

@@ -4,8 +4,8 @@ import { LinearRegExp, linearRegExp } from "../lib/linear-regexp.ts";
 const MARK = "\n";
 
 /**
- * Returns the reference to all entries whose name matches a regular expression; the empty one matches every name. A reference to a
- * single entry is its name.
+ * Returns the reference to all entries whose name matches a regular expression; the empty one
+ * matches every name. A reference to a single entry is its name.
  */
 export const patternReference = (source: string): string => `${MARK}${source}`;
 
@@ -13,7 +13,8 @@ export const patternReference = (source: string): string => `${MARK}${source}`;
 export const isPattern = (reference: string): boolean => reference.startsWith(MARK);
 
 /** Returns the references among these that are patterns. */
-export const patternsIn = (references: Iterable<string>): readonly string[] => [...references].filter(isPattern);
+export const patternsIn = (references: Iterable<string>): readonly string[] =>
+  [...references].filter(isPattern);
 
 /** Reports whether a name matches a pattern. */
 export function matchesPattern(pattern: string, name: string): boolean {

@@ -8,14 +8,18 @@ interface Flight<T> {
 const ABANDONED = new DOMException("the last caller has left", "AbortError");
 
 /**
- * Runs one piece of work for all concurrent callers of one key. Each caller may abort its own wait; the work is aborted when the
- * last caller has left. Neither results nor errors are cached.
+ * Runs one piece of work for all concurrent callers of one key. Each caller may abort its own wait;
+ * the work is aborted when the last caller has left. Neither results nor errors are cached.
  */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
   /** @throws the error of the work, or the reason of the caller's own signal */
-  async run(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run(
+    key: string,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     signal.throwIfAborted();
     const flight = this.#flights.get(key) ?? this.#start(key, work);
     flight.waiting += 1;

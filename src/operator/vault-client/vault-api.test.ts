@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../test/lab/assertions/failure-of.ts";
-import { json, raw, errorResponse, reset, type Script, type ScriptedServer } from "../../../test/lab/vault/scripted-server.ts";
+import {
+  json,
+  raw,
+  errorResponse,
+  reset,
+  type Script,
+  type ScriptedServer,
+} from "../../../test/lab/vault/scripted-server.ts";
 import { scriptedTransport } from "../../../test/lab/vault/scripted-transport.ts";
 import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
@@ -55,7 +62,10 @@ test("accepts 304 only for a conditional request", async () => {
   const { api, clock, outcomes } = await world(raw("", 304));
   expect((await api.send({ ...request, ifNoneMatch: '"x"' })).status).toBe(304);
   await clock.advance(60_000);
-  expect(await failureOf(api.send(request))).toMatchObject({ kind: "unexpected-response", field: "body" });
+  expect(await failureOf(api.send(request))).toMatchObject({
+    kind: "unexpected-response",
+    field: "body",
+  });
   expect(outcomes).toEqual(["unchanged", "unexpected-response"]);
 });
 
@@ -85,7 +95,9 @@ test("reports each sent request once by its outcome, and no request that was not
     if (sent === 3) await failureOf(api.send({ ...request, signal: AbortSignal.abort() }));
   }
   expect(outcomes).toEqual(["ok", "permanent", "transient", "rate-limited", "aborted"]);
-  const { api: limited, outcomes: observed } = await world(errorResponse(429, "rate_limited", { "retry-after": "60" }));
+  const { api: limited, outcomes: observed } = await world(
+    errorResponse(429, "rate_limited", { "retry-after": "60" }),
+  );
   await failureOf(limited.send(request));
   await failureOf(limited.send(request));
   expect(observed).toEqual(["rate-limited"]);

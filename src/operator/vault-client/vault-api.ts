@@ -9,13 +9,25 @@ import { parseJson } from "./http/parse-json.ts";
 import type { RequestPace } from "./http/request-pace.ts";
 import { responseError } from "./http/response-error.ts";
 import { ResponseMemory } from "./http/response-memory.ts";
-import type { BodyMemory, VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
+import type {
+  BodyMemory,
+  VaultRequest,
+  VaultResponse,
+  VaultTransport,
+} from "./http/vault-transport.ts";
 import type { RequestOutcome, VaultObserver } from "./observer.ts";
 import { readCount } from "./readers/field.ts";
 import { readValue, type ReadValue } from "./readers/read-value.ts";
 import type { Token } from "./auth/token.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
-import { AuthError, isVaultError, PermanentError, RateLimitedError, TransientError, UnexpectedResponse } from "./vault-error.ts";
+import {
+  AuthError,
+  isVaultError,
+  PermanentError,
+  RateLimitedError,
+  TransientError,
+  UnexpectedResponse,
+} from "./vault-error.ts";
 
 const MIB = 1024 * 1024;
 /** Longest response with a value, and all responses but lists that are read at a time. */
@@ -29,10 +41,16 @@ const WAIT_APPLIED = /(^|[,;\s])wait\b/i;
 const ETAG = /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/;
 
 /** Requests that all connections send at a common pace. */
-const PACED: ReadonlySet<Operation> = new Set(["list_no_dup", "list_file", "generate_access_token", "refresh_token"]);
+const PACED: ReadonlySet<Operation> = new Set([
+  "list_no_dup",
+  "list_file",
+  "generate_access_token",
+  "refresh_token",
+]);
 
 /** Returns the memory for the responses of all connections of a process, except for lists. */
-export const valueMemory = (): ResponseMemory => new ResponseMemory(MAX_VALUE_BYTES, MAX_VALUES_BYTES);
+export const valueMemory = (): ResponseMemory =>
+  new ResponseMemory(MAX_VALUE_BYTES, MAX_VALUES_BYTES);
 
 /** The operation and fields that read a value. */
 export interface ExposeRoute {
@@ -85,7 +103,9 @@ export interface VaultApiOptions {
 }
 
 type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> &
-  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "memory" | "upload">> & {
+  Partial<
+    Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "memory" | "upload">
+  > & {
     readonly guard?: WriteGuard | undefined;
   };
 
@@ -105,8 +125,9 @@ interface AuthorizedResponse {
 }
 
 /**
- * The client of one vault. Its requests pass the circuit breaker at a pace, responses are mapped to `VaultError`s and
- * reported to the observer. Reading operations are authorized with a token. Every method throws a VaultError or the signal's reason.
+ * The client of one vault. Its requests pass the circuit breaker at a pace, responses are mapped to
+ * `VaultError`s and reported to the observer. Reading operations are authorized with a token. Every
+ * method throws a VaultError or the signal's reason.
  */
 export class VaultApi {
   readonly #options: VaultApiOptions;
@@ -118,7 +139,10 @@ export class VaultApi {
   }
 
   /** Returns a list without reading it. */
-  async list(operation: "list_no_dup" | "list_file", { etag, waitSeconds = 0, ...limits }: ListRequest): Promise<ListResponse> {
+  async list(
+    operation: "list_no_dup" | "list_file",
+    { etag, waitSeconds = 0, ...limits }: ListRequest,
+  ): Promise<ListResponse> {
     const { response, token } = await this.#authorized(operation, {
       body: {},
       deadlineMs: this.#options.timeoutMs + waitSeconds * 1_000,
@@ -132,7 +156,12 @@ export class VaultApi {
   }
 
   /** Reads the value of one version by this route. */
-  async expose(route: ExposeRoute, record: SecretRecord, version: number, signal: AbortSignal): Promise<ReadValue> {
+  async expose(
+    route: ExposeRoute,
+    record: SecretRecord,
+    version: number,
+    signal: AbortSignal,
+  ): Promise<ReadValue> {
     const operation = exposeOperation(route);
     const body = {
       key_name: record.name,
@@ -140,11 +169,17 @@ export class VaultApi {
       ...(route.withOwner && { owner: record.owner }),
     };
     const sent = { body, maxBytes: MAX_VALUE_BYTES, signal };
-    const { response } = await this.#options.pace.read(() => this.#authorized(operation, sent), signal);
+    const { response } = await this.#options.pace.read(
+      () => this.#authorized(operation, sent),
+      signal,
+    );
     return readValue(operation, parseJson(response.body), record, version);
   }
 
-  /** Returns bytes of the listed size and digest. @throws also TransientError `size_mismatch` or `digest_mismatch` */
+  /**
+   * Returns bytes of the listed size and digest. @throws also TransientError `size_mismatch` or
+   * `digest_mismatch`
+   */
   async download(record: FileRecord, version: number, signal: AbortSignal): Promise<EntryBytes> {
     const operation = "download_file";
     const listed = record.versions.find((each) => each.version === version);
@@ -153,10 +188,15 @@ export class VaultApi {
     const deadlineMs = this.#options.timeoutMs + listed.size / SLOWEST_BYTES_PER_MS;
     const body = { filename: record.filename, version };
     const sent = { body, maxBytes: listed.size, deadlineMs, signal };
-    const { response } = await this.#options.pace.read(() => this.#authorized(operation, sent), signal);
+    const { response } = await this.#options.pace.read(
+      () => this.#authorized(operation, sent),
+      signal,
+    );
     const label = response.header("x-file-version");
-    if (label !== undefined && readCount(label) !== version) throw new UnexpectedResponse(operation, "x-file-version");
-    if (response.body.byteLength !== listed.size) throw new TransientError(operation, "size_mismatch");
+    if (label !== undefined && readCount(label) !== version)
+      throw new UnexpectedResponse(operation, "x-file-version");
+    if (response.body.byteLength !== listed.size)
+      throw new TransientError(operation, "size_mismatch");
     const digest = listed.sha256 && createHash("sha256").update(response.body).digest("hex");
     if (digest !== listed.sha256) throw new TransientError(operation, "digest_mismatch");
     return { bytes: new Redacted(response.body), version };
@@ -164,36 +204,47 @@ export class VaultApi {
 
   /** Returns the response to a request for the latest version of an entry. */
   async latest(operation: Operation, body: object, signal: AbortSignal): Promise<VaultResponse> {
-    return (await this.#authorized(operation, { body, maxBytes: MAX_VALUE_BYTES, signal })).response;
+    return (await this.#authorized(operation, { body, maxBytes: MAX_VALUE_BYTES, signal }))
+      .response;
   }
 
-  /** Returns the response to a write. It is sent once; after a 401, which stored nothing, once more. */
+  /**
+   * Returns the response to a write. It is sent once; after a 401, which stored nothing, once more.
+   */
   async write(operation: Operation, { size, ...request }: WriteRequest): Promise<unknown> {
     const deadlineMs = this.#options.timeoutMs + size / SLOWEST_BYTES_PER_MS;
-    const { response } = await this.#authorized(operation, { ...request, maxBytes: MAX_VALUE_BYTES, deadlineMs });
+    const { response } = await this.#authorized(operation, {
+      ...request,
+      maxBytes: MAX_VALUE_BYTES,
+      deadlineMs,
+    });
     return parseJson(response.body);
   }
 
   /**
-   * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`. Time spent waiting for its turn does not count
-   * against the deadline. A closed guard, which is checked directly before the request is sent, prevents it.
+   * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`. Time spent waiting
+   * for its turn does not count against the deadline. A closed guard, which is checked directly
+   * before the request is sent, prevents it.
    */
   async send(request: VaultRequest, guard?: WriteGuard): Promise<VaultResponse> {
     const { transport, breaker, pace, gate, clock, observer } = this.#options;
     const { operation, signal } = request;
     this.#admit(operation);
-    if (PACED.has(operation)) await gate.enter(this.#isFirst(operation) ? "first" : "later", signal);
+    if (PACED.has(operation))
+      await gate.enter(this.#isFirst(operation) ? "first" : "later", signal);
     await pace.take(signal);
     // What was learned while this request waited counts too.
     this.#admit(operation);
     if (guard?.mayWrite() === false) throw new TransientError(operation, "not_leader");
     const deadlineMs = Math.min(request.deadlineMs, guard?.writeTimeoutMs() ?? Infinity);
     const start = clock.monotonic();
-    const ended = (outcome: RequestOutcome): void => observer.requestEnded(operation, outcome, clock.monotonic() - start);
+    const ended = (outcome: RequestOutcome): void =>
+      observer.requestEnded(operation, outcome, clock.monotonic() - start);
     try {
       const response = await transport.request({ ...request, deadlineMs });
       const unchanged = response.status === 304 && request.ifNoneMatch !== undefined;
-      if (response.status >= 300 && !unchanged) throw responseError(operation, response, clock.now());
+      if (response.status >= 300 && !unchanged)
+        throw responseError(operation, response, clock.now());
       ended(unchanged ? "unchanged" : "ok");
       pace.succeeded();
       breaker.succeeded(operation);
@@ -206,7 +257,10 @@ export class VaultApi {
     }
   }
 
-  /** @throws RateLimitedError or TransientError `circuit_open` when no request of this operation must be sent */
+  /**
+   * @throws RateLimitedError or TransientError `circuit_open` when no request of this operation
+   * must be sent
+   */
   #admit(operation: Operation): void {
     this.#options.pace.admit(operation);
     this.#options.breaker.admit(operation);
@@ -218,8 +272,9 @@ export class VaultApi {
   }
 
   /**
-   * Sends a request with a token; after a 401 once more with another token. Only a list decides whether the vault rejects fresh
-   * tokens: a 401 for one value may concern that value only, so it neither counts as a rejected login nor replaces a fresh token.
+   * Sends a request with a token; after a 401 once more with another token. Only a list decides
+   * whether the vault rejects fresh tokens: a 401 for one value may concern that value only, so it
+   * neither counts as a rejected login nor replaces a fresh token.
    */
   async #authorized(operation: Operation, request: ApiRequest): Promise<AuthorizedResponse> {
     if (request.memory) return this.#sendAuthorized(operation, request);
@@ -231,10 +286,19 @@ export class VaultApi {
     }
   }
 
-  async #sendAuthorized(operation: Operation, { signal, guard, ...more }: ApiRequest): Promise<AuthorizedResponse> {
+  async #sendAuthorized(
+    operation: Operation,
+    { signal, guard, ...more }: ApiRequest,
+  ): Promise<AuthorizedResponse> {
     const { email, timeoutMs } = this.#options;
     const tokens = this.#options.tokens();
-    const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
+    const request = {
+      deadlineMs: timeoutMs,
+      signal,
+      ...more,
+      operation,
+      body: { email, ...more.body },
+    };
     // No login for a request that would not be sent.
     this.#admit(operation);
     const token = await tokens.getToken(signal);
@@ -245,14 +309,20 @@ export class VaultApi {
     }
     const fresh = await tokens.refreshAfter401(token, signal);
     try {
-      return { response: await this.send({ ...request, token: fresh.access }, guard), token: fresh };
+      return {
+        response: await this.send({ ...request, token: fresh.access }, guard),
+        token: fresh,
+      };
     } catch (error) {
-      throw isTokenRejection(error) && isList(operation) ? tokens.markRejected(fresh, error) : error;
+      throw isTokenRejection(error) && isList(operation)
+        ? tokens.markRejected(fresh, error)
+        : error;
     }
   }
 }
 
-const isList = (operation: Operation): boolean => operation === "list_no_dup" || operation === "list_file";
+const isList = (operation: Operation): boolean =>
+  operation === "list_no_dup" || operation === "list_file";
 
 function isTokenRejection(error: unknown): error is AuthError {
   return error instanceof AuthError && error.code === "token";

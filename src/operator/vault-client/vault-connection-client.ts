@@ -33,7 +33,10 @@ export interface VaultConnectionClientOptions {
   readonly registration: Disposable;
 }
 
-/** A connection made of its parts, which it owns: it polls the list from its construction until it is disposed. */
+/**
+ * A connection made of its parts, which it owns: it polls the list from its construction until it
+ * is disposed.
+ */
 export class VaultConnectionClient implements Connection {
   readonly #transport: VaultTransport;
   readonly #tokens: TokenManager;
@@ -47,7 +50,16 @@ export class VaultConnectionClient implements Connection {
   /** Lists when a login for new names is due. */
   #namesTimer: Timer | undefined;
 
-  constructor({ transport, tokens, mirror, values, writes, health, clock, registration }: VaultConnectionClientOptions) {
+  constructor({
+    transport,
+    tokens,
+    mirror,
+    values,
+    writes,
+    health,
+    clock,
+    registration,
+  }: VaultConnectionClientOptions) {
     this.#clock = clock;
     this.#registration = registration;
     this.#transport = transport;
@@ -122,7 +134,12 @@ export class VaultConnectionClient implements Connection {
     return this.#writes.write(entry, signal);
   }
 
-  remove(kind: EntryKind, name: string, guard: WriteGuard | undefined, signal: AbortSignal): Promise<void> {
+  remove(
+    kind: EntryKind,
+    name: string,
+    guard: WriteGuard | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     return this.#writes.remove(kind, name, guard, signal);
   }
 

@@ -1,10 +1,17 @@
 import type { Operation } from "../../protocol/operation-paths.ts";
 
 /**
- * The closed set of failures of a vault request, discriminated by `kind` (docs/design/engine.md#vault-failures). A message
- * consists of fixed words, the operation, codes and numbers: never of the server's text, a value, a name or a token.
+ * The closed set of failures of a vault request, discriminated by `kind`
+ * (docs/design/engine.md#vault-failures). A message consists of fixed words, the operation, codes
+ * and numbers: never of the server's text, a value, a name or a token.
  */
-export type VaultError = TransientError | AuthError | RateLimitedError | PermanentError | UnexpectedResponse | RefusedError;
+export type VaultError =
+  | TransientError
+  | AuthError
+  | RateLimitedError
+  | PermanentError
+  | UnexpectedResponse
+  | RefusedError;
 export type VaultErrorKind = VaultError["kind"];
 
 class VaultErrorBase extends Error {
@@ -21,11 +28,13 @@ class VaultErrorBase extends Error {
 }
 
 /**
- * `unreachable`: no connection (refused, no route, unknown host, connect timeout). `timeout`: the deadline of the request passed.
- * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent,
- * because several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or
- * digest. `credentials_not_read`: the store of the credentials failed, so nothing was sent. `not_leader`: the write was not sent,
- * because this process did not renew its Lease in time. `no_memory`: others used the memory for responses, so this one was not read.
+ * `unreachable`: no connection (refused, no route, unknown host, connect timeout). `timeout`: the
+ * deadline of the request passed. `reset`: the connection broke before the response was complete.
+ * `server_error`: 5xx, 408 or 425. `circuit_open`: not sent, because several requests in a row
+ * failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or digest.
+ * `credentials_not_read`: the store of the credentials failed, so nothing was sent. `not_leader`:
+ * the write was not sent, because this process did not renew its Lease in time. `no_memory`: others
+ * used the memory for responses, so this one was not read.
  */
 export type TransientCode =
   | "unreachable"
@@ -55,8 +64,15 @@ export class TransientError extends VaultErrorBase {
   /** Minimum time in ms before the next attempt, if the vault or the circuit breaker gave one. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(operation: Operation, code: TransientCode, { status, detail, retryAfterMs }: TransientDetail = {}) {
-    super(operation, [code.replaceAll("_", " "), status, detail && `(${detail})`].filter(Boolean).join(" "));
+  constructor(
+    operation: Operation,
+    code: TransientCode,
+    { status, detail, retryAfterMs }: TransientDetail = {},
+  ) {
+    super(
+      operation,
+      [code.replaceAll("_", " "), status, detail && `(${detail})`].filter(Boolean).join(" "),
+    );
     this.code = code;
     this.status = status;
     this.detail = detail;
@@ -65,11 +81,18 @@ export class TransientError extends VaultErrorBase {
 }
 
 /**
- * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh one), the `refresh_token`, or
- * the email. `unusable`: the credentials were not sent. `too_many_rejected`: they were not sent, because the vault rejected too many
- * others of the account.
+ * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh
+ * one), the `refresh_token`, or the email. `unusable`: the credentials were not sent.
+ * `too_many_rejected`: they were not sent, because the vault rejected too many others of the
+ * account.
  */
-export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch" | "unusable" | "too_many_rejected";
+export type AuthCode =
+  | "credentials"
+  | "token"
+  | "refresh_token"
+  | "email_mismatch"
+  | "unusable"
+  | "too_many_rejected";
 
 const authText: Readonly<Record<AuthCode, string>> = {
   credentials: "credentials rejected: check the email and the password of the account",
@@ -114,8 +137,9 @@ export class RateLimitedError extends VaultErrorBase {
 }
 
 /**
- * The codes of the contract that a retry does not change. A response without a known code maps to `not_found` (404, 410),
- * `forbidden` (403), `conflict` (409), `invalid_request` (400, 422) or `unsupported` (405, 415, any other 4xx).
+ * The codes of the contract that a retry does not change. A response without a known code maps to
+ * `not_found` (404, 410), `forbidden` (403), `conflict` (409), `invalid_request` (400, 422) or
+ * `unsupported` (405, 415, any other 4xx).
  */
 export type PermanentCode =
   | "secret_not_found"
@@ -136,7 +160,10 @@ export type PermanentCode =
   | "conflict"
   | "unsupported";
 
-/** Fails until the request or the content of the vault changes. `not_found` never means that something was deleted. */
+/**
+ * Fails until the request or the content of the vault changes. `not_found` never means that
+ * something was deleted.
+ */
 export class PermanentError extends VaultErrorBase {
   readonly kind = "permanent";
   readonly code: PermanentCode;
@@ -152,7 +179,10 @@ const LONG_LIST_RETRY_MS = 300_000;
 
 /** A list of more than the operator reads. Nothing is known about its entries. */
 export class ListTooLongError extends PermanentError {
-  /** Names what it has too much of, and the flag that decides that: "more than 1048576 bytes (--max-list-bytes)". */
+  /**
+   * Names what it has too much of, and the flag that decides that: "more than 1048576 bytes
+   * (--max-list-bytes)".
+   */
   readonly excess: string;
   /** Minimum time in ms before the next request for it. */
   readonly retryAfterMs = LONG_LIST_RETRY_MS;
@@ -163,7 +193,10 @@ export class ListTooLongError extends PermanentError {
   }
 }
 
-/** Returns the failure of a request whose successful response is longer than `maxBytes`: of a download, than its listed size. */
+/**
+ * Returns the failure of a request whose successful response is longer than `maxBytes`: of a
+ * download, than its listed size.
+ */
 export function tooLong(operation: Operation, maxBytes: number): VaultError {
   if (operation === "download_file") return new TransientError(operation, "size_mismatch");
   const isList = operation === "list_no_dup" || operation === "list_file";
@@ -171,7 +204,10 @@ export function tooLong(operation: Operation, maxBytes: number): VaultError {
   return new ListTooLongError(operation, `more than ${maxBytes} bytes (--max-list-bytes)`);
 }
 
-/** A response that cannot be parsed. `field` is the first unreadable field: our own name for it or an index, never content. */
+/**
+ * A response that cannot be parsed. `field` is the first unreadable field: our own name for it or
+ * an index, never content.
+ */
 export class UnexpectedResponse extends VaultErrorBase {
   readonly kind = "unexpected-response";
   readonly field: string;
@@ -183,13 +219,15 @@ export class UnexpectedResponse extends VaultErrorBase {
 }
 
 /**
- * `address`: the policy forbids the address of the host. `host`: not an allowed host. `insecure`: plain HTTP. `url`: not a base
- * address. `redirect`: the vault responded with a redirect. `tls`: the peer was not verified. `ca`: the CA bundle is invalid.
+ * `address`: the policy forbids the address of the host. `host`: not an allowed host. `insecure`:
+ * plain HTTP. `url`: not a base address. `redirect`: the vault responded with a redirect. `tls`:
+ * the peer was not verified. `ca`: the CA bundle is invalid.
  */
 export type RefusedCode = "address" | "host" | "insecure" | "url" | "redirect" | "tls" | "ca";
 
 const refusalText: Readonly<Record<RefusedCode, string>> = {
-  address: "the host has an address that is never allowed, or a loopback address, which requires --allow-http",
+  address:
+    "the host has an address that is never allowed, or a loopback address, which requires --allow-http",
   host: "the host is not in --vault-hosts; add it there, or use an allowed host",
   insecure: "plain http requires --allow-http; use https",
   url: "expected a base URL without user, query and fragment, for example https://vault.example.com",
@@ -206,14 +244,21 @@ export class RefusedError extends VaultErrorBase {
   readonly detail: string | undefined;
 
   constructor(operation: Operation, code: RefusedCode, detail?: string) {
-    super(operation, `refused (${detail === undefined ? code : `${code}, ${detail}`}): ${refusalText[code]}`);
+    super(
+      operation,
+      `refused (${detail === undefined ? code : `${code}, ${detail}`}): ${refusalText[code]}`,
+    );
     this.code = code;
     this.detail = detail;
   }
 }
 
 /** Failures of requests that were not sent. */
-const NOT_SENT: ReadonlySet<TransientCode> = new Set(["circuit_open", "credentials_not_read", "not_leader"]);
+const NOT_SENT: ReadonlySet<TransientCode> = new Set([
+  "circuit_open",
+  "credentials_not_read",
+  "not_leader",
+]);
 
 /** Reports whether a write that failed with this error may have been stored nevertheless. */
 export function mayHaveHappened(error: unknown): boolean {

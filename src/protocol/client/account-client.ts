@@ -32,7 +32,10 @@ interface Body {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const json = (body: object): Body => ({ body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+const json = (body: object): Body => ({
+  body: JSON.stringify(body),
+  headers: { "content-type": "application/json" },
+});
 
 type Response = Dispatcher.ResponseData;
 
@@ -47,7 +50,10 @@ const connectTo = ({ url, ca }: VaultAddress): Vault => ({
   dispatcher: new Agent({ connect: ca === undefined ? {} : { ca }, allowH2: false }),
 });
 
-/** @throws VaultResponseError for an error response, Error that says what to check without a response */
+/**
+ * @throws VaultResponseError for an error response, Error that says what to check without a
+ * response
+ */
 async function send(
   { url, dispatcher }: Vault,
   operation: Operation,
@@ -56,8 +62,16 @@ async function send(
 ): Promise<Response> {
   const address = url.replace(/\/+$/u, "") + operationPath[operation];
   const signal = AbortSignal.timeout(timeoutMs);
-  const response = await request(address, { method: "POST", body, headers, signal, dispatcher }).catch((error: unknown) => {
-    throw new Error(`no response from ${new URL(url).host}: ${causeOf(error)}; check --url and the network`);
+  const response = await request(address, {
+    method: "POST",
+    body,
+    headers,
+    signal,
+    dispatcher,
+  }).catch((error: unknown) => {
+    throw new Error(
+      `no response from ${new URL(url).host}: ${causeOf(error)}; check --url and the network`,
+    );
   });
   if (response.statusCode === 200) return response;
   throw failureOf(response.statusCode, await response.body.text().catch(() => ""));
@@ -70,17 +84,30 @@ function causeOf(error: unknown): string {
 
 function failureOf(status: number, text: string): VaultResponseError {
   const parsed = errorResponse.safeParse(jsonOrUndefined(text));
-  if (!parsed.success) return new VaultResponseError("unreadable", `the server responded with status ${status}: check --url`);
+  if (!parsed.success)
+    return new VaultResponseError(
+      "unreadable",
+      `the server responded with status ${status}: check --url`,
+    );
   const { code, message, details = [] } = parsed.data.error;
   const fields = details.map(({ path, reason }) => `${path}: ${reason}`).join("; ");
-  return new VaultResponseError(code, fields === "" ? `${message} (${code})` : `${message} (${code}): ${fields}`);
+  return new VaultResponseError(
+    code,
+    fields === "" ? `${message} (${code})` : `${message} (${code}): ${fields}`,
+  );
 }
 
 /** @throws Error when the body has another shape */
-async function parsedBody<T>(operation: Operation, response: Response, schema: z.ZodType<T>): Promise<T> {
+async function parsedBody<T>(
+  operation: Operation,
+  response: Response,
+  schema: z.ZodType<T>,
+): Promise<T> {
   const parsed = schema.safeParse(jsonOrUndefined(await response.body.text()));
   if (parsed.success) return parsed.data;
-  throw new Error(`${operation}: the response is not that of a vault: check --url, or update vaultsync`);
+  throw new Error(
+    `${operation}: the response is not that of a vault: check --url, or update vaultsync`,
+  );
 }
 
 /** A request for tokens: a login. */
@@ -93,7 +120,10 @@ export interface Login {
 }
 
 /** Logs in. @throws Error */
-export async function logIn(vault: VaultAddress, { email, password, scope, hours }: Login): Promise<Account> {
+export async function logIn(
+  vault: VaultAddress,
+  { email, password, scope, hours }: Login,
+): Promise<Account> {
   const body = { email, password: password.reveal(), scope, expiration_hours: hours };
   const response = await send(connectTo(vault), "generate_access_token", json(body), TIMEOUT_MS);
   const tokens = await parsedBody("generate_access_token", response, tokenResponse);
@@ -112,7 +142,10 @@ interface JsonOperation<T> {
   readonly response: z.ZodType<T>;
 }
 
-/** Runs operations of the vault with the tokens of a login, which it refreshes. Every method throws an Error that says what to do. */
+/**
+ * Runs operations of the vault with the tokens of a login, which it refreshes. Every method throws
+ * an Error that says what to do.
+ */
 export class AccountClient {
   readonly #file: AccountFile;
   #vault: Vault;
@@ -138,15 +171,25 @@ export class AccountClient {
 
   /** Runs an operation with a JSON body, to which the email of the account is added. */
   async call<T>({ name, response }: JsonOperation<T>, body: object): Promise<T> {
-    const received = await this.#authorized(name, () => json({ email: this.email, ...body }), TIMEOUT_MS);
+    const received = await this.#authorized(
+      name,
+      () => json({ email: this.email, ...body }),
+      TIMEOUT_MS,
+    );
     return parsedBody(name, received, response);
   }
 
   /** Returns the bytes that the vault responds with, and the digest that it names. */
-  async download(filename: string, version: number | undefined): Promise<{ bytes: Buffer; etag: unknown }> {
+  async download(
+    filename: string,
+    version: number | undefined,
+  ): Promise<{ bytes: Buffer; etag: unknown }> {
     const body = { email: this.email, filename, ...(version !== undefined && { version }) };
     const response = await this.#authorized("download_file", () => json(body), FILE_TIMEOUT_MS);
-    return { bytes: Buffer.from(await response.body.arrayBuffer()), etag: response.headers["etag"] };
+    return {
+      bytes: Buffer.from(await response.body.arrayBuffer()),
+      etag: response.headers["etag"],
+    };
   }
 
   /** Uploads each file as the next version of its name, all of them or none. */
@@ -157,14 +200,23 @@ export class AccountClient {
       for (const [filename, blob] of files) form.append("file", blob, filename);
       return { headers, body: form };
     };
-    return parsedBody("protect_file", await this.#authorized("protect_file", body, FILE_TIMEOUT_MS), protectFile.response);
+    return parsedBody(
+      "protect_file",
+      await this.#authorized("protect_file", body, FILE_TIMEOUT_MS),
+      protectFile.response,
+    );
   }
 
   async #authorized(operation: Operation, body: () => Body, timeoutMs: number): Promise<Response> {
     const attempt = (): Promise<Response> => {
       const { headers, ...more } = body();
       const authorization = this.#account.accessToken.reveal();
-      return send(this.#vault, operation, { ...more, headers: { ...headers, authorization } }, timeoutMs);
+      return send(
+        this.#vault,
+        operation,
+        { ...more, headers: { ...headers, authorization } },
+        timeoutMs,
+      );
     };
     try {
       return await attempt();
@@ -187,7 +239,11 @@ export class AccountClient {
       const response = await send(this.#vault, "refresh_token", json(body), TIMEOUT_MS);
       const tokens = await parsedBody("refresh_token", response, tokenResponse);
       const accessToken = new Redacted(tokens.access_token);
-      this.#account = { ...this.#account, accessToken, refreshToken: new Redacted(tokens.refresh_token) };
+      this.#account = {
+        ...this.#account,
+        accessToken,
+        refreshToken: new Redacted(tokens.refresh_token),
+      };
     } catch (error) {
       const isEnded = error instanceof VaultResponseError && error.code === "invalid_refresh_token";
       throw isEnded ? new Error("the login has ended: run vaultsync login") : error;

@@ -18,15 +18,24 @@ const storedAccount = z.object({
 });
 
 /** A login that the next commands use. */
-export interface Account extends Omit<z.infer<typeof storedAccount>, "access_token" | "refresh_token"> {
+export interface Account extends Omit<
+  z.infer<typeof storedAccount>,
+  "access_token" | "refresh_token"
+> {
   readonly accessToken: Redacted<string>;
   readonly refreshToken: Redacted<string>;
 }
 
-/** Returns the default path: `vaultsync/account.json` in the user's directory for configurations. */
+/**
+ * Returns the default path: `vaultsync/account.json` in the user's directory for configurations.
+ */
 export function defaultAccountFile(): string {
   const base = process.env["XDG_CONFIG_HOME"];
-  return join(base === undefined || base === "" ? join(homedir(), ".config") : base, "vaultsync", "account.json");
+  return join(
+    base === undefined || base === "" ? join(homedir(), ".config") : base,
+    "vaultsync",
+    "account.json",
+  );
 }
 
 /** The file of a login, readable by its user only. */
@@ -49,13 +58,23 @@ export class AccountFile {
     return { ...rest, accessToken: new Redacted(access), refreshToken: new Redacted(refresh) };
   }
 
-  /** Replaces the file in one step, so that a command that reads it at the same time sees a whole login. */
+  /**
+   * Replaces the file in one step, so that a command that reads it at the same time sees a whole
+   * login.
+   */
   async write({ accessToken, refreshToken, ...rest }: Account): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     const temporary = `${this.path}.${randomUUID()}`;
-    const stored = { ...rest, access_token: accessToken.reveal(), refresh_token: refreshToken.reveal() };
+    const stored = {
+      ...rest,
+      access_token: accessToken.reveal(),
+      refresh_token: refreshToken.reveal(),
+    };
     try {
-      await writeFile(temporary, `${JSON.stringify(stored, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+      await writeFile(temporary, `${JSON.stringify(stored, undefined, 2)}\n`, {
+        mode: 0o600,
+        flag: "wx",
+      });
       await rename(temporary, this.path);
     } catch (error) {
       await rm(temporary, { force: true });

@@ -15,22 +15,34 @@ export async function listSecrets(client: AccountClient): Promise<readonly Secre
 }
 
 /**
- * Returns the listed secret of this name; the account's own one before received ones, unless an owner is named.
+ * Returns the listed secret of this name; the account's own one before received ones, unless an
+ * owner is named.
  * @throws Error when several received secrets have the name
  */
-export async function findSecret(client: AccountClient, { name, owner }: SecretName): Promise<SecretRecord | undefined> {
+export async function findSecret(
+  client: AccountClient,
+  { name, owner }: SecretName,
+): Promise<SecretRecord | undefined> {
   const named = (await listSecrets(client)).filter((record) => record.key_name === name);
-  const ofUser = (email: string): SecretRecord | undefined => named.find((record) => record.owner === canonicalEmail(email));
+  const ofUser = (email: string): SecretRecord | undefined =>
+    named.find((record) => record.owner === canonicalEmail(email));
   if (owner !== undefined) return ofUser(owner);
   const own = ofUser(client.email);
   const [first, second] = named;
   if (own !== undefined || second === undefined) return own ?? first;
   const owners = named.map((record) => record.owner).join(", ");
-  throw new Error(`several users shared a secret of this name: select one with --owner (${owners})`);
+  throw new Error(
+    `several users shared a secret of this name: select one with --owner (${owners})`,
+  );
 }
 
-/** Returns the listed secret. @throws Error when the account has none of this name that it may read */
-export async function existingSecret(client: AccountClient, secret: SecretName): Promise<SecretRecord> {
+/**
+ * Returns the listed secret. @throws Error when the account has none of this name that it may read
+ */
+export async function existingSecret(
+  client: AccountClient,
+  secret: SecretName,
+): Promise<SecretRecord> {
   const record = await findSecret(client, secret);
   if (record !== undefined) return record;
   const from = secret.owner === undefined ? "" : ` of ${secret.owner}`;

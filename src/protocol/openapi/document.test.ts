@@ -27,10 +27,14 @@ const document = openApiDocument("1.2.3", limits);
 const compile = await schemaCompiler(document);
 
 const item = (operation: Operation) => document.paths[operationPath[operation]]!.post;
-const requestSchema = (operation: Operation) => item(operation).requestBody.content["application/json"]!.schema;
+const requestSchema = (operation: Operation) =>
+  item(operation).requestBody.content["application/json"]!.schema;
 
 /** Reports whether the document and the server accept a body. */
-function judge(operation: JsonRequestOperation, body: unknown): { document: boolean; server: boolean } {
+function judge(
+  operation: JsonRequestOperation,
+  body: unknown,
+): { document: boolean; server: boolean } {
   return {
     document: compile(requestSchema(operation))(body),
     server: operations[operation].request(limits).safeParse(body).success,
@@ -47,7 +51,9 @@ test("the document contains every operation under its path and nothing else", ()
 });
 
 test("every reference resolves", () => {
-  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/gu)];
+  const references = [
+    ...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/gu),
+  ];
   expect(references.length).toBeGreaterThan(100);
   const components: Record<string, object> = document.components;
   for (const [, kind = "", name = ""] of references)
@@ -56,7 +62,16 @@ test("every reference resolves", () => {
 
 test("the description states the limits of the server", () => {
   const text = document.info.description;
-  for (const limit of ["3 MiB", "17 levels", "1000 bytes", "1 MiB", "7 files", "5 characters", "51 requests", "bursts of 204"]) {
+  for (const limit of [
+    "3 MiB",
+    "17 levels",
+    "1000 bytes",
+    "1 MiB",
+    "7 files",
+    "5 characters",
+    "51 requests",
+    "bursts of 204",
+  ]) {
     expect(text).toContain(limit);
   }
   const count = item("protect_file").parameters?.find(({ name }) => name === "CountOfFiles");
@@ -71,19 +86,34 @@ test("every operation documents its error codes, each under its status", () => {
     for (const [code, status] of documented)
       expect([code, status]).toEqual([code, errorCodes[code as keyof typeof errorCodes].status]);
     const common = ["invalid_request", "too_large", "unsupported_media_type", "internal"];
-    const token = authentication === "access-token" ? ["invalid_token", "email_mismatch", "rate_limited"] : [];
-    expect(documented.map(([code]) => code)).toEqual(expect.arrayContaining([...common, ...token, ...errors]));
+    const token =
+      authentication === "access-token" ? ["invalid_token", "email_mismatch", "rate_limited"] : [];
+    expect(documented.map(([code]) => code)).toEqual(
+      expect.arrayContaining([...common, ...token, ...errors]),
+    );
   }
 });
 
 test("examples conform to the schemas of their request and response", () => {
-  const wide = openApiDocument("1.2.3", { ...limits, nameCharacters: 256, entriesPerRequest: 10, sharesPerRequest: 10 });
+  const wide = openApiDocument("1.2.3", {
+    ...limits,
+    nameCharacters: 256,
+    entriesPerRequest: 10,
+    sharesPerRequest: 10,
+  });
   for (const [path, { post }] of Object.entries(wide.paths)) {
-    const { request, response }: OperationDefinition["example"] = operations[post.operationId as Operation].example;
+    const { request, response }: OperationDefinition["example"] =
+      operations[post.operationId as Operation].example;
     const body = post.requestBody.content["application/json"];
     const success = post.responses[200]?.content?.["application/json"];
-    expect([path, body ? compile(body.schema)(request) : "none"]).toEqual([path, body ? true : "none"]);
-    expect([path, success ? compile(success.schema)(response) : "none"]).toEqual([path, success ? true : "none"]);
+    expect([path, body ? compile(body.schema)(request) : "none"]).toEqual([
+      path,
+      body ? true : "none",
+    ]);
+    expect([path, success ? compile(success.schema)(response) : "none"]).toEqual([
+      path,
+      success ? true : "none",
+    ]);
   }
 });
 
@@ -96,8 +126,19 @@ test.each<[JsonRequestOperation, unknown]>([
   ["list_no_dup", ann],
   ["list_no_dup", { email: "𝒜".repeat(320), more: [null] }],
   ["protect", { ...protect, key_name: "𝒜bcde", key_value: "" }],
-  ["protect", { ...protect, metadata: { custom: { any: [1] }, expiration_time: 0 }, enviroment_type: "x", expiration_time: 5 }],
-  ["protect", JSON.parse('{"email":"a@b","key_name":"a","key_value":"v","metadata":{"__proto__":1}}')],
+  [
+    "protect",
+    {
+      ...protect,
+      metadata: { custom: { any: [1] }, expiration_time: 0 },
+      enviroment_type: "x",
+      expiration_time: 5,
+    },
+  ],
+  [
+    "protect",
+    JSON.parse('{"email":"a@b","key_name":"a","key_value":"v","metadata":{"__proto__":1}}'),
+  ],
   ["protect", { ...protect, delete_time: 1 }],
   ["protect", { ...protect, delete_time: "0001000000000000" }],
   ["protect", { ...protect, delete_time: 1_000_000_000_000 }],
@@ -161,9 +202,24 @@ test.each<[JsonRequestOperation, unknown]>([
 
 const piece = fc.constantFrom("*", "all", "a:b", "%41", "%C3%a4", "%F0%9f%98%80", "ä", "😀");
 const odd = fc.oneof(
-  fc.constantFrom("", "%", "%4", "%e4", "%ED%A0%80", "%F4%90%80%80", "%C0%80", "%E0%80%80", "x y", "\ufeff", "\u2028"),
+  fc.constantFrom(
+    "",
+    "%",
+    "%4",
+    "%e4",
+    "%ED%A0%80",
+    "%F4%90%80%80",
+    "%C0%80",
+    "%E0%80%80",
+    "x y",
+    "\ufeff",
+    "\u2028",
+  ),
   fc
-    .array(fc.constantFrom("%7F", "%80", "%C2", "%BF", "%E0", "%a0", "%Ed", "%9F", "%F1", "%f4", "%8f"), { maxLength: 4 })
+    .array(
+      fc.constantFrom("%7F", "%80", "%C2", "%BF", "%E0", "%a0", "%Ed", "%9F", "%F1", "%f4", "%8f"),
+      { maxLength: 4 },
+    )
     .map((all) => all.join("")),
   fc.string({ unit: "grapheme" }),
 );
@@ -172,7 +228,9 @@ const complete = fc
   .tuple(...scopeAttributes.map((attribute) => value.map((text) => `${attribute}:${text}`)))
   .map((all) => all.join(","));
 const pairs = fc
-  .array(fc.tuple(fc.constantFrom(...scopeAttributes, "other"), value).map((pair) => pair.join(":")))
+  .array(
+    fc.tuple(fc.constantFrom(...scopeAttributes, "other"), value).map((pair) => pair.join(":")),
+  )
   .map((all) => all.join(","));
 
 function isScope(text: string): boolean {
@@ -189,7 +247,10 @@ test("the pattern of a scope matches exactly what the server accepts", () => {
   fc.assert(
     fc.property(fc.oneof(complete, pairs, fc.string()), (scope) => {
       if (isScope(scope)) scopes += 1;
-      expect([scope, fits({ ...ann, password: "p", expiration_hours: 1, scope })]).toEqual([scope, isScope(scope)]);
+      expect([scope, fits({ ...ann, password: "p", expiration_hours: 1, scope })]).toEqual([
+        scope,
+        isScope(scope),
+      ]);
     }),
     { numRuns: 1000 },
   );

@@ -19,7 +19,12 @@ export interface DocumentLimits extends RequestLimits {
 /** An OpenAPI 3.1 document, as far as this service uses it. */
 export interface OpenApiDocument {
   readonly openapi: "3.1.1";
-  readonly info: { readonly title: string; readonly version: string; readonly summary: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary: string;
+    readonly description: string;
+  };
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, { readonly post: OperationItem }>>;
@@ -33,7 +38,8 @@ export interface OpenApiDocument {
 /** Description of each group of operations that the document has. */
 const tagDescriptions: Readonly<Record<Exclude<OperationTag, "Web application">, string>> = {
   Tokens: "An access token stands for an account, limited by its scope.",
-  Secrets: "The caller's own secrets, each with versions and metadata. Only the expose operations return values.",
+  Secrets:
+    "The caller's own secrets, each with versions and metadata. Only the expose operations return values.",
   "Shared secrets":
     "Once a secret is shared, its recipients and its creator read and change it through the _link operations. share, unshare and share_list are the creator's.",
   Teams: "A share with a team applies to its members at the time of a request.",
@@ -65,7 +71,10 @@ const securitySchemes = {
   },
 };
 
-/** Returns the OpenAPI document of a server with this version and these limits, assembled from the operations' definitions. */
+/**
+ * Returns the OpenAPI document of a server with this version and these limits, assembled from the
+ * operations' definitions.
+ */
 export function openApiDocument(version: string, limits: DocumentLimits): OpenApiDocument {
   return {
     openapi: "3.1.1",
@@ -78,7 +87,10 @@ export function openApiDocument(version: string, limits: DocumentLimits): OpenAp
     servers: [{ url: "/" }],
     tags: Object.entries(tagDescriptions).map(([name, text]) => ({ name, description: text })),
     paths: Object.fromEntries(
-      Object.values(operations).map((definition) => [definition.path, { post: operationItem(definition, limits) }]),
+      Object.values(operations).map((definition) => [
+        definition.path,
+        { post: operationItem(definition, limits) },
+      ]),
     ),
     components: { schemas: sharedSchemas(), headers: responseHeaders, securitySchemes },
   };

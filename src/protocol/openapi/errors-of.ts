@@ -13,5 +13,9 @@ const accessTokenErrors: readonly ErrorCode[] = ["invalid_token", "email_mismatc
 
 /** Returns every error code that the operation may respond with. */
 export function errorsOf({ authentication, errors }: OperationDefinition): readonly ErrorCode[] {
-  return [...commonErrors, ...(authentication === "access-token" ? accessTokenErrors : []), ...errors];
+  return [
+    ...commonErrors,
+    ...(authentication === "access-token" ? accessTokenErrors : []),
+    ...errors,
+  ];
 }

@@ -54,7 +54,12 @@ function adjust({ jsonSchema: generated }: { readonly jsonSchema: JsonSchema }):
 function generate(named: Readonly<Record<string, z.ZodType>>): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  const options = { io: "input", unrepresentable: "any", uri: addressOf, override: adjust } as const;
+  const options = {
+    io: "input",
+    unrepresentable: "any",
+    uri: addressOf,
+    override: adjust,
+  } as const;
   const { schemas } = z.toJSONSchema(registry, options);
   for (const schema of Object.values(schemas)) {
     delete schema.$id;
@@ -68,7 +73,10 @@ export function sharedSchemas(): Record<string, JsonSchema> {
   return generate(shared);
 }
 
-/** Returns the schema as clients write or read the value, in JSON Schema 2020-12; named schemas become references. */
+/**
+ * Returns the schema as clients write or read the value, in JSON Schema 2020-12; named schemas
+ * become references.
+ */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const name = Object.keys(shared).find((candidate) => shared[candidate] === schema);
   if (name !== undefined) return { $ref: addressOf(name) };

@@ -1,4 +1,9 @@
-import { octetStream, type OperationDefinition, type OperationLink, type RequestLimits } from "../define-operation.ts";
+import {
+  octetStream,
+  type OperationDefinition,
+  type OperationLink,
+  type RequestLimits,
+} from "../define-operation.ts";
 import { MAX_TAGS } from "../entity-tags.ts";
 import { MAX_WAIT_SECONDS } from "../preferences.ts";
 import { errorCodes } from "../error-codes.ts";
@@ -70,16 +75,30 @@ function headerParameters({ properties = {}, required = [] }: JsonSchema): Heade
   });
 }
 
-function requestOf({ request, example }: OperationDefinition, limits: RequestLimits): [HeaderParameter[], Content] {
+function requestOf(
+  { request, example }: OperationDefinition,
+  limits: RequestLimits,
+): [HeaderParameter[], Content] {
   if (typeof request === "function") {
-    return [[], { "application/json": { schema: toJsonSchema(request(limits)), example: example.request } }];
+    return [
+      [],
+      { "application/json": { schema: toJsonSchema(request(limits)), example: example.request } },
+    ];
   }
-  const encoding = Object.fromEntries(Object.keys(request.form.shape).map((name) => [name, { contentType: octetStream }]));
+  const encoding = Object.fromEntries(
+    Object.keys(request.form.shape).map((name) => [name, { contentType: octetStream }]),
+  );
   const form = { schema: toJsonSchema(request.form), encoding };
   return [headerParameters(toJsonSchema(request.headers(limits))), { "multipart/form-data": form }];
 }
 
-function successResponses({ response, etag, waits, example, links = [] }: OperationDefinition): Record<string, Response> {
+function successResponses({
+  response,
+  etag,
+  waits,
+  example,
+  links = [],
+}: OperationDefinition): Record<string, Response> {
   const names: HeaderName[] = ["x-request-id"];
   if (etag) names.push("etag");
   if (waits) names.push("preference-applied");
@@ -93,16 +112,30 @@ function successResponses({ response, etag, waits, example, links = [] }: Operat
     operationId,
     { operationId, description, requestBody: request },
   ]);
-  const success = { description: "Success.", headers, content, ...(links.length > 0 && { links: Object.fromEntries(linked) }) };
-  return { 200: success, ...(etag && { 304: { description: "The client has it already.", headers } }) };
+  const success = {
+    description: "Success.",
+    headers,
+    content,
+    ...(links.length > 0 && { links: Object.fromEntries(linked) }),
+  };
+  return {
+    200: success,
+    ...(etag && { 304: { description: "The client has it already.", headers } }),
+  };
 }
 
 function errorResponses(definition: OperationDefinition): Record<string, Response> {
   const responses: Record<string, Response> = {};
-  for (const [status, codes] of Map.groupBy(errorsOf(definition), (code) => errorCodes[code].status)) {
+  for (const [status, codes] of Map.groupBy(
+    errorsOf(definition),
+    (code) => errorCodes[code].status,
+  )) {
     const error: JsonSchema = { type: "object", properties: { code: { enum: [...codes] } } };
-    const schema: JsonSchema = { allOf: [{ $ref: "#/components/schemas/Error" }, { type: "object", properties: { error } }] };
-    const headers: HeaderName[] = status === 429 || status === 503 ? ["x-request-id", "retry-after"] : ["x-request-id"];
+    const schema: JsonSchema = {
+      allOf: [{ $ref: "#/components/schemas/Error" }, { type: "object", properties: { error } }],
+    };
+    const headers: HeaderName[] =
+      status === 429 || status === 503 ? ["x-request-id", "retry-after"] : ["x-request-id"];
     responses[status] = {
       description: codes.join(", "),
       headers: headerRefs(headers),
@@ -113,7 +146,10 @@ function errorResponses(definition: OperationDefinition): Record<string, Respons
 }
 
 /** Returns the operation as a server with these limits offers it. */
-export function operationItem(definition: OperationDefinition, limits: RequestLimits): OperationItem {
+export function operationItem(
+  definition: OperationDefinition,
+  limits: RequestLimits,
+): OperationItem {
   const { name, tag, summary, description, authentication, etag, waits } = definition;
   const [headers, content] = requestOf(definition, limits);
   const parameters = [...headers, ...(etag ? [ifNoneMatch] : []), ...(waits ? [prefer] : [])];

@@ -13,14 +13,26 @@ export const responseHeaders = {
     required: true,
     schema: { type: "string", format: "uuid" },
   },
-  etag: { description: "Tag of the response; send it as if-none-match.", required: true, schema: { type: "string" } },
+  etag: {
+    description: "Tag of the response; send it as if-none-match.",
+    required: true,
+    schema: { type: "string" },
+  },
   "preference-applied": {
     description: "`wait` when the request waited for a change, or would have.",
     required: false,
     schema: { const: "wait" },
   },
-  "retry-after": { description: "Seconds to wait.", required: true, schema: { type: "integer", minimum: 1 } },
-  "x-file-version": { description: "The version of the file.", required: true, schema: { type: "integer", minimum: 1 } },
+  "retry-after": {
+    description: "Seconds to wait.",
+    required: true,
+    schema: { type: "integer", minimum: 1 },
+  },
+  "x-file-version": {
+    description: "The version of the file.",
+    required: true,
+    schema: { type: "integer", minimum: 1 },
+  },
 } as const satisfies Record<string, Header>;
 
 export type HeaderName = keyof typeof responseHeaders;

@@ -8,7 +8,8 @@ export const blockedSendersOperation = defineOperation({
   path: "/v1/user/blocked_senders",
   tag: "Shared secrets",
   summary: "List the blocked senders",
-  description: "Returns the senders that the caller has blocked. Requires a token of unlimited scope.",
+  description:
+    "Returns the senders that the caller has blocked. Requires a token of unlimited scope.",
   authentication: "access-token",
   request: callerRequest,
   response: blockedSenders,

@@ -11,7 +11,9 @@ export const deleteAllFiles = defineOperation({
   description: "Deletes every file of the caller with all its versions.",
   authentication: "access-token",
   request: callerRequest,
-  response: z.object({ deleted: z.int().min(0).meta({ description: "Number of files, not versions." }) }),
+  response: z.object({
+    deleted: z.int().min(0).meta({ description: "Number of files, not versions." }),
+  }),
   freesSpace: true,
   errors: [],
   audit: { intent: "authenticated", fields: [] },

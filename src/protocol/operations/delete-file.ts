@@ -8,10 +8,13 @@ export const deleteFile = defineOperation({
   path: "/v1/user/delete_file",
   tag: "Files",
   summary: "Delete a file or one version of it",
-  description: "Without a version, deletes all versions. Deleting the only version deletes the file.",
+  description:
+    "Without a version, deletes all versions. Deleting the only version deletes the file.",
   authentication: "access-token",
   request: fileRequest,
-  response: z.object({ deleted: z.object({ filename: z.string(), versions: z.array(z.int().min(1)) }) }),
+  response: z.object({
+    deleted: z.object({ filename: z.string(), versions: z.array(z.int().min(1)) }),
+  }),
   freesSpace: true,
   errors: ["file_not_found", "version_not_found"],
   audit: { intent: "authenticated", fields: ["filename", "version"] },

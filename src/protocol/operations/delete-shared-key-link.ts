@@ -8,7 +8,8 @@ export const deleteSharedKeyLink = defineOperation({
   path: "/v1/user/secret/delete_shared_key_link",
   tag: "Shared secrets",
   summary: "Dismiss a received secret",
-  description: "Removes it from the caller's list only, until it is shared with the caller or their team again.",
+  description:
+    "Removes it from the caller's list only, until it is shared with the caller or their team again.",
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ owner }),
   response: z.object({ removed: z.object({ key_name: z.string(), owner: z.string() }) }),

@@ -10,10 +10,14 @@ export const deleteSecrets = defineOperation({
   path: "/v1/user/secret/delete",
   tag: "Secrets",
   summary: "Delete secrets with all versions",
-  description: "Deletes all of the named secrets or none, also for every recipient. Only the creator may do it.",
+  description:
+    "Deletes all of the named secrets or none, also for every recipient. Only the creator may do it.",
   authentication: "access-token",
   request: ({ nameCharacters, entriesPerRequest }) =>
-    z.object({ email: callerEmail, key_name: oneOrMore(nameSchema(nameCharacters), entriesPerRequest) }),
+    z.object({
+      email: callerEmail,
+      key_name: oneOrMore(nameSchema(nameCharacters), entriesPerRequest),
+    }),
   response: z.object({ deleted: z.array(z.string()) }),
   freesSpace: true,
   errors: ["secret_not_found", "out_of_scope", "forbidden"],

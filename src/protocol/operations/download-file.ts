@@ -7,7 +7,8 @@ export const downloadFile = defineOperation({
   path: "/v1/user/download_file",
   tag: "Files",
   summary: "Download a file",
-  description: "Returns the bytes of one version; of the latest when none is named. The etag is the bytes' sha256.",
+  description:
+    "Returns the bytes of one version; of the latest when none is named. The etag is the bytes' sha256.",
   authentication: "access-token",
   request: fileRequest,
   response: octetStream,

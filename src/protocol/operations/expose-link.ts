@@ -12,7 +12,14 @@ export const exposeLink = defineOperation({
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ owner }),
   response: exposedSecret,
-  errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden", "secret_expired"],
+  errors: [
+    "secret_not_found",
+    "use_unshared_operation",
+    "ambiguous_name",
+    "out_of_scope",
+    "forbidden",
+    "secret_expired",
+  ],
   audit: { intent: "never", fields: ["key_name", "owner"] },
   example: { request: sample.link, response: sample.exposed },
 });

@@ -26,14 +26,22 @@ export const generateAccessToken = defineOperation({
   errors: ["invalid_credentials", "invalid_scope", "rate_limited", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["scope", "expiration_hours"] },
   example: {
-    request: { email: sample.email, password: "a long password", scope: sample.tokens.scope, expiration_hours: 24 },
+    request: {
+      email: sample.email,
+      password: "a long password",
+      scope: sample.tokens.scope,
+      expiration_hours: 24,
+    },
     response: sample.tokens,
   },
   links: [
     {
       operation: "refresh_token",
       description: "Get the next access token.",
-      request: { refresh_token: "$response.body#/refresh_token", used_access_token: "$response.body#/access_token" },
+      request: {
+        refresh_token: "$response.body#/refresh_token",
+        used_access_token: "$response.body#/access_token",
+      },
     },
   ],
 });

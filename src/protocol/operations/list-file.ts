@@ -9,7 +9,8 @@ export const listFile = defineOperation({
   path: "/v1/user/list_file",
   tag: "Files",
   summary: "List files",
-  description: "Returns each file with its latest version's size and digest and with all versions, by name.",
+  description:
+    "Returns each file with its latest version's size and digest and with all versions, by name.",
   authentication: "access-token",
   request: callerRequest,
   response: z.object({ files: z.array(fileRecord) }),

@@ -18,7 +18,11 @@ export const protectFile = defineOperation({
     headers: ({ filesPerRequest }) =>
       z.object({
         email: z.string().min(1).meta({ description: "The caller's own address, in any case." }),
-        CountOfFiles: z.int().min(1).max(filesPerRequest).meta({ description: "Number of files in the body." }),
+        CountOfFiles: z
+          .int()
+          .min(1)
+          .max(filesPerRequest)
+          .meta({ description: "Number of files in the body." }),
       }),
     form: z
       .object({
@@ -28,7 +32,8 @@ export const protectFile = defineOperation({
         }),
       })
       .meta({
-        description: "Each part with a filename is a file, whatever its field is called; other parts are ignored.",
+        description:
+          "Each part with a filename is a file, whatever its field is called; other parts are ignored.",
       }),
   },
   response: z.object({ files: z.array(uploadedFile) }),

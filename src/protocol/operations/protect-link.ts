@@ -22,7 +22,10 @@ export const protectLink = defineOperation({
     }),
   response: z.object({
     secret: secretRecord,
-    secrets: z.array(secretRecord).optional().meta({ description: "As in list_no_dup; omitted with without_list: 1." }),
+    secrets: z
+      .array(secretRecord)
+      .optional()
+      .meta({ description: "As in list_no_dup; omitted with without_list: 1." }),
   }),
   compressible: true,
   addsData: true,

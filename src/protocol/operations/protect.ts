@@ -37,18 +37,36 @@ export const protect = defineOperation({
     }),
   response: z.object({ secret: secretRecord }),
   addsData: true,
-  errors: ["secret_not_found", "use_link_operation", "version_changed", "out_of_scope", "quota_exceeded"],
+  errors: [
+    "secret_not_found",
+    "use_link_operation",
+    "version_changed",
+    "out_of_scope",
+    "quota_exceeded",
+  ],
   audit: { intent: "authenticated", fields: ["key_name"] },
   example: {
-    request: { ...sample.secret, key_value: sample.exposed.key_value, metadata: { environment_type: "dev", project: "shop" } },
+    request: {
+      ...sample.secret,
+      key_value: sample.exposed.key_value,
+      metadata: { environment_type: "dev", project: "shop" },
+    },
     response: { secret: sample.record },
   },
   links: [
     { operation: "expose", description: "Read the value.", request: secret },
     { operation: "version_list", description: "List all versions.", request: secret },
-    { operation: "version_expose", description: "Read the value of this version.", request: version },
+    {
+      operation: "version_expose",
+      description: "Read the value of this version.",
+      request: version,
+    },
     { operation: "version_delete", description: "Delete this version.", request: version },
-    { operation: "update_key_metadata", description: "Change metadata of this version.", request: { ...version, metadata: {} } },
+    {
+      operation: "update_key_metadata",
+      description: "Change metadata of this version.",
+      request: { ...version, metadata: {} },
+    },
     { operation: "delete", description: "Delete the secret.", request: secret },
     {
       operation: "share",

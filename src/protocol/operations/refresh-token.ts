@@ -24,7 +24,10 @@ export const refreshToken = defineOperation({
   errors: ["invalid_refresh_token", "rate_limited"],
   audit: { intent: "authenticated", fields: [] },
   example: {
-    request: { refresh_token: sample.tokens.refresh_token, used_access_token: sample.tokens.access_token },
+    request: {
+      refresh_token: sample.tokens.refresh_token,
+      used_access_token: sample.tokens.access_token,
+    },
     response: sample.tokens,
   },
 });

@@ -3,15 +3,25 @@ import { defineOperation, type RequestLimits } from "../define-operation.ts";
 import { canonicalEmail } from "../email-address.ts";
 import { shareRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { bothKindsOfRecipient, recipientsRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
+import {
+  bothKindsOfRecipient,
+  recipientsRequest,
+  hasOneKindOfRecipient,
+  recipientsOf,
+} from "../schemas/recipients.ts";
 import { callerEmail } from "../schemas/request-fields.ts";
 
-/** Parses the recipients into `to`. Neither list is longer than the number of shares, because neither is empty. */
+/**
+ * Parses the recipients into `to`. Neither list is longer than the number of shares, because
+ * neither is empty.
+ */
 function shareRequest({ nameCharacters, sharesPerRequest }: RequestLimits) {
   return recipientsRequest({ nameCharacters, entriesPerRequest: sharesPerRequest })
     .extend({
       usr_id_from: callerEmail,
-      permission: z.enum(["R", "W", "RW"]).meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
+      permission: z
+        .enum(["R", "W", "RW"])
+        .meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
       invite: z.boolean().optional().meta({
         description:
           "False shares nothing and returns `invitation_required` when a recipient would be invited, or may be among too many strangers.",
@@ -26,7 +36,8 @@ function shareRequest({ nameCharacters, sharesPerRequest }: RequestLimits) {
       };
       if (!to) return reject("usr_id_to", "send usr_id_to or group_id_to");
       if (to.kind === "users") {
-        if (to.emails.includes(canonicalEmail(body.email))) return reject("usr_id_to", "names the sharing user");
+        if (to.emails.includes(canonicalEmail(body.email)))
+          return reject("usr_id_to", "names the sharing user");
         if (body.key_name.length * to.emails.length > sharesPerRequest)
           return reject("key_name", `at most ${sharesPerRequest} shares in one request`);
       }
@@ -49,8 +60,18 @@ export const share = defineOperation({
   request: shareRequest,
   response: z.object({ shared: z.array(shareRecord) }),
   addsData: true,
-  errors: ["secret_not_found", "team_not_found", "invitation_required", "out_of_scope", "forbidden", "quota_exceeded"],
-  audit: { intent: "authenticated", fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to", "permission"] },
+  errors: [
+    "secret_not_found",
+    "team_not_found",
+    "invitation_required",
+    "out_of_scope",
+    "forbidden",
+    "quota_exceeded",
+  ],
+  audit: {
+    intent: "authenticated",
+    fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to", "permission"],
+  },
   example: {
     request: {
       email: sample.email,
@@ -59,7 +80,16 @@ export const share = defineOperation({
       usr_id_from: sample.email,
       usr_id_to: [sample.otherEmail],
     },
-    response: { shared: [{ key_name: sample.secret.key_name, to: sample.otherEmail, permission: "R", state: "active" }] },
+    response: {
+      shared: [
+        {
+          key_name: sample.secret.key_name,
+          to: sample.otherEmail,
+          permission: "R",
+          state: "active",
+        },
+      ],
+    },
   },
   links: [
     { operation: "expose_link", description: "Read the value.", request: shared },

@@ -13,7 +13,8 @@ export const teamAddMembers = defineOperation({
   description:
     "Addresses may or may not have an account. New members see what is shared with the team. Only the creator may do it, with a token of unlimited scope.",
   authentication: "access-token",
-  request: (limits) => teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest) }),
+  request: (limits) =>
+    teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest) }),
   response: z.object({ team: teamRecord }),
   addsData: true,
   errors: ["team_not_found", "out_of_scope", "forbidden", "quota_exceeded"],

@@ -27,8 +27,16 @@ export const teamCreate = defineOperation({
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
   example: { request: sample.teamMembers, response: { team: sample.team } },
   links: [
-    { operation: "team_add_members", description: "Add a member.", request: { ...team, members: sample.otherEmail } },
-    { operation: "team_remove_members", description: "Remove a member.", request: { ...team, members: sample.otherEmail } },
+    {
+      operation: "team_add_members",
+      description: "Add a member.",
+      request: { ...team, members: sample.otherEmail },
+    },
+    {
+      operation: "team_remove_members",
+      description: "Remove a member.",
+      request: { ...team, members: sample.otherEmail },
+    },
     { operation: "team_delete", description: "Delete the team.", request: team },
   ],
 });

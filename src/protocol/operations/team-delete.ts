@@ -8,7 +8,8 @@ export const teamDelete = defineOperation({
   path: "/v1/user/team/delete",
   tag: "Teams",
   summary: "Delete a team",
-  description: "Revokes all shares with the team. Only the creator may do it, with a token of unlimited scope.",
+  description:
+    "Revokes all shares with the team. Only the creator may do it, with a token of unlimited scope.",
   authentication: "access-token",
   request: teamRequest,
   response: z.object({ deleted: z.object({ group_id: z.string() }) }),

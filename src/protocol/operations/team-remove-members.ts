@@ -13,9 +13,13 @@ export const teamRemoveMembers = defineOperation({
   description:
     "Former members no longer see what is shared with the team. The creator cannot be removed. Only the creator may do it, with a token of unlimited scope.",
   authentication: "access-token",
-  request: (limits) => teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest) }),
+  request: (limits) =>
+    teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest) }),
   response: z.object({ team: teamRecord }),
   errors: ["team_not_found", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
-  example: { request: sample.teamMembers, response: { team: { ...sample.team, members: [sample.email] } } },
+  example: {
+    request: sample.teamMembers,
+    response: { team: { ...sample.team, members: [sample.email] } },
+  },
 });

@@ -15,10 +15,15 @@ export const tokenRevoke = defineOperation({
   authentication: "access-token",
   request: (limits) =>
     callerRequest().extend({
-      id: oneOrMore(z.string().min(1).max(64), limits.entriesPerRequest).meta({ description: "Ids of `token_list`." }),
+      id: oneOrMore(z.string().min(1).max(64), limits.entriesPerRequest).meta({
+        description: "Ids of `token_list`.",
+      }),
     }),
   response: z.object({ revoked: z.array(z.string()) }),
   errors: ["out_of_scope", "token_not_found"],
   audit: { intent: "authenticated", fields: ["id"] },
-  example: { request: { email: sample.email, id: sample.credential.id }, response: { revoked: [sample.credential.id] } },
+  example: {
+    request: { email: sample.email, id: sample.credential.id },
+    response: { revoked: [sample.credential.id] },
+  },
 });

@@ -2,7 +2,12 @@ import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
 import { unshareRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { bothKindsOfRecipient, recipientsRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
+import {
+  bothKindsOfRecipient,
+  recipientsRequest,
+  hasOneKindOfRecipient,
+  recipientsOf,
+} from "../schemas/recipients.ts";
 import { callerEmail } from "../schemas/request-fields.ts";
 
 export const unshare = defineOperation({
@@ -22,7 +27,10 @@ export const unshare = defineOperation({
       .meta({ not: { required: ["usr_id_to", "group_id_to"] } }),
   response: z.object({ unshared: z.array(unshareRecord) }),
   errors: ["secret_not_found", "out_of_scope", "forbidden"],
-  audit: { intent: "authenticated", fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to"] },
+  audit: {
+    intent: "authenticated",
+    fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to"],
+  },
   example: {
     request: { ...sample.secret, usr_id_to: sample.otherEmail },
     response: { unshared: [{ key_name: sample.secret.key_name, from: sample.otherEmail }] },

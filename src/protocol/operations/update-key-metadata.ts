@@ -16,10 +16,17 @@ const removedNames = oneOrMore(
   100,
 )
   .optional()
-  .meta({ description: "Custom names to remove; those that the version does not have are ignored." });
+  .meta({
+    description: "Custom names to remove; those that the version does not have are ignored.",
+  });
 
 /** Members of which a request has at least one. */
-const changes = ["metadata", ...Object.keys(standardMetadataFields), "remove_metadata", "delete_time"];
+const changes = [
+  "metadata",
+  ...Object.keys(standardMetadataFields),
+  "remove_metadata",
+  "delete_time",
+];
 
 export const updateKeyMetadata = defineOperation({
   name: "update_key_metadata",

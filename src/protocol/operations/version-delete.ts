@@ -15,7 +15,14 @@ export const versionDelete = defineOperation({
   request: (limits) => secretRequest(limits).extend({ key_version: versionNumber }),
   response: z.object({ deleted: z.object({ key_name: z.string(), key_version: z.int().min(1) }) }),
   freesSpace: true,
-  errors: ["secret_not_found", "version_not_found", "last_version", "out_of_scope", "forbidden", "quota_exceeded"],
+  errors: [
+    "secret_not_found",
+    "version_not_found",
+    "last_version",
+    "out_of_scope",
+    "forbidden",
+    "quota_exceeded",
+  ],
   audit: { intent: "authenticated", fields: ["key_name", "key_version"] },
   example: {
     request: { ...sample.secret, key_version: 1 },

@@ -13,7 +13,13 @@ export const versionExpose = defineOperation({
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ key_version: versionNumber }),
   response: exposedSecret,
-  errors: ["secret_not_found", "version_not_found", "use_link_operation", "out_of_scope", "secret_expired"],
+  errors: [
+    "secret_not_found",
+    "version_not_found",
+    "use_link_operation",
+    "out_of_scope",
+    "secret_expired",
+  ],
   audit: { intent: "never", fields: ["key_name", "key_version"] },
   example: { request: { ...sample.secret, key_version: 2 }, response: sample.exposed },
 });

@@ -16,10 +16,19 @@ export const versionListForLink = defineOperation({
   response: z.object({ key_name: z.string(), versions: z.array(versionRecord) }),
   etag: true,
   compressible: true,
-  errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden"],
+  errors: [
+    "secret_not_found",
+    "use_unshared_operation",
+    "ambiguous_name",
+    "out_of_scope",
+    "forbidden",
+  ],
   audit: { intent: "never", fields: ["key_name", "owner"] },
   example: {
     request: sample.link,
-    response: { key_name: sample.link.key_name, versions: [{ ...sample.sharedRecord, created_by: sample.email }] },
+    response: {
+      key_name: sample.link.key_name,
+      versions: [{ ...sample.sharedRecord, created_by: sample.email }],
+    },
   },
 });

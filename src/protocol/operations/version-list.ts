@@ -19,6 +19,9 @@ export const versionList = defineOperation({
   audit: { intent: "never", fields: ["key_name"] },
   example: {
     request: sample.secret,
-    response: { key_name: sample.secret.key_name, versions: [{ ...sample.record, created_by: sample.email }] },
+    response: {
+      key_name: sample.secret.key_name,
+      versions: [{ ...sample.record, created_by: sample.email }],
+    },
   },
 });

@@ -14,6 +14,7 @@ export const deleteTime = z
       { type: "string", maxLength: 20, pattern: "^0*([1-9][0-9]{0,11}|10{12})$" },
       { type: "null" },
     ],
-    description: "Minutes until the secret is removed, as an integer or in digits; null is the same as omitting it.",
+    description:
+      "Minutes until the secret is removed, as an integer or in digits; null is the same as omitting it.",
   })
   .optional();

@@ -4,7 +4,13 @@ import { z } from "zod";
 export const ONE_OR_MORE = "x-one-or-more";
 
 /** A list with a minimum and maximum length; a single string is accepted as a list of one. */
-export function oneOrMore<T extends z.ZodType>(entry: T, maxEntries: number, minEntries = 1): z.ZodType<z.output<T>[]> {
+export function oneOrMore<T extends z.ZodType>(
+  entry: T,
+  maxEntries: number,
+  minEntries = 1,
+): z.ZodType<z.output<T>[]> {
   const list = z.array(entry).min(minEntries).max(maxEntries);
-  return z.preprocess((given) => (typeof given === "string" ? [given] : given), list).meta({ [ONE_OR_MORE]: true });
+  return z
+    .preprocess((given) => (typeof given === "string" ? [given] : given), list)
+    .meta({ [ONE_OR_MORE]: true });
 }

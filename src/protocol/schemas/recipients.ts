@@ -24,20 +24,31 @@ export function recipientsRequest({
   return z.object({
     email: callerEmail,
     key_name: oneOrMore(name, entriesPerRequest),
-    usr_id_to: oneOrMore(userEmail, entriesPerRequest).meta({ description: "Addresses of users." }).optional(),
+    usr_id_to: oneOrMore(userEmail, entriesPerRequest)
+      .meta({ description: "Addresses of users." })
+      .optional(),
     group_id_to: receivingTeam(nameCharacters).optional(),
   });
 }
 
 /** Returns the named recipients, or `undefined` when the request names none. */
-export function recipientsOf({ usr_id_to: emails, group_id_to: groupId }: NamedRecipients): Recipients | undefined {
+export function recipientsOf({
+  usr_id_to: emails,
+  group_id_to: groupId,
+}: NamedRecipients): Recipients | undefined {
   if (groupId !== undefined) return { kind: "team", groupId };
   return emails && { kind: "users", emails };
 }
 
 /** Reports whether the request names users or a team, not both. */
-export function hasOneKindOfRecipient({ usr_id_to: users, group_id_to: team }: NamedRecipients): boolean {
+export function hasOneKindOfRecipient({
+  usr_id_to: users,
+  group_id_to: team,
+}: NamedRecipients): boolean {
   return users === undefined || team === undefined;
 }
 
-export const bothKindsOfRecipient = { path: ["group_id_to"], message: "send usr_id_to or group_id_to, not both" };
+export const bothKindsOfRecipient = {
+  path: ["group_id_to"],
+  message: "send usr_id_to or group_id_to, not both",
+};

@@ -5,7 +5,9 @@ import { nameSchema } from "../names.ts";
 import { oneOrMore } from "./one-or-more.ts";
 
 /** The caller's own address, as sent. */
-export const callerEmail = nameSchema(320).meta({ description: "The caller's own address, in any case." });
+export const callerEmail = nameSchema(320).meta({
+  description: "The caller's own address, in any case.",
+});
 
 /** Another user's address, canonical. */
 export const userEmail = z
@@ -24,7 +26,8 @@ export const versionNumber = z.int().min(1);
 
 /** Precondition of a change: the latest version that the caller knows. */
 export const expectedVersion = versionNumber.optional().meta({
-  description: "The latest version that the caller knows; another one returns `version_changed`, and nothing is changed.",
+  description:
+    "The latest version that the caller knows; another one returns `version_changed`, and nothing is changed.",
 });
 
 export const secretValue = z
@@ -36,7 +39,10 @@ export const secretValue = z
 export const expirationHours = z
   .number()
   .min(1)
-  .refine((count) => Number.isInteger(count) && Number.isFinite(count * 3_600_000), "expected whole hours")
+  .refine(
+    (count) => Number.isInteger(count) && Number.isFinite(count * 3_600_000),
+    "expected whole hours",
+  )
   .meta({ type: "integer", description: "Hours until the token expires; no maximum." });
 
 /** Body of operations that take nothing but the caller's address. */
@@ -47,7 +53,9 @@ export function callerRequest() {
 /** Body of operations on senders of shares. */
 export function sendersRequest({ entriesPerRequest }: RequestLimits) {
   return callerRequest().extend({
-    usr_id_from: oneOrMore(userEmail, entriesPerRequest).meta({ description: "Addresses of senders." }),
+    usr_id_from: oneOrMore(userEmail, entriesPerRequest).meta({
+      description: "Addresses of senders.",
+    }),
   });
 }
 
@@ -63,5 +71,9 @@ export function teamRequest({ nameCharacters }: RequestLimits) {
 
 /** Body of operations on one file; without `version`, the latest version or all of them. */
 export function fileRequest({ nameCharacters }: RequestLimits) {
-  return z.object({ email: callerEmail, filename: nameSchema(nameCharacters), version: versionNumber.optional() });
+  return z.object({
+    email: callerEmail,
+    filename: nameSchema(nameCharacters),
+    version: versionNumber.optional(),
+  });
 }

@@ -3,11 +3,14 @@ import { z } from "zod";
 /** A live session; the session itself is a cookie that no script can read. */
 export const session = z.object({
   email: z.string(),
-  csrf_token: z.string().meta({ description: "Sent as header `x-csrf-token` with every request of the session." }),
+  csrf_token: z
+    .string()
+    .meta({ description: "Sent as header `x-csrf-token` with every request of the session." }),
 });
 
 export const signUpMode = z.enum(["open", "invited", "closed"]).meta({
-  description: "open: anyone may sign up; invited: users whom a secret or a team is shared with; closed: none.",
+  description:
+    "open: anyone may sign up; invited: users whom a secret or a team is shared with; closed: none.",
 });
 
 export type SignUpMode = z.infer<typeof signUpMode>;

@@ -18,17 +18,34 @@ export const apiTokenOperation = defineOperation({
   request: () =>
     z.object({
       password: z.string().min(1).max(1024),
-      name: nameSchema(100).meta({ description: "Shown in the list of tokens; the browser's name when omitted." }).optional(),
+      name: nameSchema(100)
+        .meta({ description: "Shown in the list of tokens; the browser's name when omitted." })
+        .optional(),
       scope: scopeString.optional(),
       expiration_hours: expirationHours.optional(),
       allowed_networks: allowedNetworks.optional(),
       lifetime_hours: lifetimeHours.optional(),
     }),
   response: tokenResponse,
-  errors: ["invalid_token", "invalid_scope", "invalid_credentials", "rate_limited", "csrf_failed", "quota_exceeded"],
-  audit: { intent: "authenticated", fields: ["scope", "expiration_hours", "allowed_networks", "lifetime_hours"] },
+  errors: [
+    "invalid_token",
+    "invalid_scope",
+    "invalid_credentials",
+    "rate_limited",
+    "csrf_failed",
+    "quota_exceeded",
+  ],
+  audit: {
+    intent: "authenticated",
+    fields: ["scope", "expiration_hours", "allowed_networks", "lifetime_hours"],
+  },
   example: {
-    request: { password: "a long password", name: "backup script", allowed_networks: ["10.0.0.0/8"], lifetime_hours: 8760 },
+    request: {
+      password: "a long password",
+      name: "backup script",
+      allowed_networks: ["10.0.0.0/8"],
+      lifetime_hours: 8760,
+    },
     response: sample.tokens,
   },
 });

@@ -15,5 +15,8 @@ export const logInOperation = defineOperation({
   response: z.object({ session }),
   errors: ["invalid_credentials", "rate_limited", "csrf_failed"],
   audit: { intent: "authenticated", fields: [] },
-  example: { request: { email: sample.email, password: "a long password" }, response: { session: sample.session } },
+  example: {
+    request: { email: sample.email, password: "a long password" },
+    response: { session: sample.session },
+  },
 });

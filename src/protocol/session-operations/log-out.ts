@@ -6,7 +6,8 @@ export const logOutOperation = defineOperation({
   path: "/app/log_out",
   tag: "Web application",
   summary: "Log out",
-  description: "Ends the session and deletes its cookie; succeeds also when the session has already ended.",
+  description:
+    "Ends the session and deletes its cookie; succeeds also when the session has already ended.",
   authentication: "session",
   request: () => z.object({}),
   response: z.object({}),

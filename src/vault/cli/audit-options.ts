@@ -16,7 +16,8 @@ const SMALLEST_BYTES = 65_536;
 
 function byteCount(text: string): number {
   const bytes = /^[0-9]{1,15}$/u.test(text) ? Number(text) : 0;
-  if (bytes < SMALLEST_BYTES) throw new InvalidArgumentError(`expected a number of bytes, at least ${SMALLEST_BYTES}`);
+  if (bytes < SMALLEST_BYTES)
+    throw new InvalidArgumentError(`expected a number of bytes, at least ${SMALLEST_BYTES}`);
   return bytes;
 }
 
@@ -59,7 +60,10 @@ export function addAuditOptions(command: Command): void {
         .argParser(forwardTarget),
     )
     .addOption(
-      new Option("--audit-retention <days>", "remove closed segments of the audit log after this many days (default: never)")
+      new Option(
+        "--audit-retention <days>",
+        "remove closed segments of the audit log after this many days (default: never)",
+      )
         .env("VAULTSYNC_VAULT_AUDIT_RETENTION")
         .argParser(dayCount),
     )
@@ -73,7 +77,10 @@ export function addAuditOptions(command: Command): void {
     );
 }
 
-/** Returns the error of missing audit log flags. With PostgreSQL each replica needs a file of its own, so there is no default. */
+/**
+ * Returns the error of missing audit log flags. With PostgreSQL each replica needs a file of its
+ * own, so there is no default.
+ */
 export function auditError({ auditLog }: AuditFlags, data: string | undefined): string | undefined {
   if (auditLog !== undefined || data === undefined || !isPostgresUrl(data)) return undefined;
   return "specify the audit log of this replica with --audit-log FILE, or disable it with --audit-log none";
@@ -81,10 +88,17 @@ export function auditError({ auditLog }: AuditFlags, data: string | undefined): 
 
 /** Returns the audit log options; an in-memory server keeps no audit log by default. */
 export function auditOptions(
-  { auditLog, auditLogMaxBytes, auditForward: forward, auditRetention: days, auditRetentionBytes: bytes }: AuditFlags,
+  {
+    auditLog,
+    auditLogMaxBytes,
+    auditForward: forward,
+    auditRetention: days,
+    auditRetentionBytes: bytes,
+  }: AuditFlags,
   data: string | undefined,
 ): Pick<VaultServerOptions, "auditLog"> {
-  const file = auditLog ?? (data === undefined || data === ":memory:" ? "none" : `${data}-audit.jsonl`);
+  const file =
+    auditLog ?? (data === undefined || data === ":memory:" ? "none" : `${data}-audit.jsonl`);
   if (file === "none") return {};
   const retention = { ...(days !== undefined && { days }), ...(bytes !== undefined && { bytes }) };
   return {

@@ -7,7 +7,11 @@ import type { AuditLine } from "../server/audit/audit-line.ts";
 import { lineState } from "../server/audit/line-macs.ts";
 import { rotatedSegments } from "../server/audit/audit-file.ts";
 import { describeEntry, selectEntries, type EntryFilter } from "../server/audit/select-entries.ts";
-import { verifyAuditLog, type AuditReport, type VerifyOptions } from "../server/audit/verify-audit-log.ts";
+import {
+  verifyAuditLog,
+  type AuditReport,
+  type VerifyOptions,
+} from "../server/audit/verify-audit-log.ts";
 import { openStore } from "../server/store/open-store.ts";
 import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
@@ -30,16 +34,33 @@ async function withParts(files: readonly string[], command: Command): Promise<st
   return [...all];
 }
 
-function summary({ log, entries, first, last, parts, damage, plain, unrecorded }: AuditReport): string {
+function summary({
+  log,
+  entries,
+  first,
+  last,
+  parts,
+  damage,
+  plain,
+  unrecorded,
+}: AuditReport): string {
   return [
-    damage ? `DAMAGED (${damage.kind}): ${damage.file}, line ${damage.line}: ${damage.message}` : "intact",
+    damage
+      ? `DAMAGED (${damage.kind}): ${damage.file}, line ${damage.line}: ${damage.message}`
+      : "intact",
     `log      ${log ?? "-"}`,
     `entries  ${entries}${damage ? " valid before that" : ""}, ${first?.seq ?? "-"} to ${last?.seq ?? "-"}`,
     `time     ${first?.time ?? "-"} to ${last?.time ?? "-"}`,
     `files    ${parts.join(" ")}`,
     `head     ${last?.seq ?? 0} ${last?.hash ?? "-"}`,
-    ...(plain ? [`note     entries up to ${plain.seq}, of ${plain.time}, have no MAC: an earlier release wrote them`] : []),
-    ...unrecorded.map((seq) => `note     entry ${seq}: the database did not know the log when the server started`),
+    ...(plain
+      ? [
+          `note     entries up to ${plain.seq}, of ${plain.time}, have no MAC: an earlier release wrote them`,
+        ]
+      : []),
+    ...unrecorded.map(
+      (seq) => `note     entry ${seq}: the database did not know the log when the server started`,
+    ),
     "",
   ].join("\n");
 }
@@ -62,12 +83,20 @@ async function verifyWithAnchors(
     }
     return read;
   });
-  const report = await verifyAuditLog(files, { ...options, anchorOf: async (log) => anchors.get(log) });
+  const report = await verifyAuditLog(files, {
+    ...options,
+    anchorOf: async (log) => anchors.get(log),
+  });
   const others = [...anchors.keys()].filter((log) => log !== report.log);
-  if (others.length > 0) process.stderr.write(`the database also knows other logs: ${others.join(" ")}\n`);
+  if (others.length > 0)
+    process.stderr.write(`the database also knows other logs: ${others.join(" ")}\n`);
   if (report.damage || report.log === undefined || !forged.has(report.log)) return report;
-  const message = "the end that the database recorded is not authentic: it was not written by a server with this master key";
-  return { ...report, damage: { kind: "rewritten", file: report.parts.at(-1) ?? "", line: 0, message } };
+  const message =
+    "the end that the database recorded is not authentic: it was not written by a server with this master key";
+  return {
+    ...report,
+    damage: { kind: "rewritten", file: report.parts.at(-1) ?? "", line: 0, message },
+  };
 }
 
 interface VerifyFlags extends MasterKeyFlags {
@@ -75,17 +104,26 @@ interface VerifyFlags extends MasterKeyFlags {
   readonly partial?: boolean;
 }
 
-async function verify(files: readonly string[], flags: VerifyFlags, command: Command): Promise<void> {
+async function verify(
+  files: readonly string[],
+  flags: VerifyFlags,
+  command: Command,
+): Promise<void> {
   const { data, partial } = flags;
   rejectPassword(command);
   const parts = await withParts(files, command);
-  if (data !== undefined && !isPostgresUrl(data) && !existsSync(data)) command.error(`error: data file not found: ${data}`);
+  if (data !== undefined && !isPostgresUrl(data) && !existsSync(data))
+    command.error(`error: data file not found: ${data}`);
   await using store = data === undefined ? undefined : await openStore(data);
   // On a terminal only: the output of scheduled runs is mailed or logged.
   const line = process.stderr.isTTY ? progressLine(systemClock) : undefined;
   const progress = (entries: number): void => line?.(`${entries} entries read`);
   const keys = masterKeys(flags);
-  const options = { progress, partial: partial === true, ...(keys && { stateOf: (read: AuditLine) => lineState(keys, read) }) };
+  const options = {
+    progress,
+    partial: partial === true,
+    ...(keys && { stateOf: (read: AuditLine) => lineState(keys, read) }),
+  };
   const report = await verifyWithAnchors(parts, options, store, keys);
   process.stdout.write(summary(report));
   if (report.damage) process.exitCode = 1;
@@ -93,13 +131,20 @@ async function verify(files: readonly string[], flags: VerifyFlags, command: Com
 
 function parseTimestamp(text: string): number {
   const at = Date.parse(text);
-  if (Number.isNaN(at)) throw new InvalidArgumentError("expected a timestamp, for example 2026-11-21 or 2026-11-21T06:00:00Z");
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError(
+      "expected a timestamp, for example 2026-11-21 or 2026-11-21T06:00:00Z",
+    );
   return at;
 }
 
 type ShowFlags = EntryFilter & { readonly json?: boolean };
 
-async function show(files: readonly string[], { json, ...filter }: ShowFlags, command: Command): Promise<void> {
+async function show(
+  files: readonly string[],
+  { json, ...filter }: ShowFlags,
+  command: Command,
+): Promise<void> {
   const parts = await withParts(files, command);
   async function* lines(): AsyncGenerator<string> {
     for await (const { fields, line } of selectEntries(parts, filter)) {
@@ -116,7 +161,9 @@ async function show(files: readonly string[], { json, ...filter }: ShowFlags, co
 
 /** Adds `vaultsync vault audit`. */
 export function auditCommand(parent: Command): void {
-  const audit = parent.command("audit").description("Verify and show the audit log of a vault server.");
+  const audit = parent
+    .command("audit")
+    .description("Verify and show the audit log of a vault server.");
   audit
     .command("verify")
     .description(
@@ -125,7 +172,11 @@ export function auditCommand(parent: Command): void {
     )
     .argument("<file...>", "audit log; its rotated segments are included")
     .addOption(dataOption())
-    .addOption(masterKeysOption("file with the master key of the data, which authenticates lines and the recorded end"))
+    .addOption(
+      masterKeysOption(
+        "file with the master key of the data, which authenticates lines and the recorded end",
+      ),
+    )
     .addOption(masterKeyCommandOption())
     .option("--partial", "accept a log whose oldest segments were removed")
     .action(verify);

@@ -58,9 +58,15 @@ export function backupCommand(parent: Command): void {
     .addOption(dataOption().makeOptionMandatory())
     .requiredOption("--to <file>", "backup file; must not exist yet")
     .option("--force", "replace an existing file once the new backup is complete")
-    .addOption(masterKeysOption("file with the master key of the data, which authenticates the backup"))
+    .addOption(
+      masterKeysOption("file with the master key of the data, which authenticates the backup"),
+    )
     .addOption(masterKeyCommandOption())
-    .addOption(unauthenticatedOption("write a backup that anyone can change unnoticed, without a master key"))
+    .addOption(
+      unauthenticatedOption(
+        "write a backup that anyone can change unnoticed, without a master key",
+      ),
+    )
     .addHelpText("after", HELP)
     .action((flags: BackupFlags, command: Command) => backup(flags, command));
 }

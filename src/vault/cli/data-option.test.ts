@@ -22,7 +22,10 @@ function refusal(args: readonly string[], env: Record<string, string> = {}): str
 }
 
 test("rejects a password on the command line with a remedy and without repeating it", () => {
-  for (const url of ["postgres://vault:canary@db/vault", "postgresql://vault@db/vault?password=canary"]) {
+  for (const url of [
+    "postgres://vault:canary@db/vault",
+    "postgresql://vault@db/vault?password=canary",
+  ]) {
     const said = refusal(["--data", url]);
     expect(said).toContain(
       "set PGPASSWORD or PGPASSFILE, or pass the whole URL in the environment variable VAULTSYNC_VAULT_DATA",

@@ -35,23 +35,37 @@ Examples:
 export function addHandOverOptions(command: Command): Command {
   return command
     .option("--secrets", "hand over secrets and files as well")
-    .addOption(new Option("--rename-suffix <text>", "appended to names that the new owner has too, instead of failing"))
+    .addOption(
+      new Option(
+        "--rename-suffix <text>",
+        "appended to names that the new owner has too, instead of failing",
+      ),
+    )
     .addOption(quotasOption())
     .addHelpText("after", HELP);
 }
 
 function report({ secrets, files, renamed, unreadable }: HandOverResult, to: string): void {
   for (const { kind, name, newName } of renamed) {
-    process.stderr.write(`renamed the ${kind} ${JSON.stringify(name)} to ${JSON.stringify(newName)}\n`);
+    process.stderr.write(
+      `renamed the ${kind} ${JSON.stringify(name)} to ${JSON.stringify(newName)}\n`,
+    );
   }
   for (const { kind, name } of unreadable) {
-    process.stderr.write(`skipped the ${kind} ${JSON.stringify(name)}: a version cannot be opened with the given master keys\n`);
+    process.stderr.write(
+      `skipped the ${kind} ${JSON.stringify(name)}: a version cannot be opened with the given master keys\n`,
+    );
   }
   process.stderr.write(`handed over secrets: ${secrets}, files: ${files} to ${to}\n`);
 }
 
 /** Hands over secrets, files and teams. Without a master key, ends with a usage error. */
-export async function handOverAll(email: string, to: string, flags: HandOverFlags, command: Command): Promise<void> {
+export async function handOverAll(
+  email: string,
+  to: string,
+  flags: HandOverFlags,
+  command: Command,
+): Promise<void> {
   rejectPassword(command);
   process.umask(0o077);
   const keys = masterKeys(flags);

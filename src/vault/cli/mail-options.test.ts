@@ -20,9 +20,18 @@ async function file(text: string): Promise<string> {
 }
 
 test("the SMTP server comes from a file or the environment, and never prints its password", async () => {
-  const server = { host: "mail.example.com", port: 465, tls: "implicit", user: "u", password: PASSWORD };
+  const server = {
+    host: "mail.example.com",
+    port: 465,
+    tls: "implicit",
+    user: "u",
+    password: PASSWORD,
+  };
   const url = `smtps://u:${PASSWORD}@mail.example.com`;
-  const fromFile = await mailOptions({ smtpUrlFile: await file(`${url}\n`), mailFrom: "vault@example.com" });
+  const fromFile = await mailOptions({
+    smtpUrlFile: await file(`${url}\n`),
+    mailFrom: "vault@example.com",
+  });
   expect([fromFile.smtp?.reveal(), fromFile.from]).toEqual([server, "vault@example.com"]);
   vi.stubEnv("VAULTSYNC_VAULT_SMTP_URL", url);
   expect((await mailOptions({ smtpCaFile: await file("PEM") })).smtpCa).toBe("PEM");
@@ -45,7 +54,10 @@ test("rejects contradictory options without quoting the URL", async () => {
   const smtpUrlFile = await file(`smtp://u:${PASSWORD}@mail.example.com?requireTLS=false`);
   for (const [flags, why] of [
     [{ smtpUrlFile }, "without TLS"],
-    [{ smtpUrlFile: await file(`smtps://u:${PASSWORD}@mail.example.com`), mailDir: "emails" }, "not both"],
+    [
+      { smtpUrlFile: await file(`smtps://u:${PASSWORD}@mail.example.com`), mailDir: "emails" },
+      "not both",
+    ],
     [{ smtpCaFile: smtpUrlFile }, "requires an SMTP URL"],
   ] as const) {
     const failure = await refused(flags);

@@ -19,7 +19,9 @@ const failureOf = (command: readonly string[], timeoutMs?: number): string => {
 };
 
 test("masterKeysOfCommand returns every key that the command prints", () => {
-  const printed = masterKeysOfCommand(script(`console.log("# by the KMS\\n${texts[0]},\\n${texts[1]}")`));
+  const printed = masterKeysOfCommand(
+    script(`console.log("# by the KMS\\n${texts[0]},\\n${texts[1]}")`),
+  );
   expect(printed.map(({ id }) => id)).toEqual(ids);
 });
 
@@ -30,10 +32,13 @@ test("a master key command runs without a shell and gets its arguments unchanged
 
 test("the failure of a master key command names the exit code and elides all but plain words", () => {
   const words = `An error occurred (AccessDenied) calling Decrypt: ${texts[0]} is not allowed ${keys[0].toString("hex")}`;
-  const failure = failureOf(script(`console.error("${words}\\nsecond line"); console.log("${texts[1]}"); process.exit(3)`));
+  const failure = failureOf(
+    script(`console.error("${words}\\nsecond line"); console.log("${texts[1]}"); process.exit(3)`),
+  );
   expect(failure).toContain("exit code 3");
   expect(failure).toContain("An error occurred … calling Decrypt: … is not allowed …");
-  for (const secret of [...texts, keys[0].toString("hex"), "second"]) expect(failure).not.toContain(secret);
+  for (const secret of [...texts, keys[0].toString("hex"), "second"])
+    expect(failure).not.toContain(secret);
 });
 
 test.each([
@@ -55,9 +60,25 @@ test("a master key command that does not end is killed, also one that ignores SI
 });
 
 test("parseCommandLine splits at spaces, takes a JSON array, and rejects what needs a shell", () => {
-  expect(parseCommandLine("aws kms  decrypt --output text")).toEqual(["aws", "kms", "decrypt", "--output", "text"]);
+  expect(parseCommandLine("aws kms  decrypt --output text")).toEqual([
+    "aws",
+    "kms",
+    "decrypt",
+    "--output",
+    "text",
+  ]);
   expect(parseCommandLine('["unwrap", "a key"]')).toEqual(["unwrap", "a key"]);
-  for (const text of ["", " ", "cat 'a b'", "cat key | base64", "cat $KEY", "[]", '["a", 1]', '["a"', '[""]']) {
+  for (const text of [
+    "",
+    " ",
+    "cat 'a b'",
+    "cat key | base64",
+    "cat $KEY",
+    "[]",
+    '["a", 1]',
+    '["a"',
+    '[""]',
+  ]) {
     expect(() => parseCommandLine(text)).toThrow("JSON array");
   }
 });

@@ -14,7 +14,12 @@ const EXPECTED =
   'for example ["kms-decrypt","--file","my key"]';
 
 function isCommand(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length > 0 && value[0] !== "" && value.every((word) => typeof word === "string");
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value[0] !== "" &&
+    value.every((word) => typeof word === "string")
+  );
 }
 
 function parseJson(text: string): unknown {
@@ -25,7 +30,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Parses a program and its arguments: words separated by spaces, or a JSON array. @throws InvalidArgumentError */
+/**
+ * Parses a program and its arguments: words separated by spaces, or a JSON array. @throws
+ * InvalidArgumentError
+ */
 export function parseCommandLine(text: string): string[] {
   const trimmed = text.trim();
   const isPlain = !/["'`\\$|&;<>()*?]/u.test(trimmed) && !trimmed.startsWith("[");
@@ -45,18 +53,27 @@ export function masterKeyCommandOption(): Option {
     .conflicts("masterKeyFile");
 }
 
-/** Returns the first line with plain words only: any other one could be a key, whatever its encoding. */
+/**
+ * Returns the first line with plain words only: any other one could be a key, whatever its
+ * encoding.
+ */
 function wordsOf(output: string): string {
   const [line = ""] = output.trim().split("\n", 1);
   const words = line.slice(0, QUOTED_CHARACTERS).split(/\s+/u);
-  return words.map((word) => (/^(?:[A-Z]{0,8}|[A-Z]?[a-z]{1,14})[.,:;!]?$/u.test(word) ? word : "…")).join(" ");
+  return words
+    .map((word) => (/^(?:[A-Z]{0,8}|[A-Z]?[a-z]{1,14})[.,:;!]?$/u.test(word) ? word : "…"))
+    .join(" ");
 }
 
 /**
  * Runs a program once, without a shell, and returns the master keys that it prints.
- * @throws Error with its exit code and the plain words of the first line of its standard error; never with what it printed
+ * @throws Error with its exit code and the plain words of the first line of its standard error;
+ * never with what it printed
  */
-export function masterKeysOfCommand([program = "", ...args]: readonly string[], timeoutMs = TIMEOUT_MS): readonly MasterKey[] {
+export function masterKeysOfCommand(
+  [program = "", ...args]: readonly string[],
+  timeoutMs = TIMEOUT_MS,
+): readonly MasterKey[] {
   const { error, status, signal, stdout, stderr } = spawnSync(program, args, {
     stdio: ["ignore", "pipe", "pipe"],
     encoding: "utf8",
@@ -66,7 +83,8 @@ export function masterKeysOfCommand([program = "", ...args]: readonly string[], 
   });
   const failed = (what: string): Error => new Error(`--master-key-command: ${program} ${what}`);
   if (codeOf(error) === "ETIMEDOUT") throw failed(`did not end within ${timeoutMs / 1000} s`);
-  if (codeOf(error) === "ENOBUFS") throw failed(`printed more than ${MAX_OUTPUT_BYTES} bytes, expected a master key`);
+  if (codeOf(error) === "ENOBUFS")
+    throw failed(`printed more than ${MAX_OUTPUT_BYTES} bytes, expected a master key`);
   if (error) throw failed(`cannot be run: ${codeOf(error) ?? "unknown error"}`);
   if (status !== 0) {
     const words = wordsOf(stderr);
@@ -77,8 +95,11 @@ export function masterKeysOfCommand([program = "", ...args]: readonly string[], 
   try {
     return parseMasterKeys(stdout);
   } catch (cause) {
-    throw new Error(`--master-key-command: ${program} printed no valid key: ${cause instanceof Error ? cause.message : ""}`, {
-      cause,
-    });
+    throw new Error(
+      `--master-key-command: ${program} printed no valid key: ${cause instanceof Error ? cause.message : ""}`,
+      {
+        cause,
+      },
+    );
   }
 }

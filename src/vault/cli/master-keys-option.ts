@@ -12,32 +12,44 @@ export interface MasterKeyFlags {
 
 /** Returns the option `--master-key-file`, whose value {@link masterKeys} reads. */
 export function masterKeysOption(description: string): Option {
-  return new Option("--master-key-file <file>", `${description} (or VAULTSYNC_VAULT_MASTER_KEY)`).env(
-    "VAULTSYNC_VAULT_MASTER_KEY_FILE",
-  );
+  return new Option(
+    "--master-key-file <file>",
+    `${description} (or VAULTSYNC_VAULT_MASTER_KEY)`,
+  ).env("VAULTSYNC_VAULT_MASTER_KEY_FILE");
 }
 
 /**
- * Returns the master keys of a file, which may change while a server runs, of a command, which runs now, or of the environment.
+ * Returns the master keys of a file, which may change while a server runs, of a command, which runs
+ * now, or of the environment.
  * @throws Error with a remedy
  */
-export function masterKeys({ masterKeyFile, masterKeyCommand }: MasterKeyFlags): KeyRing | undefined {
+export function masterKeys({
+  masterKeyFile,
+  masterKeyCommand,
+}: MasterKeyFlags): KeyRing | undefined {
   if (masterKeyFile !== undefined) return new KeyRing(new KeyFile(masterKeyFile));
   const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
   if (masterKeyCommand !== undefined) {
     if (text !== undefined)
-      throw new Error("--master-key-command and VAULTSYNC_VAULT_MASTER_KEY exclude each other: drop one of them");
+      throw new Error(
+        "--master-key-command and VAULTSYNC_VAULT_MASTER_KEY exclude each other: drop one of them",
+      );
     const keys = masterKeysOfCommand(masterKeyCommand);
     return new KeyRing({ read: () => keys });
   }
   return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
 }
 
-/** Returns the master key that authenticates a backup. @throws Error when it is not among the given ones */
+/**
+ * Returns the master key that authenticates a backup. @throws Error when it is not among the given
+ * ones
+ */
 export function requireKey(keys: KeyRing, id: string): MasterKey {
   const key = keys.find(id);
   if (key) return key;
-  throw new Error(`the data is encrypted under another master key, ${id}, than the given ones: add that key to the key file`);
+  throw new Error(
+    `the data is encrypted under another master key, ${id}, than the given ones: add that key to the key file`,
+  );
 }
 
 /** Returns the option to write or read a backup that is not authenticated. */
@@ -45,7 +57,10 @@ export function unauthenticatedOption(description: string): Option {
   return new Option("--unauthenticated", description);
 }
 
-/** Returns the keys that authenticate a backup, or `undefined` for an unauthenticated one. Without either, ends with a usage error. */
+/**
+ * Returns the keys that authenticate a backup, or `undefined` for an unauthenticated one. Without
+ * either, ends with a usage error.
+ */
 export function authenticatingKeys(
   flags: MasterKeyFlags & { readonly unauthenticated?: boolean },
   command: Command,

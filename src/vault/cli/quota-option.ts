@@ -5,13 +5,18 @@ function isQuotaName(name: string): name is QuotaName {
   return Object.hasOwn(defaultQuotas, name);
 }
 
-/** Parses `secrets=1000,bytes=1073741824`; quotas that it does not name have their defaults. @throws InvalidArgumentError */
+/**
+ * Parses `secrets=1000,bytes=1073741824`; quotas that it does not name have their defaults. @throws
+ * InvalidArgumentError
+ */
 export function parseQuotas(text: string): Quotas {
   const quotas: Record<QuotaName, number> = { ...defaultQuotas };
   for (const entry of text.split(",")) {
     const [name = "", amount = ""] = entry.trim().split("=", 2);
     if (!isQuotaName(name) || !/^[0-9]{1,15}$/u.test(amount)) {
-      throw new InvalidArgumentError(`expected NAME=N, comma-separated, with names of ${Object.keys(defaultQuotas).join(", ")}`);
+      throw new InvalidArgumentError(
+        `expected NAME=N, comma-separated, with names of ${Object.keys(defaultQuotas).join(", ")}`,
+      );
     }
     quotas[name] = Number(amount);
   }
@@ -20,7 +25,10 @@ export function parseQuotas(text: string): Quotas {
 
 /** Returns the option `--quotas`. */
 export function quotasOption(): Option {
-  return new Option("--quotas <name=n,...>", "maximum amounts of one account, for example secrets=1000,bytes=1073741824")
+  return new Option(
+    "--quotas <name=n,...>",
+    "maximum amounts of one account, for example secrets=1000,bytes=1073741824",
+  )
     .env("VAULTSYNC_VAULT_QUOTAS")
     .argParser(parseQuotas);
 }
@@ -33,7 +41,10 @@ function parseVersions(text: string): number {
 
 /** Returns the option `--keep-versions`. */
 export function keepVersionsOption(): Option {
-  return new Option("--keep-versions <n>", "versions of a secret that are kept; each new one removes the oldest (default: all)")
+  return new Option(
+    "--keep-versions <n>",
+    "versions of a secret that are kept; each new one removes the oldest (default: all)",
+  )
     .env("VAULTSYNC_VAULT_KEEP_VERSIONS")
     .argParser(parseVersions);
 }

@@ -18,8 +18,14 @@ async function readLine(prompt: string): Promise<string> {
   }
 }
 
-/** Reads a password from the first line of a file, or of standard input; a terminal is prompted, without echo. */
-export async function readPassword(file: string | undefined, prompt = "Password: "): Promise<Redacted<string>> {
+/**
+ * Reads a password from the first line of a file, or of standard input; a terminal is prompted,
+ * without echo.
+ */
+export async function readPassword(
+  file: string | undefined,
+  prompt = "Password: ",
+): Promise<Redacted<string>> {
   if (file === undefined) return new Redacted(await readLine(prompt));
   const text = await readFile(file, "utf8");
   return new Redacted(text.split(/\r?\n/u, 1).join(""));

@@ -50,19 +50,30 @@ async function restore(flags: RestoreFlags, command: Command): Promise<void> {
     return command.error("error: specify the store to restore into with --data, or add --verify");
   const keys = authenticatingKeys(flags, command);
   const unauthenticated = flags.unauthenticated === true;
-  await using backup = await BackupFile.open(from, { keyOf: (id) => keys && requireKey(keys, id), unauthenticated });
+  await using backup = await BackupFile.open(from, {
+    keyOf: (id) => keys && requireKey(keys, id),
+    unauthenticated,
+  });
   const summary = await backup.read(() => undefined);
   if (keys) requireKey(keys, summary.head.key);
   const others = summary.end.keys.filter((id) => id !== summary.head.key);
-  process.stderr.write(`${from}: made at ${summary.head.made_at}, ${total(summary)} rows, master key ${summary.head.key}\n`);
-  if (others.length > 0) process.stderr.write(`some records are encrypted under other master keys: ${others.join(", ")}\n`);
+  process.stderr.write(
+    `${from}: made at ${summary.head.made_at}, ${total(summary)} rows, master key ${summary.head.key}\n`,
+  );
+  if (others.length > 0)
+    process.stderr.write(
+      `some records are encrypted under other master keys: ${others.join(", ")}\n`,
+    );
   if (verify === true || data === undefined) return;
   const line = progressLine(systemClock);
   await using store = await openStore(data);
   const keepTokens = flags.keepTokens === true;
-  const progress = (rows: number): void => line(`restored so far: ${rows} of ${total(summary)} rows`);
+  const progress = (rows: number): void =>
+    line(`restored so far: ${rows} of ${total(summary)} rows`);
   await restoreBackup(store, backup, { progress, keepTokens });
-  process.stderr.write(`restored ${total(summary)} rows${keepTokens ? "" : " except tokens: users and programs log in again"}\n`);
+  process.stderr.write(
+    `restored ${total(summary)} rows${keepTokens ? "" : " except tokens: users and programs log in again"}\n`,
+  );
 }
 
 /** Adds `vaultsync vault restore`. */
@@ -73,10 +84,15 @@ export function restoreCommand(parent: Command): void {
     .requiredOption("--from <file>", "backup file, written by `vaultsync vault backup`")
     .addOption(dataOption())
     .option("--verify", "verify the file without restoring it")
-    .option("--keep-tokens", "restore access and refresh tokens too, even those that were revoked after the backup")
+    .option(
+      "--keep-tokens",
+      "restore access and refresh tokens too, even those that were revoked after the backup",
+    )
     .addOption(masterKeysOption("file with the master key of the backup, which authenticates it"))
     .addOption(masterKeyCommandOption())
-    .addOption(unauthenticatedOption("accept a backup that has no MAC, or whose MAC cannot be verified"))
+    .addOption(
+      unauthenticatedOption("accept a backup that has no MAC, or whose MAC cannot be verified"),
+    )
     .addHelpText("after", HELP)
     .action((flags: RestoreFlags, command: Command) => restore(flags, command));
 }

@@ -1,7 +1,11 @@
 import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { KeyFile } from "../server/crypto/key-file.ts";
-import { rotateMasterKey, type Rotation, type RotationResult } from "../server/rotation/rotate-master-key.ts";
+import {
+  rotateMasterKey,
+  type Rotation,
+  type RotationResult,
+} from "../server/rotation/rotate-master-key.ts";
 import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
 import { masterKeyCommandOption } from "./master-key-command.ts";
 import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
@@ -35,7 +39,9 @@ function rotationOf(flags: RotateKeyFlags, command: Command): Pick<Rotation, "ke
     );
   if (flags.to !== undefined) return { keys, to: { kind: "known", id: flags.to } };
   if (flags.masterKeyFile === undefined) {
-    return command.error("error: specify the file for the new key with --master-key-file FILE, or an existing key with --to ID");
+    return command.error(
+      "error: specify the file for the new key with --master-key-file FILE, or an existing key with --to ID",
+    );
   }
   return { keys, to: { kind: "new", file: new KeyFile(flags.masterKeyFile) } };
 }
@@ -45,16 +51,21 @@ function report({ id, rewrapped, unreadable, damagedRights, retired }: RotationR
     const record = `version ${version} of the ${kind} ${JSON.stringify(name)} of ${owner}`;
     process.stderr.write(`skipped ${record}: the master key ${key.keyId} does not open it\n`);
   }
-  process.stderr.write(`the master key is ${id}; rewrapped ${rewrapped} keys, skipped ${unreadable.length}\n`);
+  process.stderr.write(
+    `the master key is ${id}; rewrapped ${rewrapped} keys, skipped ${unreadable.length}\n`,
+  );
   if (damagedRights > 0) {
     process.stderr.write(
       `skipped ${damagedRights} accounts, tokens, teams or shares that no server with the master key has written\n`,
     );
   }
   if (unreadable.length === 0) {
-    process.stderr.write("no record needs a former key: remove it from the servers, and keep it elsewhere for earlier backups\n");
+    process.stderr.write(
+      "no record needs a former key: remove it from the servers, and keep it elsewhere for earlier backups\n",
+    );
   }
-  for (const path of retired) process.stderr.write(`earlier backups need the old key, which is now in ${path}\n`);
+  for (const path of retired)
+    process.stderr.write(`earlier backups need the old key, which is now in ${path}\n`);
 }
 
 async function rotateKey(flags: RotateKeyFlags, command: Command): Promise<void> {
@@ -63,7 +74,8 @@ async function rotateKey(flags: RotateKeyFlags, command: Command): Promise<void>
   const rotation = rotationOf(flags, command);
   await using store = await openExistingStore(flags.data);
   const line = progressLine(systemClock);
-  const progress = (done: number, total: number): void => line(`rewrapped ${done} of ${total} keys`);
+  const progress = (done: number, total: number): void =>
+    line(`rewrapped ${done} of ${total} keys`);
   const result = await rotateMasterKey({ ...rotation, store, clock: systemClock, progress });
   report(result);
   if (result.unreadable.length > 0 || result.damagedRights > 0) process.exitCode = 1;
@@ -77,7 +89,10 @@ export function rotateKeyCommand(parent: Command): void {
     .addOption(dataOption().makeOptionMandatory())
     .addOption(masterKeysOption("file with the current master key; the new one is appended"))
     .addOption(masterKeyCommandOption())
-    .option("--to <id>", "id of a key that every server already has, instead of a new one (see `vaultsync vault key list`)")
+    .option(
+      "--to <id>",
+      "id of a key that every server already has, instead of a new one (see `vaultsync vault key list`)",
+    )
     .addHelpText("after", HELP)
     .action((flags: RotateKeyFlags, command: Command) => rotateKey(flags, command));
 }

@@ -3,7 +3,11 @@ import type { Command } from "commander";
 import { once } from "node:events";
 import { systemClock } from "../../lib/clock.ts";
 import { createLogger, type LogLevel } from "../../telemetry/create-logger.ts";
-import { startVaultServer, type VaultServer, type VaultServerOptions } from "../server/vault-server.ts";
+import {
+  startVaultServer,
+  type VaultServer,
+  type VaultServerOptions,
+} from "../server/vault-server.ts";
 import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 import type { ListenAddress } from "../../command-line/listen-address.ts";
@@ -15,7 +19,8 @@ import { stopSignal } from "../../command-line/stop-signal.ts";
 import { signUpPolicy, webAppError, type WebAppFlags } from "./web-app-options.ts";
 
 /** Flags of `vaultsync vault serve` as commander collects them. */
-export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, MasterKeyFlags, WebAppFlags {
+export interface VaultServeFlags
+  extends MailFlags, AuditFlags, LowSpaceFlags, MasterKeyFlags, WebAppFlags {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress | "none";
   readonly data?: string;
@@ -37,7 +42,8 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, M
 /** Returns the error of contradictory flags, or `undefined`. */
 function flagError(flags: VaultServeFlags): string | undefined {
   const tls = flags.tlsCertFile !== undefined;
-  if (tls !== (flags.tlsKeyFile !== undefined)) return "--tls-cert-file and --tls-key-file require each other";
+  if (tls !== (flags.tlsKeyFile !== undefined))
+    return "--tls-cert-file and --tls-key-file require each other";
   if (!tls && !isLoopback(flags.listen.host) && flags.allowHttpListen !== true) {
     return (
       "refusing to serve plain http on a non-loopback address: listen on 127.0.0.1, add --tls-cert-file and --tls-key-file, " +
@@ -45,7 +51,12 @@ function flagError(flags: VaultServeFlags): string | undefined {
     );
   }
   // With a given key, benchmarks use the limits of --dev on stored data.
-  if (flags.dev === true && flags.data !== undefined && flags.masterKeyFile === undefined && flags.masterKeyCommand === undefined)
+  if (
+    flags.dev === true &&
+    flags.data !== undefined &&
+    flags.masterKeyFile === undefined &&
+    flags.masterKeyCommand === undefined
+  )
     return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
   if (flags.proxyProtocol === true && !flags.trustProxy)
     return "--proxy-protocol requires --trust-proxy with the addresses of the load balancers that send a PROXY header";
@@ -55,19 +66,30 @@ function flagError(flags: VaultServeFlags): string | undefined {
     return "--audit-forward copies the audit log, which is disabled: specify its file with --audit-log FILE";
   const error = webAppError(flags);
   if (error !== undefined || flags.dev === true) return error;
-  if (flags.devUsers) return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";
-  if (flags.data === undefined) return "specify the data file with --data FILE, or start an in-memory server with --dev";
+  if (flags.devUsers)
+    return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";
+  if (flags.data === undefined)
+    return "specify the data file with --data FILE, or start an in-memory server with --dev";
   return auditError(flags, flags.data);
 }
 
-/** Returns the listener for metrics. By default that of an ephemeral server has a free port, so that several can run. */
-function metricsOptions({ metricsListen, dev }: VaultServeFlags, command: Command): Pick<VaultServerOptions, "metricsListen"> {
+/**
+ * Returns the listener for metrics. By default that of an ephemeral server has a free port, so that
+ * several can run.
+ */
+function metricsOptions(
+  { metricsListen, dev }: VaultServeFlags,
+  command: Command,
+): Pick<VaultServerOptions, "metricsListen"> {
   if (metricsListen === "none") return {};
   const ephemeral = dev === true && command.getOptionValueSource("metricsListen") === "default";
   return { metricsListen: ephemeral ? { ...metricsListen, port: 0 } : metricsListen };
 }
 
-async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {
+async function serverOptions(
+  flags: VaultServeFlags,
+  command: Command,
+): Promise<VaultServerOptions> {
   const error = flagError(flags);
   if (error !== undefined) return command.error(`error: ${error}`);
   const masterKey = masterKeys(flags);
@@ -93,7 +115,10 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     signUp: signUpPolicy(flags),
     ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
     ...(flags.allowedHosts && { allowedHosts: flags.allowedHosts }),
-    ...(flags.trustProxy && { trustedProxies: flags.trustProxy, proxyProtocol: flags.proxyProtocol === true }),
+    ...(flags.trustProxy && {
+      trustedProxies: flags.trustProxy,
+      proxyProtocol: flags.proxyProtocol === true,
+    }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
     allowMissingKeys: flags.allowMissingKeys === true,
@@ -120,7 +145,10 @@ const GRACE_MS = 15_000;
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
   const options = await serverOptions(flags, command);
   if (flags.appUrl === undefined && !isLoopback(flags.listen.host)) {
-    options.logger?.warn({}, "missing --app-url: web application logins and links in emails do not work");
+    options.logger?.warn(
+      {},
+      "missing --app-url: web application logins and links in emails do not work",
+    );
   }
   const stop = stopSignal();
   // The data file contains users' secrets, if encrypted.

@@ -31,7 +31,9 @@ interface ConfirmFlags extends DataFlag {
 
 const CONFIRM = "do not ask for confirmation";
 
-/** Returns the master keys of a command that writes rights. Without any, ends with a usage error. */
+/**
+ * Returns the master keys of a command that writes rights. Without any, ends with a usage error.
+ */
 function requireKeys(flags: KeyFlags, command: Command): KeyRing {
   const keys = masterKeys(flags);
   if (keys) return keys;
@@ -41,10 +43,16 @@ function requireKeys(flags: KeyFlags, command: Command): KeyRing {
 }
 
 /** Opens the store, with the keys if the command writes rights. Only `add` creates a store. */
-async function open(command: Command, { data }: DataFlag, keys: KeyRing | undefined): Promise<Store> {
+async function open(
+  command: Command,
+  { data }: DataFlag,
+  keys: KeyRing | undefined,
+): Promise<Store> {
   const macs = keys && new RowMacs(keys);
   await using opening = new AsyncDisposableStack();
-  const store = opening.use(await (command.name() === "add" ? openStore(data, macs) : openExistingStore(data, macs)));
+  const store = opening.use(
+    await (command.name() === "add" ? openStore(data, macs) : openExistingStore(data, macs)),
+  );
   if (keys) {
     await checkData(store, keys, { allowMissing: true, logger: silentLogger });
   }
@@ -76,7 +84,9 @@ function userAction(users: Command, name: string, description: string): Command 
 }
 
 function keyOption(): Option {
-  return masterKeysOption("file with the master key of the data, which authenticates passwords and teams");
+  return masterKeysOption(
+    "file with the master key of the data, which authenticates passwords and teams",
+  );
 }
 
 /** Adds a command that reads a password. */
@@ -84,12 +94,19 @@ function passwordAction(
   users: Command,
   name: string,
   description: string,
-  work: (manager: UserManager, email: string, password: Awaited<ReturnType<typeof readPassword>>) => Promise<string>,
+  work: (
+    manager: UserManager,
+    email: string,
+    password: Awaited<ReturnType<typeof readPassword>>,
+  ) => Promise<string>,
 ): void {
   userAction(users, name, description)
     .addOption(keyOption())
     .addOption(masterKeyCommandOption())
-    .option("--password-file <file>", "file with the password in its first line (default: standard input)")
+    .option(
+      "--password-file <file>",
+      "file with the password in its first line (default: standard input)",
+    )
     .action(async (email: string, flags: PasswordFlags, command: Command) => {
       const keys = requireKeys(flags, command);
       const password = await readPassword(flags.passwordFile);
@@ -98,9 +115,16 @@ function passwordAction(
 }
 
 function addStateCommands(users: Command): void {
-  userAction(users, "revoke-tokens", "End all sessions, access tokens and refresh tokens of a user.").action(
-    (email: string, flags: DataFlag, command: Command) =>
-      manage(command, flags, async (manager) => `ended the sessions and tokens of ${await manager.revokeTokens(email)}`),
+  userAction(
+    users,
+    "revoke-tokens",
+    "End all sessions, access tokens and refresh tokens of a user.",
+  ).action((email: string, flags: DataFlag, command: Command) =>
+    manage(
+      command,
+      flags,
+      async (manager) => `ended the sessions and tokens of ${await manager.revokeTokens(email)}`,
+    ),
   );
   userAction(
     users,
@@ -112,7 +136,9 @@ function addStateCommands(users: Command): void {
       manage(command, flags, async (manager) => {
         await manager.belongings(email);
         const question = `Disable ${email}? This ends all sessions and tokens.`;
-        return (await confirm(question, flags, command)) ? `disabled ${await manager.disable(email)}` : undefined;
+        return (await confirm(question, flags, command))
+          ? `disabled ${await manager.disable(email)}`
+          : undefined;
       }),
     );
   userAction(users, "enable", "Accept the logins of a disabled user again.").action(
@@ -130,15 +156,18 @@ function addHandOverCommand(users: Command): void {
     .argument("<to>", "email of the new creator")
     .addOption(keyOption())
     .addOption(masterKeyCommandOption());
-  addHandOverOptions(handOver).action((email: string, to: string, flags: HandOverFlags & KeyFlags, command: Command) => {
-    if (flags.secrets === true) return handOverAll(email, to, flags, command);
-    if (flags.renameSuffix !== undefined) return command.error("error: --rename-suffix requires --secrets");
-    const work = async (manager: UserManager): Promise<string> => {
-      const count = await manager.handOverTeams(email, to);
-      return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
-    };
-    return manage(command, flags, work, requireKeys(flags, command));
-  });
+  addHandOverOptions(handOver).action(
+    (email: string, to: string, flags: HandOverFlags & KeyFlags, command: Command) => {
+      if (flags.secrets === true) return handOverAll(email, to, flags, command);
+      if (flags.renameSuffix !== undefined)
+        return command.error("error: --rename-suffix requires --secrets");
+      const work = async (manager: UserManager): Promise<string> => {
+        const count = await manager.handOverTeams(email, to);
+        return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
+      };
+      return manage(command, flags, work, requireKeys(flags, command));
+    },
+  );
 }
 
 function described({ secrets, files, teams }: Belongings): string {
@@ -156,7 +185,9 @@ function addDeleteCommand(users: Command): void {
     .action((email: string, flags: ConfirmFlags, command: Command) =>
       manage(command, flags, async (manager) => {
         const question = `Delete ${email} (${described(await manager.belongings(email))})? It cannot be undone.`;
-        return (await confirm(question, flags, command)) ? `deleted ${await manager.delete(email)}` : undefined;
+        return (await confirm(question, flags, command))
+          ? `deleted ${await manager.delete(email)}`
+          : undefined;
       }),
     );
 }
@@ -189,7 +220,8 @@ export function userCommand(parent: Command): void {
     users,
     "set-password",
     "Set the password of a user, and end all sessions and tokens. The user is notified by email.",
-    async (manager, email, password) => `set the password of ${await manager.setPassword(email, password)}`,
+    async (manager, email, password) =>
+      `set the password of ${await manager.setPassword(email, password)}`,
   );
   addStateCommands(users);
   addHandOverCommand(users);

@@ -35,7 +35,10 @@ function addPolicyOptions(command: Command): void {
         .env("VAULTSYNC_VAULT_EXPIRED"),
     )
     .addOption(
-      new Option("--scope-attributes-by <who>", "users who may change the metadata that scopes match, and expiration_time")
+      new Option(
+        "--scope-attributes-by <who>",
+        "users who may change the metadata that scopes match, and expiration_time",
+      )
         .choices(["writer", "creator"])
         .default("writer")
         .env("VAULTSYNC_VAULT_SCOPE_ATTRIBUTES_BY"),
@@ -59,7 +62,9 @@ function addPolicyOptions(command: Command): void {
 function serveCommand(parent: Command): void {
   const serve = parent
     .command("serve")
-    .description("Run the reference vault server. Prints a JSON line with its url when it is ready, and logs to standard error.")
+    .description(
+      "Run the reference vault server. Prints a JSON line with its url when it is ready, and logs to standard error.",
+    )
     .addOption(
       new Option("--listen <host:port>", "address to listen on; port 0 selects a free port")
         .env("VAULTSYNC_VAULT_LISTEN")
@@ -76,29 +81,47 @@ function serveCommand(parent: Command): void {
         .default({ host: "127.0.0.1", port: 9464 }, "127.0.0.1:9464"),
     )
     .addOption(dataOption())
-    .addOption(masterKeysOption("file with the base64-encoded 32-byte master key; one key per line while rotating"))
-    .addOption(masterKeyCommandOption())
     .addOption(
-      new Option("--allow-missing-keys", "start although a master key that records need is lost; they are unreadable").env(
-        "VAULTSYNC_VAULT_ALLOW_MISSING_KEYS",
+      masterKeysOption(
+        "file with the base64-encoded 32-byte master key; one key per line while rotating",
       ),
     )
-    .addOption(new Option("--dev", "ephemeral server: in memory, with a generated master key").env("VAULTSYNC_VAULT_DEV"))
+    .addOption(masterKeyCommandOption())
     .addOption(
-      new Option("--dev-users <emails>", "users of the ephemeral server, comma-separated; the JSON line contains their passwords")
+      new Option(
+        "--allow-missing-keys",
+        "start although a master key that records need is lost; they are unreadable",
+      ).env("VAULTSYNC_VAULT_ALLOW_MISSING_KEYS"),
+    )
+    .addOption(
+      new Option("--dev", "ephemeral server: in memory, with a generated master key").env(
+        "VAULTSYNC_VAULT_DEV",
+      ),
+    )
+    .addOption(
+      new Option(
+        "--dev-users <emails>",
+        "users of the ephemeral server, comma-separated; the JSON line contains their passwords",
+      )
         .env("VAULTSYNC_VAULT_DEV_USERS")
         .argParser((text) => text.split(",").map((email) => email.trim())),
     )
     .addOption(
-      new Option("--tls-cert-file <file>", "PEM file with the certificate chain; enables https").env(
-        "VAULTSYNC_VAULT_TLS_CERT_FILE",
+      new Option(
+        "--tls-cert-file <file>",
+        "PEM file with the certificate chain; enables https",
+      ).env("VAULTSYNC_VAULT_TLS_CERT_FILE"),
+    )
+    .addOption(
+      new Option("--tls-key-file <file>", "PEM file with the private key").env(
+        "VAULTSYNC_VAULT_TLS_KEY_FILE",
       ),
     )
-    .addOption(new Option("--tls-key-file <file>", "PEM file with the private key").env("VAULTSYNC_VAULT_TLS_KEY_FILE"))
     .addOption(
-      new Option("--allow-http-listen", "serve plain http on a non-loopback address, behind a proxy that terminates TLS").env(
-        "VAULTSYNC_VAULT_ALLOW_HTTP_LISTEN",
-      ),
+      new Option(
+        "--allow-http-listen",
+        "serve plain http on a non-loopback address, behind a proxy that terminates TLS",
+      ).env("VAULTSYNC_VAULT_ALLOW_HTTP_LISTEN"),
     )
     .addOption(
       new Option("--log-level <level>", "minimum log level")
@@ -123,10 +146,15 @@ function parseHours(text: string): number {
   throw new InvalidArgumentError("expected whole hours, at least 1");
 }
 
-/** Returns the `vaultsync vault` command. A wrong flag throws a CommanderError; any other error of an action is fatal. */
+/**
+ * Returns the `vaultsync vault` command. A wrong flag throws a CommanderError; any other error of
+ * an action is fatal.
+ */
 export function vaultCommand(): Command {
   // Set first, because the subcommands inherit it.
-  const vault = new Command("vault").description("Run and administer the reference vault server.").exitOverride();
+  const vault = new Command("vault")
+    .description("Run and administer the reference vault server.")
+    .exitOverride();
   serveCommand(vault);
   userCommand(vault);
   keyCommand(vault);

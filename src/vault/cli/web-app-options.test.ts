@@ -35,7 +35,12 @@ test.each([
 });
 
 test("parses proxies as addresses and networks", () => {
-  expect(parseTrustedProxies("10.0.0.0/8, 192.0.2.7,fd00::/8,::1")).toEqual(["10.0.0.0/8", "192.0.2.7", "fd00::/8", "::1"]);
+  expect(parseTrustedProxies("10.0.0.0/8, 192.0.2.7,fd00::/8,::1")).toEqual([
+    "10.0.0.0/8",
+    "192.0.2.7",
+    "fd00::/8",
+    "::1",
+  ]);
 });
 
 test.each([
@@ -54,23 +59,36 @@ test.each([
 });
 
 test("rejects sessions over plain http on non-loopback addresses unless allowed", () => {
-  for (const appUrl of ["http://127.0.0.1:8200", "http://localhost:8200", "http://[::1]:8200", "https://vault.example.com"]) {
+  for (const appUrl of [
+    "http://127.0.0.1:8200",
+    "http://localhost:8200",
+    "http://[::1]:8200",
+    "https://vault.example.com",
+  ]) {
     expect([appUrl, webAppError({ appUrl })]).toEqual([appUrl, undefined]);
   }
   expect(webAppError({})).toBeUndefined();
   expect(webAppError({ appUrl: "http://vault.example.com" })).toContain("https --app-url");
-  expect(webAppError({ appUrl: "http://vault.example.com", allowHttpListen: true })).toBeUndefined();
+  expect(
+    webAppError({ appUrl: "http://vault.example.com", allowHttpListen: true }),
+  ).toBeUndefined();
 });
 
 test("admits invited addresses only, unless another mode is asked for", () => {
   const command = new Command().exitOverride();
   addWebAppOptions(command);
   expect(command.parse([], { from: "user" }).opts()).toMatchObject({ signUp: "invited" });
-  expect(command.parse(["--sign-up", "open"], { from: "user" }).opts()).toMatchObject({ signUp: "open" });
+  expect(command.parse(["--sign-up", "open"], { from: "user" }).opts()).toMatchObject({
+    signUp: "open",
+  });
 });
 
 test("parses domains in lower case, and leaves them out of the policy when there are none", () => {
-  expect(parseDomains("Example.com, bücher.example,localhost")).toEqual(["example.com", "bücher.example", "localhost"]);
+  expect(parseDomains("Example.com, bücher.example,localhost")).toEqual([
+    "example.com",
+    "bücher.example",
+    "localhost",
+  ]);
   expect(signUpPolicy({ signUp: "invited", signUpDomains: ["example.com"] })).toEqual({
     mode: "invited",
     domains: ["example.com"],
@@ -78,12 +96,16 @@ test("parses domains in lower case, and leaves them out of the policy when there
   expect(signUpPolicy({ signUp: "closed" })).toEqual({ mode: "closed" });
 });
 
-test.each(["", "example.com,", "a@example.com", "*.example.com", "example..com", "https://example.com"])(
-  "rejects %j as domains",
-  (text) => {
-    expect(() => parseDomains(text)).toThrow(InvalidArgumentError);
-  },
-);
+test.each([
+  "",
+  "example.com,",
+  "a@example.com",
+  "*.example.com",
+  "example..com",
+  "https://example.com",
+])("rejects %j as domains", (text) => {
+  expect(() => parseDomains(text)).toThrow(InvalidArgumentError);
+});
 
 test("parses host names and wildcards in lower case", () => {
   expect(parseAllowedHosts("Vault.vaultsync.SVC, *.svc,vault,my_vault,v1.2b")).toEqual([

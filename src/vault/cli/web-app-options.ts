@@ -18,12 +18,17 @@ export interface WebAppFlags {
   readonly signUpDomains?: readonly string[];
 }
 
-/** Parses the URL of a host and returns its origin. @throws InvalidArgumentError when it has a path, a query or a user */
+/**
+ * Parses the URL of a host and returns its origin. @throws InvalidArgumentError when it has a path,
+ * a query or a user
+ */
 export function parseAppUrl(text: string): string {
   const url = URL.parse(text);
   // A URL with a path, a query or a user is longer than its origin.
   if (url && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
-  throw new InvalidArgumentError("expected https://HOST or https://HOST:PORT, without a path, a query or a user");
+  throw new InvalidArgumentError(
+    "expected https://HOST or https://HOST:PORT, without a path, a query or a user",
+  );
 }
 
 /** Parses comma-separated IP addresses and networks. @throws InvalidArgumentError */
@@ -38,7 +43,10 @@ export function parseTrustedProxies(text: string): string[] {
 
 const LABEL = /^[\p{L}\p{M}\p{N}-]+$/u;
 
-/** A host name as browsers send it, in ASCII; its last label is no number, so it is not an IPv4 address. */
+/**
+ * A host name as browsers send it, in ASCII; its last label is no number, so it is not an IPv4
+ * address.
+ */
 const HOST = /^(?:\*\.)?(?:[a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*$/u;
 
 /** Parses comma-separated domains and returns them in lower case. @throws InvalidArgumentError */
@@ -46,11 +54,16 @@ export function parseDomains(text: string): string[] {
   return text.split(",").map((entry) => {
     const domain = entry.trim().toLowerCase();
     if (domain.split(".").every((label) => LABEL.test(label))) return domain;
-    throw new InvalidArgumentError("expected comma-separated domains, for example example.com,example.org");
+    throw new InvalidArgumentError(
+      "expected comma-separated domains, for example example.com,example.org",
+    );
   });
 }
 
-/** Parses comma-separated host names, which may start with `*.`, and returns them in lower case. @throws InvalidArgumentError */
+/**
+ * Parses comma-separated host names, which may start with `*.`, and returns them in lower case.
+ * @throws InvalidArgumentError
+ */
 export function parseAllowedHosts(text: string): string[] {
   return text.split(",").map((entry) => {
     const host = entry.trim().toLowerCase();
@@ -69,7 +82,10 @@ export function signUpPolicy({ signUp, signUpDomains }: WebAppFlags): SignUpPoli
 export function addWebAppOptions(command: Command): void {
   command
     .addOption(
-      new Option("--app-url <url>", "public URL of the web application (default: the address it listens on)")
+      new Option(
+        "--app-url <url>",
+        "public URL of the web application (default: the address it listens on)",
+      )
         .env("VAULTSYNC_VAULT_APP_URL")
         .argParser(parseAppUrl),
     )
@@ -82,7 +98,10 @@ export function addWebAppOptions(command: Command): void {
         .argParser(parseAllowedHosts),
     )
     .addOption(
-      new Option("--trust-proxy <cidr,...>", "addresses of proxies whose x-forwarded-for is trusted (default: none)")
+      new Option(
+        "--trust-proxy <cidr,...>",
+        "addresses of proxies whose x-forwarded-for is trusted (default: none)",
+      )
         .env("VAULTSYNC_VAULT_TRUST_PROXY")
         .argParser(parseTrustedProxies),
     )
@@ -102,7 +121,10 @@ export function addWebAppOptions(command: Command): void {
         .default("invited"),
     )
     .addOption(
-      new Option("--sign-up-domains <domain,...>", "domains of the addresses that may sign up (default: all)")
+      new Option(
+        "--sign-up-domains <domain,...>",
+        "domains of the addresses that may sign up (default: all)",
+      )
         .env("VAULTSYNC_VAULT_SIGN_UP_DOMAINS")
         .argParser(parseDomains),
     );

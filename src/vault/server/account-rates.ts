@@ -7,8 +7,12 @@ import type { Limits } from "./limits.ts";
 const SECONDS_PER_HOUR = 3600;
 
 /** Creates the rate limits of requests, per token, login and account. */
-export function createRequestRate(clock: Clock, { requestsPerSecond, requestBurst }: Limits): VaultContext["requestRate"] {
-  const buckets = (factor: number): TokenBuckets => new TokenBuckets(clock, requestsPerSecond * factor, requestBurst * factor);
+export function createRequestRate(
+  clock: Clock,
+  { requestsPerSecond, requestBurst }: Limits,
+): VaultContext["requestRate"] {
+  const buckets = (factor: number): TokenBuckets =>
+    new TokenBuckets(clock, requestsPerSecond * factor, requestBurst * factor);
   return { perToken: buckets(1), perLogin: buckets(1), perAccount: buckets(ACCOUNT_FACTOR) };
 }
 

@@ -15,17 +15,25 @@ import type { Strangers } from "./strangers/strangers.ts";
 import type { WaitingLists } from "./waiting/waiting-lists.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
-/** Policy for a value whose `expiration_time` has passed: serve it, or deny it with `secret_expired`. */
+/**
+ * Policy for a value whose `expiration_time` has passed: serve it, or deny it with
+ * `secret_expired`.
+ */
 export type ExpiredPolicy = "serve" | "deny";
 
-/** Users who may change the metadata that scopes match, and `expiration_time`: those with W permission, or the creator only. */
+/**
+ * Users who may change the metadata that scopes match, and `expiration_time`: those with W
+ * permission, or the creator only.
+ */
 export type ScopeAttributesPolicy = "writer" | "creator";
 
 /** Addresses that may sign up by themselves; the operator of the server can add any user. */
 export interface SignUpPolicy {
   /** Anyone, users whom a secret or a team is shared with, or none. */
   readonly mode: SignUpMode;
-  /** Domains of these addresses, in lower case; all without any. Subdomains count as other domains. */
+  /**
+   * Domains of these addresses, in lower case; all without any. Subdomains count as other domains.
+   */
   readonly domains?: readonly string[];
 }
 
@@ -37,7 +45,10 @@ export interface Verified {
 }
 
 interface RateLimit {
-  /** Returns 0, or the seconds until the next request is allowed; so many tokens are kept for others. */
+  /**
+   * Returns 0, or the seconds until the next request is allowed; so many tokens are kept for
+   * others.
+   */
   take(key: string, kept?: number): number;
   /** Reports whether `take` would admit nothing now. */
   isEmpty(key: string): boolean;
@@ -46,7 +57,10 @@ interface RateLimit {
   prune(): void;
 }
 
-/** The parts that routes, sweeper and mailer share. Each uses a few; tests start whole servers, so none is replaced alone. */
+/**
+ * The parts that routes, sweeper and mailer share. Each uses a few; tests start whole servers, so
+ * none is replaced alone.
+ */
 export interface VaultContext {
   readonly store: Store;
   readonly keys: KeyRing;
@@ -73,8 +87,15 @@ export interface VaultContext {
     hash(password: string): Promise<string>;
     verify(stored: string | undefined, password: string): Promise<Verified>;
   };
-  /** Rate limits per access token or session, by its digest, per login, by its digest, and per account, by its email. */
-  readonly requestRate: { readonly perToken: RateLimit; readonly perLogin: RateLimit; readonly perAccount: RateLimit };
+  /**
+   * Rate limits per access token or session, by its digest, per login, by its digest, and per
+   * account, by its email.
+   */
+  readonly requestRate: {
+    readonly perToken: RateLimit;
+    readonly perLogin: RateLimit;
+    readonly perAccount: RateLimit;
+  };
   /** Uses of access tokens that the sweeper records. */
   readonly tokenUses: {
     note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;
@@ -92,7 +113,10 @@ export interface VaultContext {
   readonly auditBudget: AuditBudget;
   /** Free disk space; `undefined` when it is not watched. */
   readonly space: DiskSpace | undefined;
-  /** Origin of the web application as users reach it, without a trailing slash; set once the server listens. */
+  /**
+   * Origin of the web application as users reach it, without a trailing slash; set once the server
+   * listens.
+   */
   readonly appUrl: () => string;
   /** Lists that wait for a change. */
   readonly waiting: WaitingLists;
@@ -100,12 +124,18 @@ export interface VaultContext {
   readonly openLists: {
     /** Resolves with a place, which counts bytes. @throws ServiceError `rate_limited` */
     enter(email: string, bytes: number): Promise<Disposable & { resize(bytes: number): boolean }>;
-    /** Resolves with the place of a streamed list, until its response has been read. @throws ServiceError `rate_limited` */
+    /**
+     * Resolves with the place of a streamed list, until its response has been read. @throws
+     * ServiceError `rate_limited`
+     */
     enterStream(email: string, reply: FastifyReply, bytes?: number): Promise<void>;
   };
   /** Responses that send a list in memory. */
   readonly listResponses: {
-    /** Resolves when a response may be sent, which counts until it has been read. @throws ServiceError `rate_limited` */
+    /**
+     * Resolves when a response may be sent, which counts until it has been read. @throws
+     * ServiceError `rate_limited`
+     */
     enter(email: string, reply: FastifyReply): Promise<void>;
   };
   /** Uploads in progress. @throws ServiceError `quota_exceeded` */

@@ -37,11 +37,16 @@ export class ServiceError extends Error {
   /** Written to the audit log only: the response is that of an unknown token. */
   readonly denied: DeniedToken | undefined;
 
-  constructor(code: ErrorCode, message: string, { details, retryAfterMs, user, quota, denied }: ErrorExtras = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { details, retryAfterMs, user, quota, denied }: ErrorExtras = {},
+  ) {
     super(message);
     this.code = code;
     this.details = details;
-    this.retryAfter = retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1000));
+    this.retryAfter =
+      retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1000));
     this.user = user;
     this.quota = quota;
     this.denied = denied;
@@ -58,14 +63,20 @@ const MAX_DETAILS = 20;
 /** Returns the first details and the number of the others. */
 function atMost(details: readonly ErrorDetail[]): readonly ErrorDetail[] {
   if (details.length <= MAX_DETAILS) return details;
-  return [...details.slice(0, MAX_DETAILS), { path: "", reason: `and ${details.length - MAX_DETAILS} more` }];
+  return [
+    ...details.slice(0, MAX_DETAILS),
+    { path: "", reason: `and ${details.length - MAX_DETAILS} more` },
+  ];
 }
 
 function serviceError(code: ErrorCode, message: string, extras?: ErrorExtras): ServiceError {
   return new ServiceError(code, message, extras);
 }
 
-/** Every error response that the server sends, by code; the statuses are in `src/protocol/error-codes.ts`. */
+/**
+ * Every error response that the server sends, by code; the statuses are in
+ * `src/protocol/error-codes.ts`.
+ */
 export const errors = {
   // invalid_request
   /** `path` is empty for the whole body. */
@@ -74,7 +85,8 @@ export const errors = {
   invalidBody: (details: readonly ErrorDetail[]) =>
     serviceError("invalid_request", "invalid request body", { details: atMost(details) }),
   unreadableRequest: () => serviceError("invalid_request", "the request could not be read"),
-  invalidHost: () => serviceError("invalid_request", "invalid host header: send one host, with an optional port"),
+  invalidHost: () =>
+    serviceError("invalid_request", "invalid host header: send one host, with an optional port"),
   malformedHttp: () => serviceError("invalid_request", "malformed HTTP request"),
   // invalid_scope
   invalidScope: (reason: string) => serviceError("invalid_scope", reason),
@@ -99,38 +111,64 @@ export const errors = {
     ),
   // invalid_confirmation
   invalidConfirmation: () =>
-    serviceError("invalid_confirmation", "the link is invalid, already used or expired; request a new one"),
+    serviceError(
+      "invalid_confirmation",
+      "the link is invalid, already used or expired; request a new one",
+    ),
   // out_of_scope
   outOfScope: () => serviceError("out_of_scope", "the token's scope does not include this secret"),
   limitedScope: () => serviceError("out_of_scope", "only a token of unlimited scope may do this"),
   // forbidden
   writeOnly: () => serviceError("forbidden", "the secret is shared with you for writing only"),
   damagedShare: () =>
-    serviceError("forbidden", "the stored share is not authentic: ask the creator of the secret to share it again"),
+    serviceError(
+      "forbidden",
+      "the stored share is not authentic: ask the creator of the secret to share it again",
+    ),
   readOnly: () => serviceError("forbidden", "the secret is shared with you for reading only"),
   creatorOnlyMetadata: () =>
-    serviceError("forbidden", "only the creator of a secret may change its scope attributes and expiration_time"),
+    serviceError(
+      "forbidden",
+      "only the creator of a secret may change its scope attributes and expiration_time",
+    ),
   creatorOnly: () => serviceError("forbidden", "only the creator of a secret may do this"),
   callerBlocked: () => serviceError("forbidden", "you cannot block yourself"),
-  teamCreatorStays: () => serviceError("forbidden", "the creator stays a member: delete the team instead"),
+  teamCreatorStays: () =>
+    serviceError("forbidden", "the creator stays a member: delete the team instead"),
   teamCreatorOnly: () => serviceError("forbidden", "only the creator of a team may change it"),
   // email_mismatch
   emailMismatch: (field: string, user: string) =>
-    serviceError("email_mismatch", `${field} is not the owner of the access token or session`, { user }),
+    serviceError("email_mismatch", `${field} is not the owner of the access token or session`, {
+      user,
+    }),
   // csrf_failed
   foreignOrigin: (appUrl: string) =>
-    serviceError("csrf_failed", `the request comes from another origin; use the web application at ${appUrl}`),
-  csrfTokenMismatch: (header: string) => serviceError("csrf_failed", `send the session's csrf_token as ${header}`),
+    serviceError(
+      "csrf_failed",
+      `the request comes from another origin; use the web application at ${appUrl}`,
+    ),
+  csrfTokenMismatch: (header: string) =>
+    serviceError("csrf_failed", `send the session's csrf_token as ${header}`),
   // secret_expired
-  secretExpired: () => serviceError("secret_expired", "the secret's expiration_time has passed; protect a new version"),
+  secretExpired: () =>
+    serviceError(
+      "secret_expired",
+      "the secret's expiration_time has passed; protect a new version",
+    ),
   // quota_exceeded
   quotaExceeded: (quota: QuotaName, most: number) =>
-    serviceError("quota_exceeded", `the quota is ${most} ${quotaTexts[quota]}; delete some, or ask the operator of the server`, {
-      quota,
-    }),
+    serviceError(
+      "quota_exceeded",
+      `the quota is ${most} ${quotaTexts[quota]}; delete some, or ask the operator of the server`,
+      {
+        quota,
+      },
+    ),
   // not_found and its kinds
   pathNotFound: () => serviceError("not_found", "no such path"),
-  /** Also sent for secrets that the caller may not know of, so that the two are indistinguishable. */
+  /**
+   * Also sent for secrets that the caller may not know of, so that the two are indistinguishable.
+   */
   secretNotFound: () => serviceError("secret_not_found", "no such secret"),
   secretVersionNotFound: () => serviceError("version_not_found", "the secret has no such version"),
   /** Also sent for other users' files: file names are per user. */
@@ -139,38 +177,72 @@ export const errors = {
   /** Also sent for teams that the caller does not belong to. */
   teamNotFound: () => serviceError("team_not_found", "no such team among yours"),
   // token_not_found
-  tokenNotFound: () => serviceError("token_not_found", "no such token or session; it may have ended"),
+  tokenNotFound: () =>
+    serviceError("token_not_found", "no such token or session; it may have ended"),
   // method_not_allowed
-  methodNotAllowed: (allowed: string) => serviceError("method_not_allowed", `method not allowed; use ${allowed}`),
+  methodNotAllowed: (allowed: string) =>
+    serviceError("method_not_allowed", `method not allowed; use ${allowed}`),
   // conflicts
-  useLinkOperation: () => serviceError("use_link_operation", "the secret is shared; use the _link operation"),
-  useUnsharedOperation: () => serviceError("use_unshared_operation", "the secret is not shared; use the operation without _link"),
-  ambiguousName: () => serviceError("ambiguous_name", "several owners share a secret of this name with you; set owner"),
+  useLinkOperation: () =>
+    serviceError("use_link_operation", "the secret is shared; use the _link operation"),
+  useUnsharedOperation: () =>
+    serviceError(
+      "use_unshared_operation",
+      "the secret is not shared; use the operation without _link",
+    ),
+  ambiguousName: () =>
+    serviceError(
+      "ambiguous_name",
+      "several owners share a secret of this name with you; set owner",
+    ),
   versionChanged: (reason: string) =>
-    serviceError("version_changed", "the secret has another latest version than expected; nothing was changed", {
-      details: [{ path: "expected_version", reason }],
-    }),
+    serviceError(
+      "version_changed",
+      "the secret has another latest version than expected; nothing was changed",
+      {
+        details: [{ path: "expected_version", reason }],
+      },
+    ),
   /** @param others whether there are further recipients, who are not named */
   invitationRequired: (paths: readonly string[], others: boolean) =>
-    serviceError("invitation_required", "some recipients have no account or are not logged in; nothing was shared", {
-      details: [
-        ...atMost(paths.map((path) => ({ path, reason: "would be invited" }))),
-        ...(others ? [{ path: "usr_id_to", reason: "some recipients would be invited" }] : []),
-      ],
-    }),
+    serviceError(
+      "invitation_required",
+      "some recipients have no account or are not logged in; nothing was shared",
+      {
+        details: [
+          ...atMost(paths.map((path) => ({ path, reason: "would be invited" }))),
+          ...(others ? [{ path: "usr_id_to", reason: "some recipients would be invited" }] : []),
+        ],
+      },
+    ),
   /** Sent whether recipients would be invited or not. */
   tooManyStrangers: (path: string) =>
-    serviceError("invitation_required", "recipients may have no account or not be logged in; nothing was shared", {
-      details: [{ path, reason: "too many addresses that you share nothing with; share without invite: false" }],
-    }),
-  lastVersion: () => serviceError("last_version", "this is the only version; delete the secret instead"),
+    serviceError(
+      "invitation_required",
+      "recipients may have no account or not be logged in; nothing was shared",
+      {
+        details: [
+          {
+            path,
+            reason: "too many addresses that you share nothing with; share without invite: false",
+          },
+        ],
+      },
+    ),
+  lastVersion: () =>
+    serviceError("last_version", "this is the only version; delete the secret instead"),
   teamExists: () => serviceError("team_exists", "a team of this name already exists"),
   // too_large
   bodyTooLarge: () => serviceError("too_large", "the request body is too large"),
-  valueTooLarge: (maxBytes: number) => serviceError("too_large", `key_value is larger than ${maxBytes} bytes`),
+  valueTooLarge: (maxBytes: number) =>
+    serviceError("too_large", `key_value is larger than ${maxBytes} bytes`),
   metadataTooLarge: (maxBytes: number) =>
-    serviceError("too_large", `the metadata of the version would be larger than ${maxBytes} bytes of JSON`),
-  fileTooLarge: (maxBytes: number) => serviceError("too_large", `a file is larger than ${maxBytes} bytes`),
+    serviceError(
+      "too_large",
+      `the metadata of the version would be larger than ${maxBytes} bytes of JSON`,
+    ),
+  fileTooLarge: (maxBytes: number) =>
+    serviceError("too_large", `a file is larger than ${maxBytes} bytes`),
   // misdirected_request
   misdirectedRequest: () =>
     serviceError(
@@ -179,19 +251,40 @@ export const errors = {
     ),
   // unsupported_media_type
   unsupportedMediaType: (expected: string) =>
-    serviceError("unsupported_media_type", `send content-type: ${expected}, without content-encoding`),
+    serviceError(
+      "unsupported_media_type",
+      `send content-type: ${expected}, without content-encoding`,
+    ),
   // rate_limited
-  tooManyLogins: (retryAfterMs: number) => serviceError("rate_limited", "too many logins; retry later", { retryAfterMs }),
+  tooManyLogins: (retryAfterMs: number) =>
+    serviceError("rate_limited", "too many logins; retry later", { retryAfterMs }),
   tooManyEmails: (retryAfterMs: number) =>
-    serviceError("rate_limited", "an email was just sent, or too many were requested; retry later", { retryAfterMs }),
+    serviceError(
+      "rate_limited",
+      "an email was just sent, or too many were requested; retry later",
+      { retryAfterMs },
+    ),
   tooManyFailures: (retryAfterMs: number) =>
-    serviceError("rate_limited", "too many failed requests without valid credentials; retry later", { retryAfterMs }),
+    serviceError(
+      "rate_limited",
+      "too many failed requests without valid credentials; retry later",
+      { retryAfterMs },
+    ),
   tooManyRequests: (retryAfterMs: number, user?: string) =>
-    serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs, user }),
+    serviceError("rate_limited", "too many requests with this token; retry later", {
+      retryAfterMs,
+      user,
+    }),
   tooManyDownloads: () =>
-    serviceError("rate_limited", "too many simultaneous downloads of this account; retry later", { retryAfterMs: 1000 }),
+    serviceError("rate_limited", "too many simultaneous downloads of this account; retry later", {
+      retryAfterMs: 1000,
+    }),
   auditBudgetSpent: (retryAfterMs: number, user: string) =>
-    serviceError("rate_limited", "the requests of this account fill the audit log too fast; retry later", { retryAfterMs, user }),
+    serviceError(
+      "rate_limited",
+      "the requests of this account fill the audit log too fast; retry later",
+      { retryAfterMs, user },
+    ),
   lowSpaceRate: (retryAfterMs: number, user: string) =>
     serviceError(
       "rate_limited",
@@ -199,16 +292,26 @@ export const errors = {
       { retryAfterMs, user },
     ),
   tooManyLists: (retryAfterMs: number, user: string) =>
-    serviceError("rate_limited", "too many lists of this account are being read; read them to their end, or retry later", {
-      retryAfterMs,
-      user,
-    }),
+    serviceError(
+      "rate_limited",
+      "too many lists of this account are being read; read them to their end, or retry later",
+      {
+        retryAfterMs,
+        user,
+      },
+    ),
   // internal
   internal: () => serviceError("internal", "internal error; retry later"),
-  missingMasterKey: () => serviceError("internal", "the server does not have the master key for this: notify its operator"),
+  missingMasterKey: () =>
+    serviceError(
+      "internal",
+      "the server does not have the master key for this: notify its operator",
+    ),
   // unavailable
   storeUnavailable: () =>
-    serviceError("unavailable", "the store is unreachable or overloaded; retry later", { retryAfterMs: 1000 }),
+    serviceError("unavailable", "the store is unreachable or overloaded; retry later", {
+      retryAfterMs: 1000,
+    }),
   lowSpace: () =>
     serviceError(
       "unavailable",
@@ -218,5 +321,9 @@ export const errors = {
       },
     ),
   auditLogUnavailable: () =>
-    serviceError("unavailable", "the audit log cannot be written, so no request is served; retry later", { retryAfterMs: 1000 }),
+    serviceError(
+      "unavailable",
+      "the audit log cannot be written, so no request is served; retry later",
+      { retryAfterMs: 1000 },
+    ),
 } as const;

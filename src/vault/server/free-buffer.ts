@@ -1,6 +1,7 @@
 /**
- * Frees the memory of bytes immediately instead of at the next garbage collection: otherwise a stream of large buffers
- * accumulates dozens of megabytes. Bytes that share their buffer with others are not freed.
+ * Frees the memory of bytes immediately instead of at the next garbage collection: otherwise a
+ * stream of large buffers accumulates dozens of megabytes. Bytes that share their buffer with
+ * others are not freed.
  */
 export function freeBuffer(bytes: Uint8Array): void {
   const { buffer } = bytes;

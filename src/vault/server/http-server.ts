@@ -3,7 +3,13 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import fastifyCompress from "@fastify/compress";
 import fastifyCookie from "@fastify/cookie";
-import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import {
+  fastify,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from "fastify";
 import { auditRequests } from "./audit/audit-requests.ts";
 import { AllowedHosts } from "../../lib/allowed-hosts.ts";
 import { longWork } from "./long-work.ts";
@@ -44,11 +50,19 @@ export interface HttpServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** Public URL of the web application; defaults to the address the server listens on. */
   readonly appUrl?: string;
-  /** Host names of requests in lower case, in addition to that of `appUrl`, IP addresses and localhost (`AllowedHosts`). */
+  /**
+   * Host names of requests in lower case, in addition to that of `appUrl`, IP addresses and
+   * localhost (`AllowedHosts`).
+   */
   readonly allowedHosts?: readonly string[];
-  /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` is trusted; none by default. */
+  /**
+   * Addresses and networks (CIDR) of proxies whose `x-forwarded-for` is trusted; none by default.
+   */
   readonly trustedProxies?: readonly string[];
-  /** Trusted proxies send a header of the PROXY protocol at the beginning of each connection, and `x-forwarded-for` is ignored. */
+  /**
+   * Trusted proxies send a header of the PROXY protocol at the beginning of each connection, and
+   * `x-forwarded-for` is ignored.
+   */
   readonly proxyProtocol?: boolean;
   /** Directory of the built web application; defaults to `dist/web` of the package. */
   readonly webDirectory?: URL;
@@ -66,7 +80,12 @@ const TIMEOUT_CHECK_MS = 30_000;
 /** Responds with the error body of the protocol to input that is not HTTP. */
 function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const status =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? 431
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? 408
+        : 400;
   const body = JSON.stringify(errorResponse(errors.malformedHttp()));
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
@@ -74,18 +93,33 @@ function respondToClientError(error: Error & { code?: string }, socket: Socket):
   );
 }
 
-/** Adds the headers of every response, and rejects other hosts, unknown paths and methods before the body is read. */
-function addTransportRules(app: FastifyInstance, { listen, appUrl, allowedHosts = [] }: HttpServerOptions): void {
-  const hosts = new AllowedHosts(listen, [...(appUrl === undefined ? [] : [new URL(appUrl).hostname]), ...allowedHosts]);
+/**
+ * Adds the headers of every response, and rejects other hosts, unknown paths and methods before the
+ * body is read.
+ */
+function addTransportRules(
+  app: FastifyInstance,
+  { listen, appUrl, allowedHosts = [] }: HttpServerOptions,
+): void {
+  const hosts = new AllowedHosts(listen, [
+    ...(appUrl === undefined ? [] : [new URL(appUrl).hostname]),
+    ...allowedHosts,
+  ]);
   app.addHook("onRequest", async (request, reply) => {
     longWork.noteUse();
-    reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" });
+    reply.headers({
+      "x-request-id": request.id,
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    });
     const host = hosts.check(request.raw);
     if (host === "malformed") throw errors.invalidHost();
     if (host === "misdirected") throw errors.misdirectedRequest();
     if (!request.is404) return;
     const url = request.url.split("?", 1).join("");
-    const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url })).join(", ");
+    const allowed = ["GET", "HEAD", "POST"]
+      .filter((method) => app.hasRoute({ method, url }))
+      .join(", ");
     if (allowed === "") throw errors.pathNotFound();
     reply.header("allow", allowed);
     throw errors.methodNotAllowed(allowed);
@@ -110,10 +144,18 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
   app.addHook("onResponse", async (request, reply) => {
     longWork.noteUse();
     const operation = request.routeOptions.config?.operation?.name;
-    const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
+    const fields = {
+      requestId: request.id,
+      operation,
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime),
+    };
     logger.debug(fields, "completed request");
     metrics.requests.inc({ operation: operation ?? "none", status: String(reply.statusCode) });
-    metrics.duration.observe({ operation: operation ?? "none" }, (reply.elapsedTime - (request.waitedMs ?? 0)) / 1000);
+    metrics.duration.observe(
+      { operation: operation ?? "none" },
+      (reply.elapsedTime - (request.waitedMs ?? 0)) / 1000,
+    );
   });
 }
 
@@ -123,7 +165,10 @@ interface Rejection {
   readonly party?: string;
 }
 
-/** Counts a rejection before authentication as a request of its credentials. Returns its error, or `rate_limited`. */
+/**
+ * Counts a rejection before authentication as a request of its credentials. Returns its error, or
+ * `rate_limited`.
+ */
 function rejectionBeyondRate(
   context: VaultContext,
   credential: Parameters<typeof countRequest>[1],
@@ -138,18 +183,29 @@ function rejectionBeyondRate(
 }
 
 /**
- * Counts a failed request of a stranger. Beyond the rate it leaves no line in the audit log, and the response is `rate_limited`, unless it is 401:
- * a client whose token has ended must learn that, even next to strangers in its network.
+ * Counts a failed request of a stranger. Beyond the rate it leaves no line in the audit log, and
+ * the response is `rate_limited`, unless it is 401: a client whose token has ended must learn that,
+ * even next to strangers in its network.
  */
-async function countStranger(context: VaultContext, request: FastifyRequest, error: ServiceError): Promise<Rejection> {
+async function countStranger(
+  context: VaultContext,
+  request: FastifyRequest,
+  error: ServiceError,
+): Promise<Rejection> {
   if (request.routeOptions.config.operation === undefined || error.status >= 500) return { error };
   const user = request.user ?? error.user;
   const credential = user === undefined ? await liveCredential(context, request) : undefined;
   const account = user ?? credential?.email;
   if (account !== undefined) {
-    const counted = credential && error.code !== "rate_limited" ? rejectionBeyondRate(context, credential, error) : error;
+    const counted =
+      credential && error.code !== "rate_limited"
+        ? rejectionBeyondRate(context, credential, error)
+        : error;
     const party = counted.code === "rate_limited" ? `account:${account}` : undefined;
-    request.trail?.chargeRejection(account, party !== undefined && context.rejections.isSlowed(party));
+    request.trail?.chargeRejection(
+      account,
+      party !== undefined && context.rejections.isSlowed(party),
+    );
     return { error: counted, ...(party !== undefined && { party }) };
   }
   const party = clientNetwork(request.ip);
@@ -159,7 +215,10 @@ async function countStranger(context: VaultContext, request: FastifyRequest, err
   return { error: errors.tooManyFailures(wait * 1000), party };
 }
 
-/** Counts the successes of strangers, who may ask for a session or an email: beyond the rate they leave no line in the audit log. */
+/**
+ * Counts the successes of strangers, who may ask for a session or an email: beyond the rate they
+ * leave no line in the audit log.
+ */
 function addStrangers(app: FastifyInstance, { strangers }: VaultContext): void {
   app.addHook("onSend", async (request, reply, payload) => {
     const isOperation = request.routeOptions.config?.operation !== undefined;
@@ -180,17 +239,25 @@ function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
   app.setErrorHandler(async (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const { error: response, party } = await countStranger(context, request, toServiceError(error));
     if (response.code === "internal" || error instanceof StoreUnavailableError) {
-      logger.error({ requestId: request.id, operation: request.routeOptions.config.operation?.name, error }, "request failed");
+      logger.error(
+        { requestId: request.id, operation: request.routeOptions.config.operation?.name, error },
+        "request failed",
+      );
     }
     if (error instanceof StoreUnavailableError) await context.space?.release();
-    if (response.quota !== undefined) context.metrics.quotaRejections.inc({ quota: response.quota });
-    if (party !== undefined && (await context.rejections.hold(party, request.raw.socket))) reply.header("connection", "close");
+    if (response.quota !== undefined)
+      context.metrics.quotaRejections.inc({ quota: response.quota });
+    if (party !== undefined && (await context.rejections.hold(party, request.raw.socket)))
+      reply.header("connection", "close");
     return sendError(reply, response);
   });
 }
 
 /** Creates the HTTP server with all routes; it is not listening yet. */
-export async function createHttpServer(context: VaultContext, options: HttpServerOptions): Promise<FastifyInstance> {
+export async function createHttpServer(
+  context: VaultContext,
+  options: HttpServerOptions,
+): Promise<FastifyInstance> {
   const { limits } = context;
   const { tls, trustedProxies = [], proxyProtocol = false } = options;
   const timeouts = {
@@ -212,15 +279,27 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
       void sendError(reply, errors.pathNotFound());
     },
   });
-  limitConnections(app.server, limits, { trustedProxies, isSlowed: (network) => context.rejections.isSlowed(network) });
+  limitConnections(app.server, limits, {
+    trustedProxies,
+    isSlowed: (network) => context.rejections.isSlowed(network),
+  });
   // After all listeners of connections.
-  if (proxyProtocol) acceptProxyProtocol(app.server, { trustedProxies, clock: context.clock, logger: context.logger });
+  if (proxyProtocol)
+    acceptProxyProtocol(app.server, {
+      trustedProxies,
+      clock: context.clock,
+      logger: context.logger,
+    });
   app.decorateRequest("user");
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) => {
-    if (body.length > LONG_BODY_BYTES) await longWork.turn();
-    return parseJsonBody(body, limits);
-  });
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (_request: FastifyRequest, body: Buffer) => {
+      if (body.length > LONG_BODY_BYTES) await longWork.turn();
+      return parseJsonBody(body, limits);
+    },
+  );
   // Not parsed here: the route streams it.
   app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
   addDeadlines(app, context.clock, limits);
@@ -231,7 +310,8 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
     threshold: COMPRESSION_THRESHOLD_BYTES,
     globalDecompression: false,
   });
-  // Before any rejection, whose handling reads cookies, and before the audit log, which drops those of a response that it withholds.
+  // Before any rejection, whose handling reads cookies, and before the audit log, which drops those
+  // of a response that it withholds.
   await app.register(fastifyCookie);
   addTransportRules(app, options);
   // With PROXY headers, no other header is expected.

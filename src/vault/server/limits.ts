@@ -10,7 +10,10 @@ export interface Limits {
   readonly jsonValues: number;
   /** Maximum size of a secret value in UTF-8. */
   readonly secretValueBytes: number;
-  /** Maximum size of a version's metadata as JSON in UTF-8, and maximum number of its names, the standard ones included. */
+  /**
+   * Maximum size of a version's metadata as JSON in UTF-8, and maximum number of its names, the
+   * standard ones included.
+   */
   readonly metadataBytes: number;
   readonly metadataNames: number;
   readonly fileBytes: number;
@@ -24,46 +27,76 @@ export interface Limits {
   /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
-  /** Maximum number of bytes that the requests of one account may add to the audit log in an hour. */
+  /**
+   * Maximum number of bytes that the requests of one account may add to the audit log in an hour.
+   */
   readonly auditBytesPerHour: number;
-  /** Sustained rate of requests per account while the disk space is low, deletions excepted; `lowSpaceBurst` may arrive simultaneously. */
+  /**
+   * Sustained rate of requests per account while the disk space is low, deletions excepted;
+   * `lowSpaceBurst` may arrive simultaneously.
+   */
   readonly lowSpaceRequestsPerSecond: number;
   readonly lowSpaceBurst: number;
-  /** Failed logins within `loginWindowMs` after which further logins are throttled: to an account, and from a network. */
+  /**
+   * Failed logins within `loginWindowMs` after which further logins are throttled: to an account,
+   * and from a network.
+   */
   readonly loginFailuresPerAccount: number;
   readonly loginFailuresPerNetwork: number;
   readonly loginWindowMs: number;
   /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
   readonly emailsPerAddress: number;
-  /** Maximum number of invitations that one sender causes in an hour; further shares send no email. */
+  /**
+   * Maximum number of invitations that one sender causes in an hour; further shares send no email.
+   */
   readonly invitationsPerHour: number;
-  /** Maximum number of strangers of whom one account may ask in an hour, with `invite: false`, whether they would be invited. */
+  /**
+   * Maximum number of strangers of whom one account may ask in an hour, with `invite: false`,
+   * whether they would be invited.
+   */
   readonly strangersAskedPerHour: number;
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
   /** Maximum size of a JSON body without valid credentials. */
   readonly strangerBodyBytes: number;
-  /** Sustained rate of failed requests without valid credentials per network; `strangerBurst` may arrive simultaneously. */
+  /**
+   * Sustained rate of failed requests without valid credentials per network; `strangerBurst` may
+   * arrive simultaneously.
+   */
   readonly strangerFailuresPerSecond: number;
   readonly strangerBurst: number;
-  /** Sustained rate of lines in the audit log about requests without valid credentials, of all networks; burst of it. */
+  /**
+   * Sustained rate of lines in the audit log about requests without valid credentials, of all
+   * networks; burst of it.
+   */
   readonly strangerLinesPerSecond: number;
   readonly strangerLinesBurst: number;
-  /** Sustained rate of rejections that are sent immediately, per network or account; `rejectionBurst` may be sent simultaneously. */
+  /**
+   * Sustained rate of rejections that are sent immediately, per network or account;
+   * `rejectionBurst` may be sent simultaneously.
+   */
   readonly rejectionsPerSecond: number;
   readonly rejectionBurst: number;
-  /** Time that further rejections are held, in milliseconds, and maximum number of them, of one network or account and in total. */
+  /**
+   * Time that further rejections are held, in milliseconds, and maximum number of them, of one
+   * network or account and in total.
+   */
   readonly rejectionHoldMs: number;
   readonly heldRejectionsPerParty: number;
   readonly heldRejections: number;
   /** Maximum number of open connections, in total and of one network. */
   readonly connections: number;
   readonly connectionsPerNetwork: number;
-  /** Maximum number of connections without valid credentials of a network whose rejections are held. */
+  /**
+   * Maximum number of connections without valid credentials of a network whose rejections are held.
+   */
   readonly strangerConnections: number;
   /** Timeout for a JSON body, in milliseconds. */
   readonly bodyTimeoutMs: number;
-  /** Timeout for reading a response, in addition to one second per 32 KiB, and for reading a streamed one, in milliseconds. */
+  /**
+   * Timeout for reading a response, in addition to one second per 32 KiB, and for reading a
+   * streamed one, in milliseconds.
+   */
   readonly responseTimeoutMs: number;
   readonly streamTimeoutMs: number;
   /** Timeout for reading each 32 KiB of a file or a list, in milliseconds. */
@@ -72,22 +105,37 @@ export interface Limits {
   readonly downloadsPerAccount: number;
   /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** Maximum number of lists that wait for a change, in total, of one account, and of one login; further ones do not wait. */
+  /**
+   * Maximum number of lists that wait for a change, in total, of one account, and of one login;
+   * further ones do not wait.
+   */
   readonly waitingLists: number;
   readonly waitingListsPerAccount: number;
   readonly waitingListsPerLogin: number;
-  /** Maximum size of the lists that are in memory while clients read them, and maximum number of those of one account. */
+  /**
+   * Maximum size of the lists that are in memory while clients read them, and maximum number of
+   * those of one account.
+   */
   readonly listBytes: number;
   readonly listsPerAccount: number;
   /** Maximum number of responses of one account that send a list in memory of more than 64 KiB. */
   readonly listResponsesPerAccount: number;
-  /** Size of a list from which it is streamed instead of being kept in memory for all clients that read it. */
+  /**
+   * Size of a list from which it is streamed instead of being kept in memory for all clients that
+   * read it.
+   */
   readonly sharedListBytes: number;
-  /** Maximum number of lists that wait for a place, in total and of one account, and the time that they wait, in milliseconds. */
+  /**
+   * Maximum number of lists that wait for a place, in total and of one account, and the time that
+   * they wait, in milliseconds.
+   */
   readonly queuedLists: number;
   readonly queuedListsPerAccount: number;
   readonly listTimeoutMs: number;
-  /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
+  /**
+   * Maximum number of logins waiting for password hashing; further ones are rejected with
+   * `rate_limited`.
+   */
   readonly loginQueue: number;
   /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
   readonly loginQueueUnknown: number;

@@ -70,7 +70,9 @@ test("long work rests only while others use the event loop, and until 50 ms afte
   loop.others = undefined;
   await loop.work(long, "c", [30, 30, 30, 30]);
   // A tenth is no reason for a longer rest.
-  expect(loop.events.join()).toBe("a 8,a 8,a 8,b 8,rest 2,b 8,rest 2,b 8,c 30,rest 2,c 30,c 30,c 30");
+  expect(loop.events.join()).toBe(
+    "a 8,a 8,a 8,b 8,rest 2,b 8,rest 2,b 8,c 30,rest 2,c 30,c 30,c 30",
+  );
 });
 
 test("short work continues in the next turn of the event loop when one has become long", async () => {

@@ -4,18 +4,27 @@ import { yieldToEventLoop } from "../../lib/clock.ts";
 
 /** Duration after which long work lets others use the event loop, in milliseconds. */
 const SLICE_MS = 8;
-/** Duration of a turn of the event loop after which further short work waits for the next one, in milliseconds. */
+/**
+ * Duration of a turn of the event loop after which further short work waits for the next one, in
+ * milliseconds.
+ */
 const TURN_MS = 4;
 /** Time since the last use by others after which there are no rests, in milliseconds. */
 const UNUSED_MS = 50;
-/** Minimum rest before that, and the share of it used by others below which a longer one is pointless. */
+/**
+ * Minimum rest before that, and the share of it used by others below which a longer one is
+ * pointless.
+ */
 const MIN_REST_MS = 2;
 const SMALL_SHARE = 0.2;
 
 /** Access to the event loop, in milliseconds. */
 export interface Loop {
   now(): number;
-  /** Resolves after the work that runs now, if it takes a millisecond, before I/O that has become ready meanwhile. */
+  /**
+   * Resolves after the work that runs now, if it takes a millisecond, before I/O that has become
+   * ready meanwhile.
+   */
   ended(): Promise<void>;
   /** Lets others use the event loop for a time. Returns the share of it that they have used. */
   rest(ms: number): Promise<number>;
@@ -42,8 +51,10 @@ export interface Slices {
 }
 
 /**
- * Turns of all long work on one event loop: only one runs at a time, for a slice, and rests as long as it ran before the next one while others use the event loop.
- * A short request, which takes several turns of the event loop, therefore waits for about one slice, however many long ones there are.
+ * Turns of all long work on one event loop: only one runs at a time, for a slice, and rests as long
+ * as it ran before the next one while others use the event loop. A short request, which takes
+ * several turns of the event loop, therefore waits for about one slice, however many long ones
+ * there are.
  */
 export class LongWork {
   readonly #loop: Loop;
@@ -59,8 +70,9 @@ export class LongWork {
   }
 
   /**
-   * Notes that others use the event loop: a request has arrived, or short work of it has ended. The time that others use cannot be measured instead,
-   * because it contains the input and output of the long work itself.
+   * Notes that others use the event loop: a request has arrived, or short work of it has ended. The
+   * time that others use cannot be measured instead, because it contains the input and output of
+   * the long work itself.
    */
   noteUse(): void {
     this.#usedAt = this.#loop.now();
@@ -85,13 +97,15 @@ export class LongWork {
   }
 
   /**
-   * Resolves immediately, or in the next turn of the event loop when the current one is long. Short work calls it before it starts, so that many pieces
-   * are not one long turn.
+   * Resolves immediately, or in the next turn of the event loop when the current one is long. Short
+   * work calls it before it starts, so that many pieces are not one long turn.
    */
   shortTurn(): Promise<void> | undefined {
     const now = this.#loop.now();
     if (this.#turnStart !== undefined) {
-      return now - this.#turnStart < TURN_MS ? undefined : this.#loop.next().then(() => this.shortTurn());
+      return now - this.#turnStart < TURN_MS
+        ? undefined
+        : this.#loop.next().then(() => this.shortTurn());
     }
     this.#turnStart = now;
     void this.#loop.next().then(() => (this.#turnStart = undefined));
@@ -100,7 +114,8 @@ export class LongWork {
 
   async #serve(): Promise<void> {
     this.#serving = true;
-    // The first turn comes immediately, unless the caller has used a slice already: then others run first.
+    // The first turn comes immediately, unless the caller has used a slice already: then others run
+    // first.
     await this.#loop.next();
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       const from = this.#loop.now();

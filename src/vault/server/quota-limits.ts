@@ -19,7 +19,10 @@ export interface Quotas {
   readonly members: number;
   /** Uploads in progress at one server process. */
   readonly uploads: number;
-  /** Secrets, and bytes of their metadata, of one sender in the list of a recipient who has not accepted the sender. */
+  /**
+   * Secrets, and bytes of their metadata, of one sender in the list of a recipient who has not
+   * accepted the sender.
+   */
   readonly unaccepted_secrets: number;
   readonly unaccepted_bytes: number;
   /** Bytes of the metadata of all such senders in one list. */
@@ -61,5 +64,6 @@ export const quotaTexts: Readonly<Record<QuotaName, string>> = {
   uploads: "simultaneous uploads of an account",
   unaccepted_secrets: "secrets shared with a recipient who has shared nothing with you",
   unaccepted_bytes: "bytes of metadata shared with a recipient who has shared nothing with you",
-  unaccepted_total: "bytes of metadata that a recipient has from those with whom nothing was shared",
+  unaccepted_total:
+    "bytes of metadata that a recipient has from those with whom nothing was shared",
 };

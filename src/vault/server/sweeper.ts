@@ -25,13 +25,25 @@ interface Progress {
   rotations: number;
 }
 
-/** Runs a step, which returns whether there is more to do, in transactions with turns of the event loop in between. */
-async function repeat({ store }: VaultContext, step: (transaction: Transaction) => Promise<boolean>): Promise<void> {
+/**
+ * Runs a step, which returns whether there is more to do, in transactions with turns of the event
+ * loop in between.
+ */
+async function repeat(
+  { store }: VaultContext,
+  step: (transaction: Transaction) => Promise<boolean>,
+): Promise<void> {
   while (await store.write(step)) await yieldToEventLoop();
 }
 
-/** Removes some of the retired secrets and those past their deadline; returns the number of the latter, and whether there are more. */
-async function removeDue({ secrets }: Transaction, now: number): Promise<{ removed: number; more: boolean }> {
+/**
+ * Removes some of the retired secrets and those past their deadline; returns the number of the
+ * latter, and whether there are more.
+ */
+async function removeDue(
+  { secrets }: Transaction,
+  now: number,
+): Promise<{ removed: number; more: boolean }> {
   const due = await secrets.due(now, BATCH_SIZE);
   let removed = 0;
   let values = 0;
@@ -58,18 +70,44 @@ async function sweepSecretsAndFiles(context: VaultContext, now: number): Promise
   await repeat(context, ({ files }) => files.discardStale(staleBefore, CHUNKS_PER_BATCH));
 }
 
-async function sweepAccounts(context: VaultContext, progress: Progress, now: number): Promise<void> {
+async function sweepAccounts(
+  context: VaultContext,
+  progress: Progress,
+  now: number,
+): Promise<void> {
   const usedBefore = now - REFRESH_IDLE_MS;
   const failedBefore = now - context.limits.loginWindowMs;
-  await repeat(context, async ({ tokens }) => (await tokens.removeUnused(usedBefore, BATCH_SIZE)) >= BATCH_SIZE);
-  await repeat(context, async ({ sessions }) => (await sessions.removeExpired(now, BATCH_SIZE)) >= BATCH_SIZE);
-  await repeat(context, async ({ emailProofs }) => (await emailProofs.removeExpired(now, BATCH_SIZE)) >= BATCH_SIZE);
-  await repeat(context, async ({ loginFailures }) => (await loginFailures.removeBefore(failedBefore, BATCH_SIZE)) >= BATCH_SIZE);
-  progress.token = await context.store.write(({ tokens }) => tokens.removeOrphans(now, progress.token, BATCH_SIZE));
+  await repeat(
+    context,
+    async ({ tokens }) => (await tokens.removeUnused(usedBefore, BATCH_SIZE)) >= BATCH_SIZE,
+  );
+  await repeat(
+    context,
+    async ({ sessions }) => (await sessions.removeExpired(now, BATCH_SIZE)) >= BATCH_SIZE,
+  );
+  await repeat(
+    context,
+    async ({ emailProofs }) => (await emailProofs.removeExpired(now, BATCH_SIZE)) >= BATCH_SIZE,
+  );
+  await repeat(
+    context,
+    async ({ loginFailures }) =>
+      (await loginFailures.removeBefore(failedBefore, BATCH_SIZE)) >= BATCH_SIZE,
+  );
+  progress.token = await context.store.write(({ tokens }) =>
+    tokens.removeOrphans(now, progress.token, BATCH_SIZE),
+  );
 }
 
-/** Removes old files: emails whose links have expired, and segments of the audit log beyond its retention. */
-async function sweepFiles({ mailer, audit }: VaultContext, progress: Progress, now: number): Promise<void> {
+/**
+ * Removes old files: emails whose links have expired, and segments of the audit log beyond its
+ * retention.
+ */
+async function sweepFiles(
+  { mailer, audit }: VaultContext,
+  progress: Progress,
+  now: number,
+): Promise<void> {
   const isHourly = now - progress.hourly >= HOUR_MS;
   const { rotations = 0 } = audit ?? {};
   if (isHourly || rotations !== progress.rotations) await audit?.removeOld();
@@ -80,8 +118,9 @@ async function sweepFiles({ mailer, audit }: VaultContext, progress: Progress, n
 }
 
 /**
- * Deletes what is no longer served: secrets past their delete_time, expired tokens and sessions, old failed logins, bytes of
- * unfinished uploads and deleted files (docs/design/vault-contract.md#removal-and-expiry).
+ * Deletes what is no longer served: secrets past their delete_time, expired tokens and sessions,
+ * old failed logins, bytes of unfinished uploads and deleted files
+ * (docs/design/vault-contract.md#removal-and-expiry).
  */
 async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   const { store, clock, metrics, requestRate, strangers, rejections, audit } = context;
@@ -105,7 +144,10 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   await store.scrub();
 }
 
-/** Sweeps immediately and then every ten seconds, until disposed; a failed sweep is logged and retried. */
+/**
+ * Sweeps immediately and then every ten seconds, until disposed; a failed sweep is logged and
+ * retried.
+ */
 export function startSweeper(context: VaultContext): AsyncDisposable {
   let stopped = false;
   let timer: Timer | undefined;

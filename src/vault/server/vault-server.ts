@@ -19,7 +19,12 @@ import { defaultPasswordCost, type PasswordCost } from "./limits.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
 import { TokenUses } from "./accounts/token-uses.ts";
 import { TokenBuckets } from "./accounts/token-buckets.ts";
-import type { ExpiredPolicy, ScopeAttributesPolicy, VaultContext, SignUpPolicy } from "./context.ts";
+import type {
+  ExpiredPolicy,
+  ScopeAttributesPolicy,
+  VaultContext,
+  SignUpPolicy,
+} from "./context.ts";
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
@@ -53,11 +58,17 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly data: string;
   /** A 32-byte key or all keys; optional with `dev`, which generates an ephemeral one. */
   readonly masterKey?: Redacted<Uint8Array> | KeyRing;
-  /** Starts although records need a master key that is missing; they are unreadable. The current key is always required. */
+  /**
+   * Starts although records need a master key that is missing; they are unreadable. The current key
+   * is always required.
+   */
   readonly allowMissingKeys?: boolean;
   /** Confirms the rights of data of an earlier release, which have no MACs (`checkData`). */
   readonly sealRights?: string;
-  /** Starts an ephemeral server: these users get generated passwords, and rate limits are ten times as high. */
+  /**
+   * Starts an ephemeral server: these users get generated passwords, and rate limits are ten times
+   * as high.
+   */
   readonly dev?: { readonly users: readonly string[] };
   readonly expired?: ExpiredPolicy;
   /** Users with W permission by default. */
@@ -131,7 +142,10 @@ function createHashingLimiter(limits: Limits): HashingLimiter {
   return new HashingLimiter(queue, () => errors.tooManyLogins(1000));
 }
 
-function createContext(options: VaultServerOptions, opened: Opened): VaultContext & { readonly mailer: Mailer } {
+function createContext(
+  options: VaultServerOptions,
+  opened: Opened,
+): VaultContext & { readonly mailer: Mailer } {
   const { store, keys, transport, appUrl, audit, space, metrics } = opened;
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
@@ -176,17 +190,31 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
     openLists: new OpenLists({ clock, limits, metrics }),
     listResponses: new ListResponses({ clock, limits }),
-    uploads: new OpenTransfers(limits.quotas.uploads, () => errors.quotaExceeded("uploads", limits.quotas.uploads)),
+    uploads: new OpenTransfers(limits.quotas.uploads, () =>
+      errors.quotaExceeded("uploads", limits.quotas.uploads),
+    ),
     downloads: new OpenTransfers(limits.downloadsPerAccount, () => errors.tooManyDownloads()),
     appUrl,
     audit,
     space,
-    mailer: new Mailer({ store, clock, random: systemRandom, logger, metrics, transport, senderIdentity }),
+    mailer: new Mailer({
+      store,
+      clock,
+      random: systemRandom,
+      logger,
+      metrics,
+      transport,
+      senderIdentity,
+    }),
   };
 }
 
 /** Watches the disks that this process writes to, if `lowSpace` says so. */
-async function watchSpace(options: VaultServerOptions, store: Store, metrics: VaultMetrics): Promise<DiskSpace | undefined> {
+async function watchSpace(
+  options: VaultServerOptions,
+  store: Store,
+  metrics: VaultMetrics,
+): Promise<DiskSpace | undefined> {
   const { lowSpace, data, auditLog, clock = systemClock, logger = silentLogger } = options;
   if (!lowSpace) return undefined;
   return DiskSpace.start({
@@ -222,7 +250,12 @@ async function serveMetrics(
   readiness: () => Readiness,
 ): Promise<string | undefined> {
   if (listen === undefined) return undefined;
-  const options = { listen, ...(allowedHosts && { allowedHosts }), metrics: metrics.registry, readiness };
+  const options = {
+    listen,
+    ...(allowedHosts && { allowedHosts }),
+    metrics: metrics.registry,
+    readiness,
+  };
   const endpoints = await serveEndpoints(options).catch((error: unknown) => {
     throw listenFailure(error, listen, "--metrics-listen");
   });
@@ -231,10 +264,14 @@ async function serveMetrics(
 }
 
 /**
- * Starts a vault server in this process. Waits for a PostgreSQL database that cannot be reached yet, until the signal is aborted.
+ * Starts a vault server in this process. Waits for a PostgreSQL database that cannot be reached
+ * yet, until the signal is aborted.
  * @throws Error when a master key is missing, the data cannot be opened, or the address is in use
  */
-export async function startVaultServer(options: VaultServerOptions, signal?: AbortSignal): Promise<VaultServer> {
+export async function startVaultServer(
+  options: VaultServerOptions,
+  signal?: AbortSignal,
+): Promise<VaultServer> {
   const key = options.masterKey ?? (options.dev && generateMasterKey());
   if (!key) throw new Error("missing master key");
   const keys = key instanceof KeyRing ? key : KeyRing.of(key);
@@ -245,11 +282,21 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   const start = new StoreStart({ waits: isPostgresUrl(options.data), logger, signal });
   let serving: VaultContext | undefined;
   const metricsUrl = await serveMetrics(started, options, metrics, () =>
-    serving ? { ready: serving.audit?.writable ?? true } : { ready: false, problem: start.problem ?? "starting" },
+    serving
+      ? { ready: serving.audit?.writable ?? true }
+      : { ready: false, problem: start.problem ?? "starting" },
   );
   const damage = new DamageReports(logger, (table) => metrics.damagedRights.inc({ table }));
-  const store = started.use(await start.run(() => openStore(options.data, new RowMacs(keys, (row) => damage.report(row)))));
-  await start.run(() => checkData(store, keys, { allowMissing: options.allowMissingKeys, seal: options.sealRights, logger }));
+  const store = started.use(
+    await start.run(() => openStore(options.data, new RowMacs(keys, (row) => damage.report(row)))),
+  );
+  await start.run(() =>
+    checkData(store, keys, {
+      allowMissing: options.allowMissingKeys,
+      seal: options.sealRights,
+      logger,
+    }),
+  );
   await store.listen();
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, logger));
@@ -258,7 +305,12 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   const makeRoom = async (): Promise<boolean> => (await space?.release()) ?? false;
   const onChange = (writable: boolean): void => metrics.auditLogUnavailable.set(writable ? 0 : 1);
   const forwarder = forwardAudit(started, options, metrics);
-  const auditLog = options.auditLog && { ...options.auditLog, makeRoom, onChange, ...forwarder?.hook };
+  const auditLog = options.auditLog && {
+    ...options.auditLog,
+    makeRoom,
+    onChange,
+    ...forwarder?.hook,
+  };
   const audit =
     auditLog &&
     started.adopt(await start.run(() => openAuditLog(options, auditLog, { store, keys })), (log) =>
@@ -278,7 +330,14 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   });
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
-    users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost ?? defaultPasswordCost));
+    users.push(
+      await addGeneratedUser(
+        store,
+        email,
+        context.clock.now(),
+        options.passwordCost ?? defaultPasswordCost,
+      ),
+    );
   }
   started.use(context.strangers);
   started.use(context.auditBudget);
@@ -293,7 +352,16 @@ export async function startVaultServer(options: VaultServerOptions, signal?: Abo
   started.use(context.mailer).start();
   forwarder?.start();
   serving = context;
-  context.logger.info({ event: "listening", url, metricsUrl, mailDir: mail.directory }, "vault server listening");
+  context.logger.info(
+    { event: "listening", url, metricsUrl, mailDir: mail.directory },
+    "vault server listening",
+  );
   const running = started.move();
-  return { url, metricsUrl, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    url,
+    metricsUrl,
+    users,
+    mailDirectory: mail.directory,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }

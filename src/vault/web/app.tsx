@@ -15,7 +15,10 @@ import { announce } from "./session/session-channel.ts";
 import { useSession, type SessionControl } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";
 
-/** Pages without a login. A page that requires one shows the login page first, and itself afterwards. */
+/**
+ * Pages without a login. A page that requires one shows the login page first, and itself
+ * afterwards.
+ */
 function AccountPages({
   route,
   notice,
@@ -30,11 +33,15 @@ function AccountPages({
     case "forgot-password":
       return <RequestPasswordPage key={route.page} page={route.page} signUp={control.signUp} />;
     default:
-      return <LoginPage key="login" notice={notice} signUp={control.signUp} onSession={control.start} />;
+      return (
+        <LoginPage key="login" notice={notice} signUp={control.signUp} onSession={control.start} />
+      );
   }
 }
 
-/** Ends the session in the vault, then in all tabs. @throws RequestError while the session continues */
+/**
+ * Ends the session in the vault, then in all tabs. @throws RequestError while the session continues
+ */
 async function logOut(client: VaultClient, control: SessionControl): Promise<void> {
   await client.logOut();
   announce("logged-out");
@@ -42,7 +49,13 @@ async function logOut(client: VaultClient, control: SessionControl): Promise<voi
   navigate({ page: "login" });
 }
 
-function Content({ route, control }: { readonly route: Route; readonly control: SessionControl }): VNode {
+function Content({
+  route,
+  control,
+}: {
+  readonly route: Route;
+  readonly control: SessionControl;
+}): VNode {
   const { state } = control;
   if (route.page === "set-password") {
     const onSession = (session: Session): void => {
@@ -73,7 +86,13 @@ function Content({ route, control }: { readonly route: Route; readonly control: 
       return (
         <>
           <SignedInPages key={state.client.email} client={state.client} route={route} />
-          {state.ended && <LogInAgainDialog email={state.client.email} onSession={control.start} onLeave={() => control.end()} />}
+          {state.ended && (
+            <LogInAgainDialog
+              email={state.client.email}
+              onSession={control.start}
+              onLeave={() => control.end()}
+            />
+          )}
         </>
       );
   }

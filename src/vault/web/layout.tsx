@@ -33,7 +33,11 @@ function Areas({ route }: { readonly route: Route }): VNode {
   return (
     <nav class="areas" aria-label="Main">
       {areas.map(([page, label, icon]) => (
-        <a key={page} href={hrefOf({ page })} aria-current={areaOf(route) === page ? "page" : undefined}>
+        <a
+          key={page}
+          href={hrefOf({ page })}
+          aria-current={areaOf(route) === page ? "page" : undefined}
+        >
           <Icon name={icon} />
           {label}
         </a>
@@ -47,7 +51,10 @@ function skipToMain(event: TargetedMouseEvent<HTMLAnchorElement>): void {
   document.querySelector<HTMLElement>("#main")?.focus();
 }
 
-/** First tab stop: skips the navigation. A script moves the focus, because a plain link would change the hash and so the page. */
+/**
+ * First tab stop: skips the navigation. A script moves the focus, because a plain link would change
+ * the hash and so the page.
+ */
 function SkipLink(): VNode {
   return (
     <a class="skip-link" href="#main" onClick={skipToMain}>

@@ -64,7 +64,13 @@ function Page({ route }: { readonly route: Route }): VNode {
 }
 
 /** All pages that require a login. */
-export function SignedInPages({ client, route }: { readonly client: VaultClient; readonly route: Route }): VNode {
+export function SignedInPages({
+  client,
+  route,
+}: {
+  readonly client: VaultClient;
+  readonly route: Route;
+}): VNode {
   const listQuery = useRef("");
   const list = useLoaded(useCallback(() => listSecrets(client), [client]));
   const { loaded, reload } = list;

@@ -7,11 +7,19 @@ import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "../support/granted.ts";
 import { denialOf, repeatWithout } from "../support/without-permission.ts";
 import { withoutStreamedLists } from "../support/without-streamed-lists.ts";
-import { ACCOUNT, bytesOf, condition, observedObject, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
+import {
+  ACCOUNT,
+  bytesOf,
+  condition,
+  observedObject,
+  OPERATOR_USER,
+  vaultSecret,
+  World,
+} from "../support/world.ts";
 
 /**
- * ClusterVaultConnections on a real API server with the permissions of deploy/base. The server does not stream lists, so that every
- * permission is needed.
+ * ClusterVaultConnections on a real API server with the permissions of deploy/base. The server does
+ * not stream lists, so that every permission is needed.
  */
 const PLATFORM = "platform@example.com";
 const OPERATOR_NAMESPACE = "vaultsync-system";
@@ -20,7 +28,10 @@ const PATH = "/apis/vaultsync.dev/v1alpha1/clustervaultconnections";
 let proxy: FaultProxy;
 let world: World;
 let platform: VaultClient;
-/** Name of the connection and of its credentials Secret: unique, because they are not in the namespace of the test. */
+/**
+ * Name of the connection and of its credentials Secret: unique, because they are not in the
+ * namespace of the test.
+ */
 let name: string;
 let mark: number;
 
@@ -36,7 +47,13 @@ beforeAll(async () => {
   await kubectl("label", "namespace", world.namespace, "team=shop");
   const stringData = { password: vault.passwords.get(PLATFORM) ?? "" };
   const metadata = { name, namespace: OPERATOR_NAMESPACE };
-  const login = { apiVersion: "v1", kind: "Secret", metadata, type: "vaultsync.dev/credentials", stringData };
+  const login = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata,
+    type: "vaultsync.dev/credentials",
+    stringData,
+  };
   await apply(login, connection(name, {}));
   await world.startClusterOperator();
 });
@@ -75,17 +92,33 @@ async function apply(...objects: object[]): Promise<void> {
   expect(code, stderr).toBe(0);
 }
 
-const protect = (key_name: string, key_value: string) => platform.call("protect", { key_name, key_value });
+const protect = (key_name: string, key_value: string) =>
+  platform.call("protect", { key_name, key_value });
 
-function through(of: string, resource: string, keys: Readonly<Record<string, string>>, target: object = {}): object {
+function through(
+  of: string,
+  resource: string,
+  keys: Readonly<Record<string, string>>,
+  target: object = {},
+): object {
   const object = vaultSecret(resource, keys, target);
-  return { ...object, spec: { ...Reflect.get(object, "spec"), connectionRef: { kind: "ClusterVaultConnection", name: of } } };
+  return {
+    ...object,
+    spec: {
+      ...Reflect.get(object, "spec"),
+      connectionRef: { kind: "ClusterVaultConnection", name: of },
+    },
+  };
 }
 
 const untilReason = (resource: string, reason: string) =>
   world.until("VaultSecret", resource, (one) => condition(one, "Ready")?.reason === reason);
 
-async function untilConnection(of: string, type: string, is: (reason: string | undefined) => boolean): Promise<string> {
+async function untilConnection(
+  of: string,
+  type: string,
+  is: (reason: string | undefined) => boolean,
+): Promise<string> {
   return waitUntil(`${type} of ${of}`, async () => {
     const { body } = await world.plane.request("GET", `${PATH}/${of}`);
     const found = condition(observedObject.parse(JSON.parse(body)), type);
@@ -101,26 +134,40 @@ test("connections of the cluster and of a namespace with the same name use diffe
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultConnection",
     metadata: { name },
-    spec: { url: world.vault.url, email: ACCOUNT, auth: { passwordSecretRef: { name: "vault-login" } } },
+    spec: {
+      url: world.vault.url,
+      email: ACCOUNT,
+      auth: { passwordSecretRef: { name: "vault-login" } },
+    },
   });
   const object = vaultSecret("own", { password: "shop-db" });
-  await world.apply({ ...object, spec: { ...Reflect.get(object, "spec"), connectionRef: { name } } });
+  await world.apply({
+    ...object,
+    spec: { ...Reflect.get(object, "spec"), connectionRef: { name } },
+  });
   await world.apply(through(name, "shared", { password: "shop-db" }));
   await world.ready("VaultSecret", "own");
   await world.ready("VaultSecret", "shared");
-  const valueOf = async (target: string) => bytesOf(await world.until("Secret", target, () => true), "password")?.toString();
+  const valueOf = async (target: string) =>
+    bytesOf(await world.until("Secret", target, () => true), "password")?.toString();
   expect([await valueOf("own"), await valueOf("shared")]).toEqual([own, shared]);
-  expect(await kubectl("get", "cvconn", name)).toMatch(new RegExp(`^${name}\\s+True\\s+Synced`, "m"));
+  expect(await kubectl("get", "cvconn", name)).toMatch(
+    new RegExp(`^${name}\\s+True\\s+Synced`, "m"),
+  );
 });
 
 test("a namespace that loses its label keeps its Secret, and continues with the label", async () => {
   const before = await world.until("Secret", "shared", () => true);
   await kubectl("label", "namespace", world.namespace, "team-");
   const lost = await untilReason("shared", "NamespaceNotAllowed");
-  expect(condition(lost, "Ready")?.message).toContain(`no entry for the namespace ${world.namespace}`);
+  expect(condition(lost, "Ready")?.message).toContain(
+    `no entry for the namespace ${world.namespace}`,
+  );
   const next = world.canaries.text("next");
   await protect("shop-db", next);
-  expect((await world.until("Secret", "shared", () => true)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+  expect((await world.until("Secret", "shared", () => true)).metadata.resourceVersion).toBe(
+    before.metadata.resourceVersion,
+  );
   await kubectl("label", "namespace", world.namespace, "team=shop");
   await world.until("Secret", "shared", (one) => bytesOf(one, "password")?.toString() === next);
   await world.ready("VaultSecret", "shared");
@@ -132,8 +179,14 @@ test("a name outside the access and credentials in a user's namespace are refuse
   const outside = await untilReason("outside", "NamespaceNotAllowed");
   expect(condition(outside, "Ready")?.message).toContain("to read blog-db");
   expect(await world.get("Secret", "outside")).toBeUndefined();
-  await apply(connection(`${name}-foreign`, { auth: { passwordSecretRef: { name: "vault-login" } } }));
-  const message = await untilConnection(`${name}-foreign`, "Ready", (reason) => reason === "AuthFailed");
+  await apply(
+    connection(`${name}-foreign`, { auth: { passwordSecretRef: { name: "vault-login" } } }),
+  );
+  const message = await untilConnection(
+    `${name}-foreign`,
+    "Ready",
+    (reason) => reason === "AuthFailed",
+  );
   expect(message).toContain(
     `Secret vault-login not found: create it with kubectl create secret generic vault-login -n vaultsync-system`,
   );
@@ -142,22 +195,33 @@ test("a name outside the access and credentials in a user's namespace are refuse
 test("removals of a connection of the cluster are held until a user confirms them", async () => {
   const names = Array.from({ length: 6 }, (_, n) => `shop-many-${n}`);
   for (const one of names) await protect(one, world.canaries.text(one));
-  await world.apply(...names.map((one) => through(name, one, { password: one }, { whenMissing: "Delete" })));
+  await world.apply(
+    ...names.map((one) => through(name, one, { password: one }, { whenMissing: "Delete" })),
+  );
   for (const one of names) await world.ready("VaultSecret", one);
-  for (const key_name of names) expect((await platform.call("delete", { key_name })).status).toBe(200);
+  for (const key_name of names)
+    expect((await platform.call("delete", { key_name })).status).toBe(200);
   await untilConnection(name, "RemovalsHeld", (reason) => reason !== undefined);
   await kubectl("annotate", "cvconn", name, "vaultsync.dev/confirm-removals=6");
   await untilConnection(name, "RemovalsHeld", (reason) => reason === undefined);
-  expect(await kubectl("get", "cvconn", name, "-o", "jsonpath={.metadata.annotations}")).not.toContain("confirm-removals");
+  expect(
+    await kubectl("get", "cvconn", name, "-o", "jsonpath={.metadata.annotations}"),
+  ).not.toContain("confirm-removals");
 });
 
 test("no request is denied, and each permission for connections of the cluster is used", async () => {
   await world.operator.stop();
-  const events = (await world.plane.auditEvents({ since: mark })).filter(({ user }) => user.username === OPERATOR_USER);
-  expect(events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf)).toEqual([]);
+  const events = (await world.plane.auditEvents({ since: mark })).filter(
+    ({ user }) => user.username === OPERATOR_USER,
+  );
+  expect(
+    events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf),
+  ).toEqual([]);
   const used = new Set(events.map(permissionOf));
   const manifests = await manifestsOf(world.plane, "deploy/base", OPERATOR_NAMESPACE);
-  const granted = manifests.filter(({ metadata }) => metadata.name === "vaultsync-cluster-connections");
+  const granted = manifests.filter(
+    ({ metadata }) => metadata.name === "vaultsync-cluster-connections",
+  );
   expect(permissionsOf(granted).size).toBe(6);
   expect([...permissionsOf(granted)].filter((permission) => !used.has(permission))).toEqual([]);
   const rules = granted.flatMap(({ rules: some = [] }) => some);

@@ -11,9 +11,18 @@ import { OperatorProcess } from "../../lab/processes/operator-process.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { healthOf } from "../support/health.ts";
-import { collection, condition, type ObservedObject, observedObject, SERVICE_ACCOUNT } from "../support/world.ts";
+import {
+  collection,
+  condition,
+  type ObservedObject,
+  observedObject,
+  SERVICE_ACCOUNT,
+} from "../support/world.ts";
 
-/** Applies each directory of examples/ without a change, except the URL of the vault, and checks what the operator makes of it. */
+/**
+ * Applies each directory of examples/ without a change, except the URL of the vault, and checks
+ * what the operator makes of it.
+ */
 const SHOP = "shop@example.com";
 const PLATFORM = "platform@example.com";
 const WAVE = "argocd.argoproj.io/sync-wave";
@@ -38,17 +47,26 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
   vault = await TestVault.start({ emails: [SHOP, PLATFORM] });
   [shop, platform] = [await vault.client(SHOP), await vault.client(PLATFORM)];
-  operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT), ["--restart-window", "1s"]);
+  operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT), [
+    "--restart-window",
+    "1s",
+  ]);
   await apply("connection");
   await createLogin("vault-login", "shop", SHOP);
 });
 afterAll(async () => {
   await plane.request("DELETE", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
-  await plane.request("DELETE", `/api/v1/namespaces/${SERVICE_ACCOUNT.namespace}/secrets/corporate-login`);
-  const namespaces = ["shop", "team-blue", "team-green"].map((name) => `/api/v1/namespaces/${name}`);
+  await plane.request(
+    "DELETE",
+    `/api/v1/namespaces/${SERVICE_ACCOUNT.namespace}/secrets/corporate-login`,
+  );
+  const namespaces = ["shop", "team-blue", "team-green"].map(
+    (name) => `/api/v1/namespaces/${name}`,
+  );
   for (const path of namespaces) await plane.request("DELETE", path);
   // The operator of the next test file would be denied writes in a namespace that is being deleted.
-  const isGone = async (path: string): Promise<boolean> => (await plane.request("GET", path)).status === 404;
+  const isGone = async (path: string): Promise<boolean> =>
+    (await plane.request("GET", path)).status === 404;
   for (const path of namespaces) await waitUntil(`${path} is gone`, () => isGone(path));
   await operator.stop();
   await vault[Symbol.asyncDispose]();
@@ -80,30 +98,49 @@ async function createLogin(name: string, namespace: string, email: string): Prom
   expect((await plane.kubectl(["apply", "-f", "-"], { input })).code).toBe(0);
 }
 
-const protect = async (client: VaultClient, key_name: string, key_value: string): Promise<string> => {
+const protect = async (
+  client: VaultClient,
+  key_name: string,
+  key_value: string,
+): Promise<string> => {
   const metadata = { environment_type: "prod" };
   expect((await client.call("protect", { key_name, key_value, metadata })).status).toBe(200);
   return key_value;
 };
 
 async function upload(files: Readonly<Record<string, string>>): Promise<void> {
-  const parts = Object.entries(files).map(([filename, text]) => ({ filename, bytes: Buffer.from(text) }));
+  const parts = Object.entries(files).map(([filename, text]) => ({
+    filename,
+    bytes: Buffer.from(text),
+  }));
   const response = await shop.upload(parts);
   expect(response.status, response.bytes.toString()).toBe(200);
 }
 
-async function get(kind: string, name: string, namespace = "shop"): Promise<ObservedObject | undefined> {
+async function get(
+  kind: string,
+  name: string,
+  namespace = "shop",
+): Promise<ObservedObject | undefined> {
   const { status, body } = await plane.request("GET", `${collection(kind, namespace)}/${name}`);
   return status === 200 ? observedObject.parse(JSON.parse(body)) : undefined;
 }
 
-const reason = async (kind: string, name: string, namespace?: string): Promise<string | undefined> => {
+const reason = async (
+  kind: string,
+  name: string,
+  namespace?: string,
+): Promise<string | undefined> => {
   const object = await get(kind, name, namespace);
   return object && condition(object, "Ready")?.reason;
 };
 
 /** Waits until a resource is ready and returns its target, decoded. */
-async function synced(kind: "VaultSecret" | "VaultFile", name: string, namespace?: string): Promise<Record<string, string>> {
+async function synced(
+  kind: "VaultSecret" | "VaultFile",
+  name: string,
+  namespace?: string,
+): Promise<Record<string, string>> {
   await waitUntil(`${kind} ${name} is synced`, async () => {
     const object = await get(kind, name, namespace);
     const ready = object && condition(object, "Ready");
@@ -113,11 +150,17 @@ async function synced(kind: "VaultSecret" | "VaultFile", name: string, namespace
   const target = await get(kind === "VaultSecret" ? "Secret" : "ConfigMap", name, namespace);
   const isSecret = kind === "VaultSecret";
   return Object.fromEntries(
-    Object.entries(target?.data ?? {}).map(([key, value]) => [key, isSecret ? Buffer.from(value, "base64").toString() : value]),
+    Object.entries(target?.data ?? {}).map(([key, value]) => [
+      key,
+      isSecret ? Buffer.from(value, "base64").toString() : value,
+    ]),
   );
 }
 
-/** Waits until a resource of the namespace `shop` has this reason or health, and returns its health in Argo CD. */
+/**
+ * Waits until a resource of the namespace `shop` has this reason or health, and returns its health
+ * in Argo CD.
+ */
 async function argoHealth(kind: string, name: string, state: string): Promise<string | undefined> {
   return waitUntil(`${kind} ${name} is ${state}`, async () => {
     const object = await get(kind, name);
@@ -128,7 +171,15 @@ async function argoHealth(kind: string, name: string, state: string): Promise<st
 }
 
 async function restarts(name: string): Promise<number> {
-  const { stdout } = await plane.kubectl(["get", "deployment", name, "-n", "shop", "-o", "jsonpath={.metadata.generation}"]);
+  const { stdout } = await plane.kubectl([
+    "get",
+    "deployment",
+    name,
+    "-n",
+    "shop",
+    "-o",
+    "jsonpath={.metadata.generation}",
+  ]);
   return Number(stdout);
 }
 
@@ -138,7 +189,11 @@ test("database-password", async () => {
   await protect(shop, "shop-encryption-key", canaries.text("newer"));
   await protect(shop, "shop-db", JSON.stringify({ username: "shop", password }));
   await apply("database-password");
-  expect(await synced("VaultSecret", "shop-db")).toEqual({ username: "shop", password, "encryption-key": key });
+  expect(await synced("VaultSecret", "shop-db")).toEqual({
+    username: "shop",
+    password,
+    "encryption-key": key,
+  });
 });
 
 test("tls-certificate", async () => {
@@ -150,7 +205,10 @@ test("tls-certificate", async () => {
 });
 
 test("registry-login", async () => {
-  const [user, password] = ["shop", await protect(shop, "registry-password", canaries.text("registry"))];
+  const [user, password] = [
+    "shop",
+    await protect(shop, "registry-password", canaries.text("registry")),
+  ];
   await protect(shop, "registry-user", user);
   await apply("registry-login");
   const { ".dockerconfigjson": text = "{}" } = await synced("VaultSecret", "registry");
@@ -162,10 +220,15 @@ test("config-from-files", async () => {
   const [conf, pem] = [canaries.text("conf"), canaries.text("pem")];
   await upload({ "nginx.conf": conf, "client ca.pem": pem });
   await apply("config-from-files");
-  expect(await synced("VaultFile", "proxy-conf")).toEqual({ "nginx.conf": conf, "client-ca.pem": pem });
+  expect(await synced("VaultFile", "proxy-conf")).toEqual({
+    "nginx.conf": conf,
+    "client-ca.pem": pem,
+  });
   const before = await restarts("proxy");
   await upload({ "nginx.conf": canaries.text("next") });
-  expect(await waitUntil("the proxy restarts", async () => (await restarts("proxy")) > before)).toBe(true);
+  expect(
+    await waitUntil("the proxy restarts", async () => (await restarts("proxy")) > before),
+  ).toBe(true);
 });
 
 test("one-secret-from-many", async () => {
@@ -173,7 +236,11 @@ test("one-secret-from-many", async () => {
   await protect(shop, "env/shop/DB_URL", url);
   await protect(shop, "shop-settings", JSON.stringify({ TOKEN: token, PORT: 8080 }));
   await apply("one-secret-from-many");
-  expect(await synced("VaultSecret", "shop-env")).toEqual({ DB_URL: url, TOKEN: token, PORT: "8080" });
+  expect(await synced("VaultSecret", "shop-env")).toEqual({
+    DB_URL: url,
+    TOKEN: token,
+    PORT: "8080",
+  });
   await protect(shop, "env/shop/MORE", more);
   await protect(shop, "shop-feature-flags", "a,b");
   const all = { DB_URL: url, MORE: more, TOKEN: token, PORT: "8080", FEATURE_FLAGS: "a,b" };
@@ -186,7 +253,9 @@ test("rotation-with-restart", async () => {
   await synced("VaultSecret", "queue");
   const before = await restarts("worker");
   await protect(shop, "queue-password", canaries.text("new"));
-  expect(await waitUntil("the worker restarts", async () => (await restarts("worker")) > before)).toBe(true);
+  expect(
+    await waitUntil("the worker restarts", async () => (await restarts("worker")) > before),
+  ).toBe(true);
 });
 
 test("gitops-repository", async () => {
@@ -199,7 +268,10 @@ test("gitops-repository", async () => {
 });
 
 async function healthOfCorporate(): Promise<unknown> {
-  const { body } = await plane.request("GET", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
+  const { body } = await plane.request(
+    "GET",
+    "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate",
+  );
   return healthOf([JSON.parse(body)]);
 }
 
@@ -221,10 +293,20 @@ test("multi-tenant", async () => {
 test("push", async () => {
   const password = canaries.text("generated");
   const stringData = { password };
-  const generated = { apiVersion: "v1", kind: "Secret", metadata: { name: "generated-db", namespace: "shop" }, stringData };
-  expect((await plane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(generated) })).code).toBe(0);
+  const generated = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "generated-db", namespace: "shop" },
+    stringData,
+  };
+  expect(
+    (await plane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(generated) })).code,
+  ).toBe(0);
   await apply("push");
-  await waitUntil("the password is pushed", async () => (await reason("VaultPush", "generated-db")) === "Synced");
+  await waitUntil(
+    "the password is pushed",
+    async () => (await reason("VaultPush", "generated-db")) === "Synced",
+  );
   const response = await shop.call("expose", { key_name: "generated-db-password" });
   expect(response.json()).toMatchObject({ key_value: password });
 });
@@ -232,16 +314,20 @@ test("push", async () => {
 test("sync-waves: each waits for the health of the one before; the target is not tracked", async () => {
   tested.add("sync-waves");
   const { stdout } = await plane.kubectl(["kustomize", "examples/sync-waves/app"]);
-  const objects = parseAllDocuments(stdout.replaceAll("https://vault.example.com", vault.url)).map((one) =>
-    waved.parse(one.toJS()),
+  const objects = parseAllDocuments(stdout.replaceAll("https://vault.example.com", vault.url)).map(
+    (one) => waved.parse(one.toJS()),
   );
   const wave = async (number: number): Promise<string> => {
-    const [object, ...others] = objects.filter(({ metadata }) => metadata.annotations[WAVE] === String(number));
+    const [object, ...others] = objects.filter(
+      ({ metadata }) => metadata.annotations[WAVE] === String(number),
+    );
     expect(others).toEqual([]);
     const { kind, metadata } = object!;
     const tracking = `billing:vaultsync.dev/${kind}:shop/${metadata.name}`;
     const annotations = { ...metadata.annotations, [TRACKING]: tracking };
-    await applyManifest(JSON.stringify({ ...object, metadata: { ...metadata, annotations, labels: INSTANCE } }));
+    await applyManifest(
+      JSON.stringify({ ...object, metadata: { ...metadata, annotations, labels: INSTANCE } }),
+    );
     return metadata.name;
   };
   const connection = await wave(0);
@@ -249,14 +335,27 @@ test("sync-waves: each waits for the health of the one before; the target is not
   const secret = await wave(1);
   expect(await argoHealth("VaultSecret", secret, "SourceMissing")).toBe("Progressing");
   const password = await protect(shop, "billing-db-password", canaries.text("billing"));
-  await plane.kubectl(["annotate", "vaultsecret", secret, "-n", "shop", "vaultsync.dev/force-sync=1"]);
+  await plane.kubectl([
+    "annotate",
+    "vaultsecret",
+    secret,
+    "-n",
+    "shop",
+    "vaultsync.dev/force-sync=1",
+  ]);
   expect(await argoHealth("VaultSecret", secret, "Synced")).toBe("Healthy");
   const target = await get("Secret", "billing-db");
   expect(Buffer.from(target?.data["password"] ?? "", "base64").toString()).toBe(password);
   expect(target?.metadata["labels"]).toEqual({ "app.kubernetes.io/managed-by": "vaultsync" });
-  expect(Object.keys(target?.metadata.annotations ?? {}).every((name) => name.startsWith("vaultsync.dev/"))).toBe(true);
+  expect(
+    Object.keys(target?.metadata.annotations ?? {}).every((name) =>
+      name.startsWith("vaultsync.dev/"),
+    ),
+  ).toBe(true);
   await wave(2);
-  const sources = ["argo-cd.yaml", "flux.yaml"].map((file) => readFileSync(`examples/sync-waves/${file}`, "utf8")).join("\n");
+  const sources = ["argo-cd.yaml", "flux.yaml"]
+    .map((file) => readFileSync(`examples/sync-waves/${file}`, "utf8"))
+    .join("\n");
   const paths = [...sources.matchAll(/^ +path: (\S+)$/gmu)].map(([, path = ""]) => path);
   expect(paths.map((path) => existsSync(`${path}/kustomization.yaml`))).toEqual([true, true, true]);
 });
@@ -264,19 +363,31 @@ test("sync-waves: each waits for the health of the one before; the target is not
 test("nothing differs from what was applied, and applying it again changes nothing", async () => {
   const input = manifests.join("\n---\n");
   const generations = (): Promise<KubectlResult> =>
-    plane.kubectl(["get", "vaultsync,deployments", "-A", "-o", "jsonpath={.items[*]['metadata.name', 'metadata.generation']}"]);
+    plane.kubectl([
+      "get",
+      "vaultsync,deployments",
+      "-A",
+      "-o",
+      "jsonpath={.items[*]['metadata.name', 'metadata.generation']}",
+    ]);
   const before = await generations();
   expect(before.stdout).toContain("billing-db");
-  const { code, stdout, stderr } = await plane.kubectl(["diff", "--server-side", "-f", "-"], { input });
+  const { code, stdout, stderr } = await plane.kubectl(["diff", "--server-side", "-f", "-"], {
+    input,
+  });
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" });
   const other = { input: input.replace("key: queue-password", "key: other") };
-  expect((await plane.kubectl(["diff", "--server-side", "-f", "-"], other)).stdout).toMatch(/^\+ +key: other$/mu);
+  expect((await plane.kubectl(["diff", "--server-side", "-f", "-"], other)).stdout).toMatch(
+    /^\+ +key: other$/mu,
+  );
   expect((await plane.kubectl(["apply", "--server-side", "-f", "-"], { input })).code).toBe(0);
   expect(await generations()).toEqual(before);
 });
 
 test("every directory is tested, and no value is in the log", () => {
-  const directories = readdirSync("examples", { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const directories = readdirSync("examples", { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
   expect(new Set(directories.map(({ name }) => name))).toEqual(tested);
   expect(canaries.tracesIn({ log: operator.log })).toEqual([]);
 });

@@ -11,7 +11,13 @@ beforeAll(async () => {
   await world.startClusterOperator();
 });
 afterAll(async () => {
-  await world.plane.kubectl(["delete", "namespace", NAMESPACE, "--wait=false", "--ignore-not-found"]);
+  await world.plane.kubectl([
+    "delete",
+    "namespace",
+    NAMESPACE,
+    "--wait=false",
+    "--ignore-not-found",
+  ]);
   await world[Symbol.asyncDispose]();
 });
 
@@ -25,13 +31,23 @@ test("crds/ and examples/demo/ apply unchanged, and all their resources become R
   await world.protect("shop-db", world.canaries.text("shop-db 1"));
   await world.protect("shop-db", world.canaries.text("shop-db 2"));
   await world.protect("guest-pass", world.canaries.text("guest pass"));
-  for (const name of ["app.conf", "logo.png"]) await world.upload(name, await readFile(`examples/demo/files/${name}`));
+  for (const name of ["app.conf", "logo.png"])
+    await world.upload(name, await readFile(`examples/demo/files/${name}`));
 
   await kubectl("apply", "-f", "crds/");
   await kubectl("apply", "-f", "examples/demo/");
   // The example contains the URL and the account of the demo; this test has others.
   const spec = { url: world.vault.url, email: ACCOUNT };
-  await kubectl("patch", "-n", NAMESPACE, "vaultconnection", "vault", "--type=merge", "-p", JSON.stringify({ spec }));
+  await kubectl(
+    "patch",
+    "-n",
+    NAMESPACE,
+    "vaultconnection",
+    "vault",
+    "--type=merge",
+    "-p",
+    JSON.stringify({ spec }),
+  );
   const password = world.vault.passwords.get(ACCOUNT) ?? "";
   const login = {
     apiVersion: "v1",
@@ -43,15 +59,38 @@ test("crds/ and examples/demo/ apply unchanged, and all their resources become R
   await world.plane.kubectl(["create", "-f", "-"], { input: JSON.stringify(login) });
 
   const kinds = "vaultsecrets,vaultfiles,vaultconnections";
-  const waited = await kubectl("wait", "-n", NAMESPACE, "--for=condition=Ready", "--timeout=60s", kinds, "--all");
+  const waited = await kubectl(
+    "wait",
+    "-n",
+    NAMESPACE,
+    "--for=condition=Ready",
+    "--timeout=60s",
+    kinds,
+    "--all",
+  );
   expect(waited.match(/condition met/g)).toHaveLength(4);
 });
 
 test("kubectl get shows the documented columns", async () => {
   const columns = async (...args: string[]): Promise<string[]> =>
     (await kubectl("get", "-n", NAMESPACE, ...args)).split("\n")[0]?.trim().split(/\s+/) ?? [];
-  expect(await columns("vaultsecrets")).toEqual(["NAME", "READY", "REASON", "TARGET", "SYNCED", "AGE"]);
-  expect(await columns("vaultfiles")).toEqual(["NAME", "READY", "REASON", "KIND", "TARGET", "SYNCED", "AGE"]);
+  expect(await columns("vaultsecrets")).toEqual([
+    "NAME",
+    "READY",
+    "REASON",
+    "TARGET",
+    "SYNCED",
+    "AGE",
+  ]);
+  expect(await columns("vaultfiles")).toEqual([
+    "NAME",
+    "READY",
+    "REASON",
+    "KIND",
+    "TARGET",
+    "SYNCED",
+    "AGE",
+  ]);
   expect(await columns("vsec", "-o", "wide")).toEqual([
     "NAME",
     "READY",
@@ -63,8 +102,19 @@ test("kubectl get shows the documented columns", async () => {
     "STALE",
     "MESSAGE",
   ]);
-  expect(await columns("vconn")).toEqual(["NAME", "READY", "REASON", "URL", "EMAIL", "SECRETS", "FILES", "AGE"]);
-  const [, row = ""] = (await kubectl("get", "-n", NAMESPACE, "vaultsecret", "shop-db")).split("\n");
+  expect(await columns("vconn")).toEqual([
+    "NAME",
+    "READY",
+    "REASON",
+    "URL",
+    "EMAIL",
+    "SECRETS",
+    "FILES",
+    "AGE",
+  ]);
+  const [, row = ""] = (await kubectl("get", "-n", NAMESPACE, "vaultsecret", "shop-db")).split(
+    "\n",
+  );
   expect(row).toMatch(/^shop-db\s+True\s+Synced\s+shop-db\s+\d+\w+\s+\d+\w+$/);
 });
 

@@ -8,7 +8,10 @@ import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { bytesOf, condition, vaultSecret, World } from "../support/world.ts";
 
-/** The operator recovers without intervention when it is killed, the API server restarts, or connections drop. */
+/**
+ * The operator recovers without intervention when it is killed, the API server restarts, or
+ * connections drop.
+ */
 let proxy: ConnectionProxy;
 let world: World;
 beforeAll(async () => {
@@ -20,7 +23,9 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
 });
 
-/** Records every content that each Secret of the namespace has over time, from a watch of its own. */
+/**
+ * Records every content that each Secret of the namespace has over time, from a watch of its own.
+ */
 async function recordContents(signal: AbortSignal): Promise<Map<string, Set<string>>> {
   const api = new KubeClient({
     credentials: await loadCredentials({ kubeconfig: world.plane.kubeconfigPath }),
@@ -30,7 +35,8 @@ async function recordContents(signal: AbortSignal): Promise<Map<string, Set<stri
   const contents = new Map<string, Set<string>>();
   const namespace = world.namespace;
   let resourceVersion = "";
-  for await (const page of api.list(SECRETS, { namespace }, signal)) resourceVersion = page.resourceVersion;
+  for await (const page of api.list(SECRETS, { namespace }, signal))
+    resourceVersion = page.resourceVersion;
   void record(api, resourceVersion, contents, signal);
   return contents;
 }
@@ -42,7 +48,11 @@ async function record(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const event of api.watch(SECRETS, { namespace: world.namespace, resourceVersion, timeoutSeconds: 600 }, signal)) {
+    for await (const event of api.watch(
+      SECRETS,
+      { namespace: world.namespace, resourceVersion, timeoutSeconds: 600 },
+      signal,
+    )) {
       if (event.type === "bookmark" || event.type === "deleted") continue;
       const { name } = event.object.metadata;
       into.set(name, (into.get(name) ?? new Set()).add(JSON.stringify(event.object.data)));
@@ -57,7 +67,12 @@ async function record(
 test("an operator killed during 200 first syncs writes each Secret correctly after a restart", async () => {
   const watching = new AbortController();
   const contents = await recordContents(watching.signal);
-  const values = new Map(Array.from({ length: 200 }, (_, index) => [`crash-${index}`, world.canaries.text(`crash-${index}`)]));
+  const values = new Map(
+    Array.from({ length: 200 }, (_, index) => [
+      `crash-${index}`,
+      world.canaries.text(`crash-${index}`),
+    ]),
+  );
   for (const [name, value] of values) await world.protect(name, value);
   await world.apply(...[...values.keys()].map((name) => vaultSecret(name, { password: name })));
 
@@ -72,12 +87,17 @@ test("an operator killed during 200 first syncs writes each Secret correctly aft
     "all resources are Ready",
     async () => {
       const resources = await world.list("VaultSecret");
-      return resources.filter((one) => condition(one, "Ready")?.status === "True").length === values.size;
+      return (
+        resources.filter((one) => condition(one, "Ready")?.status === "True").length === values.size
+      );
     },
     60_000,
   );
-  const secrets = new Map((await world.list("Secret")).map((secret) => [secret.metadata.name, secret]));
-  for (const [name, value] of values) expect(bytesOf(secrets.get(name)!, "password")?.toString(), name).toBe(value);
+  const secrets = new Map(
+    (await world.list("Secret")).map((secret) => [secret.metadata.name, secret]),
+  );
+  for (const [name, value] of values)
+    expect(bytesOf(secrets.get(name)!, "password")?.toString(), name).toBe(value);
   await waitUntil("the recorder has seen them all", () => contents.size === values.size);
   for (const [name, seen] of contents) expect(seen.size, name).toBe(1);
   watching.abort();
@@ -86,7 +106,9 @@ test("an operator killed during 200 first syncs writes each Secret correctly aft
 test("the operator detects a deletion that happened while its connections were dropped", async () => {
   const before = await world.until("Secret", "crash-0", () => true);
   expect(proxy.dropAll()).toBeGreaterThan(0);
-  await world.plane.kubectl(["delete", "secret", "crash-0", "--wait=false"], { namespace: world.namespace });
+  await world.plane.kubectl(["delete", "secret", "crash-0", "--wait=false"], {
+    namespace: world.namespace,
+  });
   await world.until("Secret", "crash-0", (secret) => secret.metadata.uid !== before.metadata.uid);
 });
 
@@ -95,7 +117,12 @@ test("the operator continues after a restart of the API server", async () => {
   await world.plane.restartApiServer();
   const next = world.canaries.text("after a restart");
   await world.protect("crash-1", next);
-  await world.until("Secret", "crash-1", (secret) => bytesOf(secret, "password")?.toString() === next, 60_000);
+  await world.until(
+    "Secret",
+    "crash-1",
+    (secret) => bytesOf(secret, "password")?.toString() === next,
+    60_000,
+  );
   expect(operator.exited).toBe(false);
 });
 
@@ -106,17 +133,30 @@ test("a watch with an expired resourceVersion (410) restarts and detects deletio
   // Everything was reconciled once, so that only watches can trigger another reconcile.
   await waitUntil("every resource is reconciled", async () => {
     const { body } = await operator.page("/metrics");
-    return Number(/^vaultsync_reconciles_total\{controller="sync",outcome="done"\} (\d+)$/m.exec(body)?.[1]) >= 200;
+    return (
+      Number(
+        /^vaultsync_reconciles_total\{controller="sync",outcome="done"\} (\d+)$/m.exec(body)?.[1],
+      ) >= 200
+    );
   });
   const before = await world.until("Secret", "crash-2", () => true);
   proxy.refuse(true);
   proxy.dropAll();
-  await world.plane.kubectl(["delete", "secret", "crash-2", "--wait=false"], { namespace: world.namespace });
+  await world.plane.kubectl(["delete", "secret", "crash-2", "--wait=false"], {
+    namespace: world.namespace,
+  });
   // A restarted API server has no watch history.
   await world.plane.restartApiServer();
   proxy.refuse(false);
-  await world.until("Secret", "crash-2", (secret) => secret.metadata.uid !== before.metadata.uid, 60_000);
-  await waitUntil("the watch of targets received 410", () => /watch secrets: Gone \(410/.test(operator.log));
+  await world.until(
+    "Secret",
+    "crash-2",
+    (secret) => secret.metadata.uid !== before.metadata.uid,
+    60_000,
+  );
+  await waitUntil("the watch of targets received 410", () =>
+    /watch secrets: Gone \(410/.test(operator.log),
+  );
 });
 
 test("SIGTERM releases the lease and exits with 0, and no value appears in the output", async () => {

@@ -4,7 +4,10 @@ import { OperatorProcess } from "../../lab/processes/operator-process.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
 
-/** Two replicas share the connections: each writes for its own, and takes over those of a replica that is killed. */
+/**
+ * Two replicas share the connections: each writes for its own, and takes over those of a replica
+ * that is killed.
+ */
 const SECOND = { serviceAccount: "vaultsync-second", namespace: "vaultsync-system" };
 const SECOND_USER = `system:serviceaccount:${SECOND.namespace}:${SECOND.serviceAccount}`;
 const SHARDS = 2;
@@ -22,7 +25,10 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Returns names of connections of which each shard has the same number: the namespace is random, and so is their distribution. */
+/**
+ * Returns names of connections of which each shard has the same number: the namespace is random,
+ * and so is their distribution.
+ */
 function namesOfEveryShard(namespace: string): string[] {
   const byShard = Array.from({ length: SHARDS }, (): string[] => []);
   for (let index = 0; byShard.some(({ length }) => length < CONNECTIONS_PER_SHARD); index += 1) {
@@ -48,10 +54,15 @@ function resource(name: string): object {
   return { ...object, spec: { ...Reflect.get(object, "spec"), connectionRef: { name } } };
 }
 
-/** Gives a second ServiceAccount the permissions of the first, so that the audit log distinguishes the replicas. */
+/**
+ * Gives a second ServiceAccount the permissions of the first, so that the audit log distinguishes
+ * the replicas.
+ */
 async function bindSecondAccount(): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
-  const subjects = [{ kind: "ServiceAccount", name: SECOND.serviceAccount, namespace: SECOND.namespace }];
+  const subjects = [
+    { kind: "ServiceAccount", name: SECOND.serviceAccount, namespace: SECOND.namespace },
+  ];
   const binding = (kind: string, role: string): object => ({
     apiVersion: `${apiGroup}/v1`,
     kind: `${kind}Binding`,
@@ -59,9 +70,12 @@ async function bindSecondAccount(): Promise<void> {
     roleRef: { apiGroup, kind, name: role },
     subjects,
   });
-  const { stdout } = await world.plane.kubectl(["get", "roles", "-o", "jsonpath={.items[*].metadata.name}"], {
-    namespace: SECOND.namespace,
-  });
+  const { stdout } = await world.plane.kubectl(
+    ["get", "roles", "-o", "jsonpath={.items[*].metadata.name}"],
+    {
+      namespace: SECOND.namespace,
+    },
+  );
   const roles = stdout.split(" ").filter((name) => name !== "");
   const account = {
     apiVersion: "v1",
@@ -79,7 +93,10 @@ async function bindSecondAccount(): Promise<void> {
   if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
 }
 
-/** Returns the replicas that wrote each target, in order, each once per uninterrupted sequence of writes. */
+/**
+ * Returns the replicas that wrote each target, in order, each once per uninterrupted sequence of
+ * writes.
+ */
 async function writersByTarget(since: number): Promise<Map<string, string[]>> {
   const writers = new Map<string, string[]>();
   const events = (await world.plane.auditEvents({ since })).filter(
@@ -99,48 +116,60 @@ async function writersByTarget(since: number): Promise<Map<string, string[]>> {
   return writers;
 }
 
-test("the connections of a killed replica are taken over, and no connection has two writers", { timeout: 180_000 }, async () => {
-  const latest = new Map<string, string>();
-  const change = async (round: string): Promise<void> => {
-    for (const name of names) {
-      latest.set(name, world.canaries.text(`${name} ${round}`));
-      await world.protect(name, latest.get(name) ?? "");
+test(
+  "the connections of a killed replica are taken over, and no connection has two writers",
+  { timeout: 180_000 },
+  async () => {
+    const latest = new Map<string, string>();
+    const change = async (round: string): Promise<void> => {
+      for (const name of names) {
+        latest.set(name, world.canaries.text(`${name} ${round}`));
+        await world.protect(name, latest.get(name) ?? "");
+      }
+    };
+    const inSync = async (): Promise<boolean> => {
+      const secrets = new Map(
+        (await world.list("Secret")).map((secret) => [secret.metadata.name, secret]),
+      );
+      return names.every((name) => {
+        const secret = secrets.get(name);
+        return secret !== undefined && bytesOf(secret, "password")?.toString() === latest.get(name);
+      });
+    };
+    await change("first");
+    const since = await world.plane.auditMark();
+    const args = ["--shards", `${SHARDS}`, "--namespace", "vaultsync-system"];
+    await using first = await OperatorProcess.start(world.kubeconfig, args);
+    await using second = await OperatorProcess.start(await world.plane.kubeconfigFor(SECOND), args);
+    await waitUntil("both replicas work on a shard", () =>
+      [first, second].every(({ log }) => log.includes("starting workers")),
+    );
+    await waitUntil("the first values are synced", inSync);
+    await change("second");
+    await waitUntil("the second values are synced", inSync);
+    const shared = await writersByTarget(since);
+    expect(new Set([...shared.values()].flat())).toEqual(new Set([OPERATOR_USER, SECOND_USER]));
+
+    const killed = await world.plane.auditMark();
+    await first.stop("SIGKILL");
+    await change("third");
+    await waitUntil("the other replica took over", inSync, 15_000 + 10_000);
+    for (const [name, writers] of await writersByTarget(since)) {
+      expect(writers.length, `${name}: ${writers.join()}`).toBeLessThanOrEqual(2);
     }
-  };
-  const inSync = async (): Promise<boolean> => {
-    const secrets = new Map((await world.list("Secret")).map((secret) => [secret.metadata.name, secret]));
-    return names.every((name) => {
-      const secret = secrets.get(name);
-      return secret !== undefined && bytesOf(secret, "password")?.toString() === latest.get(name);
+    expect(new Set([...(await writersByTarget(killed)).values()].flat())).toEqual(
+      new Set([SECOND_USER]),
+    );
+
+    await using third = await OperatorProcess.start(world.kubeconfig, args);
+    await change("fourth");
+    await waitUntil("the values are synced by the new replica and the other one", inSync, 40_000);
+    expect(third.log).toContain("starting workers");
+    expect(await second.stop("SIGTERM")).toBe(0);
+    expect(await third.stop("SIGTERM")).toBe(0);
+    const leases = await world.plane.kubectl(["get", "leases", "-o", "name"], {
+      namespace: "vaultsync-system",
     });
-  };
-  await change("first");
-  const since = await world.plane.auditMark();
-  const args = ["--shards", `${SHARDS}`, "--namespace", "vaultsync-system"];
-  await using first = await OperatorProcess.start(world.kubeconfig, args);
-  await using second = await OperatorProcess.start(await world.plane.kubeconfigFor(SECOND), args);
-  await waitUntil("both replicas work on a shard", () => [first, second].every(({ log }) => log.includes("starting workers")));
-  await waitUntil("the first values are synced", inSync);
-  await change("second");
-  await waitUntil("the second values are synced", inSync);
-  const shared = await writersByTarget(since);
-  expect(new Set([...shared.values()].flat())).toEqual(new Set([OPERATOR_USER, SECOND_USER]));
-
-  const killed = await world.plane.auditMark();
-  await first.stop("SIGKILL");
-  await change("third");
-  await waitUntil("the other replica took over", inSync, 15_000 + 10_000);
-  for (const [name, writers] of await writersByTarget(since)) {
-    expect(writers.length, `${name}: ${writers.join()}`).toBeLessThanOrEqual(2);
-  }
-  expect(new Set([...(await writersByTarget(killed)).values()].flat())).toEqual(new Set([SECOND_USER]));
-
-  await using third = await OperatorProcess.start(world.kubeconfig, args);
-  await change("fourth");
-  await waitUntil("the values are synced by the new replica and the other one", inSync, 40_000);
-  expect(third.log).toContain("starting workers");
-  expect(await second.stop("SIGTERM")).toBe(0);
-  expect(await third.stop("SIGTERM")).toBe(0);
-  const leases = await world.plane.kubectl(["get", "leases", "-o", "name"], { namespace: "vaultsync-system" });
-  expect(leases.stdout.match(/vaultsync-replica-/g)).toHaveLength(1);
-});
+    expect(leases.stdout.match(/vaultsync-replica-/g)).toHaveLength(1);
+  },
+);

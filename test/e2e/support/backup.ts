@@ -22,15 +22,18 @@ export async function backupOf({ plane, namespace }: World): Promise<Stored[]> {
   const objects: Stored[] = [];
   for (const kind of kinds) {
     const { body } = await plane.request("GET", collection(kind, namespace));
-    const list = z.object({ apiVersion: z.string(), items: z.array(stored) }).parse(JSON.parse(body));
+    const list = z
+      .object({ apiVersion: z.string(), items: z.array(stored) })
+      .parse(JSON.parse(body));
     objects.push(...list.items.map((item) => ({ ...item, apiVersion: list.apiVersion, kind })));
   }
   return objects.filter(({ metadata }) => metadata.name !== "kube-root-ca.crt");
 }
 
 /**
- * Creates the objects of a backup in another namespace, in its order, as Velero does: of the metadata only the name, labels, annotations
- * and finalizers are restored, and no status. `withOwners` restores the owner references too, as programs do that copy whole objects.
+ * Creates the objects of a backup in another namespace, in its order, as Velero does: of the
+ * metadata only the name, labels, annotations and finalizers are restored, and no status.
+ * `withOwners` restores the owner references too, as programs do that copy whole objects.
  */
 export async function restore(
   plane: ControlPlane,
@@ -40,7 +43,10 @@ export async function restore(
 ): Promise<void> {
   const objects = backup.map(({ status: _status, metadata, ...rest }) => {
     const { name, labels, annotations, finalizers, ownerReferences } = metadata;
-    return { ...rest, metadata: { name, labels, annotations, finalizers, ...(withOwners && { ownerReferences }) } };
+    return {
+      ...rest,
+      metadata: { name, labels, annotations, finalizers, ...(withOwners && { ownerReferences }) },
+    };
   });
   const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
   const { code, stderr } = await plane.kubectl(["create", "-f", "-"], { namespace, input });

@@ -16,7 +16,10 @@ type ManifestObject = z.output<typeof object>;
 export const objectsOf = (yaml: string): ManifestObject[] =>
   parseAllDocuments(yaml).map((document) => object.parse(document.toJS()));
 
-/** Kinds that Flux applies before all others, in this order; it deletes in the reverse one: `ReconcileOrder` of fluxcd/pkg/ssa. */
+/**
+ * Kinds that Flux applies before all others, in this order; it deletes in the reverse one:
+ * `ReconcileOrder` of fluxcd/pkg/ssa.
+ */
 const FIRST_OF_FLUX = [
   "CustomResourceDefinition",
   "Namespace",
@@ -48,21 +51,33 @@ function rankOfFlux({ kind }: ManifestObject): number {
   return rank < 0 ? FIRST_OF_FLUX.length : rank;
 }
 
-/** Returns steps of objects that are deleted together when their Kustomization of Flux is deleted. */
+/**
+ * Returns steps of objects that are deleted together when their Kustomization of Flux is deleted.
+ */
 export function deletionsOfFlux(objects: readonly ManifestObject[]): ManifestObject[][] {
-  const pruned = objects.filter(({ metadata }) => metadata.annotations["kustomize.toolkit.fluxcd.io/prune"] !== "disabled");
+  const pruned = objects.filter(
+    ({ metadata }) => metadata.annotations["kustomize.toolkit.fluxcd.io/prune"] !== "disabled",
+  );
   return pruned.toSorted((a, b) => rankOfFlux(b) - rankOfFlux(a)).map((one) => [one]);
 }
 
-/** Returns the objects that are deleted together when their Application of Argo CD is deleted: never a CRD. */
+/**
+ * Returns the objects that are deleted together when their Application of Argo CD is deleted: never
+ * a CRD.
+ */
 export function deletionsOfArgo(objects: readonly ManifestObject[]): ManifestObject[][] {
   const isKept = ({ metadata }: ManifestObject): boolean =>
-    metadata.annotations["argocd.argoproj.io/sync-options"]?.split(",").includes("Delete=false") === true;
+    metadata.annotations["argocd.argoproj.io/sync-options"]?.split(",").includes("Delete=false") ===
+    true;
   return [objects.filter((one) => one.kind !== "CustomResourceDefinition" && !isKept(one))];
 }
 
 /** Returns the command that deletes an object without waiting for its end. */
-export function deleteCommand({ apiVersion, kind, metadata: { name, namespace } }: ManifestObject): string {
+export function deleteCommand({
+  apiVersion,
+  kind,
+  metadata: { name, namespace },
+}: ManifestObject): string {
   const [group = "", version] = apiVersion.split("/");
   const type = version === undefined ? kind : `${kind}.${version}.${group}`;
   return `kubectl delete ${type} ${name} ${namespace === undefined ? "" : `-n ${namespace}`} --ignore-not-found --wait=false`;

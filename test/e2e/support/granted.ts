@@ -19,7 +19,11 @@ export const Manifest = z.looseObject({
 export type Manifest = z.output<typeof Manifest>;
 
 /** Returns the objects of a kustomization, with another namespace of the operator. */
-export async function manifestsOf(plane: ControlPlane, folder: string, operatorNamespace: string): Promise<Manifest[]> {
+export async function manifestsOf(
+  plane: ControlPlane,
+  folder: string,
+  operatorNamespace: string,
+): Promise<Manifest[]> {
   const { stdout, stderr, code } = await plane.kubectl(["kustomize", folder]);
   if (code !== 0) throw new Error(stderr);
   const text = stdout.replaceAll("vaultsync-system", operatorNamespace);
@@ -35,7 +39,9 @@ export function permissionsOf(manifests: readonly Manifest[]): Set<string> {
 export function permissionsIn(rules: readonly Rule[]): Set<string> {
   return new Set(
     rules.flatMap(({ apiGroups, resources, verbs }) =>
-      apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`)),
+      ),
     ),
   );
 }

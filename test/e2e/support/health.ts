@@ -9,7 +9,10 @@ const verdict = z.object({ status: z.string(), message: z.string() });
 const health = z.object({ kstatus: verdict, argo: verdict });
 export type Health = z.output<typeof health>;
 
-/** Returns the health of objects in kstatus, which Flux uses, and in Argo CD by the script of `deploy/gitops/argocd`. */
+/**
+ * Returns the health of objects in kstatus, which Flux uses, and in Argo CD by the script of
+ * `deploy/gitops/argocd`.
+ */
 export async function healthOf(objects: readonly unknown[]): Promise<Health[]> {
   const child = spawn(await goTool("health"), [script], { stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(objects.map((object) => `${JSON.stringify(object)}\n`).join(""));

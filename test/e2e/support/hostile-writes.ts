@@ -1,4 +1,6 @@
-/** A write to the API server. Paths contain `NAMESPACE` and `OWN`, the namespace of the operator. */
+/**
+ * A write to the API server. Paths contain `NAMESPACE` and `OWN`, the namespace of the operator.
+ */
 export interface Write {
   readonly name: string;
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
@@ -29,18 +31,30 @@ const marks = (owner = "VaultSecret/db", more: object = {}): object => ({
   labels: { "app.kubernetes.io/managed-by": "vaultsync" },
   annotations: { [OWNER]: owner, ...more },
 });
-const create = (path: string, object: object, more: object = {}): Pick<Write, "method" | "path" | "body"> => ({
+const create = (
+  path: string,
+  object: object,
+  more: object = {},
+): Pick<Write, "method" | "path" | "body"> => ({
   method: "POST",
   path,
   body: { metadata: { name: "created", ...object }, ...more },
 });
-const patch = (path: string, body: object): Pick<Write, "method" | "path" | "body"> => ({ method: "PATCH", path, body });
+const patch = (path: string, body: object): Pick<Write, "method" | "path" | "body"> => ({
+  method: "PATCH",
+  path,
+  body,
+});
 const remove = (path: string): Pick<Write, "method" | "path"> => ({ method: "DELETE", path });
 const MERGED = {
   labels: { "vaultsync.dev/merged": "true" },
   annotations: { "merge.vaultsync.dev/vaultsecret.db": "{}" },
 };
-const merged = (object: string, values: object, recorded = true): Pick<Write, "method" | "path" | "body" | "manager"> => ({
+const merged = (
+  object: string,
+  values: object,
+  recorded = true,
+): Pick<Write, "method" | "path" | "body" | "manager"> => ({
   ...patch(`${SECRETS}/${object}`, {
     apiVersion: "v1",
     kind: "Secret",
@@ -49,7 +63,10 @@ const merged = (object: string, values: object, recorded = true): Pick<Write, "m
   }),
   manager: "vaultsync:VaultSecret/db",
 });
-const restart = (path: string, kind: string): Pick<Write, "method" | "path" | "body" | "manager"> => ({
+const restart = (
+  path: string,
+  kind: string,
+): Pick<Write, "method" | "path" | "body" | "manager"> => ({
   ...patch(`${path}/web`, {
     apiVersion: "apps/v1",
     kind,
@@ -62,13 +79,37 @@ const template = (content: object): object => ({ spec: { template: content } });
 const container = { name: "app", image: "example.com/stolen" };
 
 const targets: readonly Omit<HostileWrite, "policy">[] = [
-  { name: "create a Secret without the label", message: "creates only", ...create(SECRETS, {}, { data }) },
-  { name: "create a ConfigMap without the label", message: "creates only", ...create(CONFIG_MAPS, {}) },
-  { name: "create a Secret for a Deployment", message: "creates only", ...create(SECRETS, marks("Deployment/web")) },
+  {
+    name: "create a Secret without the label",
+    message: "creates only",
+    ...create(SECRETS, {}, { data }),
+  },
+  {
+    name: "create a ConfigMap without the label",
+    message: "creates only",
+    ...create(CONFIG_MAPS, {}),
+  },
+  {
+    name: "create a Secret for a Deployment",
+    message: "creates only",
+    ...create(SECRETS, marks("Deployment/web")),
+  },
   { name: "delete a Secret of others", message: "deletes only", ...remove(`${SECRETS}/foreign`) },
-  { name: "delete a ConfigMap of others", message: "deletes only", ...remove(`${CONFIG_MAPS}/foreign`) },
-  { name: "delete a Secret that was handed over", message: "deletes only", ...remove(`${SECRETS}/handed-over`) },
-  { name: "delete a Secret that another controller owns", message: "deletes only", ...remove(`${SECRETS}/controlled`) },
+  {
+    name: "delete a ConfigMap of others",
+    message: "deletes only",
+    ...remove(`${CONFIG_MAPS}/foreign`),
+  },
+  {
+    name: "delete a Secret that was handed over",
+    message: "deletes only",
+    ...remove(`${SECRETS}/handed-over`),
+  },
+  {
+    name: "delete a Secret that another controller owns",
+    message: "deletes only",
+    ...remove(`${SECRETS}/controlled`),
+  },
   {
     name: "change a target in the name of another resource",
     message: "in the name of the resource",
@@ -90,7 +131,11 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
     message: "keys that it merged",
     ...patch(`${CONFIG_MAPS}/foreign`, { data }),
   },
-  { name: "add a key without a record", message: "only with an annotation", ...merged("foreign", { added: "YQ==" }, false) },
+  {
+    name: "add a key without a record",
+    message: "only with an annotation",
+    ...merged("foreign", { added: "YQ==" }, false),
+  },
   {
     name: "make a Secret of others its own",
     message: "nothing of an object of others",
@@ -99,9 +144,15 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
   {
     name: "hand a Secret of others over to itself",
     message: "nothing of an object of others",
-    ...patch(`${SECRETS}/foreign`, { metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/db" } } }),
+    ...patch(`${SECRETS}/foreign`, {
+      metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/db" } },
+    }),
   },
-  { name: "change a password of credentials", message: "access_token", ...patch(`${SECRETS}/login`, { data }) },
+  {
+    name: "change a password of credentials",
+    message: "access_token",
+    ...patch(`${SECRETS}/login`, { data }),
+  },
   {
     name: "remove the hosts of credentials",
     message: "access_token",
@@ -115,25 +166,41 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
   {
     name: "name a ServiceAccount in an annotation",
     message: "service-account.name",
-    ...create(SECRETS, marks("VaultSecret/db", { "kubernetes.io/service-account.name": "default" })),
+    ...create(
+      SECRETS,
+      marks("VaultSecret/db", { "kubernetes.io/service-account.name": "default" }),
+    ),
   },
   {
     name: "make a Secret a cluster of Argo CD",
     message: "argocd.argoproj.io",
-    ...patch(`${SECRETS}/owned`, { metadata: { labels: { "argocd.argoproj.io/secret-type": "cluster" } } }),
+    ...patch(`${SECRETS}/owned`, {
+      metadata: { labels: { "argocd.argoproj.io/secret-type": "cluster" } },
+    }),
   },
 ];
 
 const types: readonly Omit<HostileWrite, "policy">[] = [
-  ...["bootstrap.kubernetes.io/token", "helm.sh/release.v1", "vaultsync.dev/credentials", "example.com/other"].map(
-    (type): Omit<HostileWrite, "policy"> => ({
-      name: `create a Secret of the type ${type}`,
-      message: "no Secrets of this type",
-      ...create(SECRETS, marks(), { type }),
-    }),
-  ),
-  { name: "add a key to the token of a ServiceAccount", message: "its tools", ...merged("token", { added: "YQ==" }) },
-  { name: "add a key to a Helm release", message: "its tools", ...merged("release", { added: "YQ==" }) },
+  ...[
+    "bootstrap.kubernetes.io/token",
+    "helm.sh/release.v1",
+    "vaultsync.dev/credentials",
+    "example.com/other",
+  ].map((type): Omit<HostileWrite, "policy"> => ({
+    name: `create a Secret of the type ${type}`,
+    message: "no Secrets of this type",
+    ...create(SECRETS, marks(), { type }),
+  })),
+  {
+    name: "add a key to the token of a ServiceAccount",
+    message: "its tools",
+    ...merged("token", { added: "YQ==" }),
+  },
+  {
+    name: "add a key to a Helm release",
+    message: "its tools",
+    ...merged("release", { added: "YQ==" }),
+  },
 ];
 
 const namespaces: readonly Omit<HostileWrite, "policy">[] = [
@@ -150,9 +217,22 @@ const namespaces: readonly Omit<HostileWrite, "policy">[] = [
 ];
 
 const workloads: readonly Omit<HostileWrite, "policy">[] = [
-  { name: "restart a Deployment of Kubernetes", message: "restarts no workloads", ...restart(SYSTEM_WORKLOADS, "Deployment") },
-  { name: "delete a Deployment", message: "deletes no workloads", isBeyondRbac: true, ...remove(`${WORKLOADS}/web`) },
-  { name: "stop a Deployment", message: "spec of a workload", ...patch(`${WORKLOADS}/web`, { spec: { replicas: 0 } }) },
+  {
+    name: "restart a Deployment of Kubernetes",
+    message: "restarts no workloads",
+    ...restart(SYSTEM_WORKLOADS, "Deployment"),
+  },
+  {
+    name: "delete a Deployment",
+    message: "deletes no workloads",
+    isBeyondRbac: true,
+    ...remove(`${WORKLOADS}/web`),
+  },
+  {
+    name: "stop a Deployment",
+    message: "spec of a workload",
+    ...patch(`${WORKLOADS}/web`, { spec: { replicas: 0 } }),
+  },
   {
     name: "change an image",
     message: "pods of a workload",
@@ -166,17 +246,25 @@ const workloads: readonly Omit<HostileWrite, "policy">[] = [
   {
     name: "mount a volume of the node",
     message: "pods of a workload",
-    ...patch(`${WORKLOADS}/web`, template({ spec: { volumes: [{ name: "root", hostPath: { path: "/" } }] } })),
+    ...patch(
+      `${WORKLOADS}/web`,
+      template({ spec: { volumes: [{ name: "root", hostPath: { path: "/" } }] } }),
+    ),
   },
   {
     name: "set an annotation of a pod template",
     message: "of a pod template",
-    ...patch(`${WORKLOADS}/web`, template({ metadata: { annotations: { "sidecar.istio.io/inject": "false" } } })),
+    ...patch(
+      `${WORKLOADS}/web`,
+      template({ metadata: { annotations: { "sidecar.istio.io/inject": "false" } } }),
+    ),
   },
   {
     name: "ask for restarts of a workload",
     message: "restart-state",
-    ...patch(`${WORKLOADS}/web`, { metadata: { annotations: { "vaultsync.dev/restart": "auto" } } }),
+    ...patch(`${WORKLOADS}/web`, {
+      metadata: { annotations: { "vaultsync.dev/restart": "auto" } },
+    }),
   },
 ];
 
@@ -190,7 +278,9 @@ const resources: readonly Omit<HostileWrite, "policy">[] = [
   {
     name: "send credentials to another host",
     message: "never changes the spec",
-    ...patch(`${RESOURCES}/vaultconnections/vault`, { spec: { url: "https://stolen.example.com" } }),
+    ...patch(`${RESOURCES}/vaultconnections/vault`, {
+      spec: { url: "https://stolen.example.com" },
+    }),
   },
   {
     name: "push another Secret",
@@ -200,7 +290,9 @@ const resources: readonly Omit<HostileWrite, "policy">[] = [
   {
     name: "confirm removals itself",
     message: "no metadata",
-    ...patch(`${RESOURCES}/vaultconnections/vault`, { metadata: { annotations: { "vaultsync.dev/confirm-removals": "99" } } }),
+    ...patch(`${RESOURCES}/vaultconnections/vault`, {
+      metadata: { annotations: { "vaultsync.dev/confirm-removals": "99" } },
+    }),
   },
   {
     name: "remove a finalizer of others",
@@ -209,8 +301,10 @@ const resources: readonly Omit<HostileWrite, "policy">[] = [
   },
 ];
 
-const withPolicy = (policy: string, writes: readonly Omit<HostileWrite, "policy">[]): HostileWrite[] =>
-  writes.map((write) => ({ ...write, policy: `vaultsync-operator-${policy}` }));
+const withPolicy = (
+  policy: string,
+  writes: readonly Omit<HostileWrite, "policy">[],
+): HostileWrite[] => writes.map((write) => ({ ...write, policy: `vaultsync-operator-${policy}` }));
 
 /** Writes that the operator never makes, each with the policy that denies it. */
 export const hostileWrites: readonly HostileWrite[] = [
@@ -223,21 +317,36 @@ export const hostileWrites: readonly HostileWrite[] = [
 
 /** Writes that the operator makes. */
 export const ownWrites: readonly Write[] = [
-  { name: "create a target", ...create(SECRETS, marks(), { data, type: "kubernetes.io/basic-auth" }) },
+  {
+    name: "create a target",
+    ...create(SECRETS, marks(), { data, type: "kubernetes.io/basic-auth" }),
+  },
   { name: "create a ConfigMap as a target", ...create(CONFIG_MAPS, marks("VaultFile/web")) },
   { name: "change a target", ...patch(`${SECRETS}/owned`, { metadata: marks(), data }) },
-  { name: "repair a target without marks by its owner reference", ...patch(`${SECRETS}/unmarked`, { metadata: marks(), data }) },
-  { name: "release a target", ...patch(`${SECRETS}/unmarked`, { metadata: { ownerReferences: [] } }) },
+  {
+    name: "repair a target without marks by its owner reference",
+    ...patch(`${SECRETS}/unmarked`, { metadata: marks(), data }),
+  },
+  {
+    name: "release a target",
+    ...patch(`${SECRETS}/unmarked`, { metadata: { ownerReferences: [] } }),
+  },
   { name: "delete a target", ...remove(`${SECRETS}/owned`) },
   {
     name: "take over what was handed over",
-    ...patch(`${SECRETS}/handed-over`, { metadata: marks("VaultSecret/db", { "vaultsync.dev/adopt": null }), data }),
+    ...patch(`${SECRETS}/handed-over`, {
+      metadata: marks("VaultSecret/db", { "vaultsync.dev/adopt": null }),
+      data,
+    }),
   },
   { name: "add a key to an object of others", ...merged("foreign", { added: "YQ==" }) },
   { name: "add a key to a large Secret of others", ...merged("large", { added: "YQ==" }) },
   { name: "change a merged key", ...merged("merged", { ours: "YQ==" }) },
   { name: "remove all merged keys", ...merged("merged", {}, false) },
-  { name: "store renewed tokens", ...patch(`${SECRETS}/login`, { data: { access_token: "YQ==", refresh_token: "YQ==" } }) },
+  {
+    name: "store renewed tokens",
+    ...patch(`${SECRETS}/login`, { data: { access_token: "YQ==", refresh_token: "YQ==" } }),
+  },
   {
     name: "create the content key",
     ...create(
@@ -253,10 +362,14 @@ export const ownWrites: readonly Write[] = [
   { name: "restart a DaemonSet", ...restart(DAEMON_SETS, "DaemonSet") },
   {
     name: "remove the confirmation of removals",
-    ...patch(`${RESOURCES}/vaultconnections/vault`, { metadata: { annotations: { "vaultsync.dev/confirm-removals": null } } }),
+    ...patch(`${RESOURCES}/vaultconnections/vault`, {
+      metadata: { annotations: { "vaultsync.dev/confirm-removals": null } },
+    }),
   },
   {
     name: "add the finalizer of a VaultPush",
-    ...patch(`${RESOURCES}/vaultpushes/push`, { metadata: { finalizers: ["example.com/kept", "vaultsync.dev/push"] } }),
+    ...patch(`${RESOURCES}/vaultpushes/push`, {
+      metadata: { finalizers: ["example.com/kept", "vaultsync.dev/push"] },
+    }),
   },
 ];

@@ -2,8 +2,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * A program `docker` that builds and pushes nothing: `build` requires `--tag` and a folder with a Dockerfile, `push` an image that was
- * built. It stands for Docker where no daemon runs; the tests of the image need one.
+ * A program `docker` that builds and pushes nothing: `build` requires `--tag` and a folder with a
+ * Dockerfile, `push` an image that was built. It stands for Docker where no daemon runs; the tests
+ * of the image need one.
  */
 const program = `
 const { appendFileSync, existsSync, readFileSync } = require("node:fs");

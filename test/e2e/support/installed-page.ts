@@ -13,9 +13,10 @@ const account = "ops@example.com";
 const registry = "registry.example.com";
 
 /**
- * Runs the commands of a page that installs the operator, in a folder with a copy of what the page names: the registry and the address
- * of the vault are set in it, as the page says. Docker is a recorder, and a Kubelet runs what the control plane schedules on no node.
- * Disposing it removes the operator and the namespace `shop`.
+ * Runs the commands of a page that installs the operator, in a folder with a copy of what the page
+ * names: the registry and the address of the vault are set in it, as the page says. Docker is a
+ * recorder, and a Kubelet runs what the control plane schedules on no node. Disposing it removes
+ * the operator and the namespace `shop`.
  */
 export class InstalledPage implements AsyncDisposable {
   /** The value of the vault's secret `shop-db`. */
@@ -26,7 +27,13 @@ export class InstalledPage implements AsyncDisposable {
   readonly #plane: ControlPlane;
   readonly #kubelet: Kubelet;
 
-  private constructor(plane: ControlPlane, folder: string, env: NodeJS.ProcessEnv, vault: TestVault, images: ImageRecorder) {
+  private constructor(
+    plane: ControlPlane,
+    folder: string,
+    env: NodeJS.ProcessEnv,
+    vault: TestVault,
+    images: ImageRecorder,
+  ) {
     this.#plane = plane;
     this.#folder = folder;
     this.#env = env;
@@ -35,17 +42,31 @@ export class InstalledPage implements AsyncDisposable {
     this.value = `value of ${folder}`;
   }
 
-  static async start(plane: ControlPlane, directory: string, env: NodeJS.ProcessEnv): Promise<InstalledPage> {
+  static async start(
+    plane: ControlPlane,
+    directory: string,
+    env: NodeJS.ProcessEnv,
+  ): Promise<InstalledPage> {
     const folder = await mkdtemp(join(directory, "page-"));
-    for (const name of ["crds", "deploy", "Dockerfile"]) await cp(join(root, name), join(folder, name), { recursive: true });
+    for (const name of ["crds", "deploy", "Dockerfile"])
+      await cp(join(root, name), join(folder, name), { recursive: true });
     for (const overlay of await readdir(join(folder, "deploy/overlays"))) {
       const file = join(folder, "deploy/overlays", overlay, "kustomization.yaml");
-      await writeFile(file, (await readFile(file, "utf8")).replace("newName: REGISTRY/", `newName: ${registry}/`));
+      await writeFile(
+        file,
+        (await readFile(file, "utf8")).replace("newName: REGISTRY/", `newName: ${registry}/`),
+      );
     }
     const images = await ImageRecorder.install(folder);
     const vault = await TestVault.start({ emails: [account] });
     const { PATH = "" } = env;
-    const page = new InstalledPage(plane, folder, { ...env, PATH: [folder, PATH].join(delimiter) }, vault, images);
+    const page = new InstalledPage(
+      plane,
+      folder,
+      { ...env, PATH: [folder, PATH].join(delimiter) },
+      vault,
+      images,
+    );
     await page.#prepare();
     return page;
   }
@@ -54,13 +75,19 @@ export class InstalledPage implements AsyncDisposable {
     const client = await this.#vault.client(account);
     const { status } = await client.call("protect", { key_name: "shop-db", key_value: this.value });
     if (status !== 200) throw new Error(`protect: ${status}`);
-    await writeFile(join(this.#folder, "FILE"), this.#vault.passwords.get(account) ?? "", { mode: 0o600 });
+    await writeFile(join(this.#folder, "FILE"), this.#vault.passwords.get(account) ?? "", {
+      mode: 0o600,
+    });
   }
 
   /** Writes a manifest of a page, with the address of the vault. */
   async writeFile(name: string, manifest: string): Promise<void> {
-    if (!manifest.includes("https://vault.example.com")) throw new Error(`no address of a vault:\n${manifest}`);
-    await writeFile(join(this.#folder, name), manifest.replace("https://vault.example.com", this.#vault.url));
+    if (!manifest.includes("https://vault.example.com"))
+      throw new Error(`no address of a vault:\n${manifest}`);
+    await writeFile(
+      join(this.#folder, name),
+      manifest.replace("https://vault.example.com", this.#vault.url),
+    );
   }
 
   /** Runs the commands in order. @throws Error with the output of the first one that fails */
@@ -86,6 +113,8 @@ export class InstalledPage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#kubelet.stopPods();
     await this.#vault[Symbol.asyncDispose]();
-    await this.#shell("kubectl delete --ignore-not-found -k deploy/base && kubectl delete --ignore-not-found namespace shop");
+    await this.#shell(
+      "kubectl delete --ignore-not-found -k deploy/base && kubectl delete --ignore-not-found namespace shop",
+    );
   }
 }

@@ -4,8 +4,10 @@ import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "./w
 
 export const NAMES = Array.from({ length: 10 }, (_, index) => `kept-${index}`);
 
-export const isStale = (resource: ObservedObject): boolean => condition(resource, "Stale")?.status === "True";
-export const isReady = (resource: ObservedObject): boolean => condition(resource, "Ready")?.status === "True";
+export const isStale = (resource: ObservedObject): boolean =>
+  condition(resource, "Stale")?.status === "True";
+export const isReady = (resource: ObservedObject): boolean =>
+  condition(resource, "Ready")?.status === "True";
 
 /** Ten synced Secrets of a vault that can be stopped, replaced and started again. */
 export class KeptSecrets implements AsyncDisposable {
@@ -29,19 +31,36 @@ export class KeptSecrets implements AsyncDisposable {
 
   /** Returns identity, resourceVersion and content of all targets. */
   async targets(): Promise<string> {
-    const secrets = (await this.world.list("Secret")).filter(({ metadata }) => NAMES.includes(metadata.name));
-    return JSON.stringify(secrets.map(({ metadata, data }) => [metadata.name, metadata.uid, metadata.resourceVersion, data]));
+    const secrets = (await this.world.list("Secret")).filter(({ metadata }) =>
+      NAMES.includes(metadata.name),
+    );
+    return JSON.stringify(
+      secrets.map(({ metadata, data }) => [
+        metadata.name,
+        metadata.uid,
+        metadata.resourceVersion,
+        data,
+      ]),
+    );
   }
 
   async allHave(what: string, predicate: (resource: ObservedObject) => boolean): Promise<void> {
-    await waitUntil(what, async () => (await this.world.list("VaultSecret")).every(predicate), 60_000);
+    await waitUntil(
+      what,
+      async () => (await this.world.list("VaultSecret")).every(predicate),
+      60_000,
+    );
   }
 
   async expectSyncResumes(): Promise<void> {
     await this.allHave("nothing is stale", (resource) => !isStale(resource));
     const next = this.world.canaries.text("after an outage");
     await this.world.protect("kept-0", next);
-    await this.world.until("Secret", "kept-0", (secret) => bytesOf(secret, "password")?.toString() === next);
+    await this.world.until(
+      "Secret",
+      "kept-0",
+      (secret) => bytesOf(secret, "password")?.toString() === next,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

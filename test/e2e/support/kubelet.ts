@@ -7,7 +7,10 @@ import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { OperatorProcess } from "../../lab/processes/operator-process.ts";
 
 const Variable = z.strictObject({ name: z.string(), value: z.string() });
-const Volume = z.looseObject({ name: z.string(), configMap: z.looseObject({ name: z.string() }).optional() });
+const Volume = z.looseObject({
+  name: z.string(),
+  configMap: z.looseObject({ name: z.string() }).optional(),
+});
 const Container = z.looseObject({
   image: z.string(),
   command: z.undefined().optional(),
@@ -16,18 +19,30 @@ const Container = z.looseObject({
   volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
 });
 const Pod = z.looseObject({
-  metadata: z.looseObject({ name: z.string(), uid: z.string(), deletionTimestamp: z.string().optional() }),
-  spec: z.looseObject({ serviceAccountName: z.string(), containers: z.tuple([Container]), volumes: z.array(Volume).default([]) }),
+  metadata: z.looseObject({
+    name: z.string(),
+    uid: z.string(),
+    deletionTimestamp: z.string().optional(),
+  }),
+  spec: z.looseObject({
+    serviceAccountName: z.string(),
+    containers: z.tuple([Container]),
+    volumes: z.array(Volume).default([]),
+  }),
 });
-const Deployments = z.object({ items: z.array(z.object({ spec: z.looseObject({ replicas: z.number() }) })).min(1) });
+const Deployments = z.object({
+  items: z.array(z.object({ spec: z.looseObject({ replicas: z.number() }) })).min(1),
+});
 type Pod = z.output<typeof Pod>;
 
 const listens = /^--listen=/u;
 
 /**
- * Plays the kubelet for the pods of the operator, which a control plane creates and no node runs: starts each as a process, with the
- * arguments, the variables, the ConfigMaps and the ServiceAccount of the pod, and reports it as ready when it is. Different from a node are
- * the port, which is free, the paths of mounted ConfigMaps, and `--allow-http`, which permits a vault on a loopback address.
+ * Plays the kubelet for the pods of the operator, which a control plane creates and no node runs:
+ * starts each as a process, with the arguments, the variables, the ConfigMaps and the
+ * ServiceAccount of the pod, and reports it as ready when it is. Different from a node are the
+ * port, which is free, the paths of mounted ConfigMaps, and `--allow-http`, which permits a vault
+ * on a loopback address.
  */
 export class Kubelet implements AsyncDisposable {
   readonly #plane: ControlPlane;
@@ -43,10 +58,18 @@ export class Kubelet implements AsyncDisposable {
     this.#images = images;
   }
 
-  /** Starts the pods of all Deployments of the namespace. @throws Error when an image cannot be pulled or a ConfigMap is missing */
+  /**
+   * Starts the pods of all Deployments of the namespace. @throws Error when an image cannot be
+   * pulled or a ConfigMap is missing
+   */
   async startPods(): Promise<void> {
-    await waitUntil("all pods are created", async () => (await this.#pods()).length === (await this.#replicas()), 90_000);
-    for (const pod of await this.#pods()) if (!this.#processes.has(pod.metadata.uid)) await this.#start(pod);
+    await waitUntil(
+      "all pods are created",
+      async () => (await this.#pods()).length === (await this.#replicas()),
+      90_000,
+    );
+    for (const pod of await this.#pods())
+      if (!this.#processes.has(pod.metadata.uid)) await this.#start(pod);
     await Promise.all((await this.#pods()).map((pod) => this.#report(pod)));
   }
 
@@ -68,7 +91,10 @@ export class Kubelet implements AsyncDisposable {
 
   /** Returns how many pods the Deployments want. @throws Error if there is no Deployment */
   async #replicas(): Promise<number> {
-    const { body } = await this.#plane.request("GET", `/apis/apps/v1/namespaces/${this.#namespace}/deployments`);
+    const { body } = await this.#plane.request(
+      "GET",
+      `/apis/apps/v1/namespaces/${this.#namespace}/deployments`,
+    );
     const { items } = Deployments.parse(JSON.parse(body));
     return items.reduce((sum, { spec }) => sum + spec.replicas, 0);
   }
@@ -81,13 +107,15 @@ export class Kubelet implements AsyncDisposable {
 
   async #start({ metadata, spec }: Pod): Promise<void> {
     const [{ image, args, env, volumeMounts }] = spec.containers;
-    if (!(await this.#images()).has(image)) throw new Error(`the image ${image} of the pod ${metadata.name} was not pushed`);
+    if (!(await this.#images()).has(image))
+      throw new Error(`the image ${image} of the pod ${metadata.name} was not pushed`);
     const variables = new Map(env.map(({ name, value }) => [name, value]));
     for (const { name, mountPath } of volumeMounts) {
       const configMap = spec.volumes.find((volume) => volume.name === name)?.configMap;
       if (configMap === undefined) continue;
       const directory = await this.#mount(configMap.name);
-      for (const [variable, value] of variables) variables.set(variable, value.replace(`${mountPath}/`, `${directory}/`));
+      for (const [variable, value] of variables)
+        variables.set(variable, value.replace(`${mountPath}/`, `${directory}/`));
     }
     const account = { serviceAccount: spec.serviceAccountName, namespace: this.#namespace };
     const [operator, ...flags] = args;
@@ -103,7 +131,8 @@ export class Kubelet implements AsyncDisposable {
   /** Writes the content that a ConfigMap has at the start of the pod into a directory. */
   async #mount(name: string): Promise<string> {
     const { status, body } = await this.#plane.request("GET", this.#path("configmaps", name));
-    if (status !== 200) throw new Error(`the ConfigMap ${name} does not exist: the pod does not start`);
+    if (status !== 200)
+      throw new Error(`the ConfigMap ${name} does not exist: the pod does not start`);
     const directory = await mkdtemp(join(tmpdir(), "vaultsync-config-map-"));
     this.#directories.push(directory);
     const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(JSON.parse(body));
@@ -115,7 +144,8 @@ export class Kubelet implements AsyncDisposable {
   async #report(pod: Pod): Promise<void> {
     const process = this.#processes.get(pod.metadata.uid);
     const ready = async (): Promise<boolean> => {
-      if (process === undefined || process.exited) throw new Error(`the operator did not start:\n${process?.log}`);
+      if (process === undefined || process.exited)
+        throw new Error(`the operator did not start:\n${process?.log}`);
       return process.port > 0 && (await process.page("/readyz")).status === 200;
     };
     await waitUntil(`${pod.metadata.name} is ready`, ready, 90_000);
@@ -126,7 +156,12 @@ export class Kubelet implements AsyncDisposable {
     }));
     const patch = { status: { phase: "Running", conditions } };
     const type = { "content-type": "application/merge-patch+json" };
-    const { status, body } = await this.#plane.request("PATCH", this.#path("pods", `${pod.metadata.name}/status`), patch, type);
+    const { status, body } = await this.#plane.request(
+      "PATCH",
+      this.#path("pods", `${pod.metadata.name}/status`),
+      patch,
+      type,
+    );
     if (status !== 200) throw new Error(`status of ${pod.metadata.name}: ${status} ${body}`);
   }
 }

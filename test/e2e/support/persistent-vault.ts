@@ -8,7 +8,10 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ACCOUNT } from "./world.ts";
 
-/** A vault that can be stopped and restarted with its data at the same address, and replaced by another server meanwhile. */
+/**
+ * A vault that can be stopped and restarted with its data at the same address, and replaced by
+ * another server meanwhile.
+ */
 export class PersistentVault implements AsyncDisposable {
   readonly #directory: string;
   readonly #masterKey = new Redacted<Uint8Array>(randomBytes(32));

@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { apiRequest, type ApiAccess, type ApiResponse } from "../../lab/control-plane/api-request.ts";
+import {
+  apiRequest,
+  type ApiAccess,
+  type ApiResponse,
+} from "../../lab/control-plane/api-request.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { Write } from "./hostile-writes.ts";
 import { workload } from "./workloads.ts";
@@ -24,7 +28,9 @@ const Policy = z.looseObject({
   kind: z.literal("ValidatingAdmissionPolicy"),
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({
-    matchConstraints: z.looseObject({ resourceRules: z.array(z.looseObject({ resources: z.array(z.string()) })) }),
+    matchConstraints: z.looseObject({
+      resourceRules: z.array(z.looseObject({ resources: z.array(z.string()) })),
+    }),
     matchConditions: z.array(z.object({ name: z.string(), expression: z.string() })),
     validations: z.array(z.looseObject({ expression: z.string(), message: z.string() })),
   }),
@@ -34,14 +40,20 @@ export type Policy = z.output<typeof Policy>;
 /** Returns the install of an overlay whose ServiceAccount is `my-vaultsync` in this namespace. */
 export async function overlayFor(plane: ControlPlane, namespace: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "vaultsync-overlay-"));
-  const path = (from: string, to: string): string => relative(join(folder, from), join(root, "deploy", to));
+  const path = (from: string, to: string): string =>
+    relative(join(folder, from), join(root, "deploy", to));
   const files = {
-    "operator/kustomization.yaml": { namespace, namePrefix: "my-", resources: [path("operator", "overlays/cluster-wide")] },
+    "operator/kustomization.yaml": {
+      namespace,
+      namePrefix: "my-",
+      resources: [path("operator", "overlays/cluster-wide")],
+    },
     "kustomization.yaml": { resources: ["operator"], components: [path("", "policies/identity")] },
   };
   try {
     await mkdir(join(folder, "operator"));
-    for (const [name, object] of Object.entries(files)) await writeFile(join(folder, name), JSON.stringify(object));
+    for (const [name, object] of Object.entries(files))
+      await writeFile(join(folder, name), JSON.stringify(object));
     const { stdout, stderr, code } = await plane.kubectl(["kustomize", folder]);
     if (code !== 0) throw new Error(stderr);
     return stdout;
@@ -52,12 +64,22 @@ export async function overlayFor(plane: ControlPlane, namespace: string): Promis
 
 /** Returns the policies that limit the operator of an overlay. */
 export function policiesIn(overlay: string): Policy[] {
-  const policies = parseAllDocuments(overlay).flatMap((document) => Policy.safeParse(document.toJS()).data ?? []);
+  const policies = parseAllDocuments(overlay).flatMap(
+    (document) => Policy.safeParse(document.toJS()).data ?? [],
+  );
   return policies.filter(({ metadata }) => metadata.name.startsWith("my-vaultsync-operator-"));
 }
 
-/** Returns a policy without one of its validations, for a ServiceAccount of its own, and the binding of it. */
-export function withoutValidation(policy: Policy, index: number, name: string, account: string): Manifest[] {
+/**
+ * Returns a policy without one of its validations, for a ServiceAccount of its own, and the binding
+ * of it.
+ */
+export function withoutValidation(
+  policy: Policy,
+  index: number,
+  name: string,
+  account: string,
+): Manifest[] {
   const spec = {
     ...policy.spec,
     matchConditions: policy.spec.matchConditions.map((condition) => ({
@@ -86,13 +108,25 @@ export function tryWrite(
 ): Promise<ApiResponse> {
   const { namespace, own, as } = places;
   const path = write.path.replace("NAMESPACE", namespace).replace("OWN", own);
-  const manager = write.manager === undefined ? "" : `&force=true&fieldManager=${encodeURIComponent(write.manager)}`;
-  const patchType = write.manager === undefined ? "application/merge-patch+json" : "application/apply-patch+yaml";
+  const manager =
+    write.manager === undefined
+      ? ""
+      : `&force=true&fieldManager=${encodeURIComponent(write.manager)}`;
+  const patchType =
+    write.manager === undefined ? "application/merge-patch+json" : "application/apply-patch+yaml";
   const headers = {
     ...(write.method === "PATCH" && { "content-type": patchType }),
-    ...(as !== undefined && { "impersonate-user": as, "impersonate-group": `system:serviceaccounts:${own}` }),
+    ...(as !== undefined && {
+      "impersonate-user": as,
+      "impersonate-group": `system:serviceaccounts:${own}`,
+    }),
   };
-  return apiRequest(access, { method: write.method, path: `${path}?dryRun=All${manager}`, body: write.body, headers });
+  return apiRequest(access, {
+    method: write.method,
+    path: `${path}?dryRun=All${manager}`,
+    body: write.body,
+    headers,
+  });
 }
 
 const marks = { "app.kubernetes.io/managed-by": "vaultsync" };
@@ -131,7 +165,11 @@ export function objects([ours, theirs]: readonly string[]): object[] {
     secret("controlled", { ...owned, ...by("v1", "ConfigMap", "foreign", theirs) }),
     secret("handed-over", { annotations: { "vaultsync.dev/adopt": "VaultSecret/db" } }),
     secret("merged", {}),
-    secret("login", { annotations: { "vaultsync.dev/hosts": "a" } }, { type: "vaultsync.dev/credentials", data }),
+    secret(
+      "login",
+      { annotations: { "vaultsync.dev/hosts": "a" } },
+      { type: "vaultsync.dev/credentials", data },
+    ),
     secret("release", {}, { type: "helm.sh/release.v1" }),
     secret(
       "token",
@@ -144,13 +182,21 @@ export function objects([ours, theirs]: readonly string[]): object[] {
       "VaultConnection",
       "vault",
       { annotations: { "vaultsync.dev/confirm-removals": "1" } },
-      { url: "https://vault.example.com", email: "a@example.com", auth: { passwordSecretRef: { name: "login" } } },
+      {
+        url: "https://vault.example.com",
+        email: "a@example.com",
+        auth: { passwordSecretRef: { name: "login" } },
+      },
     ),
     resource(
       "VaultPush",
       "push",
       { finalizers: ["example.com/kept"] },
-      { connectionRef: { name: "none" }, secret: { name: "owned" }, data: [{ secretKey: "password", remoteRef: { key: "db" } }] },
+      {
+        connectionRef: { name: "none" },
+        secret: { name: "owned" },
+        data: [{ secretKey: "password", remoteRef: { key: "db" } }],
+      },
     ),
   ];
 }

@@ -1,6 +1,9 @@
 import type { World } from "./world.ts";
 
-/** Stores the secret `db` and the file `web.conf` in the vault, and returns their contents, which are canaries. */
+/**
+ * Stores the secret `db` and the file `web.conf` in the vault, and returns their contents, which
+ * are canaries.
+ */
 export async function storeSecretAndFile(world: World): Promise<{ value: string; file: string }> {
   const [value, file] = [world.canaries.text("value"), world.canaries.text("file")];
   await world.protect("db", value);

@@ -1,7 +1,9 @@
 import { afterAll } from "vitest";
 import { World, type WorldOptions } from "./world.ts";
 
-/** Creates the world of a test file, without an operator, and disposes of it after the file's tests. */
+/**
+ * Creates the world of a test file, without an operator, and disposes of it after the file's tests.
+ */
 export async function useWorld(options: WorldOptions = {}): Promise<World> {
   const world = await World.create(options);
   afterAll(() => world[Symbol.asyncDispose]());

@@ -2,7 +2,9 @@ import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 
-const list = z.object({ items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })) });
+const list = z.object({
+  items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })),
+});
 const pod = z.looseObject({
   metadata: z.looseObject({ name: z.string(), deletionTimestamp: z.string().optional() }),
   status: z.looseObject({ phase: z.string().optional() }).optional(),
@@ -23,7 +25,9 @@ const rolloutCrd = {
         served: true,
         storage: true,
         subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+        schema: {
+          openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+        },
       },
     ],
   },
@@ -40,13 +44,20 @@ export async function installRollouts(plane: ControlPlane): Promise<void> {
   ]);
   if (code !== 0) throw new Error(stderr);
   const path = "/apis/argoproj.io/v1alpha1/rollouts";
-  await waitUntil("rollouts are served", async () => (await plane.request("GET", path)).status === 200);
+  await waitUntil(
+    "rollouts are served",
+    async () => (await plane.request("GET", path)).status === 200,
+  );
 }
 
 const groupOf = (kind: string): string => (kind === "Rollout" ? "argoproj.io/v1alpha1" : "apps/v1");
 
 /** A workload whose pods read the Secrets by `envFrom`. */
-export function workload(kind: string, name: string, more: { annotations?: object; secrets?: readonly string[] } = {}): object {
+export function workload(
+  kind: string,
+  name: string,
+  more: { annotations?: object; secrets?: readonly string[] } = {},
+): object {
   const { annotations, secrets = [] } = more;
   const labels = { app: name };
   const envFrom = secrets.map((secret) => ({ secretRef: { name: secret } }));
@@ -56,14 +67,19 @@ export function workload(kind: string, name: string, more: { annotations?: objec
     metadata: { name, labels, ...(annotations && { annotations }) },
     spec: {
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "app", image: "example.com/app", envFrom }] } },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: "app", image: "example.com/app", envFrom }] },
+      },
       ...(kind !== "DaemonSet" && { replicas: 1 }),
       ...(kind === "StatefulSet" && { serviceName: name }),
     },
   };
 }
 
-/** The workloads of one namespace, as their controllers run them, with pods that a test makes ready. */
+/**
+ * The workloads of one namespace, as their controllers run them, with pods that a test makes ready.
+ */
 export class Workloads {
   readonly #plane: ControlPlane;
   readonly #namespace: string;
@@ -79,21 +95,30 @@ export class Workloads {
 
   /** Returns the workload. */
   async get(kind: string, name: string): Promise<z.output<typeof workloadSchema>> {
-    return workloadSchema.parse(JSON.parse((await this.#plane.request("GET", this.#path(kind, `/${name}`))).body));
+    return workloadSchema.parse(
+      JSON.parse((await this.#plane.request("GET", this.#path(kind, `/${name}`))).body),
+    );
   }
 
   /** Changes the number of replicas through the scale subresource, as an autoscaler does. */
   async scale(name: string, replicas: number): Promise<void> {
     const metadata = { name, namespace: this.#namespace };
     const scale = { apiVersion: "autoscaling/v1", kind: "Scale", metadata, spec: { replicas } };
-    const { status, body } = await this.#plane.request("PUT", this.#path("Deployment", `/${name}/scale`), scale);
+    const { status, body } = await this.#plane.request(
+      "PUT",
+      this.#path("Deployment", `/${name}/scale`),
+      scale,
+    );
     if (status !== 200) throw new Error(`scale ${name}: ${status} ${body}`);
   }
 
   /** Replaces the status of a Rollout. */
   async report(name: string, status: object): Promise<void> {
     const rollout = await this.get("Rollout", name);
-    const response = await this.#plane.request("PUT", this.#path("Rollout", `/${name}/status`), { ...rollout, status });
+    const response = await this.#plane.request("PUT", this.#path("Rollout", `/${name}/status`), {
+      ...rollout,
+      status,
+    });
     if (response.status !== 200) throw new Error(`status of ${name}: ${response.status}`);
   }
 
@@ -122,7 +147,9 @@ export class Workloads {
       for (const item of items) {
         const { metadata, status } = pod.parse(item);
         if (status?.phase === "Running" || metadata.deletionTimestamp !== undefined) continue;
-        const conditions = [{ type: "Ready", status: "True", lastTransitionTime: new Date().toISOString() }];
+        const conditions = [
+          { type: "Ready", status: "True", lastTransitionTime: new Date().toISOString() },
+        ];
         await this.#plane.request("PUT", `${path}/${metadata.name}/status`, {
           ...item,
           status: { phase: "Running", conditions },
@@ -134,9 +161,14 @@ export class Workloads {
 }
 
 const workloadSchema = z.looseObject({
-  metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).default({}), generation: z.number() }),
+  metadata: z.looseObject({
+    annotations: z.record(z.string(), z.string()).default({}),
+    generation: z.number(),
+  }),
   spec: z.looseObject({
     replicas: z.number().optional(),
-    template: z.looseObject({ metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).default({}) }) }),
+    template: z.looseObject({
+      metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).default({}) }),
+    }),
   }),
 });

@@ -24,7 +24,14 @@ export const observedObject = z.looseObject({
   status: z
     .looseObject({
       conditions: z
-        .array(z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() }))
+        .array(
+          z.object({
+            type: z.string(),
+            status: z.string(),
+            reason: z.string(),
+            message: z.string(),
+          }),
+        )
         .default([]),
     })
     .optional(),
@@ -73,7 +80,13 @@ export class World implements AsyncDisposable {
   readonly canaries = new Canaries();
   readonly #operators: OperatorProcess[] = [];
 
-  private constructor(plane: ControlPlane, vault: TestVault, caller: VaultClient, namespace: string, kubeconfig: string) {
+  private constructor(
+    plane: ControlPlane,
+    vault: TestVault,
+    caller: VaultClient,
+    namespace: string,
+    kubeconfig: string,
+  ) {
     this.plane = plane;
     this.vault = vault;
     this.caller = caller;
@@ -111,7 +124,12 @@ export class World implements AsyncDisposable {
         apiVersion: "vaultsync.dev/v1alpha1",
         kind: "VaultConnection",
         metadata: { name: "vault" },
-        spec: { url: this.vault.url, email: ACCOUNT, auth: { passwordSecretRef: { name: "vault-login" } }, refreshInterval },
+        spec: {
+          url: this.vault.url,
+          email: ACCOUNT,
+          auth: { passwordSecretRef: { name: "vault-login" } },
+          refreshInterval,
+        },
       },
     );
   }
@@ -121,7 +139,10 @@ export class World implements AsyncDisposable {
     return this.startClusterOperator(["--namespaces", this.namespace, "--no-leader-elect"]);
   }
 
-  /** Starts an operator for the whole cluster with leader election, as deploy/base does. No other operator may run meanwhile. */
+  /**
+   * Starts an operator for the whole cluster with leader election, as deploy/base does. No other
+   * operator may run meanwhile.
+   */
   async startClusterOperator(args: readonly string[] = []): Promise<OperatorProcess> {
     const operator = await OperatorProcess.start(this.kubeconfig, args);
     this.#operators.push(operator);
@@ -154,19 +175,29 @@ export class World implements AsyncDisposable {
 
   /** Protects a value and returns its version. */
   async protect(name: string, value: string, more: object = {}): Promise<number> {
-    const response = await this.caller.call("protect", { key_name: name, key_value: value, ...more });
-    if (response.status !== 200) throw new Error(`protect ${name}: ${response.status} ${response.code()}`);
-    return z.object({ secret: z.object({ key_version: z.number() }) }).parse(response.json()).secret.key_version;
+    const response = await this.caller.call("protect", {
+      key_name: name,
+      key_value: value,
+      ...more,
+    });
+    if (response.status !== 200)
+      throw new Error(`protect ${name}: ${response.status} ${response.code()}`);
+    return z.object({ secret: z.object({ key_version: z.number() }) }).parse(response.json()).secret
+      .key_version;
   }
 
   async upload(filename: string, bytes: Uint8Array): Promise<void> {
     const response = await this.caller.upload([{ filename, bytes }]);
-    if (response.status !== 200) throw new Error(`upload ${filename}: ${response.status} ${response.code()}`);
+    if (response.status !== 200)
+      throw new Error(`upload ${filename}: ${response.status} ${response.code()}`);
   }
 
   /** Returns `undefined` if there is no such object. */
   async get(kind: string, name: string): Promise<ObservedObject | undefined> {
-    const { status, body } = await this.plane.request("GET", `${collection(kind, this.namespace)}/${name}`);
+    const { status, body } = await this.plane.request(
+      "GET",
+      `${collection(kind, this.namespace)}/${name}`,
+    );
     if (status === 404) return undefined;
     if (status !== 200) throw new Error(`GET ${kind} ${name}: ${status}`);
     return observedObject.parse(JSON.parse(body));
@@ -178,7 +209,12 @@ export class World implements AsyncDisposable {
   }
 
   /** Waits until the object exists and `test` returns true for it. */
-  async until(kind: string, name: string, test: (object: ObservedObject) => boolean, withinMs?: number): Promise<ObservedObject> {
+  async until(
+    kind: string,
+    name: string,
+    test: (object: ObservedObject) => boolean,
+    withinMs?: number,
+  ): Promise<ObservedObject> {
     let last: ObservedObject | undefined;
     try {
       return await waitUntil(
@@ -191,7 +227,10 @@ export class World implements AsyncDisposable {
       );
     } catch (error) {
       const log = this.#operators.at(-1)?.log.split("\n").slice(-15).join("\n");
-      throw new Error(`${String(error)}\nstatus: ${JSON.stringify(last?.status)}\noperator:\n${log}`, { cause: error });
+      throw new Error(
+        `${String(error)}\nstatus: ${JSON.stringify(last?.status)}\noperator:\n${log}`,
+        { cause: error },
+      );
     }
   }
 
@@ -200,20 +239,34 @@ export class World implements AsyncDisposable {
   }
 
   async gone(kind: string, name: string, withinMs?: number): Promise<void> {
-    await waitUntil(`${kind} ${name} is gone`, async () => (await this.get(kind, name)) === undefined, withinMs);
+    await waitUntil(
+      `${kind} ${name} is gone`,
+      async () => (await this.get(kind, name)) === undefined,
+      withinMs,
+    );
   }
 
-  /** Returns everything the operator has written, by place, except the content of Secrets and ConfigMaps. */
+  /**
+   * Returns everything the operator has written, by place, except the content of Secrets and
+   * ConfigMaps.
+   */
   async operatorOutput(): Promise<Record<string, string>> {
     const places: Record<string, string> = {};
     this.#operators.forEach((operator, index) => (places[`log ${index}`] = operator.log));
     for (const kind of ownKinds) {
-      places[`${kind} statuses`] = JSON.stringify((await this.list(kind)).map(({ status }) => status));
+      places[`${kind} statuses`] = JSON.stringify(
+        (await this.list(kind)).map(({ status }) => status),
+      );
     }
     const objects = [...(await this.list("Secret")), ...(await this.list("ConfigMap"))];
     const targets = objects.filter(({ metadata }) => "vaultsync.dev/owner" in metadata.annotations);
-    places["target metadata"] = JSON.stringify(targets.map(({ metadata }) => [metadata.annotations, metadata["labels"]]));
-    const events = await this.plane.request("GET", `/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`);
+    places["target metadata"] = JSON.stringify(
+      targets.map(({ metadata }) => [metadata.annotations, metadata["labels"]]),
+    );
+    const events = await this.plane.request(
+      "GET",
+      `/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`,
+    );
     places["events"] = events.body;
     for (const operator of this.#operators) {
       places["metrics"] = await operator.page("/metrics").then(
@@ -232,7 +285,11 @@ export class World implements AsyncDisposable {
 }
 
 /** A VaultSecret named `name` that reads the secrets of `keys`, each under a key of its own. */
-export function vaultSecret(name: string, keys: Readonly<Record<string, string | object>>, target?: object): object {
+export function vaultSecret(
+  name: string,
+  keys: Readonly<Record<string, string | object>>,
+  target?: object,
+): object {
   return {
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultSecret",
@@ -254,7 +311,13 @@ export function vaultPush(name: string, data: readonly object[], more: object = 
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultPush",
     metadata: { name },
-    spec: { connectionRef: { name: "vault" }, secret: { name }, refreshInterval: "5s", data, ...more },
+    spec: {
+      connectionRef: { name: "vault" },
+      secret: { name },
+      refreshInterval: "5s",
+      data,
+      ...more,
+    },
   };
 }
 

@@ -4,8 +4,10 @@ import type { Fault, ProxiedRequest } from "./fault-proxy.ts";
 /** Requests of the operator to the API server, by kind. */
 type Selector = (request: ProxiedRequest) => boolean;
 
-const query = ({ path }: ProxiedRequest): URLSearchParams => new URL(path, "https://api").searchParams;
-const collectionOf = ({ path }: ProxiedRequest): string => path.split("?")[0]?.split("/").at(-1) ?? "";
+const query = ({ path }: ProxiedRequest): URLSearchParams =>
+  new URL(path, "https://api").searchParams;
+const collectionOf = ({ path }: ProxiedRequest): string =>
+  path.split("?")[0]?.split("/").at(-1) ?? "";
 
 export const watches =
   (resource: string): Selector =>
@@ -45,9 +47,25 @@ export function onFirst(count: number, selector: Selector, fault: Fault): Fault 
 }
 
 /** Responds with a Status, as the API server does. */
-export function status(code: number, reason: string, message: string, headers: Record<string, string> = {}): Fault {
-  const body = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code };
-  return ({ response }) => response.writeHead(code, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+export function status(
+  code: number,
+  reason: string,
+  message: string,
+  headers: Record<string, string> = {},
+): Fault {
+  const body = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason,
+    code,
+  };
+  return ({ response }) =>
+    response
+      .writeHead(code, { "content-type": "application/json", ...headers })
+      .end(JSON.stringify(body));
 }
 
 /** Executes the request at the API server, and responds with another result. */

@@ -12,6 +12,9 @@ export async function startApiProxy(): Promise<ApiProxy> {
   const authority = certificate("API proxy CA");
   const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
   const { access } = await sharedControlPlane();
-  const proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
+  const proxy = await FaultProxy.start(
+    { url: access.server, ca: access.ca },
+    { tls: { cert, key } },
+  );
   return { proxy, api: { server: proxy.url, ca: authority.cert } };
 }

@@ -2,7 +2,12 @@ import type { TlsOptions } from "node:tls";
 import { afterAll, beforeAll } from "vitest";
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
-import { collection, condition, SERVICE_ACCOUNT, type ObservedObject } from "../../e2e/support/world.ts";
+import {
+  collection,
+  condition,
+  SERVICE_ACCOUNT,
+  type ObservedObject,
+} from "../../e2e/support/world.ts";
 import { Canaries } from "../../lab/assertions/canary.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { OperatorProcess, type OperatorOptions } from "../../lab/processes/operator-process.ts";
@@ -38,9 +43,13 @@ export interface LaneOptions {
   readonly fault?: Fault;
 }
 
-export const isReady = (object: ObservedObject): boolean => condition(object, "Ready")?.status === "True";
+export const isReady = (object: ObservedObject): boolean =>
+  condition(object, "Ready")?.status === "True";
 
-/** Reports whether a resource has this reason, with a message that matches, in Ready or while it retries. */
+/**
+ * Reports whether a resource has this reason, with a message that matches, in Ready or while it
+ * retries.
+ */
 export function reports({ status }: ObservedObject, reason: string, message = /./): boolean {
   const failures = status?.conditions.filter(
     (one) => one.type === "Reconciling" || (one.type === "Ready" && one.status === "False"),
@@ -49,8 +58,8 @@ export function reports({ status }: ObservedObject, reason: string, message = /.
 }
 
 /**
- * One namespace with one operator and one vault, for many lanes that run in parallel: a fault in one of them must not affect the
- * others.
+ * One namespace with one operator and one vault, for many lanes that run in parallel: a fault in
+ * one of them must not affect the others.
  */
 export class Farm implements AsyncDisposable {
   readonly plane: ControlPlane;
@@ -63,7 +72,13 @@ export class Farm implements AsyncDisposable {
   readonly #options: FarmOptions;
   readonly #accounts: string[];
 
-  private constructor(plane: ControlPlane, vault: TestVault, namespace: string, kubeconfig: string, options: FarmOptions) {
+  private constructor(
+    plane: ControlPlane,
+    vault: TestVault,
+    namespace: string,
+    kubeconfig: string,
+    options: FarmOptions,
+  ) {
     this.plane = plane;
     this.vault = vault;
     this.namespace = namespace;
@@ -76,20 +91,30 @@ export class Farm implements AsyncDisposable {
   /** Creates namespace, vault and accounts, without an operator. */
   static async create(options: FarmOptions = {}): Promise<Farm> {
     const plane = options.plane ?? (await sharedControlPlane());
-    const emails = Array.from({ length: options.accounts ?? 40 }, (_, index) => `lane-${index}@example.com`);
+    const emails = Array.from(
+      { length: options.accounts ?? 40 },
+      (_, index) => `lane-${index}@example.com`,
+    );
     const vault = await TestVault.start({ emails });
     const namespace = await plane.createNamespace("faults");
     const { account, api = {} } = options;
     if (account !== undefined) {
-      await plane.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: account } });
+      await plane.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, {
+        metadata: { name: account },
+      });
     }
-    const identity = account === undefined ? SERVICE_ACCOUNT : { serviceAccount: account, namespace };
+    const identity =
+      account === undefined ? SERVICE_ACCOUNT : { serviceAccount: account, namespace };
     const kubeconfig = await plane.kubeconfigFor(identity, api);
     return new Farm(plane, vault, namespace, kubeconfig, options);
   }
 
-  /** Creates a farm before the tests of a file, starts its operator, and disposes of it afterwards. */
-  static use(options: () => FarmOptions | Promise<FarmOptions> = () => ({})): { readonly farm: Farm } {
+  /**
+   * Creates a farm before the tests of a file, starts its operator, and disposes of it afterwards.
+   */
+  static use(options: () => FarmOptions | Promise<FarmOptions> = () => ({})): {
+    readonly farm: Farm;
+  } {
     const holder: { farm: Farm | undefined } = { farm: undefined };
     beforeAll(async () => {
       holder.farm = await Farm.create(await options());
@@ -119,8 +144,15 @@ export class Farm implements AsyncDisposable {
   }
 
   /** Creates an object in the namespace. */
-  async create(object: { readonly kind: string; readonly [field: string]: unknown }): Promise<void> {
-    const { status, body } = await this.plane.request("POST", collection(object.kind, this.namespace), object);
+  async create(object: {
+    readonly kind: string;
+    readonly [field: string]: unknown;
+  }): Promise<void> {
+    const { status, body } = await this.plane.request(
+      "POST",
+      collection(object.kind, this.namespace),
+      object,
+    );
     if (status !== 201) throw new Error(`create ${object.kind}: ${status} ${body}`);
   }
 
@@ -137,10 +169,18 @@ export class Farm implements AsyncDisposable {
   }
 
   /** Takes an account that no other lane uses. */
-  async account(): Promise<{ readonly client: VaultClient; readonly email: string; readonly password: string }> {
+  async account(): Promise<{
+    readonly client: VaultClient;
+    readonly email: string;
+    readonly password: string;
+  }> {
     const email = this.#accounts.shift();
     if (email === undefined) throw new Error("the farm needs more accounts");
-    return { email, client: await this.vault.client(email), password: this.vault.passwords.get(email) ?? "" };
+    return {
+      email,
+      client: await this.vault.client(email),
+      password: this.vault.passwords.get(email) ?? "",
+    };
   }
 
   /** Creates a credentials Secret `<name>-login` and a VaultConnection `name`. */
@@ -160,7 +200,14 @@ export class Farm implements AsyncDisposable {
       kind: "VaultConnection",
       apiVersion: "vaultsync.dev/v1alpha1",
       metadata: { name },
-      spec: { url, email, auth: { passwordSecretRef: { name: `${name}-login` } }, refreshInterval: "5s", timeout: "2s", ...more },
+      spec: {
+        url,
+        email,
+        auth: { passwordSecretRef: { name: `${name}-login` } },
+        refreshInterval: "5s",
+        timeout: "2s",
+        ...more,
+      },
     });
   }
 
@@ -191,8 +238,8 @@ export class Farm implements AsyncDisposable {
 }
 
 /**
- * A VaultConnection through a proxy of its own to the vault, with a VaultSecret of the same name. Its Secret has the key `value` with
- * the latest version of the entry.
+ * A VaultConnection through a proxy of its own to the vault, with a VaultSecret of the same name.
+ * Its Secret has the key `value` with the latest version of the entry.
  */
 export class Lane implements AsyncDisposable {
   readonly name: string;
@@ -216,7 +263,8 @@ export class Lane implements AsyncDisposable {
     if (response.status !== 200) throw new Error(`protect ${this.name}: ${response.outcome()}`);
     this.values.push(value);
     const { key_version } = protectResponse.parse(response.json()).secret;
-    if (key_version !== this.values.length) throw new Error(`expected version ${this.values.length}, got ${key_version}`);
+    if (key_version !== this.values.length)
+      throw new Error(`expected version ${this.values.length}, got ${key_version}`);
     return value;
   }
 
@@ -225,7 +273,10 @@ export class Lane implements AsyncDisposable {
       kind: "VaultSecret",
       apiVersion: "vaultsync.dev/v1alpha1",
       metadata: { name: this.name },
-      spec: { connectionRef: { name: this.name }, data: [{ secretKey: "value", remoteRef: { key: this.name } }] },
+      spec: {
+        connectionRef: { name: this.name },
+        data: [{ secretKey: "value", remoteRef: { key: this.name } }],
+      },
     });
   }
 
@@ -234,23 +285,39 @@ export class Lane implements AsyncDisposable {
     return this.#farm.history.values(this.name, "value");
   }
 
-  until(kind: string, test: (object: ObservedObject) => boolean, withinMs?: number): Promise<ObservedObject> {
+  until(
+    kind: string,
+    test: (object: ObservedObject) => boolean,
+    withinMs?: number,
+  ): Promise<ObservedObject> {
     return this.#farm.history.until(kind, this.name, test, withinMs).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.#report()}`, { cause: error });
     });
   }
 
-  /** Waits until the connection is not Ready, with this reason and a message that matches, and returns the condition. */
-  async connectionReports(reason: string | undefined, message = /./): Promise<NonNullable<ReturnType<typeof condition>>> {
+  /**
+   * Waits until the connection is not Ready, with this reason and a message that matches, and
+   * returns the condition.
+   */
+  async connectionReports(
+    reason: string | undefined,
+    message = /./,
+  ): Promise<NonNullable<ReturnType<typeof condition>>> {
     const failed = (one: ObservedObject) => {
       const ready = condition(one, "Ready");
-      const matches = ready?.status === "False" && (reason ?? ready.reason) === ready.reason && message.test(ready.message);
+      const matches =
+        ready?.status === "False" &&
+        (reason ?? ready.reason) === ready.reason &&
+        message.test(ready.message);
       return matches ? ready : undefined;
     };
     return failed(await this.until("VaultConnection", (one) => failed(one) !== undefined))!;
   }
 
-  /** Waits until the VaultSecret reports this reason with a message that matches, in Ready or while it retries. */
+  /**
+   * Waits until the VaultSecret reports this reason with a message that matches, in Ready or while
+   * it retries.
+   */
   async secretReports(reason: string, message = /./): Promise<void> {
     await this.until("VaultSecret", (one) => reports(one, reason, message));
   }
@@ -271,9 +338,17 @@ export class Lane implements AsyncDisposable {
   }
 
   #report(): string {
-    const requests = this.proxy.requests.slice(-8).map(({ path, at }) => `${Math.round(at)} ${path}`);
+    const requests = this.proxy.requests
+      .slice(-8)
+      .map(({ path, at }) => `${Math.round(at)} ${path}`);
     const log = this.#farm.operator.log.split("\n").filter((line) => line.includes(this.name));
     const status = JSON.stringify(this.#farm.history.latest("VaultConnection", this.name)?.status);
-    return [`connection: ${status}`, "last requests:", ...requests, "operator:", ...log.slice(-8)].join("\n");
+    return [
+      `connection: ${status}`,
+      "last requests:",
+      ...requests,
+      "operator:",
+      ...log.slice(-8),
+    ].join("\n");
   }
 }

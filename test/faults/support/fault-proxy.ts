@@ -7,7 +7,11 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import { createServer as createTlsServer, request as httpsRequest, type Server as TlsServer } from "node:https";
+import {
+  createServer as createTlsServer,
+  request as httpsRequest,
+  type Server as TlsServer,
+} from "node:https";
 import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { SecureContextOptions, TlsOptions } from "node:tls";
@@ -30,7 +34,10 @@ export interface Exchange {
   readonly request: ProxiedRequest;
   readonly response: ServerResponse;
   readonly socket: Socket;
-  /** Sends the request to the server behind the proxy and resolves with its response, whose body is not read yet. */
+  /**
+   * Sends the request to the server behind the proxy and resolves with its response, whose body is
+   * not read yet.
+   */
   readonly forward: () => Promise<IncomingMessage>;
   /** Forwards the request and passes the response on, as without a fault. */
   readonly relay: () => Promise<void>;
@@ -55,7 +62,10 @@ interface ListenOptions {
   readonly port?: number;
 }
 
-/** An HTTP or HTTPS server on loopback that relays every request to another server, except while a fault is injected. */
+/**
+ * An HTTP or HTTPS server on loopback that relays every request to another server, except while a
+ * fault is injected.
+ */
 export class FaultProxy implements AsyncDisposable {
   /** Every request received, in order. */
   readonly requests: ProxiedRequest[] = [];
@@ -75,7 +85,8 @@ export class FaultProxy implements AsyncDisposable {
     this.#tls = tls !== undefined;
     this.#host = host;
     this.#port = port;
-    const listener = (request: IncomingMessage, response: ServerResponse): void => void this.#serve(request, response);
+    const listener = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#serve(request, response);
     this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
     this.#server.on("tlsClientError", () => undefined);
     this.#server.on("connection", (socket: Socket) => {
@@ -105,13 +116,19 @@ export class FaultProxy implements AsyncDisposable {
     return this.requests.filter((request) => request.path.split("?")[0] === path);
   }
 
-  /** Resets all connections, so that requests in flight end too, and applies the fault to every later request. */
+  /**
+   * Resets all connections, so that requests in flight end too, and applies the fault to every
+   * later request.
+   */
   inject(fault: Fault): void {
     this.#fault = fault;
     this.reset();
   }
 
-  /** Calls `onConnect` with every later connection, before any byte is read; existing ones are reset. */
+  /**
+   * Calls `onConnect` with every later connection, before any byte is read; existing ones are
+   * reset.
+   */
   injectOnConnect(onConnect: (socket: Socket) => unknown): void {
     this.#onConnect = onConnect;
     this.reset();
@@ -153,11 +170,15 @@ export class FaultProxy implements AsyncDisposable {
     this.reset();
   }
 
-  /** Serves another certificate to new connections, and closes each existing one with its next response, as a server that reloads. */
+  /**
+   * Serves another certificate to new connections, and closes each existing one with its next
+   * response, as a server that reloads.
+   */
   renewCertificate(context: SecureContextOptions): void {
     if (!("setSecureContext" in this.#server)) throw new Error("the proxy serves no TLS");
     this.#server.setSecureContext(context);
-    for (const socket of this.#sockets) if (socket.remotePort !== undefined) this.#lastResponse.add(socket.remotePort);
+    for (const socket of this.#sockets)
+      if (socket.remotePort !== undefined) this.#lastResponse.add(socket.remotePort);
   }
 
   async listen(): Promise<void> {
@@ -182,7 +203,14 @@ export class FaultProxy implements AsyncDisposable {
     try {
       const body = await buffer(incoming);
       const { method = "", url: path = "", headers, socket } = incoming;
-      const request: ProxiedRequest = { method, path, headers, body, at: performance.now(), remotePort };
+      const request: ProxiedRequest = {
+        method,
+        path,
+        headers,
+        body,
+        at: performance.now(),
+        remotePort,
+      };
       this.requests.push(request);
       const forward = (): Promise<IncomingMessage> => forwardTo(this.#upstream, request, response);
       const relay = async (): Promise<void> => relayResponse(await forward(), response);
@@ -194,7 +222,11 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
-function forwardTo(upstream: Upstream, request: ProxiedRequest, response: ServerResponse): Promise<IncomingMessage> {
+function forwardTo(
+  upstream: Upstream,
+  request: ProxiedRequest,
+  response: ServerResponse,
+): Promise<IncomingMessage> {
   const url = new URL(request.path, upstream.url);
   const { method, body } = request;
   const headers = { ...request.headers, host: url.host };
@@ -212,7 +244,10 @@ function forwardTo(upstream: Upstream, request: ProxiedRequest, response: Server
 }
 
 function relayResponse(from: IncomingMessage, to: ServerResponse): Promise<void> {
-  to.writeHead(from.statusCode ?? 502, to.shouldKeepAlive ? from.headers : { ...from.headers, connection: "close" });
+  to.writeHead(
+    from.statusCode ?? 502,
+    to.shouldKeepAlive ? from.headers : { ...from.headers, connection: "close" },
+  );
   to.flushHeaders();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   from.once("error", reject).once("end", resolve).pipe(to);

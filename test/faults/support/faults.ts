@@ -17,17 +17,26 @@ export function on(operations: Operation | readonly Operation[], fault: Fault): 
 /** Responds with a status and an HTML page, as a reverse proxy does. */
 export function page(status: number, headers: Record<string, string> = {}): Fault {
   const html = "<html><head><title>Log in</title></head><body>Please log in</body></html>";
-  return ({ response }) => response.writeHead(status, { "content-type": "text/html", ...headers }).end(html);
+  return ({ response }) =>
+    response.writeHead(status, { "content-type": "text/html", ...headers }).end(html);
 }
 
 /** Responds with exactly these bytes as JSON. */
-export function body(bytes: string | Uint8Array, headers: Record<string, string> = {}, status = 200): Fault {
+export function body(
+  bytes: string | Uint8Array,
+  headers: Record<string, string> = {},
+  status = 200,
+): Fault {
   return ({ response }) => response.writeHead(status, { ...JSON_TYPE, ...headers }).end(bytes);
 }
 
 /** Responds with an error in the form of the vault contract. */
 export function error(status: number, code: string, headers: Record<string, string> = {}): Fault {
-  return body(JSON.stringify({ error: { code, message: `${code} of the server` } }), headers, status);
+  return body(
+    JSON.stringify({ error: { code, message: `${code} of the server` } }),
+    headers,
+    status,
+  );
 }
 
 /** Resets the connection without a response. */
@@ -64,7 +73,9 @@ export const truncated: Fault = async ({ forward, response, socket }) => {
   response.write(bytes.subarray(0, bytes.length / 2), () => socket.destroySoon());
 };
 
-/** Sends half of the vault's response in a chunk and resets the connection without the last chunk. */
+/**
+ * Sends half of the vault's response in a chunk and resets the connection without the last chunk.
+ */
 export const chunkedCut: Fault = async ({ forward, response, reset: cut }) => {
   const bytes = await buffer(await forward());
   response.writeHead(200, JSON_TYPE);
@@ -80,7 +91,8 @@ export const compressed: Fault = async ({ forward, response }) => {
 /** Sends 1 MB that expands to 1 GB. */
 export function gzipBomb(): Fault {
   const bytes = gzipSync(Buffer.alloc(64 << 20, " "));
-  return ({ response }) => response.writeHead(200, { ...JSON_TYPE, "content-encoding": "gzip" }).end(bytes);
+  return ({ response }) =>
+    response.writeHead(200, { ...JSON_TYPE, "content-encoding": "gzip" }).end(bytes);
 }
 
 /** Sends the vault's response compressed twice. */
@@ -104,7 +116,10 @@ function sendLong(response: ServerResponse, headers: OutgoingHttpHeaders): void 
   parts.pipe(response);
 }
 
-/** Changes the JSON of the vault's successful responses; the requests and responses have no entity tag. */
+/**
+ * Changes the JSON of the vault's successful responses; the requests and responses have no entity
+ * tag.
+ */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests change any part of a response
 export function changed(change: (json: any) => unknown): Fault {
   return async ({ request, forward, response }: Exchange) => {
@@ -128,6 +143,8 @@ export function changedBytes(change: (bytes: Buffer) => Buffer): Fault {
     const upstream = await forward();
     const bytes = await buffer(upstream);
     const { "content-length": _, ...headers } = upstream.headers;
-    response.writeHead(upstream.statusCode ?? 0, headers).end(upstream.statusCode === 200 ? change(bytes) : bytes);
+    response
+      .writeHead(upstream.statusCode ?? 0, headers)
+      .end(upstream.statusCode === 200 ? change(bytes) : bytes);
   };
 }

@@ -9,10 +9,15 @@ import type { Machine } from "./process-faults.ts";
 const file = process.env["VAULTSYNC_TEST_MACHINE"] ?? "";
 const machine = (): Machine => JSON.parse(readFileSync(file, "utf8")) as Machine;
 
-type Callback = (error: NodeJS.ErrnoException | null, addresses: readonly { address: string; family: number }[]) => void;
+type Callback = (
+  error: NodeJS.ErrnoException | null,
+  addresses: readonly { address: string; family: number }[],
+) => void;
 const systemLookup = dns.lookup;
 
-/** The form of `lookup` that returns all addresses, which is the only one that the operator uses. */
+/**
+ * The form of `lookup` that returns all addresses, which is the only one that the operator uses.
+ */
 function lookup(hostname: string, options: object, callback: Callback): void {
   const known = machine().hosts?.[hostname];
   if (known === undefined) {
@@ -24,7 +29,11 @@ function lookup(hostname: string, options: object, callback: Callback): void {
       known.map((address) => ({ address, family: isIP(address) })),
     );
   } else if (known !== "silence") {
-    process.nextTick(callback, Object.assign(new Error(`getaddrinfo ${known} ${hostname}`), { code: known }), []);
+    process.nextTick(
+      callback,
+      Object.assign(new Error(`getaddrinfo ${known} ${hostname}`), { code: known }),
+      [],
+    );
   }
 }
 
@@ -35,11 +44,13 @@ function accelerate(factor: number): void {
   const systemMonotonic = performance.now.bind(performance);
   performance.now = () => systemMonotonic() * factor;
   globalThis.setTimeout = Object.assign(
-    (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => systemTimer(fire, ms / factor, ...args),
+    (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+      systemTimer(fire, ms / factor, ...args),
     systemTimer,
   );
   Object.assign(timers, {
-    setTimeout: (ms: number, ...others: unknown[]) => Reflect.apply(systemDelay, timers, [ms / factor, ...others]),
+    setTimeout: (ms: number, ...others: unknown[]) =>
+      Reflect.apply(systemDelay, timers, [ms / factor, ...others]),
   });
 }
 const { clockSpeed = 1 } = machine();

@@ -5,7 +5,10 @@ import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { collection, observedObject, type ObservedObject } from "../../e2e/support/world.ts";
 
-const watchEvent = z.object({ type: z.enum(["ADDED", "MODIFIED", "DELETED"]), object: observedObject });
+const watchEvent = z.object({
+  type: z.enum(["ADDED", "MODIFIED", "DELETED"]),
+  object: observedObject,
+});
 
 interface Version {
   readonly object: ObservedObject;
@@ -13,8 +16,8 @@ interface Version {
 }
 
 /**
- * Every version that the objects of a namespace have over time, from watches of its own that pass no proxy. It shows states that
- * exist only for a short time.
+ * Every version that the objects of a namespace have over time, from watches of its own that pass
+ * no proxy. It shows states that exist only for a short time.
  */
 export class NamespaceHistory implements AsyncDisposable {
   readonly #plane: ControlPlane;
@@ -43,8 +46,8 @@ export class NamespaceHistory implements AsyncDisposable {
   }
 
   /**
-   * Returns the text of one key of a Secret in each different content over time: `absent` where the Secret lacks the key, `deleted`
-   * after a deletion of the Secret.
+   * Returns the text of one key of a Secret in each different content over time: `absent` where the
+   * Secret lacks the key, `deleted` after a deletion of the Secret.
    */
   values(name: string, key: string): string[] {
     const texts = (this.#versions.get(`Secret/${name}`) ?? []).map(({ object, deleted }) => {
@@ -55,8 +58,16 @@ export class NamespaceHistory implements AsyncDisposable {
     return texts.filter((text, index) => text !== texts[index - 1]);
   }
 
-  /** Waits until the current version passes `test`, and returns it. @throws Error with the current version after `withinMs` */
-  until(kind: string, name: string, test: (object: ObservedObject) => boolean, withinMs = 120_000): Promise<ObservedObject> {
+  /**
+   * Waits until the current version passes `test`, and returns it. @throws Error with the current
+   * version after `withinMs`
+   */
+  until(
+    kind: string,
+    name: string,
+    test: (object: ObservedObject) => boolean,
+    withinMs = 120_000,
+  ): Promise<ObservedObject> {
     const { promise, resolve, reject } = Promise.withResolvers<ObservedObject>();
     const check = (): void => {
       const object = this.latest(kind, name);
@@ -65,7 +76,11 @@ export class NamespaceHistory implements AsyncDisposable {
     const expired = setTimeout(() => {
       const { status, metadata } = this.latest(kind, name) ?? {};
       const seen = JSON.stringify(status ?? metadata);
-      reject(new Error(`timed out after ${withinMs} ms waiting for ${kind} ${name}; last status: ${seen}`));
+      reject(
+        new Error(
+          `timed out after ${withinMs} ms waiting for ${kind} ${name}; last status: ${seen}`,
+        ),
+      );
     }, withinMs);
     this.#waiting.add(check);
     check();
@@ -96,7 +111,12 @@ export class NamespaceHistory implements AsyncDisposable {
   async #watch(kind: string, signal: AbortSignal): Promise<void> {
     const { server, ca, token } = this.#plane.access;
     const url = new URL(`${collection(kind, this.#namespace)}?watch=1`, server);
-    const sent = request(url, { ca, agent: false, signal, headers: { authorization: `Bearer ${token}` } }).end();
+    const sent = request(url, {
+      ca,
+      agent: false,
+      signal,
+      headers: { authorization: `Bearer ${token}` },
+    }).end();
     const [response] = await once(sent, "response");
     if (response.statusCode !== 200) throw new Error(`watch ${kind}: ${response.statusCode}`);
     let text = "";
@@ -116,7 +136,8 @@ export class NamespaceHistory implements AsyncDisposable {
     this.#versions.set(key, versions);
     const last = versions.at(-1)?.object.metadata;
     const repeated =
-      last?.uid === version.object.metadata.uid && last.resourceVersion === version.object.metadata.resourceVersion;
+      last?.uid === version.object.metadata.uid &&
+      last.resourceVersion === version.object.metadata.resourceVersion;
     if (repeated && !version.deleted) return;
     versions.push(version);
     for (const check of this.#waiting) check();

@@ -5,11 +5,17 @@ import type { ProcessOptions } from "../../lab/processes/vaultsync-process.ts";
 
 /** The machine as a process experiences it; inside-process.ts applies it. */
 export interface Machine {
-  /** Addresses of a host name, or the error of its lookup; `silence` never returns. Other names are looked up as usual. */
+  /**
+   * Addresses of a host name, or the error of its lookup; `silence` never returns. Other names are
+   * looked up as usual.
+   */
   readonly hosts?: Readonly<Record<string, readonly string[] | string>>;
   /** Milliseconds by which the wall clock differs from the real one. */
   readonly clockOffsetMs?: number;
-  /** Factor by which timers and the monotonic clock run faster, set before the start, so that a test needs no real minutes. */
+  /**
+   * Factor by which timers and the monotonic clock run faster, set before the start, so that a test
+   * needs no real minutes.
+   */
   readonly clockSpeed?: number;
   /** Blocks the event loop once, for so many milliseconds. */
   readonly stallMs?: number;
@@ -17,7 +23,10 @@ export interface Machine {
   readonly unhandledRejection?: boolean;
 }
 
-/** Faults of the machine inside an operator process: of its name service, its clock and its event loop. */
+/**
+ * Faults of the machine inside an operator process: of its name service, its clock and its event
+ * loop.
+ */
 export class ProcessFaults implements Disposable {
   readonly #directory = mkdtempSync(join(tmpdir(), "vaultsync-faults-"));
   #machine: Machine = {};
@@ -33,10 +42,17 @@ export class ProcessFaults implements Disposable {
     };
   }
 
-  /** Changes a part of the machine. Hosts apply to the next lookup, all else after the process has received SIGUSR2. */
+  /**
+   * Changes a part of the machine. Hosts apply to the next lookup, all else after the process has
+   * received SIGUSR2.
+   */
   set(machine: Machine): void {
     const { clockSpeed, hosts } = this.#machine;
-    this.#machine = { ...(clockSpeed !== undefined && { clockSpeed }), ...machine, hosts: { ...hosts, ...machine.hosts } };
+    this.#machine = {
+      ...(clockSpeed !== undefined && { clockSpeed }),
+      ...machine,
+      hosts: { ...hosts, ...machine.hosts },
+    };
     writeFileSync(this.#file, JSON.stringify(this.#machine));
   }
 

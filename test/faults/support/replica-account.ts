@@ -2,7 +2,10 @@ import type { Farm } from "./farm.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 
-/** Creates a ServiceAccount in the namespace of the farm, with the permissions of the operator there and for its Leases. */
+/**
+ * Creates a ServiceAccount in the namespace of the farm, with the permissions of the operator there
+ * and for its Leases.
+ */
 export async function createReplicaAccount(farm: Farm, name: string): Promise<void> {
   const { plane, namespace } = farm;
   const post = async (path: string, object: object): Promise<void> => {
@@ -20,6 +23,10 @@ export async function createReplicaAccount(farm: Farm, name: string): Promise<vo
     ["Role", "leases"],
   ]) {
     const roleRef = { apiGroup: GROUP, kind, name: role };
-    await post(`${rbac}/rolebindings`, { metadata: { name: `${name}-${role}` }, subjects, roleRef });
+    await post(`${rbac}/rolebindings`, {
+      metadata: { name: `${name}-${role}` },
+      subjects,
+      roleRef,
+    });
   }
 }

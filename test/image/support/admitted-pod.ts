@@ -7,14 +7,26 @@ const overlay = join(import.meta.dirname, "../../../deploy/overlays/cluster-wide
 
 const Source = z.union([
   z.strictObject({
-    serviceAccountToken: z.object({ path: z.string(), expirationSeconds: z.int(), audience: z.string().optional() }),
+    serviceAccountToken: z.object({
+      path: z.string(),
+      expirationSeconds: z.int(),
+      audience: z.string().optional(),
+    }),
   }),
   z.strictObject({
-    configMap: z.object({ name: z.string(), items: z.array(z.object({ key: z.string(), path: z.string() })) }),
+    configMap: z.object({
+      name: z.string(),
+      items: z.array(z.object({ key: z.string(), path: z.string() })),
+    }),
   }),
   z.strictObject({
     downwardAPI: z.object({
-      items: z.array(z.object({ path: z.string(), fieldRef: z.object({ fieldPath: z.literal("metadata.namespace") }) })),
+      items: z.array(
+        z.object({
+          path: z.string(),
+          fieldRef: z.object({ fieldPath: z.literal("metadata.namespace") }),
+        }),
+      ),
     }),
   }),
 ]);
@@ -32,7 +44,9 @@ const Container = z.object({
     readOnlyRootFilesystem: z.literal(true),
     capabilities: z.strictObject({ drop: z.tuple([z.literal("ALL")]) }),
   }),
-  volumeMounts: z.tuple([z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) })]),
+  volumeMounts: z.tuple([
+    z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) }),
+  ]),
 });
 
 /** The parts of the operator's pod that a kubelet needs. */
@@ -48,19 +62,27 @@ export const AdmittedPod = z.object({
       seccompProfile: z.strictObject({ type: z.literal("RuntimeDefault") }),
     }),
     containers: z.tuple([Container]),
-    volumes: z.tuple([z.object({ name: z.string(), projected: z.object({ sources: z.array(Source) }) })]),
+    volumes: z.tuple([
+      z.object({ name: z.string(), projected: z.object({ sources: z.array(Source) }) }),
+    ]),
   }),
 });
 export type AdmittedPod = z.infer<typeof AdmittedPod>;
 
 /**
- * Installs the operator as a user does, and returns the pod that the API server has admitted for its Deployment. There is no node, so
- * that it stays pending.
+ * Installs the operator as a user does, and returns the pod that the API server has admitted for
+ * its Deployment. There is no node, so that it stays pending.
  */
 export async function installOperator(controlPlane: ControlPlane): Promise<AdmittedPod> {
   const applied = await controlPlane.kubectl(["apply", "--server-side", "--kustomize", overlay]);
   if (applied.code !== 0) throw new Error(applied.stderr);
-  const get = ["get", "pods", "--namespace=vaultsync-system", "--selector=app.kubernetes.io/name=vaultsync", "--output=json"];
+  const get = [
+    "get",
+    "pods",
+    "--namespace=vaultsync-system",
+    "--selector=app.kubernetes.io/name=vaultsync",
+    "--output=json",
+  ];
   const Pods = z.object({ items: z.array(z.unknown()) });
   return waitUntil(
     "the operator's pod is admitted",

@@ -14,9 +14,13 @@ declare module "vitest" {
 
 const tag = "vaultsync:test";
 
-/** Global setup of Vitest: builds the image of this checkout. Steps whose input is unchanged come from Docker's cache. */
+/**
+ * Global setup of Vitest: builds the image of this checkout. Steps whose input is unchanged come
+ * from Docker's cache.
+ */
 export default async function setup(project: TestProject): Promise<void> {
-  if ((await dockerDaemon()) === undefined) throw new Error("no Docker daemon responds: npm run test:image says so and ends");
+  if ((await dockerDaemon()) === undefined)
+    throw new Error("no Docker daemon responds: npm run test:image says so and ends");
   await prepareTestcontainers();
   const progress = terminalProgress();
   const base = await provideBase(undefined, progress);

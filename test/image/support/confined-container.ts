@@ -30,8 +30,8 @@ class ReadOnlyContainer extends GenericContainer {
 }
 
 /**
- * A container with a read-only root file system, no capability and no new privileges, on the network of the machine. Disposing it
- * removes it.
+ * A container with a read-only root file system, no capability and no new privileges, on the
+ * network of the machine. Disposing it removes it.
  */
 export class ConfinedContainer implements AsyncDisposable {
   readonly #container: StartedTestContainer;
@@ -44,10 +44,19 @@ export class ConfinedContainer implements AsyncDisposable {
 
   /** Starts it and does not wait until it is ready. */
   static async start(confinement: Confinement): Promise<ConfinedContainer> {
-    const { image, command, user, environment = {}, mounts = [], memoryBytes, memoryFileSystems = [] } = confinement;
+    const {
+      image,
+      command,
+      user,
+      environment = {},
+      mounts = [],
+      memoryBytes,
+      memoryFileSystems = [],
+    } = confinement;
     const container = new ReadOnlyContainer(image, memoryBytes)
       .withPullPolicy(PullPolicy.neverPull())
-      // The container that would remove others after a kill -9 has to be pulled; these are removed when they are disposed.
+      // The container that would remove others after a kill -9 has to be pulled; these are removed
+      // when they are disposed.
       .withAutoCleanup(false)
       .withAutoRemove(false)
       .withNetworkMode("host")
@@ -72,13 +81,20 @@ export class ConfinedContainer implements AsyncDisposable {
     return containerLog(this.#id);
   }
 
-  /** Returns the files that differ from the image, but for the mount points, which Docker creates. */
+  /**
+   * Returns the files that differ from the image, but for the mount points, which Docker creates.
+   */
   async changedFiles(): Promise<string[]> {
     const lines = (await docker(["diff", this.#id])).split("\n").filter((line) => line !== "");
-    return lines.filter((line) => !this.#mountPoints.some((point) => `${point}/`.startsWith(`${line.slice(2)}/`)));
+    return lines.filter(
+      (line) => !this.#mountPoints.some((point) => `${point}/`.startsWith(`${line.slice(2)}/`)),
+    );
   }
 
-  /** Returns the memory in use in bytes, without the cache of files: what Kubernetes compares with the limit. */
+  /**
+   * Returns the memory in use in bytes, without the cache of files: what Kubernetes compares with
+   * the limit.
+   */
   async memory(): Promise<number> {
     const usage = await docker(["stats", "--no-stream", "--format", "{{.MemUsage}}", this.#id]);
     const [, amount = "", unit = ""] = /^([\d.]+)(\w+)/u.exec(usage) ?? [];
@@ -88,7 +104,9 @@ export class ConfinedContainer implements AsyncDisposable {
   /** Sends SIGTERM, and SIGKILL after the grace period. Returns the exit code. */
   async stop(graceMs: number): Promise<number> {
     await this.#container.stop({ timeout: graceMs, remove: false });
-    const { ExitCode } = State.parse(JSON.parse(await docker(["inspect", "--format", "{{json .State}}", this.#id])));
+    const { ExitCode } = State.parse(
+      JSON.parse(await docker(["inspect", "--format", "{{json .State}}", this.#id])),
+    );
     return ExitCode;
   }
 

@@ -4,7 +4,9 @@ import type { AdmittedPod } from "./admitted-pod.ts";
 import { ConfinedContainer } from "./confined-container.ts";
 import { writeServiceAccountVolume } from "./service-account-volume.ts";
 
-/** Returns an amount of memory of Kubernetes in bytes. @throws Error for other units than Mi and Gi */
+/**
+ * Returns an amount of memory of Kubernetes in bytes. @throws Error for other units than Mi and Gi
+ */
 function bytesOf(quantity: string): number {
   const [, amount, unit] = /^(\d+)(Mi|Gi)$/u.exec(quantity) ?? [];
   if (amount === undefined) throw new Error(`memory ${quantity}: expected Mi or Gi`);
@@ -12,8 +14,8 @@ function bytesOf(quantity: string): number {
 }
 
 /**
- * Runs the container of an admitted pod as a kubelet would: its arguments, user, environment, limits and volume, and nothing else
- * but the address of the API server.
+ * Runs the container of an admitted pod as a kubelet would: its arguments, user, environment,
+ * limits and volume, and nothing else but the address of the API server.
  */
 export async function startOperatorContainer(
   controlPlane: ControlPlane,

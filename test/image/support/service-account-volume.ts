@@ -23,15 +23,23 @@ async function requestToken(
       boundObjectRef: { apiVersion: "v1", kind: "Pod", name: metadata.name, uid: metadata.uid },
     },
   });
-  if (status !== 201) throw new Error(`cannot create a token for pod ${metadata.name}: status ${status}`);
+  if (status !== 201)
+    throw new Error(`cannot create a token for pod ${metadata.name}: status ${status}`);
   return TokenResponse.parse(JSON.parse(body)).status.token;
 }
 
-/** Writes the files of the pod's projected volume into a new directory, readable for the container's user. Returns its path. */
-export async function writeServiceAccountVolume(controlPlane: ControlPlane, pod: AdmittedPod): Promise<string> {
+/**
+ * Writes the files of the pod's projected volume into a new directory, readable for the container's
+ * user. Returns its path.
+ */
+export async function writeServiceAccountVolume(
+  controlPlane: ControlPlane,
+  pod: AdmittedPod,
+): Promise<string> {
   const directory = join(controlPlane.directory, `volume-${pod.metadata.uid}`);
   await mkdir(directory, { mode: 0o755 });
-  const write = (path: string, text: string): Promise<void> => writeFile(join(directory, path), text, { mode: 0o444 });
+  const write = (path: string, text: string): Promise<void> =>
+    writeFile(join(directory, path), text, { mode: 0o444 });
   const [volume] = pod.spec.volumes;
   for (const source of volume.projected.sources) {
     if ("serviceAccountToken" in source) {
@@ -39,7 +47,10 @@ export async function writeServiceAccountVolume(controlPlane: ControlPlane, pod:
       await write(path, await requestToken(controlPlane, pod, wanted));
     } else if ("configMap" in source) {
       const { name, items } = source.configMap;
-      const found = await controlPlane.request("GET", `/api/v1/namespaces/${pod.metadata.namespace}/configmaps/${name}`);
+      const found = await controlPlane.request(
+        "GET",
+        `/api/v1/namespaces/${pod.metadata.namespace}/configmaps/${name}`,
+      );
       const { data } = ConfigMap.parse(JSON.parse(found.body));
       for (const { key, path } of items) await write(path, data[key] ?? "");
     } else {

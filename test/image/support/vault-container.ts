@@ -11,18 +11,22 @@ import { docker } from "../../lab/docker/docker.ts";
 import { freePort } from "../../lab/control-plane/supervisor/free-port.ts";
 import { ConfinedContainer } from "./confined-container.ts";
 
-/** Returns an address of this machine that is not its loopback one, which the operator would reject. */
+/**
+ * Returns an address of this machine that is not its loopback one, which the operator would reject.
+ */
 function address(): string {
   const found = Object.values(networkInterfaces())
     .flat()
     .find((each) => each?.family === "IPv4" && !each.internal);
-  if (found === undefined) throw new Error("this machine has no address but loopback: connect it to a network");
+  if (found === undefined)
+    throw new Error("this machine has no address but loopback: connect it to a network");
   return found.address;
 }
 
 /**
- * `vault serve` in a container, on https with a certificate of its own authority, which this process trusts from then on. Its data
- * and its master key are in a Docker volume with one account. Disposing it removes everything.
+ * `vault serve` in a container, on https with a certificate of its own authority, which this
+ * process trusts from then on. Its data and its master key are in a Docker volume with one account.
+ * Disposing it removes everything.
  */
 export class VaultContainer implements AsyncDisposable {
   readonly url: string;
@@ -53,7 +57,10 @@ export class VaultContainer implements AsyncDisposable {
   }
 
   async #writeCertificate(): Promise<void> {
-    const { cert, keyPem } = certificate("vault", { issuer: this.#authority, hosts: [new URL(this.url).hostname] });
+    const { cert, keyPem } = certificate("vault", {
+      issuer: this.#authority,
+      hosts: [new URL(this.url).hostname],
+    });
     await mkdir(this.#certificates, { mode: 0o755 });
     await writeFile(join(this.#certificates, "tls.crt"), cert);
     // The container's user is none of this machine.
@@ -63,8 +70,25 @@ export class VaultContainer implements AsyncDisposable {
 
   /** Runs a command of the vault on the volume, as confined as the server. */
   async #command(args: readonly string[], input = ""): Promise<void> {
-    const confined = ["--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", `--volume=${this.#volume}:/data`];
-    await docker(["run", "--rm", "--interactive", "--network=none", ...confined, this.#image, "vault", ...args], { input });
+    const confined = [
+      "--read-only",
+      "--cap-drop=ALL",
+      "--security-opt=no-new-privileges",
+      `--volume=${this.#volume}:/data`,
+    ];
+    await docker(
+      [
+        "run",
+        "--rm",
+        "--interactive",
+        "--network=none",
+        ...confined,
+        this.#image,
+        "vault",
+        ...args,
+      ],
+      { input },
+    );
   }
 
   /** Certificate of the authority, as PEM. */

@@ -16,17 +16,30 @@ let plane: ControlPlane;
 beforeAll(async () => {
   plane = await sharedControlPlane();
   await installCrds(plane);
-  const { code, stderr } = await plane.kubectl(["apply", "--server-side", "--force-conflicts", "-f", policy]);
+  const { code, stderr } = await plane.kubectl([
+    "apply",
+    "--server-side",
+    "--force-conflicts",
+    "-f",
+    policy,
+  ]);
   if (code !== 0) throw new Error(stderr);
 });
 afterAll(() => plane.kubectl(["annotate", "crd", ...names, "vaultsync.dev/confirm-delete-"]));
 
-/** Returns the response to a deletion that the API server checks but does not execute, because other tests need the CRDs. */
+/**
+ * Returns the response to a deletion that the API server checks but does not execute, because other
+ * tests need the CRDs.
+ */
 function deletion(crd: string): Promise<{ readonly status: number; readonly body: string }> {
-  return plane.request("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd}?dryRun=All`);
+  return plane.request(
+    "DELETE",
+    `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd}?dryRun=All`,
+  );
 }
 
-const statuses = (): Promise<number[]> => Promise.all(names.map(async (name) => (await deletion(name)).status));
+const statuses = (): Promise<number[]> =>
+  Promise.all(names.map(async (name) => (await deletion(name)).status));
 
 async function confirm(value: string): Promise<void> {
   const { code, stderr } = await plane.kubectl([
@@ -41,7 +54,9 @@ async function confirm(value: string): Promise<void> {
 
 test("the policy of deploy/cluster denies to delete a CRD until it is confirmed", async () => {
   // The API server compiles a new policy within seconds.
-  await waitUntil("the policy is in force", async () => (await statuses()).every((status) => status === 403));
+  await waitUntil("the policy is in force", async () =>
+    (await statuses()).every((status) => status === 403),
+  );
   expect((await deletion(names[0] ?? "")).body).toContain("vaultsync.dev/confirm-delete=true");
   await confirm("yes");
   expect(await statuses()).toEqual(names.map(() => 403));
@@ -55,11 +70,18 @@ test("the policy of deploy/cluster does not concern CRDs of others", async () =>
     group: "others.example.com",
     scope: "Namespaced",
     names: { plural, singular: "gadget", kind: "Gadget", listKind: "GadgetList" },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+    versions: [
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
+    ],
   };
   const name = `${plural}.${spec.group}`;
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name }, spec };
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name },
+    spec,
+  };
   expect((await plane.request("POST", path, crd)).status).toBe(201);
   expect((await plane.request("DELETE", `${path}/${name}`)).status).toBe(200);
 });

@@ -32,9 +32,18 @@ async function namespacedObjects(): Promise<Map<string, unknown>> {
     );
     for (const [key, object] of kustomizedObjects(tenant)) objects.set(key, object);
   }
-  const create = ["create", "configmap", "vaultsync", "--namespace=vaultsync-system", "--from-literal=namespaces=shop,billing"];
+  const create = [
+    "create",
+    "configmap",
+    "vaultsync",
+    "--namespace=vaultsync-system",
+    "--from-literal=namespaces=shop,billing",
+  ];
   const configMap = await kubectl(...create, "--dry-run=client", "--output=yaml");
-  const labeled = configMap.replace(/^metadata:$/mu, "metadata:\n  labels: { app.kubernetes.io/name: vaultsync }");
+  const labeled = configMap.replace(
+    /^metadata:$/mu,
+    "metadata:\n  labels: { app.kubernetes.io/name: vaultsync }",
+  );
   for (const [key, object] of kustomizedObjects(labeled)) objects.set(key, object);
   return objects;
 }
@@ -66,12 +75,16 @@ describe("the rendered chart has the objects of", () => {
     const rendered = await helm.template(release, [
       "--set=monitoring.podMonitor=true,monitoring.prometheusRule=true,monitoring.dashboard=true",
     ]);
-    expect(new Map([...chartObjects(rendered)].filter(([key]) => expected.has(key)))).toEqual(expected);
+    expect(new Map([...chartObjects(rendered)].filter(([key]) => expected.has(key)))).toEqual(
+      expected,
+    );
   });
 
   test("deploy/overlays/namespaced, deploy/namespaced/tenant and the ConfigMap", async () => {
     const expected = await namespacedObjects();
     expect(expected.delete("Namespace/vaultsync-system")).toBe(true);
-    expect(chartObjects(await helm.template(operatorRelease, ["--set=namespaces={shop,billing}"]))).toEqual(expected);
+    expect(
+      chartObjects(await helm.template(operatorRelease, ["--set=namespaces={shop,billing}"])),
+    ).toEqual(expected);
   });
 });

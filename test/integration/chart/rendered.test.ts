@@ -30,7 +30,11 @@ describe("helm lint, kube-score, kubeconform and the API server find nothing in 
   test.each<[string, Release, string[]]>([
     ["the operator", operatorRelease, []],
     ["the operator, without a watch of Secrets", operatorRelease, ["--set=targetWatch=false"]],
-    ["the operator, for some namespaces", operatorRelease, ["--set=namespaces={default,kube-public}"]],
+    [
+      "the operator, for some namespaces",
+      operatorRelease,
+      ["--set=namespaces={default,kube-public}"],
+    ],
     ["the vault", vaultRelease, []],
     ["the vault, on PostgreSQL", vaultRelease, ["--set=postgres.enabled=true"]],
   ])("%s", async (_, release, values) => {
@@ -59,8 +63,18 @@ test("a release in another namespace has nothing in the one of the overlays", as
 
 async function notes(namespace: string, ...values: string[]): Promise<string> {
   // The objects exist: other tests install them with kubectl.
-  const release = ["install", "vaultsync", operatorRelease.chart, "--dry-run=server", "--take-ownership"];
-  const { code, stdout, stderr } = await helm.run([...release, `--namespace=${namespace}`, ...values]);
+  const release = [
+    "install",
+    "vaultsync",
+    operatorRelease.chart,
+    "--dry-run=server",
+    "--take-ownership",
+  ];
+  const { code, stdout, stderr } = await helm.run([
+    ...release,
+    `--namespace=${namespace}`,
+    ...values,
+  ]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout.slice(stdout.indexOf("NOTES:"));
 }

@@ -11,18 +11,27 @@ import { Helm, operatorRelease, type Release, vaultRelease } from "../../lab/hel
 import { type Effect, operatorEffects, vaultEffects } from "./effects.ts";
 
 const workload = z.object({
-  spec: z.object({ template: z.object({ spec: z.object({ containers: z.tuple([z.object({ args: z.array(z.string()) })]) }) }) }),
+  spec: z.object({
+    template: z.object({
+      spec: z.object({ containers: z.tuple([z.object({ args: z.array(z.string()) })]) }),
+    }),
+  }),
 });
 
 let helm: Helm;
 beforeAll(async () => void (helm = await Helm.create()));
 afterAll(() => helm[Symbol.asyncDispose]());
 
-const set = (path: string, value: Effect[1]): string[] => ["--set-json", `${path}=${JSON.stringify(value)}`];
+const set = (path: string, value: Effect[1]): string[] => [
+  "--set-json",
+  `${path}=${JSON.stringify(value)}`,
+];
 
 /** Returns the arguments of the container of the Deployment or StatefulSet. */
 function argumentsOf(rendered: string): string[] {
-  const [manifest = ""] = rendered.split("\n---\n").filter((text) => /^kind: (?:Deployment|StatefulSet)$/mu.test(text));
+  const [manifest = ""] = rendered
+    .split("\n---\n")
+    .filter((text) => /^kind: (?:Deployment|StatefulSet)$/mu.test(text));
   return workload.parse(parse(manifest)).spec.template.spec.containers[0].args;
 }
 
@@ -33,39 +42,62 @@ describe.each<[string, Release, readonly Effect[]]>([
   let byDefault: string;
   beforeAll(async () => void (byDefault = await helm.template(release)));
 
-  test.each(effects.map(([path, ...effect]) => ({ path, effect })))("$path has an effect", async ({ path, effect }) => {
-    const [value, present, absent] = effect;
-    const rendered = await helm.template(release, set(path, value));
-    expect(rendered).toContain(present);
-    expect(rendered).not.toBe(byDefault);
-    if (absent === undefined) return;
-    expect(byDefault).toContain(absent);
-    expect(rendered).not.toContain(absent);
-  });
+  test.each(effects.map(([path, ...effect]) => ({ path, effect })))(
+    "$path has an effect",
+    async ({ path, effect }) => {
+      const [value, present, absent] = effect;
+      const rendered = await helm.template(release, set(path, value));
+      expect(rendered).toContain(present);
+      expect(rendered).not.toBe(byDefault);
+      if (absent === undefined) return;
+      expect(byDefault).toContain(absent);
+      expect(rendered).not.toContain(absent);
+    },
+  );
 
   test("each has a test of its effect", async () => {
     const values = chartValues(await readFile(join(release.chart, "values.yaml"), "utf8"));
-    const tested = [...effects.map(([path]) => path), "monitoring.labels", "networkPolicy.postgresTo"];
+    const tested = [
+      ...effects.map(([path]) => path),
+      "monitoring.labels",
+      "networkPolicy.postgresTo",
+    ];
     const groups = new Set(tested.map((path) => path.split(".").slice(0, -1).join(".")));
     const names = values.map(({ path }) => path.join("."));
     const inside = (name: string): boolean => tested.some((path) => name.startsWith(`${path}.`));
-    expect(names.filter((name) => !tested.includes(name) && !groups.has(name) && !inside(name))).toEqual([]);
+    expect(
+      names.filter((name) => !tested.includes(name) && !groups.has(name) && !inside(name)),
+    ).toEqual([]);
   });
 
   test("monitoring.labels are those of the objects for monitoring only", async () => {
-    const monitoring = { podMonitor: true, prometheusRule: true, dashboard: true, labels: { release: "prometheus" } };
-    expect((await helm.template(release, set("monitoring", monitoring))).match(/release: prometheus$/gmu)).toHaveLength(3);
+    const monitoring = {
+      podMonitor: true,
+      prometheusRule: true,
+      dashboard: true,
+      labels: { release: "prometheus" },
+    };
+    expect(
+      (await helm.template(release, set("monitoring", monitoring))).match(
+        /release: prometheus$/gmu,
+      ),
+    ).toHaveLength(3);
   });
 });
 
 test("networkPolicy.postgresTo is where a vault on PostgreSQL may connect to", async () => {
   const peers = [{ ipBlock: { cidr: "192.0.2.0/24" } }];
   const args = [...set("networkPolicy.postgresTo", peers), "--set=postgres.enabled=true"];
-  expect(await helm.template(vaultRelease, args)).toMatch(/- ipBlock:\n +cidr: 192\.0\.2\.0\/24\n +ports:\n.* port: 5432 /u);
+  expect(await helm.template(vaultRelease, args)).toMatch(
+    /- ipBlock:\n +cidr: 192\.0\.2\.0\/24\n +ports:\n.* port: 5432 /u,
+  );
 });
 
 test("an allowed type of Secrets is allowed by the policy as well", async () => {
-  const rendered = await helm.template(operatorRelease, set("flags", { allowedSecretTypes: ["example.com/login"] }));
+  const rendered = await helm.template(
+    operatorRelease,
+    set("flags", { allowedSecretTypes: ["example.com/login"] }),
+  );
   expect(rendered).toContain('"--allowed-secret-types=example.com/login"');
   expect(rendered).toMatch(/\+ \["example\.com\/login"\]'\n +name: allowedTypes$/mu);
 });
@@ -90,7 +122,12 @@ test("flags are arguments that the operator accepts", async () => {
   expect(command.parseOptions(args)).toEqual({ operands: [], unknown: [] });
   const { logLevel, ...config } = command.opts();
   expect(logLevel).toBe("debug");
-  const expected = { ...flags, resync: 3_600_000, restartWindow: 60_000, listen: { host: "0.0.0.0", port: 8080 } };
+  const expected = {
+    ...flags,
+    resync: 3_600_000,
+    restartWindow: 60_000,
+    listen: { host: "0.0.0.0", port: 8080 },
+  };
   expect({ logLevel, ...operatorConfig(config) }).toMatchObject(expected);
 });
 
@@ -108,7 +145,9 @@ test("flags are arguments that the vault accepts", async () => {
     mailFrom: "vault@example.com",
     auditRetention: 30,
   };
-  const [vault, serve, ...args] = argumentsOf(await helm.template(vaultRelease, set("flags", flags)));
+  const [vault, serve, ...args] = argumentsOf(
+    await helm.template(vaultRelease, set("flags", flags)),
+  );
   expect([vault, serve]).toEqual(["vault", "serve"]);
   const command = vaultCommand().commands.find((one) => one.name() === "serve");
   expect(command?.exitOverride().parseOptions(args)).toEqual({ operands: [], unknown: [] });
@@ -130,7 +169,9 @@ test("the probes of a vault with PROXY headers are sent where none is expected",
   expect(probesOf(await helm.template(vaultRelease, set("flags", flags)))).toEqual(
     ["/healthz", "/healthz", "/readyz"].map((path) => `path: ${path}, port: metrics`),
   );
-  expect(probesOf(await helm.template(vaultRelease))).toContain("path: /readyz, port: https, scheme: HTTPS");
+  expect(probesOf(await helm.template(vaultRelease))).toContain(
+    "path: /readyz, port: https, scheme: HTTPS",
+  );
 });
 
 test.each<[string, Effect[1], string, Release?]>([
@@ -143,14 +184,30 @@ test.each<[string, Effect[1], string, Release?]>([
   ["namespaces", ["Shop"], "at '/namespaces/0': 'Shop' does not match pattern"],
   ["image.digest", "0.1.0", "at '/image/digest': '0.1.0' does not match pattern"],
   ["image.pullPolicy", "always", "value must be one of '', 'Always', 'IfNotPresent', 'Never'"],
-  ["flags.logLevel", "loud", "at '/flags/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
+  [
+    "flags.logLevel",
+    "loud",
+    "at '/flags/logLevel': value must be one of 'debug', 'info', 'warn', 'error'",
+  ],
   ["flags.namespaces", "shop", "at '/flags': additional properties 'namespaces' not allowed"],
-  ["networkPolicy.egressPorts", ["https"], "at '/networkPolicy/egressPorts/0': got string, want integer"],
+  [
+    "networkPolicy.egressPorts",
+    ["https"],
+    "at '/networkPolicy/egressPorts/0': got string, want integer",
+  ],
   ["labels", { "app.kubernetes.io/name": "x" }, "value must be 'vaultsync'"],
   ["replicas", 2, "at '/replicas': maximum: got 2, want 1", vaultRelease],
   ["storage.size", "big", "at '/storage/size': 'big' does not match pattern", vaultRelease],
   ["flags.data", "vault.db", "at '/flags': additional properties 'data' not allowed", vaultRelease],
-  ["flags.signUp", "all", "at '/flags/signUp': value must be one of 'open', 'invited', 'closed'", vaultRelease],
-])("Helm rejects the value %s=%j and says why", async (path, value, message, release = operatorRelease) => {
-  await expect(helm.template(release, set(path, value))).rejects.toThrow(message);
-});
+  [
+    "flags.signUp",
+    "all",
+    "at '/flags/signUp': value must be one of 'open', 'invited', 'closed'",
+    vaultRelease,
+  ],
+])(
+  "Helm rejects the value %s=%j and says why",
+  async (path, value, message, release = operatorRelease) => {
+    await expect(helm.template(release, set(path, value))).rejects.toThrow(message);
+  },
+);

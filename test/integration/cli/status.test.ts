@@ -39,12 +39,24 @@ const status = (...args: readonly string[]) =>
 const fromNow = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 function condition(type: string, reason: string, ok: boolean, message = reason): object {
-  return { type, status: ok ? "True" : "False", reason, message, lastTransitionTime: fromNow(0), observedGeneration: 1 };
+  return {
+    type,
+    status: ok ? "True" : "False",
+    reason,
+    message,
+    lastTransitionTime: fromNow(0),
+    observedGeneration: 1,
+  };
 }
 
 /** Creates a resource, and writes its status as an operator would. */
 async function create(kind: Kind, name: string, spec: object, written?: object): Promise<void> {
-  const object = { apiVersion: `${API_GROUP}/${API_VERSION}`, kind: kind.kind, metadata: { namespace, name }, spec };
+  const object = {
+    apiVersion: `${API_GROUP}/${API_VERSION}`,
+    kind: kind.kind,
+    metadata: { namespace, name },
+    spec,
+  };
   const { metadata } = await client.create(kind, object, forever);
   if (written !== undefined) await client.replaceStatus(kind, metadata, written, forever);
 }
@@ -81,14 +93,26 @@ test("the status of a namespace has a row per object, and the message of each th
     {
       conditions: [condition("Ready", "Synced", true)],
       target: { kind: "Secret", name: "db" },
-      items: [{ secretKey: "password", key: "shop-db", version: 3, latest: 4, expiresAt: fromNow(10.5 * 24 * HOUR_MS) }],
+      items: [
+        {
+          secretKey: "password",
+          key: "shop-db",
+          version: 3,
+          latest: 4,
+          expiresAt: fromNow(10.5 * 24 * HOUR_MS),
+        },
+      ],
       syncedAt: fromNow(-3.5 * HOUR_MS),
     },
   );
   await create(
     vaultFileKind,
     "web",
-    { connectionRef, files: [{ filename: "a.conf" }, { filename: "b.conf" }], target: { kind: "ConfigMap", name: "web" } },
+    {
+      connectionRef,
+      files: [{ filename: "a.conf" }, { filename: "b.conf" }],
+      target: { kind: "ConfigMap", name: "web" },
+    },
     {
       conditions: [
         condition("Ready", "SourceMissing", false, "b.conf is not listed"),
@@ -121,13 +145,30 @@ test("the status of a namespace has a row per object, and the message of each th
 });
 
 test("a VaultPush has the vault as its target, and the versions that were pushed", async () => {
-  const spec = { connectionRef, secret: { name: "generated" }, data: [{ secretKey: "password", remoteRef: { key: "shop-db" } }] };
+  const spec = {
+    connectionRef,
+    secret: { name: "generated" },
+    data: [{ secretKey: "password", remoteRef: { key: "shop-db" } }],
+  };
   const items = [{ secretKey: "password", key: "shop-db", version: 7, content: "HMAC" }];
   const conditions = [condition("Ready", "Synced", true)];
-  await create(vaultPushKind, "generated", spec, { conditions, items, syncedAt: fromNow(-2.5 * HOUR_MS) });
+  await create(vaultPushKind, "generated", spec, {
+    conditions,
+    items,
+    syncedAt: fromNow(-2.5 * HOUR_MS),
+  });
   const { stdout } = await status();
   const [row = ""] = stdout.split("\n").filter((line) => line.startsWith("vaultpush/"));
-  expect(row.split(/ {2,}/u)).toEqual(["vaultpush/generated", "True", "Synced", "vault", "7", "2h", "-", "-"]);
+  expect(row.split(/ {2,}/u)).toEqual([
+    "vaultpush/generated",
+    "True",
+    "Synced",
+    "vault",
+    "7",
+    "2h",
+    "-",
+    "-",
+  ]);
   await client.delete(vaultPushKind, { namespace, name: "generated" }, forever);
 });
 
@@ -143,22 +184,42 @@ test("--items has a row per key", async () => {
 test.each([
   ["json", JSON.parse],
   ["yaml", parse],
-] as const)("-o %s contains the fields of the table", async (format, read: (text: string) => unknown) => {
-  const { code, stdout } = await status("-o", format);
-  expect(code).toBe(3);
-  expect(read(stdout)).toMatchObject({
-    connections: [{ kind: "vaultconnection", namespace, name: "vault", ready: "True", secrets: 12, current: true }],
-    resources: [
-      { name: "db", reason: "Synced", items: [{ key: "password", source: "shop-db", version: 3, latest: 4 }] },
-      { name: "new", ready: "Unknown" },
-      { name: "web", reason: "SourceMissing", stale: true },
-    ],
-  });
-});
+] as const)(
+  "-o %s contains the fields of the table",
+  async (format, read: (text: string) => unknown) => {
+    const { code, stdout } = await status("-o", format);
+    expect(code).toBe(3);
+    expect(read(stdout)).toMatchObject({
+      connections: [
+        {
+          kind: "vaultconnection",
+          namespace,
+          name: "vault",
+          ready: "True",
+          secrets: 12,
+          current: true,
+        },
+      ],
+      resources: [
+        {
+          name: "db",
+          reason: "Synced",
+          items: [{ key: "password", source: "shop-db", version: 3, latest: 4 }],
+        },
+        { name: "new", ready: "Unknown" },
+        { name: "web", reason: "SourceMissing", stale: true },
+      ],
+    });
+  },
+);
 
 test("a condition of an earlier generation is shown as outdated, and is not ready", async () => {
   const before = await client.get(vaultSecretKind, { namespace, name: "db" }, forever);
-  await client.replace(vaultSecretKind, { ...before, spec: { connectionRef, data, suspend: true } }, forever);
+  await client.replace(
+    vaultSecretKind,
+    { ...before, spec: { connectionRef, data, suspend: true } },
+    forever,
+  );
   const { stdout } = await status();
   expect(stdout).toMatch(/^vaultsecret\/db +True +Synced \(outdated\) /mu);
 });
@@ -169,7 +230,11 @@ test("a connection of the cluster is shown in the namespaces whose resources ref
   const metadata = { name };
   const spec = { url: "https://vault.example.com", email: "ops@example.com", auth };
   const kind = clusterVaultConnectionKind;
-  await client.create(kind, { apiVersion: `${API_GROUP}/${API_VERSION}`, kind: kind.kind, metadata, spec }, forever);
+  await client.create(
+    kind,
+    { apiVersion: `${API_GROUP}/${API_VERSION}`, kind: kind.kind, metadata, spec },
+    forever,
+  );
   const row = new RegExp(`^clustervaultconnection/${name} +Unknown +Pending `, "mu");
   expect((await status()).stdout).not.toMatch(row);
   await create(vaultSecretKind, "shared", { connectionRef: { kind: kind.kind, name }, data });
@@ -181,8 +246,17 @@ test("a connection of the cluster is shown in the namespaces whose resources ref
 });
 
 test("--watch shows a change, and ends with the state of the last one when it is interrupted", async () => {
-  await using watch = new VaultsyncProcess(["status", "--kubeconfig", controlPlane.kubeconfigPath, "-n", namespace, "--watch"]);
-  await watch.waitForOutput(({ stdout }) => (stdout.includes("vaultfile/web: b.conf") ? true : undefined));
+  await using watch = new VaultsyncProcess([
+    "status",
+    "--kubeconfig",
+    controlPlane.kubeconfigPath,
+    "-n",
+    namespace,
+    "--watch",
+  ]);
+  await watch.waitForOutput(({ stdout }) =>
+    stdout.includes("vaultfile/web: b.conf") ? true : undefined,
+  );
   expect(watch.stdout.match(/^RESOURCE /gmu)).toHaveLength(1);
   await client.delete(vaultFileKind, { namespace, name: "web" }, forever);
   await watch.waitForOutput(({ stdout }) => stdout.match(/^RESOURCE /gmu)?.[1]);

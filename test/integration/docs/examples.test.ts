@@ -26,7 +26,10 @@ function manifestsIn(page: string): z.output<typeof Manifest>[] {
 /** A custom resource of the Prometheus Operator, which is not installed here. */
 const ofOthers = ["PodMonitor"];
 
-const pages = execFileSync("git", ["ls-files", "README.md", "docs"], { cwd: root, encoding: "utf8" })
+const pages = execFileSync("git", ["ls-files", "README.md", "docs"], {
+  cwd: root,
+  encoding: "utf8",
+})
   .split("\n")
   .filter((path) => path.endsWith(".md"));
 const examples = pages.flatMap((page) =>
@@ -51,7 +54,10 @@ test("the pages contain an example of each kind", () => {
 
 test.each(examples)("$page: $what is admitted by the API server", async ({ manifest }) => {
   const input = stringify({ ...manifest, metadata: { ...manifest.metadata, namespace } });
-  const { code, stderr } = await controlPlane.kubectl(["apply", "--dry-run=server", "--filename=-"], { input });
+  const { code, stderr } = await controlPlane.kubectl(
+    ["apply", "--dry-run=server", "--filename=-"],
+    { input },
+  );
   expect(stderr).toBe("");
   expect(code).toBe(0);
 });

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { ALL_NAMESPACES, EVENTS, NAMESPACES, SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
+import {
+  ALL_NAMESPACES,
+  EVENTS,
+  NAMESPACES,
+  SECRETS,
+  type KubeObject,
+} from "../../../src/operator/kube/resource.ts";
 import { startEventRecorder } from "../../lab/kube/event-recorder.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
@@ -23,8 +29,11 @@ test("a real API server accepts events of a cluster-scoped object in the namespa
     action: "Test",
     note: "seen",
   });
-  const shown = () => controlPlane.kubectl(["events", `--for=namespace/${name}`], { namespace: "default" });
-  await expect.poll(async () => (await shown()).stdout).toMatch(/Normal\s+Test\s+Namespace\/\S+\s+seen/);
+  const shown = () =>
+    controlPlane.kubectl(["events", `--for=namespace/${name}`], { namespace: "default" });
+  await expect
+    .poll(async () => (await shown()).stdout)
+    .toMatch(/Normal\s+Test\s+Namespace\/\S+\s+seen/);
   stop.abort();
   await running;
 });
@@ -39,7 +48,13 @@ test("a real API server accepts events, counts a series, and kubectl shows them"
   const { recorder, stop, running } = startEventRecorder(client, clock);
   const about = { resource: SECRETS, namespace, name: "s", uid };
   const warn = (): void =>
-    recorder.record({ ...about, type: "Warning", reason: "SourceMissing", action: "Read", note: "no such name" });
+    recorder.record({
+      ...about,
+      type: "Warning",
+      reason: "SourceMissing",
+      action: "Read",
+      note: "no such name",
+    });
 
   warn();
   await expect.poll(async () => (await events()).length).toBe(1);
@@ -55,7 +70,10 @@ test("a real API server accepts events, counts a series, and kubectl shows them"
 
   async function events(): Promise<KubeObject[]> {
     const found: KubeObject[] = [];
-    for await (const { items } of client.list(EVENTS, { namespace: ALL_NAMESPACES }, forever)) found.push(...items);
-    return found.filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith("s."));
+    for await (const { items } of client.list(EVENTS, { namespace: ALL_NAMESPACES }, forever))
+      found.push(...items);
+    return found.filter(
+      ({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith("s."),
+    );
   }
 });

@@ -8,7 +8,12 @@ import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { ApiClient } from "../../lab/kube/in-memory/api-client.ts";
-import { type ApiCommand, apiCommands, ApiSubject, widgets } from "../../lab/kube/in-memory/api-commands.ts";
+import {
+  type ApiCommand,
+  apiCommands,
+  ApiSubject,
+  widgets,
+} from "../../lab/kube/in-memory/api-commands.ts";
 import { InMemoryApiServer } from "../../lab/kube/in-memory/in-memory-api-server.ts";
 import { typeOf } from "../../lab/kube/in-memory/resource-rules.ts";
 import { connect } from "./connect.ts";
@@ -39,9 +44,14 @@ let clients: [KubeClient, KubeClient];
 beforeAll(async () => {
   controlPlane = await sharedControlPlane();
   const { kubeconfigPath } = controlPlane;
-  clients = [await connect(kubeconfigPath), await connect(kubeconfigPath, { fieldManager: "other" })];
+  clients = [
+    await connect(kubeconfigPath),
+    await connect(kubeconfigPath, { fieldManager: "other" }),
+  ];
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  const schema = { openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } } };
+  const schema = {
+    openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } },
+  };
   const version = { name: "v1", served: true, storage: true, subresources: { status: {} }, schema };
   const names = { plural: "widgets", singular: "widget", kind: "Widget" };
   const spec = { group: widget.group, scope: "Namespaced", names, versions: [version] };
@@ -53,7 +63,8 @@ beforeAll(async () => {
   );
   await waitUntil("the API server serves widgets", async () => {
     const pages = [];
-    for await (const page of clients[0].list(widget, { namespace: "default" }, forever)) pages.push(page);
+    for await (const page of clients[0].list(widget, { namespace: "default" }, forever))
+      pages.push(page);
     return pages.length > 0;
   });
 });
@@ -66,15 +77,25 @@ afterAll(async () => {
 test("the in-memory API server responds to random requests like kube-apiserver", async () => {
   for (const commands of fc.sample(apiCommands, { numRuns: 20, seed: 1 })) {
     const namespace = `model-${randomBytes(4).toString("hex")}`;
-    const created = await clients[0].create(NAMESPACES, { ...typeOf(NAMESPACES), metadata: { name: namespace } }, forever);
+    const created = await clients[0].create(
+      NAMESPACES,
+      { ...typeOf(NAMESPACES), metadata: { name: namespace } },
+      forever,
+    );
     const real = new ApiSubject(clients, namespace, widget);
     const server = new InMemoryApiServer({ clock: new VirtualClock() });
     const from = server.createNamespace(namespace).metadata.resourceVersion!;
-    const model = new ApiSubject([new ApiClient(server), new ApiClient(server, { fieldManager: "other" })], namespace, widget);
+    const model = new ApiSubject(
+      [new ApiClient(server), new ApiClient(server, { fieldManager: "other" })],
+      namespace,
+      widget,
+    );
     const { resource } = commands[0]!;
     for (const command of [...commands, { ...end, resource }]) {
       expect([command, await model.run(command)]).toEqual([command, await real.run(command)]);
     }
-    expect(await model.history(resource, from)).toEqual(await real.history(resource, created.metadata.resourceVersion!));
+    expect(await model.history(resource, from)).toEqual(
+      await real.history(resource, created.metadata.resourceVersion!),
+    );
   }
 });

@@ -27,8 +27,18 @@ beforeAll(async () => {
 
 afterAll(() => client[Symbol.asyncDispose]());
 
-async function candidate(name: string, identity: string, api: KubeClient = client): Promise<Leadership> {
-  const base = { namespace, clock: systemClock, random: systemRandom, logger: silentLogger, timing };
+async function candidate(
+  name: string,
+  identity: string,
+  api: KubeClient = client,
+): Promise<Leadership> {
+  const base = {
+    namespace,
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    timing,
+  };
   const leadership = await acquireLease({ ...base, api, name, identity }, forever);
   onTestFinished(() => leadership.release());
   return leadership;
@@ -40,7 +50,8 @@ async function holder(name: string): Promise<unknown> {
 
 test("of several candidates exactly one leads, and one other after its release", async () => {
   const won: Leadership[] = [];
-  for (const identity of ["a", "b", "c"]) void candidate("many", identity).then((leadership) => won.push(leadership));
+  for (const identity of ["a", "b", "c"])
+    void candidate("many", identity).then((leadership) => won.push(leadership));
   await expect.poll(() => won.length).toBe(1);
   await systemClock.sleep(timing.durationMs + timing.retryMs);
   expect(won).toHaveLength(1);
@@ -54,7 +65,9 @@ test("of several candidates exactly one leads, and one other after its release",
 
 test("a disconnected leader stops writing before another one takes over", async () => {
   await using proxy = await controlPlane.connectionProxy();
-  await using through = await connect(await controlPlane.kubeconfigFor({ user: "admin" }, { server: proxy.server }));
+  await using through = await connect(
+    await controlPlane.kubeconfigFor({ user: "admin" }, { server: proxy.server }),
+  );
   const cutOff = await candidate("cut-off", "first", through);
   const waiting = candidate("cut-off", "second");
   await systemClock.sleep(timing.retryMs * 2);

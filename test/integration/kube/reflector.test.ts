@@ -41,7 +41,9 @@ async function watchSecrets(api: KubeClient = client): Promise<Watched> {
     random: () => 0,
     logger: silentLogger,
   });
-  reflector.onChange(({ type, key }) => void changes.push(`${type} ${key.slice(namespace.length + 1)}`));
+  reflector.onChange(
+    ({ type, key }) => void changes.push(`${type} ${key.slice(namespace.length + 1)}`),
+  );
   await client.create(SECRETS, secret(namespace, "first"), forever);
   const running = reflector.run(stop.signal);
   onTestFinished(async () => {
@@ -52,7 +54,11 @@ async function watchSecrets(api: KubeClient = client): Promise<Watched> {
   return { namespace, reflector, changes };
 }
 
-function secret(namespace: string, name: string, labels: Record<string, string> = { watched: "yes" }): KubeObject {
+function secret(
+  namespace: string,
+  name: string,
+  labels: Record<string, string> = { watched: "yes" },
+): KubeObject {
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -65,16 +71,33 @@ test("a metadata watch sees changes, deletions and recreations of its label, no 
   const { namespace, reflector, changes } = await watchSecrets();
   await client.create(SECRETS, secret(namespace, "unrelated", {}), forever);
   const second = await client.create(SECRETS, secret(namespace, "second"), forever);
-  const edited = await client.replace(SECRETS, { ...second, stringData: { key: "edited" } }, forever);
+  const edited = await client.replace(
+    SECRETS,
+    { ...second, stringData: { key: "edited" } },
+    forever,
+  );
   await client.delete(SECRETS, { namespace, name: "first" }, forever);
   await client.create(SECRETS, secret(namespace, "first"), forever);
-  await client.replace(SECRETS, { ...edited, metadata: { ...edited.metadata, labels: {} } }, forever);
+  await client.replace(
+    SECRETS,
+    { ...edited, metadata: { ...edited.metadata, labels: {} } },
+    forever,
+  );
   await expect.poll(() => changes.length).toBe(6);
-  expect(changes).toEqual(["added first", "added second", "updated second", "deleted first", "added first", "deleted second"]);
+  expect(changes).toEqual([
+    "added first",
+    "added second",
+    "updated second",
+    "deleted first",
+    "added first",
+    "deleted second",
+  ]);
   const kept = [...reflector.store.values()].join();
   expect(kept).toContain('"kind":"Secret"');
   expect(kept).not.toContain('"data":');
-  expect(kept).not.toContain(Buffer.from("canary-4b8d1f60ce93a275").toString("base64").slice(0, 16));
+  expect(kept).not.toContain(
+    Buffer.from("canary-4b8d1f60ce93a275").toString("base64").slice(0, 16),
+  );
 });
 
 test("a reset connection loses no event and causes no second list", async () => {
@@ -88,8 +111,13 @@ test("a reset connection loses no event and causes no second list", async () => 
   await client.create(SECRETS, secret(namespace, "meanwhile"), forever);
   await client.delete(SECRETS, { namespace, name: "first" }, forever);
   proxy.refuse(false);
-  await expect.poll(() => changes, { timeout: 20_000 }).toEqual(["added first", "added meanwhile", "deleted first"]);
+  await expect
+    .poll(() => changes, { timeout: 20_000 })
+    .toEqual(["added first", "added meanwhile", "deleted first"]);
   const secrets = { resource: "secrets", namespace };
   expect(await controlPlane.countRequests({ ...secrets, verb: "list" }), "lists in pages").toBe(0);
-  expect(await controlPlane.countRequests({ ...secrets, uri: /sendInitialEvents=true/ }), "streamed lists").toBe(1);
+  expect(
+    await controlPlane.countRequests({ ...secrets, uri: /sendInitialEvents=true/ }),
+    "streamed lists",
+  ).toBe(1);
 });

@@ -35,7 +35,9 @@ test("the reflector and the client survive a restart of the API server", async (
   await client.create(CONFIG_MAPS, configMap("before"), forever);
   await expect.poll(() => changes).toEqual(["added default/before"]);
 
-  const { resourceVersion = "" } = (await client.create(CONFIG_MAPS, configMap("unwatched", {}), forever)).metadata;
+  const { resourceVersion = "" } = (
+    await client.create(CONFIG_MAPS, configMap("unwatched", {}), forever)
+  ).metadata;
 
   await controlPlane.stopApiServer();
   const during = client.create(CONFIG_MAPS, configMap("during"), forever);

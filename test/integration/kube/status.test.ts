@@ -9,7 +9,13 @@ import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;
 const group = `g${randomBytes(4).toString("hex")}.vaultsync.test`;
-const WIDGETS: ResourceDescriptor = { group, version: "v1", plural: "widgets", kind: "Widget", namespaced: true };
+const WIDGETS: ResourceDescriptor = {
+  group,
+  version: "v1",
+  plural: "widgets",
+  kind: "Widget",
+  namespaced: true,
+};
 const DEFINITIONS: ResourceDescriptor = {
   group: "apiextensions.k8s.io",
   version: "v1",
@@ -45,7 +51,10 @@ async function served(): Promise<void> {
 function definition(): KubeObject {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const schema = {
-    openAPIV3Schema: { type: "object", properties: { spec: { ...anything, required: ["size"] }, status: anything } },
+    openAPIV3Schema: {
+      type: "object",
+      properties: { spec: { ...anything, required: ["size"] }, status: anything },
+    },
   };
   const version = { name: "v1", served: true, storage: true, subresources: { status: {} }, schema };
   const names = { plural: "widgets", singular: "widget", kind: "Widget" };
@@ -59,7 +68,11 @@ function definition(): KubeObject {
 
 function create(name: string): Promise<KubeObject> {
   const metadata = { namespace, name, labels: { a: "b" }, finalizers: ["vaultsync.test/hold"] };
-  return client.create(WIDGETS, { apiVersion: `${group}/v1`, kind: "Widget", metadata, spec: { size: 1 } }, forever);
+  return client.create(
+    WIDGETS,
+    { apiVersion: `${group}/v1`, kind: "Widget", metadata, spec: { size: 1 } },
+    forever,
+  );
 }
 
 async function kindOf(call: Promise<unknown>): Promise<KubeErrorKind | undefined> {
@@ -69,22 +82,40 @@ async function kindOf(call: Promise<unknown>): Promise<KubeErrorKind | undefined
 
 test("replaceStatus replaces the whole status and nothing else", async () => {
   const created = await create("whole");
-  const first = await client.replaceStatus(WIDGETS, created.metadata, { ready: true, old: 1 }, forever);
+  const first = await client.replaceStatus(
+    WIDGETS,
+    created.metadata,
+    { ready: true, old: 1 },
+    forever,
+  );
   const second = await client.replaceStatus(WIDGETS, first.metadata, { ready: false }, forever);
   expect(second["status"]).toEqual({ ready: false });
   expect(second["spec"]).toEqual({ size: 1 });
-  expect(second.metadata).toMatchObject({ generation: 1, labels: { a: "b" }, finalizers: ["vaultsync.test/hold"] });
+  expect(second.metadata).toMatchObject({
+    generation: 1,
+    labels: { a: "b" },
+    finalizers: ["vaultsync.test/hold"],
+  });
 });
 
 test("replaceStatus for another version or another object is a Conflict", async () => {
   const created = await create("conflict");
   const { name, uid, resourceVersion } = created.metadata;
   await client.replace(WIDGETS, { ...created, spec: { size: 2 } }, forever);
-  expect(await kindOf(client.replaceStatus(WIDGETS, { namespace, name, uid, resourceVersion }, { ready: true }, forever))).toBe(
+  expect(
+    await kindOf(
+      client.replaceStatus(
+        WIDGETS,
+        { namespace, name, uid, resourceVersion },
+        { ready: true },
+        forever,
+      ),
+    ),
+  ).toBe("Conflict");
+  const another = { namespace, name, uid: "00000000-0000-0000-0000-000000000000" };
+  expect(await kindOf(client.replaceStatus(WIDGETS, another, { ready: true }, forever))).toBe(
     "Conflict",
   );
-  const another = { namespace, name, uid: "00000000-0000-0000-0000-000000000000" };
-  expect(await kindOf(client.replaceStatus(WIDGETS, another, { ready: true }, forever))).toBe("Conflict");
   expect((await client.get(WIDGETS, created.metadata, forever))["status"]).toBeUndefined();
 });
 

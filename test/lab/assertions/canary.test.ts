@@ -9,7 +9,9 @@ test("tracesIn finds a whole or partial value in any encoding, and nothing else"
   expect(within(`…${value.slice(5, 14)}…`)).toEqual(["pw in log"]);
   expect(within(Buffer.from(value).toString("hex"))).toEqual(["pw in log"]);
   for (const before of ["", "x", "xy"]) {
-    expect(within(Buffer.from(`${before}${value} and more`).toString("base64"))).toEqual(["pw in log"]);
+    expect(within(Buffer.from(`${before}${value} and more`).toString("base64"))).toEqual([
+      "pw in log",
+    ]);
   }
   expect(within("unrelated text ".repeat(100))).toEqual([]);
 });

@@ -6,8 +6,13 @@ const HEX_WINDOW = 16;
 
 /** Returns all text encodings of a byte string except hexadecimal. */
 function encodings(bytes: Buffer): string[] {
-  const texts = [bytes.toString("latin1"), bytes.toString("utf8"), encodeURIComponent(bytes.toString("latin1"))];
-  // Base64 differs at each of three offsets; its first and last characters depend on the neighboring bytes.
+  const texts = [
+    bytes.toString("latin1"),
+    bytes.toString("utf8"),
+    encodeURIComponent(bytes.toString("latin1")),
+  ];
+  // Base64 differs at each of three offsets; its first and last characters depend on the
+  // neighboring bytes.
   for (const shift of [0, 1, 2]) {
     const shifted = Buffer.concat([Buffer.alloc(shift), bytes]).toString("base64");
     texts.push(shifted.slice(shift + 1, -4));
@@ -38,7 +43,10 @@ export class Canaries {
     return value;
   }
 
-  /** Returns `<value> in <place>` for each trace, in any encoding and from eight characters on. Expected to be empty. */
+  /**
+   * Returns `<value> in <place>` for each trace, in any encoding and from eight characters on.
+   * Expected to be empty.
+   */
   tracesIn(places: Readonly<Record<string, string>>): string[] {
     const traces = new Set<string>();
     const parts = this.#parts();
@@ -57,14 +65,18 @@ export class Canaries {
   #parts(): Map<string, string> {
     const parts = new Map<string, string>();
     for (const { name, bytes } of this.#values) {
-      for (const text of encodings(bytes)) for (const part of windows(text, WINDOW)) parts.set(part, name);
+      for (const text of encodings(bytes))
+        for (const part of windows(text, WINDOW)) parts.set(part, name);
       const hex = bytes.toString("hex");
-      for (const text of [hex, hex.toUpperCase()]) for (const part of windows(text, HEX_WINDOW)) parts.set(part, name);
+      for (const text of [hex, hex.toUpperCase()])
+        for (const part of windows(text, HEX_WINDOW)) parts.set(part, name);
     }
     return parts;
   }
 }
 
 function windows(text: string, size: number): string[] {
-  return Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
+  return Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) =>
+    text.slice(at, at + size),
+  );
 }

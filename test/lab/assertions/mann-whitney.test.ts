@@ -11,5 +11,8 @@ test("returns 0 for equal samples and a large signed deviate for distinct ones",
 });
 
 test("corrects for ties as in the textbook formula", () => {
-  expect(mannWhitneyZ([1, 2, 4], [2, 3, 5])).toBeCloseTo((2.5 - 4.5) / Math.sqrt(0.75 * (7 - 6 / 30)), 10);
+  expect(mannWhitneyZ([1, 2, 4], [2, 3, 5])).toBeCloseTo(
+    (2.5 - 4.5) / Math.sqrt(0.75 * (7 - 6 / 30)),
+    10,
+  );
 });

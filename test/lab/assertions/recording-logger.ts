@@ -14,7 +14,11 @@ export function recordingLogger(): { readonly logger: Logger; readonly lines: Lo
     const at =
       (level: LogLine["level"]) =>
       (fields: object, message: string): void =>
-        void lines.push({ level, fields: { ...redactFields({ ...bindings, ...fields }) }, message });
+        void lines.push({
+          level,
+          fields: { ...redactFields({ ...bindings, ...fields }) },
+          message,
+        });
     const child = (more: object): Logger => loggerWith({ ...bindings, ...more });
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), child };
   };

@@ -1,7 +1,11 @@
 import type { Clock } from "../../../src/lib/clock.ts";
 
 /** Implements `sleep` of a clock by its timers. */
-export function sleepByTimer(clock: Pick<Clock, "timer">, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleepByTimer(
+  clock: Pick<Clock, "timer">,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(signal.reason);

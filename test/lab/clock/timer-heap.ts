@@ -6,7 +6,9 @@ export interface PendingTimer {
   disposed: boolean;
 }
 
-/** The pending timers, the next one first (a binary heap). Disposed ones stay until they are first. */
+/**
+ * The pending timers, the next one first (a binary heap). Disposed ones stay until they are first.
+ */
 export class TimerHeap {
   readonly #heap: PendingTimer[] = [];
 

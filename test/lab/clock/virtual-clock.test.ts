@@ -55,7 +55,8 @@ test("the wall clock can jump without the monotonic clock", () => {
   expect([clock.now(), clock.monotonic()]).toEqual([5_000 - 3_600_000, 0]);
 });
 
-// Node runs ticks before promise jobs after a callback of the event loop: an episode depended on where it was started.
+// Node runs ticks before promise jobs after a callback of the event loop: an episode depended on
+// where it was started.
 test("promise jobs run before the first timer, also in a callback of the event loop", async () => {
   const clock = new VirtualClock(undefined, promiseJobs);
   const fired = Promise.withResolvers<number>();

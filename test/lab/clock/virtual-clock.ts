@@ -13,20 +13,24 @@ const eventLoop: Settle = async () => {
 };
 
 /**
- * Runs promise jobs only: faster, and enough without any I/O. The tick is added by a promise job, because after a callback of the
- * event loop the ticks come first; after a promise job they come when all promise jobs have run.
+ * Runs promise jobs only: faster, and enough without any I/O. The tick is added by a promise job,
+ * because after a callback of the event loop the ticks come first; after a promise job they come
+ * when all promise jobs have run.
  */
 export const promiseJobs: Settle = async () => {
   await Promise.resolve();
   await new Promise<void>((resolve) => process.nextTick(resolve));
 };
 
-/** After so many timers comes a turn of the event loop, in which Node reports unhandled rejections. */
+/**
+ * After so many timers comes a turn of the event loop, in which Node reports unhandled rejections.
+ */
 const TIMERS_PER_TURN = 16;
 
 /**
- * A clock that advances only on request. Timers fire in the order of their deadlines (equal ones in the order of creation), each
- * with the clock at its deadline; between two timers everything that is ready runs.
+ * A clock that advances only on request. Timers fire in the order of their deadlines (equal ones in
+ * the order of creation), each with the clock at its deadline; between two timers everything that
+ * is ready runs.
  */
 export class VirtualClock implements Clock {
   #monotonic = 0;
@@ -54,7 +58,12 @@ export class VirtualClock implements Clock {
   timer(ms: number, fire: () => void): Timer {
     this.#order += 1;
     this.#pending += 1;
-    const timer = { at: this.#monotonic + Math.max(0, ms), order: this.#order, fire, disposed: false };
+    const timer = {
+      at: this.#monotonic + Math.max(0, ms),
+      order: this.#order,
+      fire,
+      disposed: false,
+    };
     this.#timers.push(timer);
     return { [Symbol.dispose]: () => this.#dispose(timer) };
   }
@@ -74,7 +83,10 @@ export class VirtualClock implements Clock {
     return next && next.at - this.#monotonic;
   }
 
-  /** Advances both clocks by `ms` and fires every timer that becomes due, including those created meanwhile. */
+  /**
+   * Advances both clocks by `ms` and fires every timer that becomes due, including those created
+   * meanwhile.
+   */
   async advance(ms: number): Promise<void> {
     const target = this.#monotonic + ms;
     await this.#settle();

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Polls `check` in real time until it returns a truthy value, and returns that value. An error of `check` counts as "not yet". An
- * assertion that has to become true is written with `expect.poll` instead.
+ * Polls `check` in real time until it returns a truthy value, and returns that value. An error of
+ * `check` counts as "not yet". An assertion that has to become true is written with `expect.poll`
+ * instead.
  * @param description the awaited condition, for the error message
  * @throws Error after `withinMs`, with the description and the last value or error
  */
@@ -24,7 +25,10 @@ export async function waitUntil<T>(
     }
     if (performance.now() > end) {
       const seen = last instanceof Error ? last.message : JSON.stringify(last);
-      throw new Error(`timed out after ${withinMs} ms waiting for: ${description}; last value: ${seen}`, { cause: last });
+      throw new Error(
+        `timed out after ${withinMs} ms waiting for: ${description}; last value: ${seen}`,
+        { cause: last },
+      );
     }
     await sleep(intervalMs);
   }

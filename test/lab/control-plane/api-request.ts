@@ -39,7 +39,9 @@ export function apiRequest(
         authorization: `Bearer ${access.token}`,
         accept: "application/json",
         "user-agent": "vaultsync-test",
-        ...(payload === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+        ...(payload === undefined
+          ? {}
+          : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
         ...options.headers,
       },
     });
@@ -48,7 +50,9 @@ export function apiRequest(
       const chunks: Buffer[] = [];
       response.on("error", reject);
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }));
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }),
+      );
     });
     sent.end(payload);
   });

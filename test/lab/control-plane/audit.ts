@@ -39,7 +39,8 @@ export interface RequestFilter {
 
 export function matches(event: AuditEvent, filter: RequestFilter): boolean {
   const { objectRef } = event;
-  const verbs = filter.verb === undefined || typeof filter.verb === "string" ? [filter.verb] : filter.verb;
+  const verbs =
+    filter.verb === undefined || typeof filter.verb === "string" ? [filter.verb] : filter.verb;
   return (
     same(filter.user, event.user.username) &&
     verbs.some((verb) => same(verb, event.verb)) &&
@@ -57,10 +58,14 @@ function same(wanted: string | undefined, actual: string | undefined): boolean {
 }
 
 /**
- * Reads the requests in an audit log from byte `since` and returns one event per request, and the position after the last one.
- * The event is the latest stage: `ResponseStarted` for a running watch, otherwise `ResponseComplete`.
+ * Reads the requests in an audit log from byte `since` and returns one event per request, and the
+ * position after the last one. The event is the latest stage: `ResponseStarted` for a running
+ * watch, otherwise `ResponseComplete`.
  */
-export async function readAuditLog(file: string, since: number): Promise<{ events: AuditEvent[]; end: number }> {
+export async function readAuditLog(
+  file: string,
+  since: number,
+): Promise<{ events: AuditEvent[]; end: number }> {
   await using log = await open(file);
   const { size } = await log.stat();
   const bytes = Buffer.alloc(Math.max(0, size - since));

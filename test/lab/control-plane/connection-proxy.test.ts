@@ -12,9 +12,13 @@ beforeAll(async () => {
 function version(server: string, agent: Agent): Promise<string> {
   const { ca, token } = controlPlane.access;
   return new Promise((resolve, reject) => {
-    const sent = get(new URL("/version", server), { ca, agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
-      text(response).then(resolve, reject);
-    });
+    const sent = get(
+      new URL("/version", server),
+      { ca, agent, headers: { authorization: `Bearer ${token}` } },
+      (response) => {
+        text(response).then(resolve, reject);
+      },
+    );
     sent.on("error", reject);
   });
 }
@@ -50,7 +54,9 @@ test("the proxy resets new connections while refuse is true", async () => {
 test("kubectl works through the proxy with its kubeconfig", async () => {
   await using proxy = await controlPlane.connectionProxy();
   const kubeconfig = await controlPlane.kubeconfigFor({ user: "admin" }, { server: proxy.server });
-  const listed = await controlPlane.kubectl(["get", "namespace", "default", "--output=name"], { kubeconfig });
+  const listed = await controlPlane.kubectl(["get", "namespace", "default", "--output=name"], {
+    kubeconfig,
+  });
   expect(listed).toEqual({ stdout: "namespace/default\n", stderr: "", code: 0 });
   expect(proxy.accepted).toBeGreaterThan(0);
 });

@@ -15,7 +15,9 @@ import { tokenOf } from "./supervisor/identities.ts";
 import { waitUntil } from "../clock/wait-until.ts";
 
 /** The user of a kubeconfig: one named at the start of the control plane, or any ServiceAccount. */
-export type Identity = { readonly user: string } | { readonly serviceAccount: string; readonly namespace: string };
+export type Identity =
+  | { readonly user: string }
+  | { readonly serviceAccount: string; readonly namespace: string };
 
 export interface KubectlResult {
   readonly stdout: string;
@@ -26,7 +28,10 @@ export interface KubectlResult {
 const tokenSeconds = 24 * 3600;
 const TokenResponse = z.object({ status: z.object({ token: z.string() }) });
 
-/** A running control plane, for any process of the same user. It has no open connection and needs no disposal. */
+/**
+ * A running control plane, for any process of the same user. It has no open connection and needs no
+ * disposal.
+ */
 export class ControlPlane {
   /** Path of the kubeconfig of the administrator (group system:masters). */
   readonly kubeconfigPath: string;
@@ -51,7 +56,10 @@ export class ControlPlane {
     return this.handle.pid;
   }
 
-  /** Runs kubectl as the administrator, or with another `kubeconfig`, and returns its output and exit code. */
+  /**
+   * Runs kubectl as the administrator, or with another `kubeconfig`, and returns its output and
+   * exit code.
+   */
   async kubectl(
     args: readonly string[],
     options: { input?: string; namespace?: string; kubeconfig?: string } = {},
@@ -64,12 +72,21 @@ export class ControlPlane {
     const scope = options.namespace === undefined ? [] : ["--namespace", options.namespace];
     const child = spawn(this.kubectlPath, [...scope, ...args], { env });
     child.stdin.on("error", () => {}).end(options.input ?? "");
-    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
     return { stdout, stderr, code: typeof code === "number" ? code : 1 };
   }
 
   /** Sends a raw request as the administrator and returns the response, whatever its status. */
-  request(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<ApiResponse> {
+  request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<ApiResponse> {
     return apiRequest(this.access, { method, path, body, headers });
   }
 
@@ -77,7 +94,8 @@ export class ControlPlane {
   async createNamespace(prefix: string): Promise<string> {
     const name = `${prefix}-${randomBytes(4).toString("hex")}`;
     const created = await this.request("POST", "/api/v1/namespaces", { metadata: { name } });
-    if (created.status !== 201) throw new Error(`cannot create namespace ${name}: status ${created.status}`);
+    if (created.status !== 201)
+      throw new Error(`cannot create namespace ${name}: status ${created.status}`);
     const path = `/api/v1/namespaces/${name}/serviceaccounts/default`;
     const exists = async (): Promise<boolean> => (await this.request("GET", path)).status === 200;
     await waitUntil(`namespace ${name} has its default ServiceAccount`, exists, 15_000, 50);
@@ -85,28 +103,40 @@ export class ControlPlane {
   }
 
   /**
-   * Writes a kubeconfig for `identity` and returns its path; it is removed with the control plane. The token of a ServiceAccount
-   * comes from a TokenRequest and is valid for a day. `server` and `ca` replace the API server's address and authority, e.g. by those of a proxy.
+   * Writes a kubeconfig for `identity` and returns its path; it is removed with the control plane.
+   * The token of a ServiceAccount comes from a TokenRequest and is valid for a day. `server` and
+   * `ca` replace the API server's address and authority, e.g. by those of a proxy.
    */
-  async kubeconfigFor(identity: Identity, options: { server?: string; ca?: string } = {}): Promise<string> {
+  async kubeconfigFor(
+    identity: Identity,
+    options: { server?: string; ca?: string } = {},
+  ): Promise<string> {
     const named = "user" in identity;
     const token = named ? this.userToken(identity.user) : await this.serviceAccountToken(identity);
     const user = named ? identity.user : identity.serviceAccount;
     const namespace = named ? {} : { namespace: identity.namespace };
     const folder = join(this.directory, "kubeconfigs");
     await mkdir(folder, { recursive: true });
-    const path = join(folder, `${user.replaceAll(/[^\w.-]/g, "-")}-${randomBytes(4).toString("hex")}.yaml`);
+    const path = join(
+      folder,
+      `${user.replaceAll(/[^\w.-]/g, "-")}-${randomBytes(4).toString("hex")}.yaml`,
+    );
     const { server = this.access.server, ca = this.access.ca } = options;
     await writeFile(path, kubeconfig({ server, ca, token, user, ...namespace }), { mode: 0o600 });
     return path;
   }
 
-  /** Starts a relay in front of the API server, in this process, which counts and resets connections. The caller disposes it. */
+  /**
+   * Starts a relay in front of the API server, in this process, which counts and resets
+   * connections. The caller disposes it.
+   */
   connectionProxy(): Promise<ConnectionProxy> {
     return startConnectionProxy(this.access.server);
   }
 
-  /** Stops the API server gracefully, for all users of this control plane; etcd and its data remain. */
+  /**
+   * Stops the API server gracefully, for all users of this control plane; etcd and its data remain.
+   */
   async stopApiServer(): Promise<void> {
     await this.control("/apiserver/stop");
   }
@@ -120,19 +150,31 @@ export class ControlPlane {
     await this.control("/apiserver/restart");
   }
 
-  /** Starts another API server with the same data, authority and users, and returns its URL. Disposing the result stops it. */
+  /**
+   * Starts another API server with the same data, authority and users, and returns its URL.
+   * Disposing the result stops it.
+   */
   async startSecondApiServer(): Promise<AsyncDisposable & { readonly server: string }> {
     const server = await this.control("/second-apiserver/start");
-    return { server, [Symbol.asyncDispose]: async () => void (await this.control("/second-apiserver/stop")) };
+    return {
+      server,
+      [Symbol.asyncDispose]: async () => void (await this.control("/second-apiserver/stop")),
+    };
   }
 
-  /** Returns the current position in the audit log, at which `auditEvents` and `countRequests` can start. */
+  /**
+   * Returns the current position in the audit log, at which `auditEvents` and `countRequests` can
+   * start.
+   */
   async auditMark(): Promise<number> {
     await this.settleAudit();
     return (await stat(this.handle.auditLog)).size;
   }
 
-  /** Returns every request since `since` (an `auditMark`) or the start, in the order of the log, including all completed ones. */
+  /**
+   * Returns every request since `since` (an `auditMark`) or the start, in the order of the log,
+   * including all completed ones.
+   */
   async auditEvents(options: { since?: number } = {}): Promise<AuditEvent[]> {
     await this.settleAudit();
     return (await readAuditLog(this.handle.auditLog, options.since ?? 0)).events;
@@ -143,8 +185,8 @@ export class ControlPlane {
   }
 
   /**
-   * Waits until the log contains all previous requests. An event is written after its response, so a logged marker request shows
-   * that.
+   * Waits until the log contains all previous requests. An event is written after its response, so
+   * a logged marker request shows that.
    */
   private async settleAudit(): Promise<void> {
     const marker = `/version?marker=${randomUUID()}`;
@@ -166,7 +208,10 @@ export class ControlPlane {
   }
 
   /** Returns a token of a ServiceAccount that is valid for a day. */
-  async serviceAccountToken(account: { readonly serviceAccount: string; readonly namespace: string }): Promise<string> {
+  async serviceAccountToken(account: {
+    readonly serviceAccount: string;
+    readonly namespace: string;
+  }): Promise<string> {
     const path = `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.serviceAccount}/token`;
     const { status, body } = await this.request("POST", path, {
       apiVersion: "authentication.k8s.io/v1",
@@ -181,7 +226,12 @@ export class ControlPlane {
   }
 
   private async control(path: string): Promise<string> {
-    const sent = request({ socketPath: this.handle.controlSocket, method: "POST", path, agent: false });
+    const sent = request({
+      socketPath: this.handle.controlSocket,
+      method: "POST",
+      path,
+      agent: false,
+    });
     sent.end();
     const [response] = await once(sent, "response");
     const body = await text(response);

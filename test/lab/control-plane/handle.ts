@@ -13,13 +13,19 @@ export const Timings = z.object({
   apiserver: milliseconds,
   /** From its start until the default ServiceAccount exists, its first visible effect. */
   controllerManager: milliseconds,
-  /** From the start, without the binaries, until the default ServiceAccount exists: pods and tests can start. */
+  /**
+   * From the start, without the binaries, until the default ServiceAccount exists: pods and tests
+   * can start.
+   */
   defaultServiceAccount: milliseconds,
   total: milliseconds,
 });
 export type Timings = z.infer<typeof Timings>;
 
-/** Description of a running control plane in its directory, with which any process of the same user can use it. */
+/**
+ * Description of a running control plane in its directory, with which any process of the same user
+ * can use it.
+ */
 export const Handle = z.object({
   directory: z.string(),
   /** The supervisor's process id, which is also its process group. */

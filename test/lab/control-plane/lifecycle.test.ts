@@ -51,7 +51,8 @@ describe("startControlPlane", { timeout: 120_000 }, () => {
     return found;
   }
 
-  const readiness = async (): Promise<number> => (await owned.request("GET", "/readyz").catch(() => ({ status: 0 }))).status;
+  const readiness = async (): Promise<number> =>
+    (await owned.request("GET", "/readyz").catch(() => ({ status: 0 }))).status;
 
   test("a restarted API server keeps its data, port and tokens", async () => {
     const remote = new ControlPlane(await readHandle(owned.directory));
@@ -63,7 +64,9 @@ describe("startControlPlane", { timeout: 120_000 }, () => {
     await expect(owned.request("GET", "/readyz")).rejects.toThrow(/ECONNREFUSED/);
     expect(await owned.auditEvents()).not.toEqual([]);
     await remote.startApiServer();
-    const kept = await owned.kubectl(["get", "configmap", "kept", "--output=jsonpath={.data.a}"], { namespace });
+    const kept = await owned.kubectl(["get", "configmap", "kept", "--output=jsonpath={.data.a}"], {
+      namespace,
+    });
     expect(kept).toEqual({ stdout: "1", stderr: "", code: 0 });
     expect((await owned.kubectl(["auth", "whoami"], { kubeconfig })).code).toBe(0);
   });
@@ -88,20 +91,23 @@ describe("startControlPlane", { timeout: 120_000 }, () => {
 
 describe("a control plane whose owner dies", { timeout: 120_000 }, () => {
   const script = join(import.meta.dirname, "..", "..", "..", "scripts", "control-plane.ts");
-  test.each(["SIGKILL", "SIGINT"] as const)("leaves no process and no directory after %s", async (signal) => {
-    const owner = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "ignore"] });
-    let directory = "";
-    for await (const line of createInterface({ input: owner.stdout })) {
-      directory = /VAULTSYNC_CONTROL_PLANE=(.+)/.exec(line)?.[1] ?? directory;
-      if (line.includes("Ctrl-C")) break;
-    }
-    const { pid } = await readHandle(directory);
-    expect(await groupMembers(pid)).toHaveLength(4);
-    const ended = once(owner, "exit");
-    owner.kill(signal);
-    await ended;
-    await expectNoRemains(directory, pid);
-  });
+  test.each(["SIGKILL", "SIGINT"] as const)(
+    "leaves no process and no directory after %s",
+    async (signal) => {
+      const owner = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "ignore"] });
+      let directory = "";
+      for await (const line of createInterface({ input: owner.stdout })) {
+        directory = /VAULTSYNC_CONTROL_PLANE=(.+)/.exec(line)?.[1] ?? directory;
+        if (line.includes("Ctrl-C")) break;
+      }
+      const { pid } = await readHandle(directory);
+      expect(await groupMembers(pid)).toHaveLength(4);
+      const ended = once(owner, "exit");
+      owner.kill(signal);
+      await ended;
+      await expectNoRemains(directory, pid);
+    },
+  );
 
   test("leaves no process and no directory after SIGKILL during the start", async () => {
     const owner = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "pipe"] });

@@ -1,5 +1,13 @@
 import { readdirSync } from "node:fs";
-import { mkdir, mkdtemp, mkdtempDisposable, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  mkdtempDisposable,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -26,18 +34,27 @@ afterAll(() => rm(schemas, { recursive: true }));
 const render = async (overlay: string): Promise<string> =>
   (await controlPlane.kubectl(["kustomize", join(root, "deploy/overlays", overlay)])).stdout;
 
-test.each(overlays)("kube-score and kubeconform have no objection to the overlay %s", async (overlay) => {
-  const manifests = await render(overlay);
-  expect(await kubeScore(manifests)).toEqual(clean);
-  const conform = await kubeconform(manifests, schemas);
-  expect(conform).toEqual(clean);
-  expect(conform.output).toContain(`Valid: ${manifests.match(/^kind: /gmu)?.length}, Invalid: 0, Errors: 0, Skipped: 0`);
-});
+test.each(overlays)(
+  "kube-score and kubeconform have no objection to the overlay %s",
+  async (overlay) => {
+    const manifests = await render(overlay);
+    expect(await kubeScore(manifests)).toEqual(clean);
+    const conform = await kubeconform(manifests, schemas);
+    expect(conform).toEqual(clean);
+    expect(conform.output).toContain(
+      `Valid: ${manifests.match(/^kind: /gmu)?.length}, Invalid: 0, Errors: 0, Skipped: 0`,
+    );
+  },
+);
 
 test.each([
   [
     "operator.md",
-    ["priorityClassName: system-cluster-critical", "--vault-hosts=vault.example.com", "kind: CustomResourceDefinition"],
+    [
+      "priorityClassName: system-cluster-critical",
+      "--vault-hosts=vault.example.com",
+      "kind: CustomResourceDefinition",
+    ],
   ],
   ["security.md", ["example.com/registry", 'expression: "false"']],
   ["network.md", ["cidr: 203.0.113.20/32", "kubernetes.io/metadata.name: monitoring"]],
@@ -49,7 +66,10 @@ test.each([
   await symlink(root, join(directory.path, "vaultsync"));
   await mkdir(join(directory.path, "overlay"));
   await writeFile(join(directory.path, "overlay/kustomization.yaml"), overlay ?? "");
-  const { stdout: manifests, stderr } = await controlPlane.kubectl(["kustomize", join(directory.path, "overlay")]);
+  const { stdout: manifests, stderr } = await controlPlane.kubectl([
+    "kustomize",
+    join(directory.path, "overlay"),
+  ]);
   expect(stderr).toBe("");
   for (const change of changes) expect(manifests).toContain(change);
   expect(await kubeScore(manifests)).toEqual(clean);
@@ -58,13 +78,24 @@ test.each([
 
 test("kube-score finds a container without a limit of its memory", async () => {
   const manifests = (await render("vault")).replace(/ +memory: 512Mi\n/u, "");
-  expect(await kubeScore(manifests)).toEqual({ isClean: false, output: expect.stringContaining("Memory limit is not set") });
+  expect(await kubeScore(manifests)).toEqual({
+    isClean: false,
+    output: expect.stringContaining("Memory limit is not set"),
+  });
 });
 
 test.each([
-  ["an unknown field", "policyTypes:", "policyType:", "additional properties 'policyType' not allowed"],
+  [
+    "an unknown field",
+    "policyTypes:",
+    "policyType:",
+    "additional properties 'policyType' not allowed",
+  ],
   ["a wrong type", "replicas: 1", "replicas: one", "got string, want integer"],
 ])("kubeconform finds %s", async (_, right, wrong, message) => {
   const manifests = (await render("vault")).replace(right, wrong);
-  expect(await kubeconform(manifests, schemas)).toEqual({ isClean: false, output: expect.stringContaining(message) });
+  expect(await kubeconform(manifests, schemas)).toEqual({
+    isClean: false,
+    output: expect.stringContaining(message),
+  });
 });

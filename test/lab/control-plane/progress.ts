@@ -10,7 +10,10 @@ export interface Progress {
 
 const quietSeconds = 10;
 
-/** Prints updates on one rewritten line of a terminal; elsewhere (CI logs) at most one line in ten seconds. */
+/**
+ * Prints updates on one rewritten line of a terminal; elsewhere (CI logs) at most one line in ten
+ * seconds.
+ */
 export function terminalProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
   let open = false;
   let lastUpdate = 0;

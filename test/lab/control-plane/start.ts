@@ -16,12 +16,17 @@ export interface StartOptions {
   readonly progress?: Progress;
 }
 
-/** A control plane of this process. Disposing it, or any end of this process, stops it and removes its directory. */
+/**
+ * A control plane of this process. Disposing it, or any end of this process, stops it and removes
+ * its directory.
+ */
 export type OwnedControlPlane = ControlPlane & AsyncDisposable;
 
 /**
- * Starts a real etcd, kube-apiserver and kube-controller-manager on loopback, in a temporary directory.
- * @throws Error that lists every source of binaries when none works, or with the end of a server's log when it does not start
+ * Starts a real etcd, kube-apiserver and kube-controller-manager on loopback, in a temporary
+ * directory.
+ * @throws Error that lists every source of binaries when none works, or with the end of a server's
+ * log when it does not start
  */
 export async function startControlPlane(options: StartOptions = {}): Promise<OwnedControlPlane> {
   const progress = options.progress ?? silentProgress;
@@ -36,7 +41,9 @@ export async function startControlPlane(options: StartOptions = {}): Promise<Own
   try {
     const directory = await readiness(supervisor, progress);
     const stop = (): Promise<void> => endSupervisor(supervisor, directory);
-    return Object.assign(new ControlPlane(await readHandle(directory)), { [Symbol.asyncDispose]: stop });
+    return Object.assign(new ControlPlane(await readHandle(directory)), {
+      [Symbol.asyncDispose]: stop,
+    });
   } catch (error) {
     await endSupervisor(supervisor);
     throw error;
@@ -83,5 +90,6 @@ async function endSupervisor(supervisor: Supervisor, directory?: string): Promis
   } catch {
     // No process is left, as expected.
   }
-  if (directory !== undefined) await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+  if (directory !== undefined)
+    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
 }

@@ -4,30 +4,47 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const daemonTimeoutMs = 3000;
 
-/** Runs a command of Docker's and returns its standard output. @throws Error with the end of its standard error */
-export async function docker(args: readonly string[], { timeoutMs = 0, input = "" } = {}): Promise<string> {
+/**
+ * Runs a command of Docker's and returns its standard output. @throws Error with the end of its
+ * standard error
+ */
+export async function docker(
+  args: readonly string[],
+  { timeoutMs = 0, input = "" } = {},
+): Promise<string> {
   try {
     const running = run("docker", args, { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 });
     // A command that does not read its input may end first.
     running.child.stdin?.on("error", () => undefined).end(input);
     return (await running).stdout.trim();
   } catch (error) {
-    const text = error instanceof Error && "stderr" in error && typeof error.stderr === "string" ? error.stderr.trim() : "";
-    const reason = text.split("\n").at(-1) || (error instanceof Error ? error.message : String(error));
+    const text =
+      error instanceof Error && "stderr" in error && typeof error.stderr === "string"
+        ? error.stderr.trim()
+        : "";
+    const reason =
+      text.split("\n").at(-1) || (error instanceof Error ? error.message : String(error));
     throw new Error(`docker ${args[0]}: ${reason}`, { cause: error });
   }
 }
 
 /** Returns what a container has written to standard output and standard error so far. */
 export async function containerLog(container: string): Promise<string> {
-  const { stdout, stderr } = await run("docker", ["logs", container], { maxBuffer: 64 * 1024 * 1024 });
+  const { stdout, stderr } = await run("docker", ["logs", container], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
   return stdout + stderr;
 }
 
-/** Returns the version of the Docker daemon; `undefined` when there is none, after milliseconds where Docker is not installed. */
+/**
+ * Returns the version of the Docker daemon; `undefined` when there is none, after milliseconds
+ * where Docker is not installed.
+ */
 export async function dockerDaemon(): Promise<string | undefined> {
   try {
-    return await docker(["version", "--format", "{{.Server.Version}}"], { timeoutMs: daemonTimeoutMs });
+    return await docker(["version", "--format", "{{.Server.Version}}"], {
+      timeoutMs: daemonTimeoutMs,
+    });
   } catch {
     return undefined;
   }
@@ -40,7 +57,9 @@ export async function hasImage(image: string): Promise<boolean> {
   );
 }
 
-/** Pulls an image unless the daemon has it. Returns `undefined` on success, or why it cannot be had. */
+/**
+ * Pulls an image unless the daemon has it. Returns `undefined` on success, or why it cannot be had.
+ */
 export async function provideImage(image: string, timeoutMs: number): Promise<string | undefined> {
   if (await hasImage(image)) return undefined;
   try {
@@ -51,7 +70,12 @@ export async function provideImage(image: string, timeoutMs: number): Promise<st
   }
 }
 
-/** Reports whether the daemon has its bridge network. Without it, containers and builds use the network of the machine. */
+/**
+ * Reports whether the daemon has its bridge network. Without it, containers and builds use the
+ * network of the machine.
+ */
 export async function hasBridge(): Promise<boolean> {
-  return (await docker(["network", "ls", "--format", "{{.Driver}}"])).split("\n").includes("bridge");
+  return (await docker(["network", "ls", "--format", "{{.Driver}}"]))
+    .split("\n")
+    .includes("bridge");
 }

@@ -19,7 +19,11 @@ export function commandsIn(markdown: string): PageCommand[] {
     else if (line.startsWith("```")) inBlock = line === "```sh";
     else if (inBlock && line.trim() !== "") {
       const [command = "", ...comment] = line.split(/\s{2,}# /);
-      commands.push({ heading, command: command.trim(), keepsRunning: comment.join().startsWith("keep running") });
+      commands.push({
+        heading,
+        command: command.trim(),
+        keepsRunning: comment.join().startsWith("keep running"),
+      });
     }
   }
   return commands;

@@ -1,6 +1,8 @@
 /** Replaces fenced code blocks with empty lines, so that line numbers stay. */
 function withoutCode(markdown: string): string {
-  return markdown.replaceAll(/^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gmu, (block) => block.replaceAll(/[^\n]/gu, ""));
+  return markdown.replaceAll(/^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gmu, (block) =>
+    block.replaceAll(/[^\n]/gu, ""),
+  );
 }
 
 /** Returns the anchor that GitHub gives a heading. */
@@ -26,12 +28,17 @@ export function anchorsIn(markdown: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** Returns the destinations of all links and images of a page that are not URLs, in the order of the page. */
+/**
+ * Returns the destinations of all links and images of a page that are not URLs, in the order of the
+ * page.
+ */
 export function relativeLinksIn(markdown: string): string[] {
   const text = withoutCode(markdown).replaceAll(/`[^`\n]*`/gu, "");
   const inline = [...text.matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)/gu)];
   const references = [...text.matchAll(/^\s*\[[^\]]+\]:\s*<?([^\s>]+)/gmu)];
-  return [...inline, ...references].map(([, link = ""]) => link).filter((link) => !/^[a-z][a-z0-9+.-]*:/iu.test(link));
+  return [...inline, ...references]
+    .map(([, link = ""]) => link)
+    .filter((link) => !/^[a-z][a-z0-9+.-]*:/iu.test(link));
 }
 
 /** Returns every page below docs/ that a source text names, with its anchor where it has one. */
@@ -39,10 +46,15 @@ export function pagesNamedIn(source: string): string[] {
   return source.match(/(?<![\w/.-])docs\/[\w./-]+\.md(?:#[\w-]+)?/gu) ?? [];
 }
 
-/** Returns the files and folders of the repository that a page names in inline code; `{a,b}` stands for several. */
+/**
+ * Returns the files and folders of the repository that a page names in inline code; `{a,b}` stands
+ * for several.
+ */
 export function pathsNamedIn(markdown: string): string[] {
   const names = [
-    ...withoutCode(markdown).matchAll(/`((?:src|test|docs|scripts|deploy|crds|examples|bench|demo)\/[\w./{},-]*)`/gu),
+    ...withoutCode(markdown).matchAll(
+      /`((?:src|test|docs|scripts|deploy|crds|examples|bench|demo)\/[\w./{},-]*)`/gu,
+    ),
   ];
   return names.flatMap(([, name = ""]) => {
     const [, start = "", choices = "", end = ""] = /^([^{]*)\{([^}]*)\}(.*)$/u.exec(name) ?? [];

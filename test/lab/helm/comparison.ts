@@ -15,8 +15,16 @@ type Rendered = z.output<typeof rendered>;
 
 /** Names that the chart has in addition to the kustomizations; everything else has to be equal. */
 const ofHelm = {
-  labels: ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart"],
-  /** The CRDs and what deploy/cluster has outlive the release, as they outlive a deletion of deploy/base. */
+  labels: [
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/version",
+    "helm.sh/chart",
+  ],
+  /**
+   * The CRDs and what deploy/cluster has outlive the release, as they outlive a deletion of
+   * deploy/base.
+   */
   annotations: ["helm.sh/resource-policy"],
 };
 
@@ -53,7 +61,9 @@ function objectsOf(manifests: string, change: (object: Rendered) => unknown): Ma
 }
 
 /** Returns the objects of a rendered chart by `Kind/namespace/name`, without what Helm adds. */
-export const chartObjects = (manifests: string): Map<string, unknown> => objectsOf(manifests, withoutHelm);
+export const chartObjects = (manifests: string): Map<string, unknown> =>
+  objectsOf(manifests, withoutHelm);
 
 /** Returns the objects of `kubectl kustomize` by `Kind/namespace/name`. */
-export const kustomizedObjects = (manifests: string): Map<string, unknown> => objectsOf(manifests, plain);
+export const kustomizedObjects = (manifests: string): Map<string, unknown> =>
+  objectsOf(manifests, plain);

@@ -15,8 +15,16 @@ export interface Release {
   readonly namespace: string;
 }
 
-export const operatorRelease: Release = { chart: join(root, "deploy/chart"), name: "vaultsync", namespace: "vaultsync-system" };
-export const vaultRelease: Release = { chart: join(root, "deploy/vault-chart"), name: "vault", namespace: "vaultsync-vault" };
+export const operatorRelease: Release = {
+  chart: join(root, "deploy/chart"),
+  name: "vaultsync",
+  namespace: "vaultsync-system",
+};
+export const vaultRelease: Release = {
+  chart: join(root, "deploy/vault-chart"),
+  name: "vault",
+  namespace: "vaultsync-vault",
+};
 
 export interface HelmResult {
   readonly stdout: string;
@@ -38,24 +46,45 @@ export class Helm implements AsyncDisposable {
 
   /** Without `kubeconfig`, Helm reaches no cluster. */
   static async create(kubeconfig = "/dev/null"): Promise<Helm> {
-    return new Helm(await goTool("helm"), await mkdtemp(join(tmpdir(), "vaultsync-helm-")), kubeconfig);
+    return new Helm(
+      await goTool("helm"),
+      await mkdtemp(join(tmpdir(), "vaultsync-helm-")),
+      kubeconfig,
+    );
   }
 
   /** The environment of a command that runs Helm. */
   get env(): Record<string, string> {
-    const folders = { HELM_CACHE_HOME: "cache", HELM_CONFIG_HOME: "config", HELM_DATA_HOME: "data" };
+    const folders = {
+      HELM_CACHE_HOME: "cache",
+      HELM_CONFIG_HOME: "config",
+      HELM_DATA_HOME: "data",
+    };
     const homes = Object.entries(folders).map(([name, folder]) => [name, join(this.#home, folder)]);
     return { ...Object.fromEntries(homes), KUBECONFIG: this.#kubeconfig };
   }
 
   async run(args: readonly string[]): Promise<HelmResult> {
-    const child = spawn(this.path, args, { env: { ...process.env, ...this.env }, stdio: ["ignore", "pipe", "pipe"] });
-    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    const child = spawn(this.path, args, {
+      env: { ...process.env, ...this.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
     return { stdout, stderr, code: typeof code === "number" ? code : 1 };
   }
 
-  /** Renders a release, with more arguments. @throws Error with the output when Helm rejects the values */
-  async template({ chart, name, namespace }: Release, args: readonly string[] = []): Promise<string> {
+  /**
+   * Renders a release, with more arguments. @throws Error with the output when Helm rejects the
+   * values
+   */
+  async template(
+    { chart, name, namespace }: Release,
+    args: readonly string[] = [],
+  ): Promise<string> {
     // A Helm that was built from its module takes the cluster for 1.20.
     const release = ["template", name, chart, `--namespace=${namespace}`, "--kube-version=1.30.0"];
     const { code, stdout, stderr } = await this.run([...release, ...args]);

@@ -9,7 +9,11 @@ const connection = (changes: object): object => ({
 const granted = (...access: object[]): object => connection({ access });
 const matchLabels = { team: "shop" };
 const expression = (changes: object): object =>
-  granted({ namespaceSelector: { matchExpressions: [{ key: "team", operator: "In", values: ["shop"], ...changes }] } });
+  granted({
+    namespaceSelector: {
+      matchExpressions: [{ key: "team", operator: "In", values: ["shop"], ...changes }],
+    },
+  });
 const selector = "must have matchLabels or matchExpressions";
 const values = "must have values with In and NotIn";
 
@@ -18,19 +22,35 @@ export const clusterConnectionCases: readonly Case[] = [
   [
     "a complete access",
     granted(
-      { namespaceSelector: { matchLabels }, secrets: ["shop-*", "*", "ä b/*?[x]"], files: ["shop/*"] },
+      {
+        namespaceSelector: { matchLabels },
+        secrets: ["shop-*", "*", "ä b/*?[x]"],
+        files: ["shop/*"],
+      },
       { namespaceSelector: { matchLabels: {}, matchExpressions: [] } },
     ),
   ],
   ["an empty access", granted()],
-  ["an access without a selector", granted({ secrets: ["*"] }), rejectedBySchema("expected object")],
-  ["an empty selector", granted({ namespaceSelector: {}, secrets: ["*"] }), rejectedByRule(selector)],
+  [
+    "an access without a selector",
+    granted({ secrets: ["*"] }),
+    rejectedBySchema("expected object"),
+  ],
+  [
+    "an empty selector",
+    granted({ namespaceSelector: {}, secrets: ["*"] }),
+    rejectedByRule(selector),
+  ],
   [
     "a selector whose only field is misspelled",
     granted({ namespaceSelector: { matchLables: matchLabels }, secrets: ["*"] }),
     rejectedByRule(selector),
   ],
-  ["an empty name", granted({ namespaceSelector: { matchLabels }, secrets: [""] }), rejectedBySchema(">=1")],
+  [
+    "an empty name",
+    granted({ namespaceSelector: { matchLabels }, secrets: [""] }),
+    rejectedBySchema(">=1"),
+  ],
   [
     "a name of 257 characters",
     granted({ namespaceSelector: { matchLabels }, files: ["x".repeat(257)] }),
@@ -39,14 +59,28 @@ export const clusterConnectionCases: readonly Case[] = [
   ["a requirement", expression({})],
   ["an unknown operator", expression({ operator: "Equals" }), rejectedBySchema("Invalid option")],
   ["In without values", expression({ values: [] }), rejectedByRule(values)],
-  ["NotIn without values", expression({ operator: "NotIn", values: undefined }), rejectedByRule(values)],
+  [
+    "NotIn without values",
+    expression({ operator: "NotIn", values: undefined }),
+    rejectedByRule(values),
+  ],
   ["Exists with values", expression({ operator: "Exists" }), rejectedByRule(values)],
   ["Exists without values", expression({ operator: "Exists", values: [] })],
-  ["64 entries", granted(...Array.from({ length: 64 }, () => ({ namespaceSelector: { matchLabels } })))],
-  ["65 entries", granted(...Array.from({ length: 65 }, () => ({ namespaceSelector: { matchLabels } }))), rejectedBySchema("64")],
+  [
+    "64 entries",
+    granted(...Array.from({ length: 64 }, () => ({ namespaceSelector: { matchLabels } }))),
+  ],
+  [
+    "65 entries",
+    granted(...Array.from({ length: 65 }, () => ({ namespaceSelector: { matchLabels } }))),
+    rejectedBySchema("64"),
+  ],
   [
     "a scope of stored tokens",
-    connection({ auth: { tokenSecretRef: { name: "vault-token" } }, scope: { cloudType: ["aws"] } }),
+    connection({
+      auth: { tokenSecretRef: { name: "vault-token" } },
+      scope: { cloudType: ["aws"] },
+    }),
     rejectedByRule("spec.scope requires passwordSecretRef"),
   ],
   [

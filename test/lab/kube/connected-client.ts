@@ -1,4 +1,7 @@
-import { KubeClient, type KubeClientOptions } from "../../../src/operator/kube/client/kube-client.ts";
+import {
+  KubeClient,
+  type KubeClientOptions,
+} from "../../../src/operator/kube/client/kube-client.ts";
 import { Credentials } from "../../../src/operator/kube/credentials/credentials.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -11,7 +14,10 @@ export interface ConnectedClient extends AsyncDisposable {
 }
 
 /** Starts a server that responds by `handler`, and a client of it. */
-export async function connectClient(handler: RequestHandler, options: Partial<KubeClientOptions> = {}): Promise<ConnectedClient> {
+export async function connectClient(
+  handler: RequestHandler,
+  options: Partial<KubeClientOptions> = {},
+): Promise<ConnectedClient> {
   const server = await LoopbackApiServer.start(handler);
   const clock = options.clock ?? systemClock;
   const client = new KubeClient({
@@ -30,7 +36,9 @@ export async function connectClient(handler: RequestHandler, options: Partial<Ku
   };
 }
 
-/** Returns the KubeError with which `promise` rejects; throws when it resolves or rejects otherwise. */
+/**
+ * Returns the KubeError with which `promise` rejects; throws when it resolves or rejects otherwise.
+ */
 export async function kubeErrorOf(promise: Promise<unknown>): Promise<KubeError> {
   const error: unknown = await promise.then(
     () => new Error("expected a KubeError"),

@@ -9,7 +9,10 @@ declare module "vitest" {
   }
 }
 
-/** Returns the control plane that all tests of this run share. Each test works in its own namespace (`createNamespace`). */
+/**
+ * Returns the control plane that all tests of this run share. Each test works in its own namespace
+ * (`createNamespace`).
+ */
 export async function sharedControlPlane(): Promise<ControlPlane> {
   return new ControlPlane(await readHandle(inject("controlPlane")));
 }

@@ -1,13 +1,20 @@
 import { isObject } from "../../../src/lib/is-object.ts";
 import type { KubeApi, MergePatch, StateRef } from "../../../src/operator/kube/client/kube-api.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
-import type { KubeObject, ObjectRef, ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
+import type {
+  KubeObject,
+  ObjectRef,
+  ResourceDescriptor,
+} from "../../../src/operator/kube/resource.ts";
 
 const unsupported = (): never => {
   throw new Error("not supported by the in-memory API server");
 };
 
-/** An API server that stores objects in memory: single objects only, without validation, watches and garbage collection. */
+/**
+ * An API server that stores objects in memory: single objects only, without validation, watches and
+ * garbage collection.
+ */
 export class InMemoryKubeApi implements KubeApi {
   /** Objects by `<plural>/<namespace>/<name>`. */
   readonly objects = new Map<string, KubeObject>();
@@ -19,7 +26,9 @@ export class InMemoryKubeApi implements KubeApi {
 
   get({ plural }: ResourceDescriptor, { namespace, name }: ObjectRef): Promise<KubeObject> {
     const object = this.objects.get(`${plural}/${namespace}/${name}`);
-    return object ? Promise.resolve(object) : failure("NotFound", `get ${plural} ${namespace}/${name}`);
+    return object
+      ? Promise.resolve(object)
+      : failure("NotFound", `get ${plural} ${namespace}/${name}`);
   }
 
   async getMetadata(resource: ResourceDescriptor, ref: ObjectRef): Promise<KubeObject> {
@@ -31,7 +40,9 @@ export class InMemoryKubeApi implements KubeApi {
     const { namespace, name } = object.metadata;
     const key = `${plural}/${namespace}/${name}`;
     if (this.objects.has(key)) return failure("AlreadyExists", `create ${key}`);
-    return Promise.resolve(this.put(plural, { ...object, metadata: { uid: `uid-of-${name}`, ...object.metadata } }));
+    return Promise.resolve(
+      this.put(plural, { ...object, metadata: { uid: `uid-of-${name}`, ...object.metadata } }),
+    );
   }
 
   async replace(resource: ResourceDescriptor, object: KubeObject): Promise<KubeObject> {
@@ -41,10 +52,17 @@ export class InMemoryKubeApi implements KubeApi {
   }
 
   async patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch): Promise<KubeObject> {
-    return this.put(resource.plural, merged(await this.#expect(resource, ref), patch) as KubeObject);
+    return this.put(
+      resource.plural,
+      merged(await this.#expect(resource, ref), patch) as KubeObject,
+    );
   }
 
-  async replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object): Promise<KubeObject> {
+  async replaceStatus(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    status: object,
+  ): Promise<KubeObject> {
     const object = await this.#expect(resource, ref);
     return this.put(resource.plural, { ...object, status });
   }
@@ -58,7 +76,10 @@ export class InMemoryKubeApi implements KubeApi {
   put(plural: string, object: KubeObject): KubeObject {
     this.#version += 1;
     const { namespace, name } = object.metadata;
-    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: `${this.#version}` } };
+    const stored = {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: `${this.#version}` },
+    };
     this.objects.set(`${plural}/${namespace}/${name}`, stored);
     return stored;
   }
@@ -66,8 +87,11 @@ export class InMemoryKubeApi implements KubeApi {
   async #expect(resource: ResourceDescriptor, ref: StateRef): Promise<KubeObject> {
     const object = await this.get(resource, ref);
     const { uid = object.metadata.uid, resourceVersion = object.metadata.resourceVersion } = ref;
-    const isSame = uid === object.metadata.uid && resourceVersion === object.metadata.resourceVersion;
-    return isSame ? object : failure("Conflict", `write ${resource.plural} ${ref.namespace}/${ref.name}`);
+    const isSame =
+      uid === object.metadata.uid && resourceVersion === object.metadata.resourceVersion;
+    return isSame
+      ? object
+      : failure("Conflict", `write ${resource.plural} ${ref.namespace}/${ref.name}`);
   }
 }
 

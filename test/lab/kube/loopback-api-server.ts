@@ -11,11 +11,15 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-export type RequestHandler = (request: SeenRequest, response: ServerResponse, socket: Socket) => void | Promise<void>;
+export type RequestHandler = (
+  request: SeenRequest,
+  response: ServerResponse,
+  socket: Socket,
+) => void | Promise<void>;
 
 /**
- * A real HTTP server on loopback whose responses a test defines, including resets, truncated lines and silence. The behavior of a
- * real API server is tested in test/integration/kube.
+ * A real HTTP server on loopback whose responses a test defines, including resets, truncated lines
+ * and silence. The behavior of a real API server is tested in test/integration/kube.
  */
 export class LoopbackApiServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
@@ -48,7 +52,10 @@ export class LoopbackApiServer implements AsyncDisposable {
       server: this.url,
       namespace: undefined,
       async load(fresh): Promise<Access> {
-        return { headers: new Redacted({ authorization: `Bearer ${token(fresh)}` }), tls: new Redacted({}) };
+        return {
+          headers: new Redacted({ authorization: `Bearer ${token(fresh)}` }),
+          tls: new Redacted({}),
+        };
       },
     };
   }
@@ -67,18 +74,45 @@ export class LoopbackApiServer implements AsyncDisposable {
     const url = new URL(request.url ?? "/", this.url);
     let body = "";
     for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
-    const seen = { method: request.method ?? "", path: url.pathname, query: url.searchParams, headers: request.headers, body };
+    const seen = {
+      method: request.method ?? "",
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+      body,
+    };
     this.requests.push(seen);
     await this.handler(seen, response, request.socket);
   }
 }
 
 /** Responds with JSON. */
-export function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
-  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response
+    .writeHead(status, { "content-type": "application/json", ...headers })
+    .end(JSON.stringify(body));
 }
 
 /** Returns a `metav1.Status` of a failure. */
-export function failureStatus(code: number, reason: string, details: object = {}, message = ""): object {
-  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, details, code };
+export function failureStatus(
+  code: number,
+  reason: string,
+  details: object = {},
+  message = "",
+): object {
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason,
+    details,
+    code,
+  };
 }

@@ -1,8 +1,17 @@
 import { vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { BlastLimits } from "../../../src/operator/controllers/connection/blast-limit.ts";
 import { Controllers } from "../../../src/operator/controllers.ts";
-import { createReflectors, createWorkloadWatches, namespaceWatches } from "../../../src/operator/reflectors.ts";
-import { ALL_NAMESPACES, type KubeObject, type ResourceDescriptor, SECRETS } from "../../../src/operator/kube/resource.ts";
+import {
+  createReflectors,
+  createWorkloadWatches,
+  namespaceWatches,
+} from "../../../src/operator/reflectors.ts";
+import {
+  ALL_NAMESPACES,
+  type KubeObject,
+  type ResourceDescriptor,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
 import type { EventRecord } from "../../../src/operator/kube/event-recorder.ts";
 import { PushBudget } from "../../../src/operator/controllers/push/push-budget.ts";
 import { QueueLimits } from "../../../src/operator/runtime/queue-limits.ts";
@@ -18,16 +27,26 @@ const NAMESPACE = "shop";
 const OPERATOR_NAMESPACE = "vaultsync-system";
 type Spec = Readonly<Record<string, unknown>>;
 /** One key of a VaultSecret and the secret that it follows. */
-type Data = Readonly<Record<string, string | { readonly key: string; readonly version?: number; readonly owner?: string }>>;
+type Data = Readonly<
+  Record<
+    string,
+    string | { readonly key: string; readonly version?: number; readonly owner?: string }
+  >
+>;
 
-/** A running operator on a virtual clock, with an API server and vaults in memory. Its objects are in the namespace `shop`. */
+/**
+ * A running operator on a virtual clock, with an API server and vaults in memory. Its objects are
+ * in the namespace `shop`.
+ */
 export class OperatorScene implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly server = new InMemoryApiServer({ clock: this.clock });
   /** Requests of the operator about resources and targets, each as `<verb> <plural> <name>`. */
   readonly requests: string[] = [];
   readonly events: EventRecord[] = [];
-  /** Measured times from a list that showed a change to the write of the target, in milliseconds. */
+  /**
+   * Measured times from a list that showed a change to the write of the target, in milliseconds.
+   */
   readonly propagated: number[] = [];
   /** Restarts that ended, each as `<kind> <result>`. */
   readonly restarts: string[] = [];
@@ -49,8 +68,9 @@ export class OperatorScene implements AsyncDisposable {
   }
 
   /**
-   * Stops the operator, if it runs, and starts another one that remembers nothing. `takesOver`: its watches of workloads are complete
-   * before its controllers start, as those of a replica that becomes leader.
+   * Stops the operator, if it runs, and starts another one that remembers nothing. `takesOver`: its
+   * watches of workloads are complete before its controllers start, as those of a replica that
+   * becomes leader.
    */
   async restart({ takesOver = false } = {}): Promise<void> {
     await this.stop();
@@ -81,7 +101,13 @@ export class OperatorScene implements AsyncDisposable {
       ...deps,
       api,
       reflectors,
-      restarts: { ...reflectors, workloads, isResponsible: () => true, windowMs: 30_000, auto: this.autoRestart },
+      restarts: {
+        ...reflectors,
+        workloads,
+        isResponsible: () => true,
+        windowMs: 30_000,
+        auto: this.autoRestart,
+      },
       namespace: OPERATOR_NAMESPACE,
       cluster: reflectors,
       fence: undefined,
@@ -120,7 +146,10 @@ export class OperatorScene implements AsyncDisposable {
     return this.stop();
   }
 
-  /** Lets the operator work for a while: long enough for everything that waits for less than a second. */
+  /**
+   * Lets the operator work for a while: long enough for everything that waits for less than a
+   * second.
+   */
   settle(ms = 5_000): Promise<void> {
     return this.clock.advance(ms);
   }
@@ -134,28 +163,49 @@ export class OperatorScene implements AsyncDisposable {
   /** Creates or changes a connection to the vault of the same name. */
   connection(name: string, spec: Spec = {}): void {
     const auth = { passwordSecretRef: { name: "credentials" } };
-    this.put(vaultConnectionKind, name, { url: `https://${name}.example.com`, email: "ops@example.com", auth, ...spec });
+    this.put(vaultConnectionKind, name, {
+      url: `https://${name}.example.com`,
+      email: "ops@example.com",
+      auth,
+      ...spec,
+    });
   }
 
   /** Creates or changes the VaultSecret of this name. */
-  follow(data: Data, { name = "db", connection = "vault", ...spec }: Spec & { name?: string; connection?: string } = {}): void {
+  follow(
+    data: Data,
+    {
+      name = "db",
+      connection = "vault",
+      ...spec
+    }: Spec & { name?: string; connection?: string } = {},
+  ): void {
     const entries = Object.entries(data).map(([secretKey, source]) => ({
       secretKey,
       remoteRef: typeof source === "string" ? { key: source } : source,
     }));
-    this.put(vaultSecretKind, name, { connectionRef: { name: connection }, data: entries, ...spec });
+    this.put(vaultSecretKind, name, {
+      connectionRef: { name: connection },
+      data: entries,
+      ...spec,
+    });
   }
 
   put(resource: ResourceDescriptor, name: string, spec: Spec): void {
     const ref = { namespace: NAMESPACE, name };
     const before = this.server.find(resource, ref);
     const apiVersion = `${resource.group}/${resource.version}`;
-    if (before === undefined) this.server.create(resource, { apiVersion, kind: resource.kind, metadata: ref, spec });
+    if (before === undefined)
+      this.server.create(resource, { apiVersion, kind: resource.kind, metadata: ref, spec });
     else this.server.replace(resource, { ...before, spec });
   }
 
   annotate(annotations: Readonly<Record<string, string | null>>, name = "db"): void {
-    this.server.patch(vaultSecretKind, { namespace: NAMESPACE, name }, { metadata: { annotations } });
+    this.server.patch(
+      vaultSecretKind,
+      { namespace: NAMESPACE, name },
+      { metadata: { annotations } },
+    );
   }
 
   resource(name = "db"): KubeObject {
@@ -166,14 +216,22 @@ export class OperatorScene implements AsyncDisposable {
     return readStatus("VaultSecret", this.resource(name)["status"]);
   }
 
-  target(name = "db"): (KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined {
+  target(
+    name = "db",
+  ): (KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined {
     return this.server.find(SECRETS, { namespace: NAMESPACE, name });
   }
 
   /** Changes the values of a target, as a user does. */
   edit(data: Readonly<Record<string, string>>, name = "db"): void {
-    const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")] as const);
-    this.server.patch(SECRETS, { namespace: NAMESPACE, name }, { data: Object.fromEntries(encoded) });
+    const encoded = Object.entries(data).map(
+      ([key, value]) => [key, Buffer.from(value).toString("base64")] as const,
+    );
+    this.server.patch(
+      SECRETS,
+      { namespace: NAMESPACE, name },
+      { data: Object.fromEntries(encoded) },
+    );
   }
 
   deleteTarget(name = "db"): void {
@@ -183,7 +241,9 @@ export class OperatorScene implements AsyncDisposable {
   /** Returns the values of the target by key, and the reason of Ready. */
   outcome(name = "db"): string {
     const data = Object.entries(this.target(name)?.data ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-    const values = data.map(([key, value]) => `${key}=${Buffer.from(value, "base64").toString()}`).join(" ");
+    const values = data
+      .map(([key, value]) => `${key}=${Buffer.from(value, "base64").toString()}`)
+      .join(" ");
     return `${values || "absent"}, ${this.condition("Ready", name)?.reason}`;
   }
 

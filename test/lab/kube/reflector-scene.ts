@@ -34,18 +34,34 @@ export class ReflectorScene {
   readonly #stop = new AbortController();
   readonly running: Promise<void>;
 
-  private constructor(server: LoopbackApiServer, project: (object: KubeObject) => string, relistMs: number) {
+  private constructor(
+    server: LoopbackApiServer,
+    project: (object: KubeObject) => string,
+    relistMs: number,
+  ) {
     this.server = server;
     server.handler = ({ query }, response, socket) => {
-      // As an API server without streaming lists, so that a list is one request that is not a watch.
+      // As an API server without streaming lists, so that a list is one request that is not a
+      // watch.
       if (query.has("sendInitialEvents")) json(response, 422, failureStatus(422, "Invalid"));
       else if (query.has("watch")) this.#watch(query, response, socket);
       else this.#list(response);
     };
-    const log = (fields: object, message: string): void => void this.logged.push(JSON.stringify({ ...fields, message }));
-    const logger: Logger = { debug: () => undefined, info: log, warn: log, error: log, child: () => logger };
+    const log = (fields: object, message: string): void =>
+      void this.logged.push(JSON.stringify({ ...fields, message }));
+    const logger: Logger = {
+      debug: () => undefined,
+      info: log,
+      warn: log,
+      error: log,
+      child: () => logger,
+    };
     const { clock } = this;
-    const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
+    const api = new KubeClient({
+      credentials: new Credentials(server.source(), clock),
+      clock,
+      fieldManager: "vaultsync",
+    });
     const base = { api, clock, logger, resource: SECRETS, namespace: "a", random: () => 0 };
     this.reflector = new Reflector({ ...base, project, relistMs });
     this.reflector.onChange(({ type, key }) => void this.changes.push(`${type} ${key}`));
@@ -63,7 +79,11 @@ export class ReflectorScene {
     project: (object: KubeObject) => string = versionOf,
     relistMs = 0,
   ): Promise<ReflectorScene> {
-    const scene = new ReflectorScene(await LoopbackApiServer.start(() => undefined), project, relistMs);
+    const scene = new ReflectorScene(
+      await LoopbackApiServer.start(() => undefined),
+      project,
+      relistMs,
+    );
     scene.items = items;
     return scene;
   }
@@ -85,7 +105,11 @@ export class ReflectorScene {
   #list(response: ServerResponse): void {
     this.lists.push(this.clock.monotonic());
     if (!this.items) return json(response, 500, failureStatus(500, "InternalError"));
-    json(response, 200, { kind: "SecretList", metadata: { resourceVersion: this.listVersion }, items: this.items });
+    json(response, 200, {
+      kind: "SecretList",
+      metadata: { resourceVersion: this.listVersion },
+      items: this.items,
+    });
   }
 
   #watch(query: URLSearchParams, response: ServerResponse, socket: Socket): void {

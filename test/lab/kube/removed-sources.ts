@@ -6,7 +6,10 @@ import { OperatorScene } from "./operator-scene.ts";
 export type Values = Readonly<Record<string, string>>;
 
 /** Starts an operator that has synced a resource of this spec with these values. */
-export async function synced(values: Values, spec: Readonly<Record<string, unknown>>): Promise<OperatorScene> {
+export async function synced(
+  values: Values,
+  spec: Readonly<Record<string, unknown>>,
+): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   serve(scene, values);
   scene.follow({}, spec);
@@ -22,16 +25,25 @@ export function serve(scene: OperatorScene, values: Values, version = 1): void {
 }
 
 /** Lets secrets of these reach their delete_time; the list then has the other ones. */
-export async function remove(scene: OperatorScene, values: Values, ...names: readonly string[]): Promise<void> {
+export async function remove(
+  scene: OperatorScene,
+  values: Values,
+  ...names: readonly string[]
+): Promise<void> {
   const deleteAt = scene.clock.now() + 10_000;
-  scene.vault().lists(...Object.keys(values).map((name) => ({ name, ...(names.includes(name) && { deleteAt }) })));
+  scene
+    .vault()
+    .lists(
+      ...Object.keys(values).map((name) => ({ name, ...(names.includes(name) && { deleteAt }) })),
+    );
   await scene.settle(20_000);
   const rest = Object.keys(values).filter((name) => !names.includes(name));
   scene.vault().lists(...rest.map((name) => ({ name })));
   await scene.settle();
 }
 
-export const data = (...names: readonly string[]) => names.map((name) => ({ secretKey: name, remoteRef: { key: name } }));
+export const data = (...names: readonly string[]) =>
+  names.map((name) => ({ secretKey: name, remoteRef: { key: name } }));
 
 /** Lets every read of a value fail, while the lists do not. */
 export function serveNothing(scene: OperatorScene): void {
@@ -40,4 +52,5 @@ export function serveNothing(scene: OperatorScene): void {
   };
 }
 
-export const readyMessage = (scene: OperatorScene): string | undefined => scene.condition("Ready")?.message;
+export const readyMessage = (scene: OperatorScene): string | undefined =>
+  scene.condition("Ready")?.message;

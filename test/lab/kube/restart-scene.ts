@@ -19,7 +19,10 @@ export function at(object: unknown, ...path: readonly string[]): unknown {
 /** A running operator and the workloads of its namespace, whose rollouts the test ends. */
 export class RestartScene implements AsyncDisposable {
   readonly operator: OperatorScene;
-  /** Times of the restarts by `<kind>/<name>`, in monotonic milliseconds: changes of the annotation of the pod template. */
+  /**
+   * Times of the restarts by `<kind>/<name>`, in monotonic milliseconds: changes of the annotation
+   * of the pod template.
+   */
   readonly restarts = new Map<string, number[]>();
 
   private constructor(operator: OperatorScene) {
@@ -27,7 +30,12 @@ export class RestartScene implements AsyncDisposable {
     operator.server.onCommit(({ resource, before, after }) => {
       if (resource.group !== "apps" && resource.group !== "argoproj.io") return;
       const name = `${resource.kind}/${after?.metadata.name}`;
-      if (before === undefined || after === undefined || templateContent(before) === templateContent(after)) return;
+      if (
+        before === undefined ||
+        after === undefined ||
+        templateContent(before) === templateContent(after)
+      )
+        return;
       this.restarts.set(name, [...(this.restarts.get(name) ?? []), operator.clock.monotonic()]);
     });
   }
@@ -41,10 +49,14 @@ export class RestartScene implements AsyncDisposable {
 
   /** Replaces the versions of the secrets in the vault. */
   lists(versions: Readonly<Record<string, number>>): void {
-    this.operator.vault().lists(...Object.entries(versions).map(([name, version]) => ({ name, version })));
+    this.operator
+      .vault()
+      .lists(...Object.entries(versions).map(([name, version]) => ({ name, version })));
   }
 
-  /** Creates a VaultSecret for the secret of the same name, whose changes restart these workloads. */
+  /**
+   * Creates a VaultSecret for the secret of the same name, whose changes restart these workloads.
+   */
   follow(name: string, ...rolloutRestart: readonly object[]): void {
     this.operator.follow({ password: name }, { name, rolloutRestart });
   }
@@ -56,9 +68,19 @@ export class RestartScene implements AsyncDisposable {
     { metadata = {}, spec = {} }: { metadata?: object; spec?: object } = {},
   ): KubeObject {
     const resource = workloadDescriptor[kind];
-    const template = { metadata: { annotations: { note: "theirs" } }, spec: { containers: [{ name: "app", image: "app" }] } };
-    const object = { apiVersion: apiVersionOf(resource), kind, metadata: { namespace: NAMESPACE, name, ...metadata } };
-    return this.operator.server.create(resource, { ...object, spec: { replicas: 2, template, ...spec } });
+    const template = {
+      metadata: { annotations: { note: "theirs" } },
+      spec: { containers: [{ name: "app", image: "app" }] },
+    };
+    const object = {
+      apiVersion: apiVersionOf(resource),
+      kind,
+      metadata: { namespace: NAMESPACE, name, ...metadata },
+    };
+    return this.operator.server.create(resource, {
+      ...object,
+      spec: { replicas: 2, template, ...spec },
+    });
   }
 
   get(kind: WorkloadKind, name: string): KubeObject {
@@ -88,7 +110,12 @@ export class RestartScene implements AsyncDisposable {
 
   /** Reports that all replicas of a Deployment have the current template. */
   rollOut(name: string): void {
-    this.report("Deployment", name, { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 });
+    this.report("Deployment", name, {
+      replicas: 2,
+      updatedReplicas: 2,
+      readyReplicas: 2,
+      availableReplicas: 2,
+    });
   }
 
   /** Number of restarts of a workload. */

@@ -4,8 +4,8 @@ import { terminalProgress } from "../control-plane/progress.ts";
 import { startControlPlane } from "../control-plane/start.ts";
 
 /**
- * Vitest's global setup: starts one control plane for all tests of a run. To reuse a running one (`npm run control-plane`), set
- * VAULTSYNC_CONTROL_PLANE to its directory.
+ * Vitest's global setup: starts one control plane for all tests of a run. To reuse a running one
+ * (`npm run control-plane`), set VAULTSYNC_CONTROL_PLANE to its directory.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const running = process.env["VAULTSYNC_CONTROL_PLANE"];

@@ -18,17 +18,39 @@ export function sourceCases(
       secret({ data: [entry("a", { property: bad })] }),
       bad === "" ? rejectedBySchema(property) : rejectedByRule(property),
     ]),
-    ["a decoding in lower case", secret({ data: [entry("a", { decoding: "base64" })] }), rejectedBySchema("Base64URL")],
-    ["dataFrom without data", secret({ data: undefined, dataFrom: [{ extract: { key: "config", version: 3 } }] })],
-    ["an empty dataFrom", secret({ dataFrom: [] }), rejectedByRule("must have at least one entry, for example {extract")],
-    ["an entry of dataFrom without extract and find", secret({ dataFrom: [{}] }), rejectedByRule(eitherOr)],
+    [
+      "a decoding in lower case",
+      secret({ data: [entry("a", { decoding: "base64" })] }),
+      rejectedBySchema("Base64URL"),
+    ],
+    [
+      "dataFrom without data",
+      secret({ data: undefined, dataFrom: [{ extract: { key: "config", version: 3 } }] }),
+    ],
+    [
+      "an empty dataFrom",
+      secret({ dataFrom: [] }),
+      rejectedByRule("must have at least one entry, for example {extract"),
+    ],
+    [
+      "an entry of dataFrom without extract and find",
+      secret({ dataFrom: [{}] }),
+      rejectedByRule(eitherOr),
+    ],
     [
       "an entry of dataFrom with extract and find",
       secret({ dataFrom: [{ extract: { key: "config" }, find: { name: { regexp: "a" } } }] }),
       rejectedByRule(eitherOr),
     ],
-    ["find by name and metadata", secret({ dataFrom: [{ find: { name: { regexp: "^a" }, metadata: { cloud_type: "aws" } } }] })],
-    ["find without name and metadata", secret({ dataFrom: [{ find: {} }] }), rejectedByRule("must have name or metadata")],
+    [
+      "find by name and metadata",
+      secret({ dataFrom: [{ find: { name: { regexp: "^a" }, metadata: { cloud_type: "aws" } } }] }),
+    ],
+    [
+      "find without name and metadata",
+      secret({ dataFrom: [{ find: {} }] }),
+      rejectedByRule("must have name or metadata"),
+    ],
     [
       "an empty rewrite",
       secret({ dataFrom: [{ find: { name: { regexp: "a" } }, rewrite: [] }] }),

@@ -5,13 +5,19 @@ export interface SpecRow {
   readonly what: string;
   readonly kind: Kind;
   readonly spec: unknown;
-  /** Part of the operator's message; with `both` the API server has it as well. `undefined`: the spec is valid. */
+  /**
+   * Part of the operator's message; with `both` the API server has it as well. `undefined`: the
+   * spec is valid.
+   */
   readonly rejected: { readonly message: string; readonly both: boolean } | undefined;
 }
 
 /** Rejected by a validation rule, with the same message on both sides. */
 export const rejectedByRule = (message: string): SpecRow["rejected"] => ({ message, both: true });
 /** Rejected by the schema, with a message of its own on each side. */
-export const rejectedBySchema = (message: string): SpecRow["rejected"] => ({ message, both: false });
+export const rejectedBySchema = (message: string): SpecRow["rejected"] => ({
+  message,
+  both: false,
+});
 
 export type Case = readonly [what: string, spec: unknown, rejected?: SpecRow["rejected"]];

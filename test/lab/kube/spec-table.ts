@@ -27,8 +27,15 @@ export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultPushKind, vaultPushSpec],
 ]);
 
-const entry = (secretKey: string, remoteRef: object = {}): object => ({ secretKey, remoteRef: { key: "shop-db", ...remoteRef } });
-const secret = (changes: object): object => ({ connectionRef: { name: "vault" }, data: [entry("password")], ...changes });
+const entry = (secretKey: string, remoteRef: object = {}): object => ({
+  secretKey,
+  remoteRef: { key: "shop-db", ...remoteRef },
+});
+const secret = (changes: object): object => ({
+  connectionRef: { name: "vault" },
+  data: [entry("password")],
+  ...changes,
+});
 const file = (changes: object): object => ({
   connectionRef: { name: "vault" },
   files: [{ filename: "app.conf" }],
@@ -51,7 +58,10 @@ const url = "must be the base URL of the vault";
 const email = "must be the email address";
 
 const secrets: readonly Case[] = [
-  ["a ClusterVaultConnection", secret({ connectionRef: { kind: "ClusterVaultConnection", name: "corporate" } })],
+  [
+    "a ClusterVaultConnection",
+    secret({ connectionRef: { kind: "ClusterVaultConnection", name: "corporate" } }),
+  ],
   [
     "a connection of another kind",
     secret({ connectionRef: { kind: "Vault", name: "vault" } }),
@@ -62,8 +72,16 @@ const secrets: readonly Case[] = [
     "a complete spec",
     secret({
       suspend: true,
-      data: [entry("a", { version: "latest" }), entry("b", { version: 3, owner: "dba@example.com" })],
-      target: { name: "db", type: "kubernetes.io/tls", creationPolicy: "Owner", whenRemoved: "Retain" },
+      data: [
+        entry("a", { version: "latest" }),
+        entry("b", { version: 3, owner: "dba@example.com" }),
+      ],
+      target: {
+        name: "db",
+        type: "kubernetes.io/tls",
+        creationPolicy: "Owner",
+        whenRemoved: "Retain",
+      },
     }),
   ],
   [
@@ -71,16 +89,28 @@ const secrets: readonly Case[] = [
     { connectionRef: { name: "vault" } },
     rejectedByRule("spec.data or spec.dataFrom must have at least one entry"),
   ],
-  ["an empty spec.data", secret({ data: [] }), rejectedByRule("must have at least one entry, for example {secretKey")],
+  [
+    "an empty spec.data",
+    secret({ data: [] }),
+    rejectedByRule("must have at least one entry, for example {secretKey"),
+  ],
   [
     "the same secretKey twice",
     secret({ data: [entry("a"), entry("b"), entry("a")] }),
     rejectedBySchema("two entries have the same secretKey"),
   ],
   ["256 entries", secret({ data: Array.from({ length: 256 }, (_, at) => entry(`k${at}`)) })],
-  ["257 entries", secret({ data: Array.from({ length: 257 }, (_, at) => entry(`k${at}`)) }), rejectedBySchema("256")],
+  [
+    "257 entries",
+    secret({ data: Array.from({ length: 257 }, (_, at) => entry(`k${at}`)) }),
+    rejectedBySchema("256"),
+  ],
   ["a missing connectionRef", { data: [entry("a")] }, rejectedBySchema("expected object")],
-  ["a connectionRef name in upper case", secret({ connectionRef: { name: "Vault" } }), rejectedByRule(name)],
+  [
+    "a connectionRef name in upper case",
+    secret({ connectionRef: { name: "Vault" } }),
+    rejectedByRule(name),
+  ],
   ["an empty connectionRef name", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
   ["a string for suspend", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
   ...sourceCases(secret, entry),
@@ -88,29 +118,65 @@ const secrets: readonly Case[] = [
   ["version -1", secret({ data: [entry("a", { version: -1 })] }), rejectedBySchema(version)],
   ["version 1.5", secret({ data: [entry("a", { version: 1.5 })] }), rejectedBySchema(version)],
   ["version 1", secret({ data: [entry("a", { version: 1 })] })],
-  ["a version as a string", secret({ data: [entry("a", { version: "3" })] }), rejectedBySchema(version)],
-  ["the version newest", secret({ data: [entry("a", { version: "newest" })] }), rejectedBySchema(version)],
-  ["the version latest with a line break", secret({ data: [entry("a", { version: "latest\n" })] }), rejectedBySchema(version)],
-  ...["tls.crt", ".dockerconfigjson", "__proto__", "constructor", "-", "_", "a..b", "A".repeat(253)].map((good): Case => [
-    `the key ${good.slice(0, 20)}`,
-    secret({ data: [entry(good)] }),
-  ]),
+  [
+    "a version as a string",
+    secret({ data: [entry("a", { version: "3" })] }),
+    rejectedBySchema(version),
+  ],
+  [
+    "the version newest",
+    secret({ data: [entry("a", { version: "newest" })] }),
+    rejectedBySchema(version),
+  ],
+  [
+    "the version latest with a line break",
+    secret({ data: [entry("a", { version: "latest\n" })] }),
+    rejectedBySchema(version),
+  ],
+  ...[
+    "tls.crt",
+    ".dockerconfigjson",
+    "__proto__",
+    "constructor",
+    "-",
+    "_",
+    "a..b",
+    "A".repeat(253),
+  ].map((good): Case => [`the key ${good.slice(0, 20)}`, secret({ data: [entry(good)] })]),
   ...["a/b", "a b", "ä", "a\n", ".", "..", "..data", "...", ""].map((bad): Case => [
     `the key ${JSON.stringify(bad)}`,
     secret({ data: [entry(bad)] }),
     rejectedByRule(key),
   ]),
   ["a key of 254 characters", secret({ data: [entry("a".repeat(254))] }), rejectedBySchema("253")],
-  ["a vault name with spaces, slashes and emoji", secret({ data: [entry("a", { key: "shop / db 🔒" })] })],
-  ["a vault name of 256 characters outside the BMP", secret({ data: [entry("a", { key: "🔒".repeat(256) })] })],
+  [
+    "a vault name with spaces, slashes and emoji",
+    secret({ data: [entry("a", { key: "shop / db 🔒" })] }),
+  ],
+  [
+    "a vault name of 256 characters outside the BMP",
+    secret({ data: [entry("a", { key: "🔒".repeat(256) })] }),
+  ],
   [
     "a vault name of 257 characters",
     secret({ data: [entry("a", { key: "x".repeat(257) })] }),
     rejectedBySchema("at most 256 characters"),
   ],
-  ["a vault name with a line break", secret({ data: [entry("a", { key: "shop\ndb" })] }), rejectedByRule(control)],
-  ["a vault name with a C1 control character", secret({ data: [entry("a", { key: "shop\u0085db" })] }), rejectedByRule(control)],
-  ["a vault name with DEL", secret({ data: [entry("a", { key: "shop\u007f" })] }), rejectedByRule(control)],
+  [
+    "a vault name with a line break",
+    secret({ data: [entry("a", { key: "shop\ndb" })] }),
+    rejectedByRule(control),
+  ],
+  [
+    "a vault name with a C1 control character",
+    secret({ data: [entry("a", { key: "shop\u0085db" })] }),
+    rejectedByRule(control),
+  ],
+  [
+    "a vault name with DEL",
+    secret({ data: [entry("a", { key: "shop\u007f" })] }),
+    rejectedByRule(control),
+  ],
   ["an empty vault name", secret({ data: [entry("a", { key: "" })] }), rejectedBySchema(">=1")],
   ["an empty owner", secret({ data: [entry("a", { owner: "" })] }), rejectedBySchema(">=1")],
   ["a target name with a slash", secret({ target: { name: "../other" } }), rejectedByRule(name)],
@@ -127,10 +193,18 @@ const secrets: readonly Case[] = [
     secret({ target: { type } }),
     rejectedByRule("must be the type of a Secret"),
   ]),
-  ["an unknown creationPolicy", secret({ target: { creationPolicy: "None" } }), rejectedBySchema("Owner")],
+  [
+    "an unknown creationPolicy",
+    secret({ target: { creationPolicy: "None" } }),
+    rejectedBySchema("Owner"),
+  ],
   ...targetCases(secret),
   ...restartCases(secret),
-  ["an unknown whenRemoved", secret({ target: { whenRemoved: "delete" } }), rejectedBySchema("Retain")],
+  [
+    "an unknown whenRemoved",
+    secret({ target: { whenRemoved: "delete" } }),
+    rejectedBySchema("Retain"),
+  ],
 ];
 
 const files: readonly Case[] = [
@@ -143,22 +217,44 @@ const files: readonly Case[] = [
   ],
   ["a Secret as target", file({ target: { kind: "Secret", name: "web", whenRemoved: "Retain" } })],
   ["a missing target kind", file({ target: { name: "web" } }), rejectedBySchema("ConfigMap")],
-  ["an unknown target kind", file({ target: { kind: "Deployment" } }), rejectedBySchema("ConfigMap")],
+  [
+    "an unknown target kind",
+    file({ target: { kind: "Deployment" } }),
+    rejectedBySchema("ConfigMap"),
+  ],
   [
     "a missing spec.files",
     { connectionRef: { name: "vault" }, target: { kind: "Secret" } },
     rejectedByRule("spec.files or spec.filesFrom must have at least one entry"),
   ],
-  ["an empty spec.files", file({ files: [] }), rejectedByRule("must have at least one entry, for example {filename")],
-  ["129 files", file({ files: Array.from({ length: 129 }, (_, at) => ({ filename: `f${at}` })) }), rejectedBySchema("128")],
-  ["the same file under two keys", file({ files: [{ filename: "a" }, { filename: "a", key: "b" }] })],
+  [
+    "an empty spec.files",
+    file({ files: [] }),
+    rejectedByRule("must have at least one entry, for example {filename"),
+  ],
+  [
+    "129 files",
+    file({ files: Array.from({ length: 129 }, (_, at) => ({ filename: `f${at}` })) }),
+    rejectedBySchema("128"),
+  ],
+  [
+    "the same file under two keys",
+    file({ files: [{ filename: "a" }, { filename: "a", key: "b" }] }),
+  ],
   [
     "two files under the same key",
     file({ files: [{ filename: "a" }, { filename: "b", key: "a" }] }),
     rejectedByRule("two files have the same key"),
   ],
-  ["the same file twice", file({ files: [{ filename: "a" }, { filename: "a" }] }), rejectedByRule("two files have the same key")],
-  ["a filename with a slash and a key", file({ files: [{ filename: "shop/app.conf", key: "app.conf", version: 2 }] })],
+  [
+    "the same file twice",
+    file({ files: [{ filename: "a" }, { filename: "a" }] }),
+    rejectedByRule("two files have the same key"),
+  ],
+  [
+    "a filename with a slash and a key",
+    file({ files: [{ filename: "shop/app.conf", key: "app.conf", version: 2 }] }),
+  ],
   ...["shop/app.conf", "..", ".", "..data", "a b", "Größe.txt"].map((bad): Case => [
     `the file ${bad} without a key`,
     file({ files: [{ filename: bad }] }),
@@ -169,9 +265,20 @@ const files: readonly Case[] = [
     file({ files: [{ filename: "a".repeat(254) }] }),
     rejectedByRule("the filename is not a valid key"),
   ],
-  ["a filename of 256 characters with a key", file({ files: [{ filename: "a".repeat(256), key: "a" }] })],
-  ["a file with an invalid key", file({ files: [{ filename: "a", key: "../a" }] }), rejectedByRule(key)],
-  ["a filename with a NUL", file({ files: [{ filename: "a\0", key: "a" }] }), rejectedByRule(control)],
+  [
+    "a filename of 256 characters with a key",
+    file({ files: [{ filename: "a".repeat(256), key: "a" }] }),
+  ],
+  [
+    "a file with an invalid key",
+    file({ files: [{ filename: "a", key: "../a" }] }),
+    rejectedByRule(key),
+  ],
+  [
+    "a filename with a NUL",
+    file({ files: [{ filename: "a\0", key: "a" }] }),
+    rejectedByRule(control),
+  ],
 ];
 
 const connections: readonly Case[] = [
@@ -199,11 +306,20 @@ const connections: readonly Case[] = [
   ],
   [
     "a scope of stored tokens",
-    connection({ auth: { tokenSecretRef: { name: "vault-token" } }, scope: { cloudType: ["aws"] } }),
+    connection({
+      auth: { tokenSecretRef: { name: "vault-token" } },
+      scope: { cloudType: ["aws"] },
+    }),
     rejectedByRule("spec.scope requires passwordSecretRef"),
   ],
-  ["a scope of the referenced names", connection({ scope: { onlyReferenced: true, cloudType: ["aws"] } })],
-  ["a scope of names that are not only the referenced ones", connection({ scope: { onlyReferenced: false, secretName: ["a"] } })],
+  [
+    "a scope of the referenced names",
+    connection({ scope: { onlyReferenced: true, cloudType: ["aws"] } }),
+  ],
+  [
+    "a scope of names that are not only the referenced ones",
+    connection({ scope: { onlyReferenced: false, secretName: ["a"] } }),
+  ],
   [
     "a scope of the referenced names and others",
     connection({ scope: { onlyReferenced: true, secretName: ["a"] } }),
@@ -212,10 +328,22 @@ const connections: readonly Case[] = [
   ["an unknown follow", connection({ follow: "Always" }), rejectedBySchema("Invalid option")],
   ["an unknown receive", connection({ receive: "Everyone" }), rejectedBySchema("Invalid option")],
   ["no trustedOwners", connection({ trustedOwners: [] }), rejectedBySchema(">=1")],
-  ["a trusted owner without a domain", connection({ trustedOwners: ["dba"] }), rejectedByRule(email)],
+  [
+    "a trusted owner without a domain",
+    connection({ trustedOwners: ["dba"] }),
+    rejectedByRule(email),
+  ],
   ["a CA bundle in a Secret", connection({ caBundleRef: { kind: "Secret", name: "vault-ca" } })],
-  ["a CA bundle of another kind", connection({ caBundleRef: { kind: "Pod", name: "ca" } }), rejectedBySchema("Invalid option")],
-  ["a CA bundle in another namespace", connection({ caBundleRef: { kind: "Secret", name: "other/ca" } }), rejectedByRule(name)],
+  [
+    "a CA bundle of another kind",
+    connection({ caBundleRef: { kind: "Pod", name: "ca" } }),
+    rejectedBySchema("Invalid option"),
+  ],
+  [
+    "a CA bundle in another namespace",
+    connection({ caBundleRef: { kind: "Secret", name: "other/ca" } }),
+    rejectedByRule(name),
+  ],
   ...[
     "http://127.0.0.1:8080",
     "https://[::1]:8443",
@@ -242,10 +370,25 @@ const connections: readonly Case[] = [
     "https://vault.example.com/v1",
     "https://vault.example.com/base/v1/",
     "https://",
-  ].map((bad): Case => [`the URL ${JSON.stringify(bad)}`, connection({ url: bad }), rejectedByRule(url)]),
-  ...["ops", "@example.com", "ops@", "a@b@c", "ops @example.com", "ops@example.com\r\nX: y", "öps@example.com", ""].map(
-    (bad): Case => [`the email ${JSON.stringify(bad)}`, connection({ email: bad }), rejectedByRule(email)],
-  ),
+  ].map((bad): Case => [
+    `the URL ${JSON.stringify(bad)}`,
+    connection({ url: bad }),
+    rejectedByRule(url),
+  ]),
+  ...[
+    "ops",
+    "@example.com",
+    "ops@",
+    "a@b@c",
+    "ops @example.com",
+    "ops@example.com\r\nX: y",
+    "öps@example.com",
+    "",
+  ].map((bad): Case => [
+    `the email ${JSON.stringify(bad)}`,
+    connection({ email: bad }),
+    rejectedByRule(email),
+  ]),
   ...["90", "-5s", "5 s", "1d", "", "5s\n", "4.9s", "0s"].map((bad): Case => [
     `a refreshInterval of ${JSON.stringify(bad)}`,
     connection({ refreshInterval: bad }),
@@ -254,11 +397,19 @@ const connections: readonly Case[] = [
   ["a refreshInterval of 5000ms", connection({ refreshInterval: "5000ms" })],
   ["a tokenLifetime of 59m", connection({ tokenLifetime: "59m" }), rejectedByRule(duration)],
   ["a tokenLifetime of 60m", connection({ tokenLifetime: "60m" })],
-  ["a tokenLifetime of more than 292 years", connection({ tokenLifetime: "2562048h" }), rejectedBySchema(duration)],
+  [
+    "a tokenLifetime of more than 292 years",
+    connection({ tokenLifetime: "2562048h" }),
+    rejectedBySchema(duration),
+  ],
   ["a tokenLifetime of 292 years", connection({ tokenLifetime: "2562047h" })],
   ["a number for timeout", connection({ timeout: 10 }), rejectedBySchema("expected string")],
   ["a requestsPerSecond of 0", connection({ requestsPerSecond: 0 }), rejectedBySchema(">=1")],
-  ["a requestsPerSecond of 0.5", connection({ requestsPerSecond: 0.5 }), rejectedBySchema("expected int")],
+  [
+    "a requestsPerSecond of 0.5",
+    connection({ requestsPerSecond: 0.5 }),
+    rejectedBySchema("expected int"),
+  ],
   ["an empty scope attribute", connection({ scope: { cloudType: [] } }), rejectedBySchema(">=1")],
   ["missing credentials", connection({ auth: {} }), rejectedByRule("must have exactly one of")],
   [

@@ -1,4 +1,7 @@
-import type { ConnectionState, OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type {
+  ConnectionState,
+  OpenConnection,
+} from "../../../src/operator/controllers/connection/connection-registry.ts";
 import { fileSource } from "../../../src/operator/controllers/sync/file-source.ts";
 import { FreshLists } from "../../../src/operator/controllers/connection/fresh-lists.ts";
 import { Propagations } from "../../../src/operator/controllers/sync/propagations.ts";
@@ -40,7 +43,9 @@ export class SceneVault extends InMemoryConnection {
 
   /** Replaces the list by these secrets of the account. */
   lists(...secrets: Partial<SecretRecord>[]): void {
-    const records = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
+    const records = secrets.map((changes) =>
+      secretRecord({ owner: "ops@example.com", ...changes }),
+    );
     const lists = (this.#last?.progress("secret")?.lists ?? 0) + 1;
     const now = this.#now();
     const progress = { lists, at: now.listedAtMonotonic, previousAt: -Infinity };
@@ -58,7 +63,10 @@ export class SceneVault extends InMemoryConnection {
   }
 }
 
-/** The VaultSecret `shop/db`, whose key `password` follows the secret `db`, and everything that reconciles it. */
+/**
+ * The VaultSecret `shop/db`, whose key `password` follows the secret `db`, and everything that
+ * reconciles it.
+ */
 export class SyncScene {
   readonly clock = new VirtualClock();
   readonly api = new InMemoryKubeApi();
@@ -67,28 +75,45 @@ export class SyncScene {
   readonly events: string[] = [];
   readonly vault = this.connect("vault");
   readonly #resources = new ObjectStore<KubeObject>();
-  readonly #targets = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
+  readonly #targets = {
+    Secret: new ObjectStore<TargetMetadata>(),
+    ConfigMap: new ObjectStore<TargetMetadata>(),
+  };
   #reconciler = this.#start();
 
   constructor() {
     const metadata = { name: "db", namespace: "shop", uid: "uid-1", generation: 1 };
-    this.api.put("vaultsecrets", { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata });
+    this.api.put("vaultsecrets", {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultSecret",
+      metadata,
+    });
     this.follow("vault");
   }
 
-  /** Returns a scene whose target is in sync with this version, and whose events begin after that. */
+  /**
+   * Returns a scene whose target is in sync with this version, and whose events begin after that.
+   */
   static async synced(version = 1): Promise<SyncScene> {
     const scene = new SyncScene();
     scene.vault.lists({ name: "db", version });
     const outcome = await scene.reconcile();
-    if (outcome !== `vault db@${version}, Synced`) throw new Error(`the target is not in sync: ${outcome}`);
+    if (outcome !== `vault db@${version}, Synced`)
+      throw new Error(`the target is not in sync: ${outcome}`);
     scene.events.length = 0;
     return scene;
   }
 
   /** Makes the resource refer to this connection, and its keys to these secrets. */
-  follow(connection: string, keys: Readonly<Record<string, string>> = { password: "db" }, target: object = {}): void {
-    const data = Object.entries(keys).map(([secretKey, key]) => ({ secretKey, remoteRef: { key } }));
+  follow(
+    connection: string,
+    keys: Readonly<Record<string, string>> = { password: "db" },
+    target: object = {},
+  ): void {
+    const data = Object.entries(keys).map(([secretKey, key]) => ({
+      secretKey,
+      remoteRef: { key },
+    }));
     this.#changeSpec({ connectionRef: { name: connection }, data, target });
   }
 
@@ -109,7 +134,10 @@ export class SyncScene {
     this.#reconciler = own;
   }
 
-  /** Reconciles until nothing is written, and returns the value of the target, if there is one, and the reason of Ready. */
+  /**
+   * Reconciles until nothing is written, and returns the value of the target, if there is one, and
+   * the reason of Ready.
+   */
   async reconcile(): Promise<string> {
     for (let before = ""; before !== this.#versions();) {
       before = this.#versions();
@@ -120,10 +148,12 @@ export class SyncScene {
   }
 
   /**
-   * Reconciles once, with what the API server has now; `showsTarget: false` if the watch of targets has not shown it yet, `"before"`
-   * if that is silent since the last reconcile.
+   * Reconciles once, with what the API server has now; `showsTarget: false` if the watch of targets
+   * has not shown it yet, `"before"` if that is silent since the last reconcile.
    */
-  reconcileOnce({ showsTarget = true }: { showsTarget?: boolean | "before" } = {}): Promise<ReconcileResult> {
+  reconcileOnce({
+    showsTarget = true,
+  }: { showsTarget?: boolean | "before" } = {}): Promise<ReconcileResult> {
     this.#watch(showsTarget);
     return this.reconcileKey(`VaultSecret/${KEY}`);
   }
@@ -159,7 +189,10 @@ export class SyncScene {
   /** Changes the value of the target, as a user does. */
   edit(value: string): void {
     if (this.target === undefined) throw new Error("the target does not exist");
-    this.api.put("secrets", { ...this.target, data: { password: Buffer.from(value).toString("base64") } });
+    this.api.put("secrets", {
+      ...this.target,
+      data: { password: Buffer.from(value).toString("base64") },
+    });
   }
 
   /** Calls `change` before the next read of the target is carried out. */
@@ -182,13 +215,19 @@ export class SyncScene {
   connect(name: string, scope = "*", changes: Partial<OpenConnection> = {}): SceneVault {
     const connection = new SceneVault(name, this.clock);
     const vault = vaultId(`https://${name}.example.com`, "ops@example.com");
-    this.setConnection(name, openConnection(connection, { id: `${name} ${scope}`, vault, ...changes }));
+    this.setConnection(
+      name,
+      openConnection(connection, { id: `${name} ${scope}`, vault, ...changes }),
+    );
     return connection;
   }
 
   #start(): SyncReconciler {
     const { api, clock } = this;
-    const watched = { Secret: { store: this.#targets.Secret }, ConfigMap: { store: this.#targets.ConfigMap } };
+    const watched = {
+      Secret: { store: this.#targets.Secret },
+      ConfigMap: { store: this.#targets.ConfigMap },
+    };
     const targets = new TargetRecords({ watched, clock, onUnseen: () => undefined });
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
@@ -218,7 +257,9 @@ export class SyncScene {
   }
 
   #versions(): string {
-    return [...this.api.objects].map(([key, { metadata }]) => `${key}@${metadata.resourceVersion}`).join();
+    return [...this.api.objects]
+      .map(([key, { metadata }]) => `${key}@${metadata.resourceVersion}`)
+      .join();
   }
 
   /** Shows the stores the current objects, as the watches do. */
@@ -227,9 +268,13 @@ export class SyncScene {
     this.#resources.set(KEY, { ...identityOf(resource), value: resource });
     if (showsTarget === "before") return;
     const target = showsTarget ? this.target : undefined;
-    if (target !== undefined) this.#targets.Secret.set(KEY, { ...identityOf(target), value: targetMetadata(target) });
+    if (target !== undefined)
+      this.#targets.Secret.set(KEY, { ...identityOf(target), value: targetMetadata(target) });
     else this.#targets.Secret.delete(KEY, `uid-of-db`);
   }
 }
 
-const identityOf = ({ metadata: { uid, resourceVersion } }: KubeObject) => ({ uid, resourceVersion });
+const identityOf = ({ metadata: { uid, resourceVersion } }: KubeObject) => ({
+  uid,
+  resourceVersion,
+});

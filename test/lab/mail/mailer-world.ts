@@ -17,7 +17,8 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** Returns the sample name of the email counter. */
-export const emailsTotal = (kind: string, outcome: string) => `vaultsync_vault_emails_total{kind="${kind}",outcome="${outcome}"}`;
+export const emailsTotal = (kind: string, outcome: string) =>
+  `vaultsync_vault_emails_total{kind="${kind}",outcome="${outcome}"}`;
 
 /** A store, a virtual clock and an SMTP server, with mailers that use them. */
 export interface MailerWorld {
@@ -48,7 +49,9 @@ export async function mailerWorld(behaviour: SmtpBehaviour = {}): Promise<Mailer
     await store[Symbol.asyncDispose]();
   });
   const { login } = behaviour;
-  const user = login ? `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@` : "";
+  const user = login
+    ? `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@`
+    : "";
   const scheme = behaviour.secure === true ? "smtps" : "smtp";
   const url = `${scheme}://${user}127.0.0.1:${smtp.port}${login ? "?requireTLS=true" : ""}`;
   return {

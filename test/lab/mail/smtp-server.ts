@@ -76,16 +76,24 @@ export class TestSmtpServer implements AsyncDisposable {
       },
       onAuth: ({ username, password }, _session, callback) => {
         this.logIns += 1;
-        const right = username === this.behaviour.login?.user && password === this.behaviour.login?.password;
+        const right =
+          username === this.behaviour.login?.user && password === this.behaviour.login?.password;
         callback(right ? null : refusal(535), right ? { user: username } : undefined);
       },
-      onRcptTo: ({ address }, _session, callback) => settled(() => this.behaviour.recipient?.(address), callback),
+      onRcptTo: ({ address }, _session, callback) =>
+        settled(() => this.behaviour.recipient?.(address), callback),
       onData: (stream, { envelope, user, secure: encrypted }, callback) =>
         settled(async () => {
           const mail = new ReceivedMail((await buffer(stream)).toString("utf8"));
           await this.behaviour.data?.(mail);
           const from = envelope.mailFrom ? envelope.mailFrom.address : "";
-          this.deliveries.push({ from, to: envelope.rcptTo.map(({ address }) => address), user, secure: encrypted, mail });
+          this.deliveries.push({
+            from,
+            to: envelope.rcptTo.map(({ address }) => address),
+            user,
+            secure: encrypted,
+            mail,
+          });
         }, callback),
     };
   }

@@ -3,15 +3,18 @@ import { promtool } from "./promtool.ts";
 import type { Part } from "./rules.ts";
 import { continued, INTERVAL, type Scrape } from "./scrape.ts";
 
-/** An alert that fires, with these of its labels: connection, kind, reason, controller, operation, volume, served_namespace. */
+/**
+ * An alert that fires, with these of its labels: connection, kind, reason, controller, operation,
+ * volume, served_namespace.
+ */
 export type Firing = { readonly alertname: string } & Readonly<Record<string, string>>;
 
 /** Time for which the processes stay in their state, in minutes: longer than `for` of any alert. */
 const MINUTES = 60;
 
 /**
- * Checks with promtool that exactly these alerts fire when the processes stay in the state of two scrapes of each. No process means
- * that nothing can be scraped.
+ * Checks with promtool that exactly these alerts fire when the processes stay in the state of two
+ * scrapes of each. No process means that nothing can be scraped.
  * @throws Error with the alerts that fire
  */
 export async function expectAlerts(
@@ -19,11 +22,14 @@ export async function expectAlerts(
   processes: readonly (readonly [Scrape, Scrape])[],
   expected: readonly Firing[],
 ): Promise<void> {
-  const labels = "alertname, connection, kind, reason, controller, operation, volume, served_namespace";
+  const labels =
+    "alertname, connection, kind, reason, controller, operation, volume, served_namespace";
   const test = {
     interval: `${INTERVAL}s`,
     start_timestamp: Math.round(Math.max(0, ...processes.map(([, { at }]) => at))),
-    input_series: processes.flatMap(([before, now]) => continued(before, now, (MINUTES * 60) / INTERVAL)),
+    input_series: processes.flatMap(([before, now]) =>
+      continued(before, now, (MINUTES * 60) / INTERVAL),
+    ),
     promql_expr_test: [
       {
         expr: `group by (${labels}) (ALERTS{alertstate="firing"})`,

@@ -34,13 +34,18 @@ function definitionsOf(part: Part): readonly MetricDefinition[] {
 
 const suffixes = { counter: [""], gauge: [""], histogram: ["_bucket", "_sum", "_count"] } as const;
 
-/** Returns the labels of every series that the registry of the operator or the vault server can have, by its name. */
+/**
+ * Returns the labels of every series that the registry of the operator or the vault server can
+ * have, by its name.
+ */
 export async function knownMetrics(part: Part): Promise<ReadonlyMap<string, readonly string[]>> {
   const known = new Map<string, readonly string[]>();
   for (const { name, type, labels } of definitionsOf(part)) {
-    for (const suffix of suffixes[type]) known.set(name + suffix, suffix === "_bucket" ? [...labels, "le"] : labels);
+    for (const suffix of suffixes[type])
+      known.set(name + suffix, suffix === "_bucket" ? [...labels, "le"] : labels);
   }
-  for (const [, name = ""] of (await processMetrics()).matchAll(/^([a-z0-9_]+)(?:\{| )/gmu)) known.set(name, ["version", "le"]);
+  for (const [, name = ""] of (await processMetrics()).matchAll(/^([a-z0-9_]+)(?:\{| )/gmu))
+    known.set(name, ["version", "le"]);
   return known;
 }
 
@@ -79,7 +84,10 @@ const values: Readonly<Record<string, readonly string[]>> = {
   method: ["GET", "POST", "PUT", "PATCH", "DELETE", "WATCH"],
 };
 
-/** Reports whether a label of a metric can have a value, of which `..` stands for two digits. Labels without a closed set have any. */
+/**
+ * Reports whether a label of a metric can have a value, of which `..` stands for two digits. Labels
+ * without a closed set have any.
+ */
 export function isKnownValue(metric: string, label: string, value: string): boolean {
   if (value === "") return true;
   if (label === "status") return /^([1-5](\d\d|\.\.)|none)$/u.test(value);

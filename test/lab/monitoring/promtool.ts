@@ -10,7 +10,8 @@ import { rulesOf, type Part } from "./rules.ts";
 const run = promisify(execFile);
 
 /**
- * Runs promtool in a directory with the rule file of a part as `rules.yaml`, and with these files. Returns what it printed.
+ * Runs promtool in a directory with the rule file of a part as `rules.yaml`, and with these files.
+ * Returns what it printed.
  * @throws Error with its output when it fails
  */
 export async function promtool(

@@ -14,15 +14,23 @@ const alert = z.strictObject({
   expr: z.string(),
   for: z.string(),
   labels: z.strictObject({ severity: z.enum(["warning", "critical"]) }),
-  annotations: z.strictObject({ summary: z.string(), description: z.string(), runbook_url: z.string() }),
+  annotations: z.strictObject({
+    summary: z.string(),
+    description: z.string(),
+    runbook_url: z.string(),
+  }),
 });
 const prometheusRule = z.object({
-  spec: z.strictObject({ groups: z.array(z.strictObject({ name: z.string(), rules: z.array(alert) })) }),
+  spec: z.strictObject({
+    groups: z.array(z.strictObject({ name: z.string(), rules: z.array(alert) })),
+  }),
 });
 
 /** Returns the rule file of Prometheus that a PrometheusRule contains. */
 export function rulesOf(part: Part): z.output<typeof prometheusRule>["spec"] {
-  return prometheusRule.parse(parse(readFileSync(join(monitoring, part, "rules.yaml"), "utf8"))).spec;
+  return prometheusRule.parse(parse(readFileSync(join(monitoring, part, "rules.yaml"), "utf8")))
+    .spec;
 }
 
-export const alertsOf = (part: Part): z.output<typeof alert>[] => rulesOf(part).groups.flatMap(({ rules }) => rules);
+export const alertsOf = (part: Part): z.output<typeof alert>[] =>
+  rulesOf(part).groups.flatMap(({ rules }) => rules);

@@ -49,14 +49,16 @@ export interface SceneConnection {
 }
 
 /** Returns the account of a connection, and of no other one. */
-export const accountOf = ({ namespace = "", name }: SceneConnection): string => `${name}.in.${namespace}@example.com`;
+export const accountOf = ({ namespace = "", name }: SceneConnection): string =>
+  `${name}.in.${namespace}@example.com`;
 
 /** Returns the password in the credentials Secret of a namespace. */
 export const passwordIn = (namespace: string): string => `canary-password-${namespace}`;
 
 /**
- * The whole operator on a virtual clock, for all namespaces of an API server in memory, and one vault that records every request. Each
- * connection has an account of its own; a secret has the value `<account> <name> <number>`.
+ * The whole operator on a virtual clock, for all namespaces of an API server in memory, and one
+ * vault that records every request. Each connection has an account of its own; a secret has the
+ * value `<account> <name> <number>`.
  */
 export class ClusterScene implements AsyncDisposable {
   readonly clock = new VirtualClock();
@@ -79,7 +81,13 @@ export class ClusterScene implements AsyncDisposable {
     this.server.createNamespace(name, labels);
     const data = { password: Buffer.from(passwordIn(name)).toString("base64") };
     const metadata = { namespace: name, name: LOGIN };
-    this.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, type: CREDENTIALS_TYPE, data });
+    this.server.create(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      type: CREDENTIALS_TYPE,
+      data,
+    });
   }
 
   /** Replaces the labels of a namespace. */
@@ -95,25 +103,46 @@ export class ClusterScene implements AsyncDisposable {
     this.vault.setPassword(email, passwordIn(namespace ?? OPERATOR_NAMESPACE));
     const auth = { passwordSecretRef: { name: LOGIN } };
     const kind = namespace === undefined ? clusterVaultConnectionKind : vaultConnectionKind;
-    this.put(kind, { namespace, name }, { url: "https://vault.example.com", email, auth, refreshInterval: "5s", ...spec });
+    this.put(
+      kind,
+      { namespace, name },
+      { url: "https://vault.example.com", email, auth, refreshInterval: "5s", ...spec },
+    );
   }
 
   /** Creates or changes a VaultSecret; `keys` names the secret of each key. */
-  follow(ref: Required<SceneConnection>, connection: SceneConnection, keys: Readonly<Record<string, string>>, spec = {}): void {
-    const data = Object.entries(keys).map(([secretKey, key]) => ({ secretKey, remoteRef: { key } }));
+  follow(
+    ref: Required<SceneConnection>,
+    connection: SceneConnection,
+    keys: Readonly<Record<string, string>>,
+    spec = {},
+  ): void {
+    const data = Object.entries(keys).map(([secretKey, key]) => ({
+      secretKey,
+      remoteRef: { key },
+    }));
     this.put(vaultSecretKind, ref, { connectionRef: refTo(connection), data, ...spec });
   }
 
   /** Creates or changes a VaultFile, whose target is a Secret. */
-  followFiles(ref: Required<SceneConnection>, connection: SceneConnection, names: readonly string[]): void {
+  followFiles(
+    ref: Required<SceneConnection>,
+    connection: SceneConnection,
+    names: readonly string[],
+  ): void {
     const files = names.map((filename, n) => ({ filename, key: `key-${n}` }));
-    this.put(vaultFileKind, ref, { connectionRef: refTo(connection), files, target: { kind: "Secret" } });
+    this.put(vaultFileKind, ref, {
+      connectionRef: refTo(connection),
+      files,
+      target: { kind: "Secret" },
+    });
   }
 
   put(kind: Kind, { namespace, name }: SceneConnection, spec: object): void {
     const metadata = { ...(namespace !== undefined && { namespace }), name };
     const before = this.server.find(kind, metadata);
-    if (before === undefined) this.server.create(kind, { apiVersion, kind: kind.kind, metadata, spec });
+    if (before === undefined)
+      this.server.create(kind, { apiVersion, kind: kind.kind, metadata, spec });
     else this.server.replace(kind, { ...before, spec });
   }
 
@@ -124,7 +153,11 @@ export class ClusterScene implements AsyncDisposable {
 
   writeAs(email: string, key_name: string, more: object = {}): void {
     this.#written += 1;
-    this.vault.act(email, "protect", { key_name, key_value: `${email} ${key_name} ${this.#written}`, ...more });
+    this.vault.act(email, "protect", {
+      key_name,
+      key_value: `${email} ${key_name} ${this.#written}`,
+      ...more,
+    });
   }
 
   start(flags: OperatorFlags = {}): void {
@@ -136,7 +169,8 @@ export class ClusterScene implements AsyncDisposable {
       {
         api,
         leaseApi: api,
-        openTransport: () => new InMemoryTransport({ vault: this.vault, clock, network: this.#vaultNetwork() }),
+        openTransport: () =>
+          new InMemoryTransport({ vault: this.vault, clock, network: this.#vaultNetwork() }),
         namespace: OPERATOR_NAMESPACE,
         identity: "operator-1",
         host: "operator-1",
@@ -165,15 +199,24 @@ export class ClusterScene implements AsyncDisposable {
   /** Returns the values of a target by key, and the reason of Ready. */
   outcome(namespace: string, name: string, kind = vaultSecretKind): string {
     const data = this.server.find(SECRETS, { namespace, name })?.["data"] ?? {};
-    const values = Object.entries(data).map(([key, value]) => `${key}=${Buffer.from(String(value), "base64").toString()}`);
+    const values = Object.entries(data).map(
+      ([key, value]) => `${key}=${Buffer.from(String(value), "base64").toString()}`,
+    );
     return `${values.join(", ") || "absent"}: ${this.condition(kind, { namespace, name })?.reason}`;
   }
 
-  condition(kind: Kind, ref: { readonly namespace?: string; readonly name: string }, type = "Ready"): Condition | undefined {
+  condition(
+    kind: Kind,
+    ref: { readonly namespace?: string; readonly name: string },
+    type = "Ready",
+  ): Condition | undefined {
     return this.status(kind, ref).conditions?.find((one) => one.type === type);
   }
 
-  status(kind: Kind, ref: { readonly namespace?: string; readonly name: string }): Partial<ConnectionStatus> {
+  status(
+    kind: Kind,
+    ref: { readonly namespace?: string; readonly name: string },
+  ): Partial<ConnectionStatus> {
     return this.server.get(kind, ref)["status"] ?? {};
   }
 
@@ -215,7 +258,13 @@ export class ClusterScene implements AsyncDisposable {
       return typeof value === "string" ? value : undefined;
     };
     const name = text("key_name") ?? text("filename");
-    return { at: this.clock.monotonic(), operation, account: text("email") ?? "", name, password: text("password") };
+    return {
+      at: this.clock.monotonic(),
+      operation,
+      account: text("email") ?? "",
+      name,
+      password: text("password"),
+    };
   }
 }
 

@@ -20,10 +20,15 @@ export type Command =
   | { readonly do: "wait"; readonly ms: number };
 
 const namespace = fc.constantFrom(...NAMESPACES);
-const labels = fc.dictionary(fc.constantFrom("team", "stage"), fc.constantFrom("1", "2"), { maxKeys: 2 });
-const globs = fc.option(fc.uniqueArray(fc.constantFrom("*", "*", "x-*", "*1", "y*2", "x-1", "z"), { maxLength: 3 }), {
-  nil: undefined,
+const labels = fc.dictionary(fc.constantFrom("team", "stage"), fc.constantFrom("1", "2"), {
+  maxKeys: 2,
 });
+const globs = fc.option(
+  fc.uniqueArray(fc.constantFrom("*", "*", "x-*", "*1", "y*2", "x-1", "z"), { maxLength: 3 }),
+  {
+    nil: undefined,
+  },
+);
 const entry: fc.Arbitrary<ModelEntry> = fc.record({
   key: fc.constantFrom("team", "stage"),
   operator: fc.constantFrom("matchLabels", "matchLabels", "In", "NotIn", "Exists", "DoesNotExist"),
@@ -32,14 +37,21 @@ const entry: fc.Arbitrary<ModelEntry> = fc.record({
   files: globs,
 });
 const ofCluster: fc.Arbitrary<SceneConnection> = fc.record({ name: fc.constantFrom("one", "two") });
-const ofNamespace: fc.Arbitrary<SceneConnection> = fc.record({ namespace, name: fc.constantFrom("one", "two") });
+const ofNamespace: fc.Arbitrary<SceneConnection> = fc.record({
+  namespace,
+  name: fc.constantFrom("one", "two"),
+});
 const account = fc.constantFrom("own", "own", "other");
 const modelConnection: fc.Arbitrary<ModelConnection> = fc.oneof(
   fc.record({ connection: ofNamespace, account, access: fc.constant([]) }),
   fc.record({ connection: ofCluster, account, access: fc.array(entry, { maxLength: 3 }) }),
   fc.record({ connection: ofCluster, account, access: fc.array(entry, { maxLength: 3 }) }),
 );
-const resourceName = fc.record({ kind: fc.constantFrom("secret", "file"), namespace, name: fc.constantFrom("r", "s") });
+const resourceName = fc.record({
+  kind: fc.constantFrom("secret", "file"),
+  namespace,
+  name: fc.constantFrom("r", "s"),
+});
 const modelResource: fc.Arbitrary<ModelResource> = fc
   .tuple(
     resourceName,
@@ -59,13 +71,17 @@ export const topology: fc.Arbitrary<Command[]> = fc
     fc.tuple(labels, labels, labels),
     fc.tuple(
       ...["one", "two"].map((name) =>
-        fc.array(entry, { minLength: 1, maxLength: 3 }).map((access) => ({ connection: { name }, account: "own", access })),
+        fc
+          .array(entry, { minLength: 1, maxLength: 3 })
+          .map((access) => ({ connection: { name }, account: "own", access })),
       ),
     ),
     fc.array(modelResource, { minLength: 3, maxLength: 8 }),
   )
   .map(([ofNamespaces, connections, resources]) => [
-    ...ofNamespaces.map((of, n) => ({ do: "label", namespace: NAMESPACES[n] ?? "", labels: of }) as const),
+    ...ofNamespaces.map(
+      (of, n) => ({ do: "label", namespace: NAMESPACES[n] ?? "", labels: of }) as const,
+    ),
     ...connections.map((connection) => ({ do: "connect", connection }) as const),
     ...resources.map((resource) => ({ do: "follow", resource }) as const),
     { do: "wait", ms: 1_000 } as const,
@@ -73,12 +89,24 @@ export const topology: fc.Arbitrary<Command[]> = fc
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("label"), namespace, labels }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("connect"), connection: modelConnection }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("disconnect"), connection: fc.oneof(ofCluster, ofNamespace) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("disconnect"),
+      connection: fc.oneof(ofCluster, ofNamespace),
+    }),
+  },
   { weight: 5, arbitrary: fc.record({ do: fc.constant("follow"), resource: modelResource }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete"), resource: resourceName }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("write"), names: fc.subarray(NAMES, { minLength: 1 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("write"), names: fc.subarray(NAMES, { minLength: 1 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("restart") }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant("wait"), ms: fc.constantFrom(0, 3, 8, 60, 2_000) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant("wait"), ms: fc.constantFrom(0, 3, 8, 60, 2_000) }),
+  },
 );
 /** A change of access while new versions are read. */
 const burst: fc.Arbitrary<Command[]> = fc
@@ -91,8 +119,14 @@ const burst: fc.Arbitrary<Command[]> = fc
   ]);
 /** Random commands. */
 export const commands: fc.Arbitrary<Command[]> = fc
-  .array(fc.oneof({ weight: 12, arbitrary: command.map((one) => [one]) }, { weight: 1, arbitrary: burst }), {
-    minLength: 5,
-    maxLength: 20,
-  })
+  .array(
+    fc.oneof(
+      { weight: 12, arbitrary: command.map((one) => [one]) },
+      { weight: 1, arbitrary: burst },
+    ),
+    {
+      minLength: 5,
+      maxLength: 20,
+    },
+  )
   .map((all) => all.flat());

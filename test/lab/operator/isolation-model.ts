@@ -17,7 +17,10 @@ export interface ModelResource {
   readonly name: string;
   readonly connection: SceneConnection;
   readonly names: readonly string[];
-  /** The names are found by a rule, so that those without access are not found instead of not allowed. */
+  /**
+   * The names are found by a rule, so that those without access are not found instead of not
+   * allowed.
+   */
   readonly isFound?: boolean;
 }
 
@@ -39,7 +42,9 @@ export interface ModelState {
 export function specOf({ key, operator, value, secrets, files }: ModelEntry): object {
   const values = operator === "In" || operator === "NotIn" ? { values: [value] } : {};
   const namespaceSelector =
-    operator === "matchLabels" ? { matchLabels: { [key]: value } } : { matchExpressions: [{ key, operator, ...values }] };
+    operator === "matchLabels"
+      ? { matchLabels: { [key]: value } }
+      : { matchExpressions: [{ key, operator, ...values }] };
   return { namespaceSelector, ...(secrets && { secrets }), ...(files && { files }) };
 }
 
@@ -50,16 +55,26 @@ function selects({ key, operator, value }: ModelEntry, labels: Labels): boolean 
   return operator === "NotIn" ? actual !== value : actual === value;
 }
 
-const matches = (glob: string, name: string): boolean => new RegExp(`^${glob.split("*").join(".*")}$`, "s").test(name);
+const matches = (glob: string, name: string): boolean =>
+  new RegExp(`^${glob.split("*").join(".*")}$`, "s").test(name);
 
-export const accountFor = ({ connection, account }: ModelConnection): string => accountOf({ ...connection, name: account });
+export const accountFor = ({ connection, account }: ModelConnection): string =>
+  accountOf({ ...connection, name: account });
 
 /** Returns the connection that a resource refers to. */
-export function connectionOf({ connections }: ModelState, { connection: { namespace, name } }: ModelResource) {
-  return connections.find(({ connection: one }) => one.namespace === namespace && one.name === name);
+export function connectionOf(
+  { connections }: ModelState,
+  { connection: { namespace, name } }: ModelResource,
+) {
+  return connections.find(
+    ({ connection: one }) => one.namespace === namespace && one.name === name,
+  );
 }
 
-/** Returns the account with which the operator may read `names` for a resource; `undefined` if it may not. */
+/**
+ * Returns the account with which the operator may read `names` for a resource; `undefined` if it
+ * may not.
+ */
 export function rightOf(
   state: ModelState,
   resource: ModelResource,
@@ -76,8 +91,16 @@ export function rightOf(
   return names.every(mayRead) ? accountFor(found) : undefined;
 }
 
-/** Reports whether any resource has a right to read this name as this account; in `namespace`, if given. */
-export function hasRight(state: ModelState, account: string, name: string, namespace?: string): boolean {
+/**
+ * Reports whether any resource has a right to read this name as this account; in `namespace`, if
+ * given.
+ */
+export function hasRight(
+  state: ModelState,
+  account: string,
+  name: string,
+  namespace?: string,
+): boolean {
   return state.resources.some(
     (resource) =>
       (namespace === undefined || resource.namespace === namespace) &&
@@ -86,5 +109,8 @@ export function hasRight(state: ModelState, account: string, name: string, names
   );
 }
 
-export const keyOfResource = ({ kind, namespace, name }: Pick<ModelResource, "kind" | "namespace" | "name">): string =>
-  `${kind} ${namespace}/${name}`;
+export const keyOfResource = ({
+  kind,
+  namespace,
+  name,
+}: Pick<ModelResource, "kind" | "namespace" | "name">): string => `${kind} ${namespace}/${name}`;

@@ -1,4 +1,10 @@
-import { API_GROUP, API_VERSION, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import {
+  API_GROUP,
+  API_VERSION,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
 import type { Condition } from "../../../src/operator/api/status.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
@@ -11,7 +17,10 @@ import { type LogLine, recordingLogger } from "../assertions/recording-logger.ts
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { ApiClient, type Network } from "../kube/in-memory/api-client.ts";
 import { InMemoryApiServer } from "../kube/in-memory/in-memory-api-server.ts";
-import type { VaultRequest, VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import type {
+  VaultRequest,
+  VaultTransport,
+} from "../../../src/operator/vault-client/http/vault-transport.ts";
 import { TransientError } from "../../../src/operator/vault-client/vault-error.ts";
 import { InMemoryTransport } from "../vault/in-memory/in-memory-transport.ts";
 import { InMemoryVault } from "../vault/in-memory/in-memory-vault.ts";
@@ -25,7 +34,10 @@ const PASSWORD = "canary-password";
 /** Time of a request to the API server, and of an event to arrive, in milliseconds. */
 const API_LATENCY_MS = 5;
 
-/** The whole operator on a virtual clock, with an API server in memory and a vault in memory for each namespace. */
+/**
+ * The whole operator on a virtual clock, with an API server in memory and a vault in memory for
+ * each namespace.
+ */
 export class OperatorScene implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly server = new InMemoryApiServer({ clock: this.clock });
@@ -44,7 +56,12 @@ export class OperatorScene implements AsyncDisposable {
   namespacesFile = "";
   readonly #log = recordingLogger();
   /** The failing requests of all its processes. */
-  readonly problems = new ApiProblems({ clock: this.clock, logger: this.#log.logger, host: "10.0.0.1:6443", namespaced: true });
+  readonly problems = new ApiProblems({
+    clock: this.clock,
+    logger: this.#log.logger,
+    host: "10.0.0.1:6443",
+    namespaced: true,
+  });
   readonly #vaults = new Map<string, SimulatedVault>();
   readonly #transports = new Map<string, () => VaultTransport>();
   readonly #vaultOutages = new Set<string>();
@@ -63,8 +80,9 @@ export class OperatorScene implements AsyncDisposable {
   }
 
   /**
-   * Creates a namespace with a VaultConnection, whose vault has secrets of these names, and a VaultSecret for each, whose target has
-   * these policies. The vault is that of the namespace `of`, if given.
+   * Creates a namespace with a VaultConnection, whose vault has secrets of these names, and a
+   * VaultSecret for each, whose target has these policies. The vault is that of the namespace `of`,
+   * if given.
    */
   addVault(
     namespace: string,
@@ -80,19 +98,27 @@ export class OperatorScene implements AsyncDisposable {
     return vault;
   }
 
-  /** Creates a VaultSecret in a namespace, whose target has these policies and the value of this secret of the vault. */
+  /**
+   * Creates a VaultSecret in a namespace, whose target has these policies and the value of this
+   * secret of the vault.
+   */
   addSecret(namespace: string, name: string, target: object, key: string): void {
     const spec = {
       connectionRef: { name: "vault" },
       target: { name, ...target },
       data: [{ secretKey: "value", remoteRef: { key } }],
     };
-    this.server.create(vaultSecretKind, { apiVersion, kind: "VaultSecret", metadata: { namespace, name }, spec });
+    this.server.create(vaultSecretKind, {
+      apiVersion,
+      kind: "VaultSecret",
+      metadata: { namespace, name },
+      spec,
+    });
   }
 
   /**
-   * Creates a namespace with a VaultConnection, whose vault holds its lists and has files of these names, and a VaultFile for each,
-   * whose target is a ConfigMap with these policies.
+   * Creates a namespace with a VaultConnection, whose vault holds its lists and has files of these
+   * names, and a VaultFile for each, whose target is a ConfigMap with these policies.
    */
   addFileVault(namespace: string, names: readonly string[], policies: object): InMemoryVault {
     const { clock } = this;
@@ -102,25 +128,57 @@ export class OperatorScene implements AsyncDisposable {
     const send = async ({ operation }: VaultRequest): Promise<undefined> => {
       if (this.#vaultOutages.has(namespace)) throw new TransientError(operation, "unreachable");
     };
-    this.#addConnection(namespace, () => new InMemoryTransport({ vault, clock, network: { send } }));
+    this.#addConnection(
+      namespace,
+      () => new InMemoryTransport({ vault, clock, network: { send } }),
+    );
     for (const name of names) {
       const target = { kind: "ConfigMap", name, ...policies };
-      const spec = { connectionRef: { name: "vault" }, target, files: [{ filename: name, key: "value" }] };
-      this.server.create(vaultFileKind, { apiVersion, kind: "VaultFile", metadata: { namespace, name }, spec });
+      const spec = {
+        connectionRef: { name: "vault" },
+        target,
+        files: [{ filename: name, key: "value" }],
+      };
+      this.server.create(vaultFileKind, {
+        apiVersion,
+        kind: "VaultFile",
+        metadata: { namespace, name },
+        spec,
+      });
     }
     return vault;
   }
 
-  #addConnection(namespace: string, openTransport: () => VaultTransport, changes: { readonly url?: string } = {}): void {
+  #addConnection(
+    namespace: string,
+    openTransport: () => VaultTransport,
+    changes: { readonly url?: string } = {},
+  ): void {
     const { server } = this;
     const { url = urlOf(namespace) } = changes;
     this.#transports.set(url, openTransport);
     server.createNamespace(namespace);
     const data = { password: Buffer.from(PASSWORD).toString("base64") };
-    const login = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "login" }, type: CREDENTIALS_TYPE, data };
+    const login = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace, name: "login" },
+      type: CREDENTIALS_TYPE,
+      data,
+    };
     server.create(SECRETS, login);
-    const spec = { email: ACCOUNT, auth: { passwordSecretRef: { name: "login" } }, ...changes, url };
-    server.create(vaultConnectionKind, { apiVersion, kind: "VaultConnection", metadata: { namespace, name: "vault" }, spec });
+    const spec = {
+      email: ACCOUNT,
+      auth: { passwordSecretRef: { name: "login" } },
+      ...changes,
+      url,
+    };
+    server.create(vaultConnectionKind, {
+      apiVersion,
+      kind: "VaultConnection",
+      metadata: { namespace, name: "vault" },
+      spec,
+    });
   }
 
   /** The log lines of all its processes. */
@@ -141,7 +199,10 @@ export class OperatorScene implements AsyncDisposable {
     return object && valueOf(object);
   }
 
-  /** Returns the times from a list that showed a new version to the write of the target, in milliseconds. */
+  /**
+   * Returns the times from a list that showed a new version to the write of the target, in
+   * milliseconds.
+   */
   propagations(namespace: string): number[] {
     return this.#propagations.get(namespace) ?? [];
   }
@@ -167,7 +228,9 @@ export class OperatorScene implements AsyncDisposable {
       metrics,
       logger: this.#log.logger,
       problems: this.problems,
-      ...(flags.namespacesFile !== undefined && { readNamespaces: () => Promise.resolve(this.namespacesFile) }),
+      ...(flags.namespacesFile !== undefined && {
+        readNamespaces: () => Promise.resolve(this.namespacesFile),
+      }),
     };
     const names = { namespace: OPERATOR_NAMESPACE, identity: "operator-1", host: "operator-1" };
     const config = operatorConfig(flags);
@@ -203,7 +266,11 @@ export class OperatorScene implements AsyncDisposable {
 
   /** Makes the API server unavailable: watches end, and every request fails. */
   beginOutage(): void {
-    this.#outage = new KubeError({ kind: "Unavailable", operation: "any request", reason: "ECONNREFUSED" });
+    this.#outage = new KubeError({
+      kind: "Unavailable",
+      operation: "any request",
+      reason: "ECONNREFUSED",
+    });
     for (const watch of this.server.watches()) watch.drop();
   }
 
@@ -242,7 +309,8 @@ export class OperatorScene implements AsyncDisposable {
     return {
       send: async ({ verb, resource, ref }, signal) => {
         this.requestedAt.push(this.clock.monotonic());
-        if (verb !== "list" && verb !== "watch") this.requests.push(`${verb} ${resource.plural} ${ref.name}`);
+        if (verb !== "list" && verb !== "watch")
+          this.requests.push(`${verb} ${resource.plural} ${ref.name}`);
         const failure = this.#outage ?? this.failureOf(`${verb} ${resource.plural}`);
         if (failure !== undefined) throw failure;
         if (verb === "watch") return;
@@ -255,7 +323,10 @@ export class OperatorScene implements AsyncDisposable {
     };
   }
 
-  /** Returns the next number of a linear congruential generator, so that every run of a test is the same. */
+  /**
+   * Returns the next number of a linear congruential generator, so that every run of a test is the
+   * same.
+   */
   #nextRandom(): number {
     this.#random = (this.#random * 48_271) % 2_147_483_647;
     return this.#random / 2_147_483_647;

@@ -30,16 +30,24 @@ export const NAMESPACE = "shop";
 type Data = Readonly<Record<string, string | Uint8Array>>;
 
 const encoded = (data: Data): Record<string, string> =>
-  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
+  Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  );
 
-/** The whole operator on a virtual clock, with an API server and one vault in memory, for VaultPushes in the namespace `shop`. */
+/**
+ * The whole operator on a virtual clock, with an API server and one vault in memory, for
+ * VaultPushes in the namespace `shop`.
+ */
 export class PushScene implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly server = new InMemoryApiServer({ clock: this.clock });
   readonly vault = new InMemoryVault(this.clock);
   /** Requests to the vault, each as its operation, without logins. */
   readonly vaultRequests: string[] = [];
-  /** Requests about single objects of the operator to the API server, each as `<verb> <plural> <name>`. */
+  /**
+   * Requests about single objects of the operator to the API server, each as `<verb> <plural>
+   * <name>`.
+   */
   readonly requests: string[] = [];
   /** The networks between the operator and both servers. */
   network: Network = {};
@@ -47,7 +55,9 @@ export class PushScene implements AsyncDisposable {
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  /** Starts an operator. The namespace has the connection `vault`, whose account is {@link ACCOUNT}. */
+  /**
+   * Starts an operator. The namespace has the connection `vault`, whose account is {@link ACCOUNT}.
+   */
   static async start(flags?: OperatorFlags): Promise<PushScene> {
     const scene = new PushScene();
     scene.server.createNamespace(OPERATOR_NAMESPACE);
@@ -64,37 +74,71 @@ export class PushScene implements AsyncDisposable {
     this.server.createNamespace(namespace);
     const data = encoded({ password: PASSWORD });
     const metadata = { namespace, name: "login" };
-    this.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, type: CREDENTIALS_TYPE, data });
+    this.server.create(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      type: CREDENTIALS_TYPE,
+      data,
+    });
     this.connection("vault", {}, namespace);
   }
 
   connection(name: string, changes: object = {}, namespace = NAMESPACE): void {
     const auth = { passwordSecretRef: { name: "login" } };
-    const spec = { url: "https://vault.example.com", email: ACCOUNT, auth, refreshInterval: "10s", ...changes };
+    const spec = {
+      url: "https://vault.example.com",
+      email: ACCOUNT,
+      auth,
+      refreshInterval: "10s",
+      ...changes,
+    };
     this.put(vaultConnectionKind, name, spec, namespace);
   }
 
-  /** Creates or changes the VaultPush `name` of the Secret `source`. By default its key `password` is pushed to the secret `db`. */
+  /**
+   * Creates or changes the VaultPush `name` of the Secret `source`. By default its key `password`
+   * is pushed to the secret `db`.
+   */
   push(changes: object = {}, name = "push", namespace = NAMESPACE): void {
     const data = [{ secretKey: "password", remoteRef: { key: "db" } }];
-    const spec = { connectionRef: { name: "vault" }, secret: { name: "source" }, data, refreshInterval: "10s", ...changes };
+    const spec = {
+      connectionRef: { name: "vault" },
+      secret: { name: "source" },
+      data,
+      refreshInterval: "10s",
+      ...changes,
+    };
     this.put(vaultPushKind, name, spec, namespace);
   }
 
-  /** Creates or changes the VaultSecret `db` or VaultFile `conf` whose target is the Secret `source`. */
+  /**
+   * Creates or changes the VaultSecret `db` or VaultFile `conf` whose target is the Secret
+   * `source`.
+   */
   read(kind: "VaultSecret" | "VaultFile", changes: object = {}): void {
     const common = { connectionRef: { name: "vault" } };
     const spec =
       kind === "VaultSecret"
-        ? { ...common, data: [{ secretKey: "password", remoteRef: { key: "db" } }], target: { name: "source" } }
+        ? {
+            ...common,
+            data: [{ secretKey: "password", remoteRef: { key: "db" } }],
+            target: { name: "source" },
+          }
         : { ...common, files: [{ filename: "conf" }], target: { kind: "Secret", name: "source" } };
-    this.put(kind === "VaultSecret" ? vaultSecretKind : vaultFileKind, "reader", { ...spec, ...changes }, NAMESPACE);
+    this.put(
+      kind === "VaultSecret" ? vaultSecretKind : vaultFileKind,
+      "reader",
+      { ...spec, ...changes },
+      NAMESPACE,
+    );
   }
 
   put(kind: Kind, name: string, spec: object, namespace: string): void {
     const ref = { namespace, name };
     const before = this.server.find(kind, ref);
-    if (before === undefined) this.server.create(kind, { apiVersion, kind: kind.kind, metadata: ref, spec });
+    if (before === undefined)
+      this.server.create(kind, { apiVersion, kind: kind.kind, metadata: ref, spec });
     else this.server.replace(kind, { ...before, spec });
   }
 
@@ -103,7 +147,8 @@ export class PushScene implements AsyncDisposable {
     const ref = { namespace, name: "source" };
     const before = this.server.find(SECRETS, ref);
     const content = { type, data: encoded(data) };
-    if (before === undefined) this.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: ref, ...content });
+    if (before === undefined)
+      this.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: ref, ...content });
     else this.server.replace(SECRETS, { ...before, ...content });
   }
 
@@ -131,16 +176,22 @@ export class PushScene implements AsyncDisposable {
     return this.condition("Ready", name, namespace)?.reason;
   }
 
-  /** Returns the values of all versions of a secret or file in the vault, in order; gaps are empty. */
+  /**
+   * Returns the values of all versions of a secret or file in the vault, in order; gaps are empty.
+   */
   versions(name = "db", kind: "secret" | "file" = "secret", owner = ACCOUNT): string[] {
-    const values = Array.from({ length: 20 }, (_, at) => this.vault.bytesOf(kind, owner, name, at + 1));
+    const values = Array.from({ length: 20 }, (_, at) =>
+      this.vault.bytesOf(kind, owner, name, at + 1),
+    );
     const last = values.findLastIndex((bytes) => bytes !== undefined);
     return values.slice(0, last + 1).map((bytes) => Buffer.from(bytes ?? []).toString());
   }
 
   /** Reasons of the recorded events about VaultPushes. */
   get events(): string[] {
-    return this.server.all(EVENTS).map((event) => `${String(event["reason"])}: ${String(event["note"])}`);
+    return this.server
+      .all(EVENTS)
+      .map((event) => `${String(event["reason"])}: ${String(event["note"])}`);
   }
 
   /** Returns the requests to the vault since the last call. */
@@ -162,15 +213,18 @@ export class PushScene implements AsyncDisposable {
     const config = operatorConfig(flags);
     const network: VaultNetwork = {
       send: (request, signal) => {
-        if (request.operation !== "generate_access_token") this.vaultRequests.push(request.operation);
+        if (request.operation !== "generate_access_token")
+          this.vaultRequests.push(request.operation);
         return this.vaultNetwork.send?.(request, signal) ?? Promise.resolve(undefined);
       },
-      respond: (request, response, signal) => this.vaultNetwork.respond?.(request, response, signal) ?? Promise.resolve(response),
+      respond: (request, response, signal) =>
+        this.vaultNetwork.respond?.(request, response, signal) ?? Promise.resolve(response),
     };
     const ports = {
       api,
       leaseApi: api,
-      openTransport: () => new InMemoryTransport({ vault: this.vault, clock, network, holdsLists: false }),
+      openTransport: () =>
+        new InMemoryTransport({ vault: this.vault, clock, network, holdsLists: false }),
       clock,
       metrics: new MetricsRegistry(),
       logger: silentLogger,

@@ -1,4 +1,8 @@
-import type { EntryKind, ListProgress, Snapshot } from "../../../src/operator/vault-client/connection.ts";
+import type {
+  EntryKind,
+  ListProgress,
+  Snapshot,
+} from "../../../src/operator/vault-client/connection.ts";
 import { BlastLimits } from "../../../src/operator/controllers/connection/blast-limit.ts";
 import { Removals } from "../../../src/operator/controllers/connection/removals.ts";
 
@@ -21,12 +25,17 @@ export class RemovalsVault {
   readonly limits = new BlastLimits();
   now = 0;
 
-  connection(options: Partial<Pick<RemovalsConnection, "intervalMs" | "wasHeld" | "url">> = {}): RemovalsConnection {
+  connection(
+    options: Partial<Pick<RemovalsConnection, "intervalMs" | "wasHeld" | "url">> = {},
+  ): RemovalsConnection {
     return new RemovalsConnection(this, options);
   }
 }
 
-/** The lists of one connection, one per interval unless `afterMs` says otherwise, and the names that disappear from them. */
+/**
+ * The lists of one connection, one per interval unless `afterMs` says otherwise, and the names that
+ * disappear from them.
+ */
 export class RemovalsConnection {
   readonly intervalMs: number;
   readonly wasHeld: boolean;
@@ -34,7 +43,10 @@ export class RemovalsConnection {
   readonly removals: Removals;
   readonly unreferenced = new Set<string>();
   readonly served = new Set<string>();
-  /** Names whose keys no resource removes: `a` if it is missing, `a due` if the vault removed it at its deadline. */
+  /**
+   * Names whose keys no resource removes: `a` if it is missing, `a due` if the vault removed it at
+   * its deadline.
+   */
   readonly retained = new Set<string>();
   /** Deadlines that statuses show. */
   readonly deadlines = new Map<string, number>();
@@ -53,7 +65,10 @@ export class RemovalsConnection {
   readonly #shown: Record<EntryKind, Map<string, boolean>> = { secret: new Map(), file: new Map() };
   readonly #progress: Record<EntryKind, ListProgress> = { secret: NEVER, file: NEVER };
 
-  constructor(vault: RemovalsVault, { intervalMs = INTERVAL, wasHeld = false, url = VAULT_URL }: Partial<RemovalsConnection>) {
+  constructor(
+    vault: RemovalsVault,
+    { intervalMs = INTERVAL, wasHeld = false, url = VAULT_URL }: Partial<RemovalsConnection>,
+  ) {
     this.#vault = vault;
     this.intervalMs = intervalMs;
     this.wasHeld = wasHeld;
@@ -67,14 +82,20 @@ export class RemovalsConnection {
         isReferenced: (_, name) => !this.unreferenced.has(name),
         hasReferences: (kind) => kind === "secret" || this.hasFiles,
         rulesOf: (_, name) =>
-          this.hasRules ? [{ id: RULE, finds: (list) => list.secrets(name)[0]?.metadata["isProd"] === true }] : [],
+          this.hasRules
+            ? [{ id: RULE, finds: (list) => list.secrets(name)[0]?.metadata["isProd"] === true }]
+            : [],
         wasServed: (kind, name) => this.served.has(`${kind} ${name}`),
         deadlineOf: (_, name) => this.deadlines.get(name),
-        removes: (_, name, isDue) => !this.unreferenced.has(name) && !this.retained.has(isDue ? `${name} due` : name),
+        removes: (_, name, isDue) =>
+          !this.unreferenced.has(name) && !this.retained.has(isDue ? `${name} due` : name),
         claimedBy: () => this.claimed,
         targetsOf: (_, name) => this.targets.get(name) ?? [name],
       },
-      snapshot: () => (this.#progress.secret.lists + this.#progress.file.lists === 0 ? undefined : this.#snapshot()),
+      snapshot: () =>
+        this.#progress.secret.lists + this.#progress.file.lists === 0
+          ? undefined
+          : this.#snapshot(),
       isStale: () => this.isStale,
       listSoon: () => void (this.listedSoon += 1),
       onHeld: () => void (this.heldByOthers += 1),
@@ -86,11 +107,16 @@ export class RemovalsConnection {
     const { afterMs = this.intervalMs, kind = "secret", isProd = true } = options;
     this.#vault.now += afterMs;
     const { lists, at } = this.#progress[kind];
-    this.#progress[kind] = { lists: lists + 1, at: this.#vault.now, previousAt: lists === 0 ? NEVER.previousAt : at };
+    this.#progress[kind] = {
+      lists: lists + 1,
+      at: this.#vault.now,
+      previousAt: lists === 0 ? NEVER.previousAt : at,
+    };
     for (const name of shown) this.#shown[kind].set(name, isProd);
     for (const name of lacking) this.#shown[kind].delete(name);
     const [changed, none] = [new Set([...shown, ...lacking]), new Set<string>()];
-    const change = kind === "secret" ? { secrets: changed, files: none } : { secrets: none, files: changed };
+    const change =
+      kind === "secret" ? { secrets: changed, files: none } : { secrets: none, files: changed };
     // A list that changes nothing is not reported.
     if (changed.size > 0) this.removals.observe(this.#snapshot(), change);
     return this.removals.held;
@@ -101,21 +127,29 @@ export class RemovalsConnection {
   }
 
   #snapshot(): Snapshot {
-    const [progress, shown, deadlines] = [{ ...this.#progress }, structuredClone(this.#shown), new Map(this.deadlines)];
+    const [progress, shown, deadlines] = [
+      { ...this.#progress },
+      structuredClone(this.#shown),
+      new Map(this.deadlines),
+    ];
     return {
       listedAt: progress.secret.at,
       listedAtMonotonic: progress.secret.at,
       secrets: (name: string) =>
-        shown.secret.has(name) ? [{ metadata: { isProd: shown.secret.get(name) }, deleteAt: deadlines.get(name) }] : [],
+        shown.secret.has(name)
+          ? [{ metadata: { isProd: shown.secret.get(name) }, deleteAt: deadlines.get(name) }]
+          : [],
       file: (name: string) => (shown.file.has(name) ? {} : undefined),
-      progress: (kind: EntryKind) => (kind === "file" && progress.file.lists === 0 ? undefined : progress[kind]),
+      progress: (kind: EntryKind) =>
+        kind === "file" && progress.file.lists === 0 ? undefined : progress[kind],
     } as unknown as Snapshot;
   }
 }
 
 /** Returns the only connection to a vault. */
 export const alone = (): RemovalsConnection => new RemovalsVault().connection();
-export const names = (count: number, from = 0): string[] => Array.from({ length: count }, (_, n) => `n${n + from}`);
+export const names = (count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, n) => `n${n + from}`);
 
 /** Returns the methods that most tests use, bound to the connection. */
 export function methodsOf(one: RemovalsConnection) {

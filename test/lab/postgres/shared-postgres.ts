@@ -6,7 +6,9 @@ import { PostgresContainer } from "./postgres-container.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Server for test databases: its URL, and the name of a template database with the schema only. */
+    /**
+     * Server for test databases: its URL, and the name of a template database with the schema only.
+     */
     postgres: { readonly url: string; readonly template: string };
   }
 }
@@ -21,11 +23,16 @@ async function withAdmin(url: string, ...statements: string[]): Promise<void> {
   }
 }
 
-/** Starts the server of all tests, in a container or else from npm packages, and says which. Returns its URL. */
+/**
+ * Starts the server of all tests, in a container or else from npm packages, and says which. Returns
+ * its URL.
+ */
 async function startServer(owned: AsyncDisposableStack): Promise<string> {
   const container = await PostgresContainer.start();
   if ("unavailable" in container) {
-    process.stderr.write(`PostgreSQL from npm packages, not in a container: ${container.unavailable}\n`);
+    process.stderr.write(
+      `PostgreSQL from npm packages, not in a container: ${container.unavailable}\n`,
+    );
     return owned.use(await PostgresCluster.start()).url();
   }
   process.stderr.write(`PostgreSQL in a container of ${container.image}\n`);
@@ -33,8 +40,9 @@ async function startServer(owned: AsyncDisposableStack): Promise<string> {
 }
 
 /**
- * Global set-up of Vitest: starts one PostgreSQL server for all tests of a run. VAULTSYNC_TEST_POSTGRES=postgres://… selects an
- * existing server instead; its user must be allowed to create databases.
+ * Global set-up of Vitest: starts one PostgreSQL server for all tests of a run.
+ * VAULTSYNC_TEST_POSTGRES=postgres://… selects an existing server instead; its user must be allowed
+ * to create databases.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using starting = new AsyncDisposableStack();
@@ -43,7 +51,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const template = `vaultsync_template_${process.pid}`;
   // The database sorts by a language, so that code point order can only come from the tables.
   const language = "LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'";
-  await withAdmin(url, `CREATE DATABASE ${template} TEMPLATE template0 ENCODING 'UTF8' ${language}`);
+  await withAdmin(
+    url,
+    `CREATE DATABASE ${template} TEMPLATE template0 ENCODING 'UTF8' ${language}`,
+  );
   starting.defer(() => withAdmin(url, `DROP DATABASE ${template} WITH (FORCE)`));
   const templateUrl = new URL(url);
   templateUrl.pathname = `/${template}`;

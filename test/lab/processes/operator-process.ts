@@ -7,15 +7,31 @@ export interface OperatorOptions extends ProcessOptions {
 
 /** `vaultsync operator` with an ephemeral port for health and metrics. */
 export class OperatorProcess extends VaultsyncProcess {
-  /** Starts the operator and does not wait for it. @param kubeconfig `undefined` for the ServiceAccount of a pod */
-  static launch(kubeconfig: string | undefined, args: readonly string[] = [], options: OperatorOptions = {}): OperatorProcess {
+  /**
+   * Starts the operator and does not wait for it. @param kubeconfig `undefined` for the
+   * ServiceAccount of a pod
+   */
+  static launch(
+    kubeconfig: string | undefined,
+    args: readonly string[] = [],
+    options: OperatorOptions = {},
+  ): OperatorProcess {
     const { allowHttp = true, ...process } = options;
     const access = kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig];
-    const flags = ["operator", ...access, ...(allowHttp ? ["--allow-http"] : []), "--listen", "127.0.0.1:0"];
+    const flags = [
+      "operator",
+      ...access,
+      ...(allowHttp ? ["--allow-http"] : []),
+      "--listen",
+      "127.0.0.1:0",
+    ];
     return new OperatorProcess([...flags, ...args], process);
   }
 
-  /** Starts the operator and waits until it reconciles; a predecessor that was killed keeps its lease for 15 s. */
+  /**
+   * Starts the operator and waits until it reconciles; a predecessor that was killed keeps its
+   * lease for 15 s.
+   */
   static async start(
     kubeconfig: string | undefined,
     args: readonly string[] = [],

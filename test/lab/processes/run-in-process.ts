@@ -3,11 +3,19 @@ import { vi } from "vitest";
 import { program } from "../../../src/program.ts";
 import type { ProcessResult } from "./vaultsync-process.ts";
 
-/** Runs a command that starts no server without a child process, which is faster; collects what it prints. */
-export async function runInProcess(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ProcessResult> {
+/**
+ * Runs a command that starts no server without a child process, which is faster; collects what it
+ * prints.
+ */
+export async function runInProcess(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ProcessResult> {
   const output = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((stream) =>
-    vi.spyOn(process[stream], "write").mockImplementation((chunk) => Boolean((output[stream] += chunk.toString()))),
+    vi
+      .spyOn(process[stream], "write")
+      .mockImplementation((chunk) => Boolean((output[stream] += chunk.toString()))),
   );
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   try {

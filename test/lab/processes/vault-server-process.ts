@@ -9,14 +9,27 @@ export const readyLine = z.strictObject({
   mail_dir: z.string().optional(),
 });
 
-/** `vaultsync vault serve` on a free port, so that a test can measure or kill it. Disposing it stops it. */
+/**
+ * `vaultsync vault serve` on a free port, so that a test can measure or kill it. Disposing it stops
+ * it.
+ */
 export class VaultServerProcess extends VaultsyncProcess {
   #ready: z.infer<typeof readyLine> = { url: "" };
 
-  /** Starts a server and waits until it is ready. @throws Error with its standard error when it exits first */
-  static async start(args: readonly string[], options: ProcessOptions = {}): Promise<VaultServerProcess> {
-    const listen = options.env?.["VAULTSYNC_VAULT_LISTEN"] === undefined ? ["--listen", "127.0.0.1:0"] : [];
-    const server = new VaultServerProcess(["vault", "serve", "--metrics-listen", "127.0.0.1:0", ...listen, ...args], options);
+  /**
+   * Starts a server and waits until it is ready. @throws Error with its standard error when it
+   * exits first
+   */
+  static async start(
+    args: readonly string[],
+    options: ProcessOptions = {},
+  ): Promise<VaultServerProcess> {
+    const listen =
+      options.env?.["VAULTSYNC_VAULT_LISTEN"] === undefined ? ["--listen", "127.0.0.1:0"] : [];
+    const server = new VaultServerProcess(
+      ["vault", "serve", "--metrics-listen", "127.0.0.1:0", ...listen, ...args],
+      options,
+    );
     server.#ready = await server.waitForOutput(({ stdout }) =>
       stdout.includes("\n") ? readyLine.parse(JSON.parse(stdout)) : undefined,
     );

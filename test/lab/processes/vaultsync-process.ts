@@ -9,8 +9,13 @@ const root = join(import.meta.dirname, "../../..");
 /** The program: the sources, or what VAULTSYNC_TEST_PROGRAM names, such as dist/main.js. */
 const main = join(root, process.env["VAULTSYNC_TEST_PROGRAM"] ?? "src/main.ts");
 
-/** Lets the processes of all tests share the compiled sources, which saves half of the time of their start. Benchmarks do not. */
-const compileCache = process.env["VITEST"] && { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/vaultsync-test") };
+/**
+ * Lets the processes of all tests share the compiled sources, which saves half of the time of their
+ * start. Benchmarks do not.
+ */
+const compileCache = process.env["VITEST"] && {
+  NODE_COMPILE_CACHE: join(root, "node_modules/.cache/vaultsync-test"),
+};
 
 export interface ProcessResult {
   /** `null` when a signal ended the process. */
@@ -46,7 +51,15 @@ export class VaultsyncProcess implements AsyncDisposable {
   readonly #output = { stdout: "", stderr: "" };
 
   constructor(args: readonly string[], options: ProcessOptions = {}) {
-    const { env = {}, input = "", holdInput = false, through = [], nodeArgs = [], detached = false, logFile } = options;
+    const {
+      env = {},
+      input = "",
+      holdInput = false,
+      through = [],
+      nodeArgs = [],
+      detached = false,
+      logFile,
+    } = options;
     const { program: script = main } = options;
     const [program = "", ...all] = [...through, process.execPath, ...nodeArgs, script, ...args];
     const child = spawn(program, all, {
@@ -56,7 +69,9 @@ export class VaultsyncProcess implements AsyncDisposable {
     });
     this.#child = child;
     for (const stream of ["stdout", "stderr"] as const) {
-      child[stream].setEncoding("utf8").on("data", (text: string) => (this.#output[stream] += text));
+      child[stream]
+        .setEncoding("utf8")
+        .on("data", (text: string) => (this.#output[stream] += text));
     }
     // A command that does not read its input closes it.
     child.stdin.on("error", () => undefined);
@@ -125,7 +140,10 @@ export class VaultsyncProcess implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Sends a signal and waits for the exit; returns the exit code, `null` when the signal ended the process. */
+  /**
+   * Sends a signal and waits for the exit; returns the exit code, `null` when the signal ended the
+   * process.
+   */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     if (!this.exited) this.#child.kill(signal);
     return (await this.result).code;

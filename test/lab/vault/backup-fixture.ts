@@ -31,8 +31,14 @@ export class BackupFixture implements AsyncDisposable {
   }
 
   static async create(): Promise<BackupFixture> {
-    const fixture = new BackupFixture(await createVaultData(), await mkdtemp(join(tmpdir(), "vaultsync-test-")));
-    await writeFile(fixture.path("key"), Buffer.from(generateMasterKey().reveal()).toString("base64"));
+    const fixture = new BackupFixture(
+      await createVaultData(),
+      await mkdtemp(join(tmpdir(), "vaultsync-test-")),
+    );
+    await writeFile(
+      fixture.path("key"),
+      Buffer.from(generateMasterKey().reveal()).toString("base64"),
+    );
     return fixture;
   }
 
@@ -43,7 +49,10 @@ export class BackupFixture implements AsyncDisposable {
 
   /** Opens a backup with the master key of the fixture. */
   open(name: string, unauthenticated = false): Promise<BackupFile> {
-    return BackupFile.open(this.path(name), { keyOf: (id) => this.ring().find(id), unauthenticated });
+    return BackupFile.open(this.path(name), {
+      keyOf: (id) => this.ring().find(id),
+      unauthenticated,
+    });
   }
 
   path(name: string): string {
@@ -55,8 +64,14 @@ export class BackupFixture implements AsyncDisposable {
   }
 
   /** Runs a command in a child process, while other processes write to the data. */
-  runInChildProcess(command: Command, args: readonly string[], location: string): Promise<ProcessResult> {
-    return VaultsyncProcess.run(["vault", command, ...args], { env: { VAULTSYNC_VAULT_DATA: location, ...this.keyEnvironment } });
+  runInChildProcess(
+    command: Command,
+    args: readonly string[],
+    location: string,
+  ): Promise<ProcessResult> {
+    return VaultsyncProcess.run(["vault", command, ...args], {
+      env: { VAULTSYNC_VAULT_DATA: location, ...this.keyEnvironment },
+    });
   }
 
   run(command: Command, args: readonly string[], location?: string): Promise<ProcessResult> {
@@ -78,7 +93,10 @@ export class BackupFixture implements AsyncDisposable {
   async target(kind: "same" | "other"): Promise<{ location: string } & AsyncDisposable> {
     if (onPostgres() && kind === "same") {
       const database = await PostgresDatabase.create({ empty: true });
-      return { location: database.url, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() };
+      return {
+        location: database.url,
+        [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+      };
     }
     const location = this.path(`restored-${randomBytes(4).toString("hex")}.db`);
     return { location, [Symbol.asyncDispose]: async () => undefined };
@@ -90,19 +108,44 @@ export class BackupFixture implements AsyncDisposable {
   }
 }
 
-/** Fills a vault with versions, a gap, deadlines, grants, a team, dismissed grants and files of several chunks. */
-export async function fillForBackup(vault: TestVault): Promise<{ ann: VaultClient; bob: VaultClient; file: Buffer }> {
+/**
+ * Fills a vault with versions, a gap, deadlines, grants, a team, dismissed grants and files of
+ * several chunks.
+ */
+export async function fillForBackup(
+  vault: TestVault,
+): Promise<{ ann: VaultClient; bob: VaultClient; file: Buffer }> {
   const ann = await vault.client("ann@example.com");
   const bob = await vault.client("bob@example.com");
-  for (let n = 1; n <= 3; n += 1) await ann.call("protect", { key_name: "many", key_value: `${canary}-${n}`, delete_time: 1000 });
+  for (let n = 1; n <= 3; n += 1)
+    await ann.call("protect", { key_name: "many", key_value: `${canary}-${n}`, delete_time: 1000 });
   await ann.call("version_delete", { key_name: "many", key_version: 3 });
-  await ann.call("protect", { key_name: "odd \u2028 ü 🔑", key_value: canary, metadata: { own: { deep: [1, null, "\u0000"] } } });
+  await ann.call("protect", {
+    key_name: "odd \u2028 ü 🔑",
+    key_value: canary,
+    metadata: { own: { deep: [1, null, "\u0000"] } },
+  });
   await ann.call("team_create", { group_id: "crew", members: [bob.email, "later@example.com"] });
   await ann.call("protect", { key_name: "shared", key_value: `${canary}-shared` });
-  await ann.call("share", { key_name: "shared", permission: "RW", usr_id_from: ann.email, usr_id_to: "later@example.com" });
-  await ann.call("share", { key_name: "shared", permission: "R", usr_id_from: ann.email, group_id_to: "crew" });
+  await ann.call("share", {
+    key_name: "shared",
+    permission: "RW",
+    usr_id_from: ann.email,
+    usr_id_to: "later@example.com",
+  });
+  await ann.call("share", {
+    key_name: "shared",
+    permission: "R",
+    usr_id_from: ann.email,
+    group_id_to: "crew",
+  });
   await bob.call("protect", { key_name: "bobs", key_value: `${canary}-bobs` });
-  await bob.call("share", { key_name: "bobs", permission: "W", usr_id_from: bob.email, group_id_to: "crew" });
+  await bob.call("share", {
+    key_name: "bobs",
+    permission: "W",
+    usr_id_from: bob.email,
+    group_id_to: "crew",
+  });
   await ann.call("delete_shared_key_link", { key_name: "bobs" });
   const file = randomBytes(700_000);
   await bob.upload([{ filename: "big", bytes: Buffer.from("first") }]);
@@ -116,8 +159,11 @@ export async function dump(location: string): Promise<Record<string, string[]>> 
   return store.read(async ({ tables }) => {
     const all: Record<string, string[]> = {};
     for (const table of backedUpTables)
-      all[table.name] = (await tables.page(table, undefined, 1000)).map((row) => JSON.stringify(row.map(plain)));
+      all[table.name] = (await tables.page(table, undefined, 1000)).map((row) =>
+        JSON.stringify(row.map(plain)),
+      );
     return all;
   });
 }
-const plain = (cell: unknown): unknown => (cell instanceof Uint8Array ? Buffer.from(cell).toString("hex") : cell);
+const plain = (cell: unknown): unknown =>
+  cell instanceof Uint8Array ? Buffer.from(cell).toString("hex") : cell;

@@ -1,6 +1,12 @@
 import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-users.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { Connection, EntryReader, Health, Snapshot, WrittenVersion } from "../../../src/operator/vault-client/connection.ts";
+import type {
+  Connection,
+  EntryReader,
+  Health,
+  Snapshot,
+  WrittenVersion,
+} from "../../../src/operator/vault-client/connection.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -20,7 +26,10 @@ export class InMemoryConnection implements Connection {
     this.health = { state: "starting", error: undefined };
   }
 
-  /** Simulates a complete list. Calls the same callbacks as a real connection: changed names, and a changed health. */
+  /**
+   * Simulates a complete list. Calls the same callbacks as a real connection: changed names, and a
+   * changed health.
+   */
   list({
     changed = [],
     secretCount = 1,

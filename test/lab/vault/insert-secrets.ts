@@ -5,13 +5,14 @@ import { defaultMetadata } from "./secret-requests.ts";
 const metadata = JSON.stringify(defaultMetadata);
 
 /**
- * Inserts many secrets of one user into a SQLite data file, named `listed-000000` and so on. They equal those of `protect`,
- * except that their values cannot be read.
+ * Inserts many secrets of one user into a SQLite data file, named `listed-000000` and so on. They
+ * equal those of `protect`, except that their values cannot be read.
  */
 export function insertSecrets(location: string, owner: string, count: number, now: number): void {
   // A server may be using the file.
   using database = new DatabaseSync(location, { timeout: 30_000 });
-  const counted = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)";
+  const counted =
+    "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)";
   const id = "printf('%08x-%s', (i * 2654435761) & 4294967295, ?2)";
   database.exec("BEGIN IMMEDIATE");
   database
@@ -30,13 +31,19 @@ export function insertSecrets(location: string, owner: string, count: number, no
 }
 
 /**
- * Secrets of one transaction. A trigger counts each row in the owner's row of `account_usage`, whose former versions are only removed
- * after a commit: the time of one transaction is quadratic in its rows.
+ * Secrets of one transaction. A trigger counts each row in the owner's row of `account_usage`,
+ * whose former versions are only removed after a commit: the time of one transaction is quadratic
+ * in its rows.
  */
 const POSTGRES_BATCH = 500;
 
 /** Inserts the same secrets into a PostgreSQL database. */
-export async function insertPostgresSecrets(location: string, owner: string, count: number, now: number): Promise<void> {
+export async function insertPostgresSecrets(
+  location: string,
+  owner: string,
+  count: number,
+  now: number,
+): Promise<void> {
   const client = new Client({ connectionString: location });
   await client.connect();
   const id = "md5(i || $1) AS id";

@@ -10,7 +10,10 @@ import { codeOf } from "../../../src/lib/error-code.ts";
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Writes of one client: acknowledged versions by number, and those in flight when the server was killed. */
+/**
+ * Writes of one client: acknowledged versions by number, and those in flight when the server was
+ * killed.
+ */
 class Ledger {
   /** Resolves at the next acknowledgement. */
   next = Promise.withResolvers<void>();
@@ -25,7 +28,8 @@ class Ledger {
 
   acknowledge(kind: "secrets" | "files", name: string, version: number, what: string): void {
     const versions = this[kind].get(name);
-    if (versions?.has(version) !== false) throw new Error(`version ${version} of ${name} was acknowledged twice`);
+    if (versions?.has(version) !== false)
+      throw new Error(`version ${version} of ${name} was acknowledged twice`);
     versions.set(version, what);
     this.unacknowledged.delete(what);
     this.next.resolve();
@@ -49,12 +53,14 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
         const bytes = randomBytes(randomInt(1, 600_000));
         ledger.send("files", name, sha256(bytes));
         const response = await client.upload([{ filename: name, bytes }]);
-        if (response.status === 200) ledger.acknowledge("files", name, response.json().files[0].version, sha256(bytes));
+        if (response.status === 200)
+          ledger.acknowledge("files", name, response.json().files[0].version, sha256(bytes));
       } else {
         const value = randomBytes(randomInt(1, 10_000)).toString("hex");
         ledger.send("secrets", name, value);
         const response = await client.call("protect", { key_name: name, key_value: value });
-        if (response.status === 200) ledger.acknowledge("secrets", name, response.json().secret.key_version, value);
+        if (response.status === 200)
+          ledger.acknowledge("secrets", name, response.json().secret.key_version, value);
         else if (response.status === 429) await sleep(20);
         else throw new Error(`protect responded ${response.status}`);
       }
@@ -65,7 +71,10 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
   }
 }
 
-/** Compares stored versions with those sent; returns the number of stored versions that were never acknowledged. */
+/**
+ * Compares stored versions with those sent; returns the number of stored versions that were never
+ * acknowledged.
+ */
 function compare(
   name: string,
   acknowledged: ReadonlyMap<number, string>,
@@ -73,15 +82,19 @@ function compare(
   unacknowledged: Set<string>,
 ) {
   for (const [version, what] of acknowledged) {
-    if (found.get(version) !== what) throw new Error(`version ${version} of ${name} was acknowledged but is missing or altered`);
+    if (found.get(version) !== what)
+      throw new Error(`version ${version} of ${name} was acknowledged but is missing or altered`);
   }
   const others = [...found].filter(([version]) => !acknowledged.has(version));
-  for (const [version, what] of others) if (!unacknowledged.has(what)) throw new Error(`version ${version} of ${name} is torn`);
+  for (const [version, what] of others)
+    if (!unacknowledged.has(what)) throw new Error(`version ${version} of ${name} is torn`);
   return others.length;
 }
 
 /** Repeats a request while it is rate-limited. */
-async function retryRateLimited(send: () => ReturnType<VaultClient["call"]>): ReturnType<VaultClient["call"]> {
+async function retryRateLimited(
+  send: () => ReturnType<VaultClient["call"]>,
+): ReturnType<VaultClient["call"]> {
   for (;;) {
     const response = await send();
     if (response.status !== 429) return response;
@@ -93,10 +106,14 @@ async function verify(client: VaultClient, ledger: Ledger): Promise<number> {
   let kept = 0;
   for (const [name, acknowledged] of ledger.secrets) {
     // Missing when no version was committed; acknowledged versions must exist.
-    const { versions = [] } = (await retryRateLimited(() => client.call("version_list", { key_name: name }))).json();
+    const { versions = [] } = (
+      await retryRateLimited(() => client.call("version_list", { key_name: name }))
+    ).json();
     const found = new Map<number, string>();
     for (const { key_version } of versions) {
-      const exposed = await retryRateLimited(() => client.call("version_expose", { key_name: name, key_version }));
+      const exposed = await retryRateLimited(() =>
+        client.call("version_expose", { key_name: name, key_version }),
+      );
       found.set(key_version, exposed.json().key_value);
     }
     if (found.size !== versions.length) throw new Error(`a version of ${name} is listed twice`);
@@ -107,7 +124,9 @@ async function verify(client: VaultClient, ledger: Ledger): Promise<number> {
     const found = new Map<number, string>();
     const file = files.find((each: { filename: string }) => each.filename === filename);
     for (const { version } of file?.versions ?? []) {
-      const { bytes } = await retryRateLimited(() => client.call("download_file", { filename, version }));
+      const { bytes } = await retryRateLimited(() =>
+        client.call("download_file", { filename, version }),
+      );
       found.set(version, sha256(bytes));
     }
     kept += compare(filename, acknowledged, found, ledger.unacknowledged);
@@ -117,40 +136,54 @@ async function verify(client: VaultClient, ledger: Ledger): Promise<number> {
 
 /** Removes verified secrets and files, so that the next rounds do not verify them again. */
 async function clear(client: VaultClient, ledger: Ledger): Promise<void> {
-  for (const key_name of ledger.secrets.keys()) await retryRateLimited(() => client.call("delete", { key_name }));
+  for (const key_name of ledger.secrets.keys())
+    await retryRateLimited(() => client.call("delete", { key_name }));
   await retryRateLimited(() => client.call("delete_all_files"));
   ledger.secrets.clear();
   ledger.files.clear();
   ledger.unacknowledged.clear();
 }
 
-async function addWriters(place: StoreLocation, count: number): Promise<{ email: string; password: string }[]> {
+async function addWriters(
+  place: StoreLocation,
+  count: number,
+): Promise<{ email: string; password: string }[]> {
   await using store = await place.open();
   const writers = Array.from({ length: count }, (_, index) => ({
     email: `w${index}-${randomBytes(4).toString("hex")}@example.com`,
     password: randomBytes(12).toString("hex"),
   }));
-  for (const { email, password } of writers) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  for (const { email, password } of writers)
+    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
   return writers;
 }
 
 /**
- * Repeatedly kills the server with SIGKILL at a random time under parallel writers, restarts it and verifies all data. Data is
- * cleared every fifth round only, so that rounds continue with it. @throws Error when a write is lost, torn or numbered twice
+ * Repeatedly kills the server with SIGKILL at a random time under parallel writers, restarts it and
+ * verifies all data. Data is cleared every fifth round only, so that rounds continue with it.
+ * @throws Error when a write is lost, torn or numbered twice
  */
 export async function killRounds(
   place: StoreLocation,
-  { rounds, writers = 8, onRound = () => undefined }: { rounds: number; writers?: number; onRound?: (round: number) => void },
+  {
+    rounds,
+    writers = 8,
+    onRound = () => undefined,
+  }: { rounds: number; writers?: number; onRound?: (round: number) => void },
 ): Promise<KillRounds> {
   const sums = { acknowledgedSecrets: 0, acknowledgedFiles: 0, storedUnacknowledged: 0 };
   const accounts = await addWriters(place, writers);
   let server = await VaultServerProcess.start(place.args);
   try {
-    let clients = accounts.map(({ email }) => new VaultClient(server.url, email, { keepAlive: true }));
+    let clients = accounts.map(
+      ({ email }) => new VaultClient(server.url, email, { keepAlive: true }),
+    );
     for (const [index, client] of clients.entries()) await client.logIn(accounts[index]!.password);
     const ledgers = clients.map(() => new Ledger());
     const count = (kind: "secrets" | "files") =>
-      ledgers.flatMap((ledger) => [...ledger[kind].values()]).reduce((sum, { size }) => sum + size, 0);
+      ledgers
+        .flatMap((ledger) => [...ledger[kind].values()])
+        .reduce((sum, { size }) => sum + size, 0);
     for (let round = 1; round <= rounds; round += 1) {
       const before = [count("secrets"), count("files")] as const;
       for (const ledger of ledgers) ledger.next = Promise.withResolvers();
@@ -163,7 +196,9 @@ export async function killRounds(
       sums.acknowledgedFiles += count("files") - before[1];
       server = await VaultServerProcess.start(place.args);
       clients = clients.map((client) => client.at(server.url));
-      const kept = await Promise.all(clients.map((client, index) => verify(client, ledgers[index]!)));
+      const kept = await Promise.all(
+        clients.map((client, index) => verify(client, ledgers[index]!)),
+      );
       if (round % 5 === 0 || round === rounds) {
         sums.storedUnacknowledged += kept.reduce((sum, each) => sum + each, 0);
         await Promise.all(clients.map((client, index) => clear(client, ledgers[index]!)));

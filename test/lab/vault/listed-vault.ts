@@ -48,7 +48,12 @@ class ListedConnection extends InMemoryConnection {
     const tracked = this.#tracked;
     const list = trackRecords(secrets, tracked.secrets);
     const fileList = trackRecords(files, tracked.files);
-    this.#last = new ListSnapshot(origin, list, tracked.files.size === 0 ? undefined : fileList, this.#last);
+    this.#last = new ListSnapshot(
+      origin,
+      list,
+      tracked.files.size === 0 ? undefined : fileList,
+      this.#last,
+    );
     this.snapshot = this.#last;
   }
 
@@ -56,7 +61,9 @@ class ListedConnection extends InMemoryConnection {
     if (this.closed) return;
     const before = this.#last;
     this.#refresh();
-    const found = [before, this.#last].flatMap((one) => [...(one?.secretList.records.keys() ?? [])]);
+    const found = [before, this.#last].flatMap((one) => [
+      ...(one?.secretList.records.keys() ?? []),
+    ]);
     const { secrets, files } = this.#tracked;
     this.#takeIn({
       secrets: new Set([...secrets, ...found]),
@@ -68,7 +75,8 @@ class ListedConnection extends InMemoryConnection {
   override setReferences(references: References): void {
     const { secrets, files } = this.#tracked;
     const isNew =
-      [...references.secrets].some((name) => !secrets.has(name)) || [...references.files].some((name) => !files.has(name));
+      [...references.secrets].some((name) => !secrets.has(name)) ||
+      [...references.files].some((name) => !files.has(name));
     this.#tracked = references;
     if (isNew) this.relist();
   }
@@ -91,7 +99,10 @@ interface Value {
   readonly version: number;
 }
 
-/** A vault whose secrets and files have the value `<vault> <name>@<version>`; a test sets its list and may set how values are read. */
+/**
+ * A vault whose secrets and files have the value `<vault> <name>@<version>`; a test sets its list
+ * and may set how values are read.
+ */
 export class ListedVault {
   readonly name: string;
   secrets: readonly SecretRecord[] = [];
@@ -101,7 +112,10 @@ export class ListedVault {
   /** Reads so far, each as `<name>@<version>`. */
   readonly reads: string[] = [];
   /** Replaces the value, or throws a VaultError. */
-  expose: (name: string, version: number) => { readonly value?: string; readonly version?: number } = () => ({});
+  expose: (
+    name: string,
+    version: number,
+  ) => { readonly value?: string; readonly version?: number } = () => ({});
   readonly #connections = new Set<ListedConnection>();
 
   constructor(name: string) {

@@ -45,7 +45,10 @@ export const testFacts: ConnectionFacts = {
 };
 
 /** Returns an open connection of ops@example.com to `https://vault.example.com`, with `changes`. */
-export function openConnection(connection: Connection, changes: Partial<OpenConnection> = {}): OpenConnection {
+export function openConnection(
+  connection: Connection,
+  changes: Partial<OpenConnection> = {},
+): OpenConnection {
   return {
     state: "open",
     connection,

@@ -18,7 +18,10 @@ interface Grants {
   readonly dismissed: Set<string>;
 }
 
-/** A simple model of grants and permissions (docs/design/vault-contract.md#permissions). Results are outcomes of responses. */
+/**
+ * A simple model of grants and permissions (docs/design/vault-contract.md#permissions). Results are
+ * outcomes of responses.
+ */
 export class PermissionModel {
   readonly secrets = new Map<string, Grants>();
   readonly teams = new Map<Team, { creator: User; members: Set<User> }>();
@@ -60,7 +63,9 @@ export class PermissionModel {
     const requested = accessible.filter((each) => owner === undefined || each === owner);
     const linked = requested.filter((each) => this.isShared(each, name));
     if (linked.length > 1) return "409 ambiguous_name";
-    return linked[0] ?? (requested.length > 0 ? "409 use_unshared_operation" : "404 secret_not_found");
+    return (
+      linked[0] ?? (requested.length > 0 ? "409 use_unshared_operation" : "404 secret_not_found")
+    );
   }
 }
 
@@ -70,7 +75,9 @@ export interface World {
   readonly suffix: string;
 }
 
-/** A step: `predict` changes the model and returns the expected outcome, `run` sends the request. */
+/**
+ * A step: `predict` changes the model and returns the expected outcome, `run` sends the request.
+ */
 export interface Step {
   readonly predict: (model: PermissionModel) => string;
   readonly run: (world: World) => Promise<VaultResponse>;
@@ -86,12 +93,20 @@ export const protect = (user: User, name: Name): Step => ({
   predict: (model) => {
     if (model.isShared(user, name)) return "409 use_link_operation";
     if (!model.grants(user, name)) {
-      model.secrets.set(`${user} ${name}`, { users: new Map(), teams: new Map(), dismissed: new Set() });
+      model.secrets.set(`${user} ${name}`, {
+        users: new Map(),
+        teams: new Map(),
+        dismissed: new Set(),
+      });
     }
     return "200";
   },
   run: ({ callers, suffix }) =>
-    callers[user].call("protect", { key_name: name + suffix, key_value: `${user}'s`, metadata: { of: user } }),
+    callers[user].call("protect", {
+      key_name: name + suffix,
+      key_value: `${user}'s`,
+      metadata: { of: user },
+    }),
 });
 
 export const remove = (user: User, name: Name): Step => ({
@@ -113,11 +128,21 @@ export const shareWithUser = (user: User, name: Name, to: User, permission: Perm
   },
   run: ({ callers, suffix }) => {
     const usr_id_from = emailOf(user);
-    return callers[user].call("share", { key_name: name + suffix, permission, usr_id_from, usr_id_to: [emailOf(to)] });
+    return callers[user].call("share", {
+      key_name: name + suffix,
+      permission,
+      usr_id_from,
+      usr_id_to: [emailOf(to)],
+    });
   },
 });
 
-export const shareWithTeam = (user: User, name: Name, team: Team, permission: Permission): Step => ({
+export const shareWithTeam = (
+  user: User,
+  name: Name,
+  team: Team,
+  permission: Permission,
+): Step => ({
   toString: () => `${user} shares ${name} with the ${team} team for ${permission}`,
   predict: (model) => {
     const outcome = model.creatorOutcome(user, name);
@@ -152,7 +177,12 @@ export const unshare = (user: User, name: Name, from: From): Step => ({
     return model.creatorOutcome(user, name);
   },
   run: ({ callers, suffix }) => {
-    const fields = from === "all" ? {} : "user" in from ? { usr_id_to: emailOf(from.user) } : { group_id_to: from.team + suffix };
+    const fields =
+      from === "all"
+        ? {}
+        : "user" in from
+          ? { usr_id_to: emailOf(from.user) }
+          : { group_id_to: from.team + suffix };
     return callers[user].call("unshare", { key_name: name + suffix, ...fields });
   },
 });
@@ -171,7 +201,8 @@ export const dismissShare = (user: User, name: Name): Step => ({
     }
     return "200";
   },
-  run: ({ callers, suffix }) => callers[user].call("delete_shared_key_link", { key_name: name + suffix }),
+  run: ({ callers, suffix }) =>
+    callers[user].call("delete_shared_key_link", { key_name: name + suffix }),
 });
 
 export const createTeam = (user: User, team: Team, member: User): Step => ({
@@ -181,10 +212,16 @@ export const createTeam = (user: User, team: Team, member: User): Step => ({
     model.teams.set(team, { creator: user, members: new Set([user, member]) });
     return "200";
   },
-  run: ({ callers, suffix }) => callers[user].call("team_create", { group_id: team + suffix, members: [emailOf(member)] }),
+  run: ({ callers, suffix }) =>
+    callers[user].call("team_create", { group_id: team + suffix, members: [emailOf(member)] }),
 });
 
-export const changeTeam = (user: User, team: Team, change: "joins" | "leaves", member: User): Step => ({
+export const changeTeam = (
+  user: User,
+  team: Team,
+  change: "joins" | "leaves",
+  member: User,
+): Step => ({
   toString: () => `${user} says that ${member} ${change} the ${team} team`,
   predict: (model) => {
     const known = model.teams.get(team);

@@ -21,12 +21,15 @@ const wanted = {
   wasHeld: false,
 };
 
-/** Returns a registry of in-memory connections on a virtual clock, and the calls of its listener. */
+/**
+ * Returns a registry of in-memory connections on a virtual clock, and the calls of its listener.
+ */
 export function registryScene(exists: () => boolean = () => true) {
   const clock = new VirtualClock();
   const calls: string[] = [];
   const listener = {
-    onSnapshotChange: (_: string, { secrets }: SnapshotChange) => void calls.push(`changed ${[...secrets].join()}`),
+    onSnapshotChange: (_: string, { secrets }: SnapshotChange) =>
+      void calls.push(`changed ${[...secrets].join()}`),
     onConnectionStateChange: () => void calls.push("state"),
     removalFactsOf: () => testRemovalFacts,
     statusChanged: () => void calls.push("status"),

@@ -13,7 +13,10 @@ export class Replicas implements AsyncDisposable {
   readonly masterKey: Redacted<Uint8Array>;
   readonly #running: AsyncDisposableStack;
 
-  private constructor(parts: Pick<Replicas, "one" | "two" | "database" | "masterKey">, running: AsyncDisposableStack) {
+  private constructor(
+    parts: Pick<Replicas, "one" | "two" | "database" | "masterKey">,
+    running: AsyncDisposableStack,
+  ) {
     this.one = parts.one;
     this.two = parts.two;
     this.database = parts.database;
@@ -26,7 +29,9 @@ export class Replicas implements AsyncDisposable {
     const database = starting.use(await PostgresDatabase.create());
     const masterKey = generateMasterKey();
     const one = starting.use(await TestVault.start({ ...options, data: database.url, masterKey }));
-    const two = starting.use(await TestVault.start({ ...options, data: database.url, masterKey, dev: { users: [] } }));
+    const two = starting.use(
+      await TestVault.start({ ...options, data: database.url, masterKey, dev: { users: [] } }),
+    );
     return new Replicas({ one, two, database, masterKey }, starting.move());
   }
 

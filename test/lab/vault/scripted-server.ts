@@ -20,16 +20,27 @@ export type Script = (response: ServerResponse, request: ReceivedRequest) => voi
 
 /** Responds with a JSON body. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
-  return (response) => response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  return (response) =>
+    response
+      .writeHead(status, { "content-type": "application/json", ...headers })
+      .end(JSON.stringify(body));
 }
 
 /** Responds with exactly these bytes. */
-export function raw(body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Script {
+export function raw(
+  body: string | Uint8Array,
+  status = 200,
+  headers: Record<string, string> = {},
+): Script {
   return (response) => response.writeHead(status, headers).end(body);
 }
 
 /** Responds with an error in the form of the vault contract. */
-export function errorResponse(status: number, code: string, headers: Record<string, string> = {}): Script {
+export function errorResponse(
+  status: number,
+  code: string,
+  headers: Record<string, string> = {},
+): Script {
   return json({ error: { code, message: "canary-server-text" } }, status, headers);
 }
 
@@ -39,8 +50,9 @@ export const reset: Script = (response) => void response.socket?.resetAndDestroy
 export const silence: Script = () => undefined;
 
 /**
- * A real HTTP(S) server on a free loopback port with scripted responses. After `on(path, a, b, c)` it responds with a, then b,
- * then always c. A path without a script returns 404 in the form of the contract.
+ * A real HTTP(S) server on a free loopback port with scripted responses. After `on(path, a, b, c)`
+ * it responds with a, then b, then always c. A path without a script returns 404 in the form of the
+ * contract.
  */
 export class ScriptedServer implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];

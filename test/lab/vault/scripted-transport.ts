@@ -5,7 +5,9 @@ import type { VaultTransport } from "../../../src/operator/vault-client/http/vau
 import { ScriptedServer } from "./scripted-server.ts";
 
 /** Starts a scripted server and a transport to it. Both are closed when the test ends. */
-export async function scriptedTransport(clock: Clock): Promise<{ server: ScriptedServer; transport: VaultTransport }> {
+export async function scriptedTransport(
+  clock: Clock,
+): Promise<{ server: ScriptedServer; transport: VaultTransport }> {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   const policy = { allowHttp: true, allowedHosts: undefined };

@@ -2,17 +2,28 @@ import { expect, onTestFinished } from "vitest";
 import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { json, ScriptedServer, type Script } from "./scripted-server.ts";
-import { observeConnection, untilHealthy, type ObservedConnection, type ObserveOptions } from "./vault-connection.ts";
+import {
+  observeConnection,
+  untilHealthy,
+  type ObservedConnection,
+  type ObserveOptions,
+} from "./vault-connection.ts";
 
 export const tokenResponse = (name: string): Script =>
-  json({ access_token: name, refresh_token: `${name}-refresh`, expires_in: 86_400, scope: "granted" });
+  json({
+    access_token: name,
+    refresh_token: `${name}-refresh`,
+    expires_in: 86_400,
+    scope: "granted",
+  });
 export const listedSecret = (name: string, key_version = 1, more: object = {}): object => ({
   key_name: name,
   key_version,
   ...more,
 });
 export const listResponse = (...secrets: object[]): Script => json({ secrets });
-export const valueResponse = (key_value: string, more: object = {}): Script => json({ key_value, ...more });
+export const valueResponse = (key_value: string, more: object = {}): Script =>
+  json({ key_value, ...more });
 
 /** A scripted vault. By default it issues the tokens T1 and T2 and returns empty lists. */
 export class ScriptedVault {
@@ -64,16 +75,29 @@ export function recordOf({ connection }: ObservedConnection, name: string): Secr
 }
 
 /** Reads a value as text, with the version of the response. */
-export async function textOf(observed: ObservedConnection, name: string, version?: number): Promise<[string, number]> {
+export async function textOf(
+  observed: ObservedConnection,
+  name: string,
+  version?: number,
+): Promise<[string, number]> {
   const record = recordOf(observed, name);
   const { signal } = new AbortController();
   const read = await observed.connection.reader(record)(version ?? record.version, signal);
   return [Buffer.from(read.bytes.reveal()).toString(), read.version];
 }
 
-/** Waits until so many requests of an operation have ended, so that none of them has a deadline on the clock. */
-export async function requestsEnded({ requests }: ObservedConnection, operation: Operation, count: number): Promise<void> {
-  await expect.poll(() => requests.filter((request) => request.startsWith(`${operation} `)).length).toBe(count);
+/**
+ * Waits until so many requests of an operation have ended, so that none of them has a deadline on
+ * the clock.
+ */
+export async function requestsEnded(
+  { requests }: ObservedConnection,
+  operation: Operation,
+  count: number,
+): Promise<void> {
+  await expect
+    .poll(() => requests.filter((request) => request.startsWith(`${operation} `)).length)
+    .toBe(count);
 }
 
 /** Lists as soon as allowed, and waits for that list. */

@@ -23,7 +23,9 @@ export async function readValue(client: VaultClient, name: string): Promise<stri
 
 /** Returns the names in the client's list of secrets. */
 export async function listNames(client: VaultClient): Promise<string[]> {
-  return (await client.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);
+  return (await client.call("list_no_dup"))
+    .json()
+    .secrets.map((secret: { key_name: string }) => secret.key_name);
 }
 
 /** Requests that read an unshared secret, with what their body has next to its name. */

@@ -18,9 +18,16 @@ export class SharedSecret {
     return new SharedSecret(owner, name);
   }
 
-  /** Sends `share` with the owner as the sharing user and permission R, unless `body` has others. */
+  /**
+   * Sends `share` with the owner as the sharing user and permission R, unless `body` has others.
+   */
   share(body: object, caller = this.#owner): Promise<VaultResponse> {
-    return caller.call("share", { key_name: this.name, permission: "R", usr_id_from: this.#owner.email, ...body });
+    return caller.call("share", {
+      key_name: this.name,
+      permission: "R",
+      usr_id_from: this.#owner.email,
+      ...body,
+    });
   }
 
   shareWith(to: VaultClient, permission = "R"): Promise<VaultResponse> {
@@ -36,11 +43,17 @@ export class SharedSecret {
   }
 
   /** Returns owner, permission and shared flag of the entries with this name in a client's list. */
-  async listedFor(caller: VaultClient): Promise<[owner: string, permission: string, shared: boolean][]> {
+  async listedFor(
+    caller: VaultClient,
+  ): Promise<[owner: string, permission: string, shared: boolean][]> {
     const { secrets } = (await caller.call("list_no_dup")).json();
     return secrets
       .filter((secret: { key_name: string }) => secret.key_name === this.name)
-      .map((secret: { owner: string; permission: string; shared: boolean }) => [secret.owner, secret.permission, secret.shared]);
+      .map((secret: { owner: string; permission: string; shared: boolean }) => [
+        secret.owner,
+        secret.permission,
+        secret.shared,
+      ]);
   }
 
   /** Returns the outcome of reading the shared value. */

@@ -1,5 +1,9 @@
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import type {
+  VaultRequest,
+  VaultResponse,
+  VaultTransport,
+} from "../../../src/operator/vault-client/http/vault-transport.ts";
 import { TransientError } from "../../../src/operator/vault-client/vault-error.ts";
 
 /** A proxy in front of a vault that ends each request after a time. */
@@ -13,7 +17,10 @@ interface CuttingProxy {
 export class SimulatedVault implements VaultTransport {
   /** Time from a request to its response in milliseconds. */
   latencyMs = 10;
-  /** Maximum number of requests per second of the clock; others are rejected with 429 until the next second. */
+  /**
+   * Maximum number of requests per second of the clock; others are rejected with 429 until the next
+   * second.
+   */
   requestsPerSecond = Infinity;
   /** Requests that were not rejected with 429, by operation. */
   readonly requests = new Map<string, number>();
@@ -86,7 +93,12 @@ export class SimulatedVault implements VaultTransport {
     if (isHeld && !this.#isDown && request.ifNoneMatch === this.#etag) {
       const { afterMs = Infinity, end } = this.proxy ?? {};
       await this.#hold(Math.min(waitSeconds * 1_000, afterMs), signal);
-      if (end !== undefined && afterMs < waitSeconds * 1_000 && request.ifNoneMatch === this.#etag && !this.#isDown)
+      if (
+        end !== undefined &&
+        afterMs < waitSeconds * 1_000 &&
+        request.ifNoneMatch === this.#etag &&
+        !this.#isDown
+      )
         return end(operation);
     }
     if (this.#isDown) throw new TransientError(operation, "reset");
@@ -105,7 +117,8 @@ export class SimulatedVault implements VaultTransport {
     const now = this.#clock.monotonic();
     const at = Math.floor(now / 1_000);
     if (this.#second.at !== at) this.#second = { at, admitted: 0 };
-    if (this.#second.admitted >= this.requestsPerSecond) return response(429, {}, { "retry-after": "1" });
+    if (this.#second.admitted >= this.requestsPerSecond)
+      return response(429, {}, { "retry-after": "1" });
     this.#second.admitted += 1;
     this.requests.set(operation, (this.requests.get(operation) ?? 0) + 1);
     return undefined;
@@ -126,17 +139,26 @@ export class SimulatedVault implements VaultTransport {
   }
 
   async #hold(ms: number, signal: AbortSignal): Promise<void> {
-    await this.#clock.sleep(ms, AbortSignal.any([signal, this.#held.signal])).catch(() => signal.throwIfAborted());
+    await this.#clock
+      .sleep(ms, AbortSignal.any([signal, this.#held.signal]))
+      .catch(() => signal.throwIfAborted());
   }
 
-  #respond({ operation, ifNoneMatch, body }: VaultRequest, applied: Readonly<Record<string, string>>): VaultResponse {
+  #respond(
+    { operation, ifNoneMatch, body }: VaultRequest,
+    applied: Readonly<Record<string, string>>,
+  ): VaultResponse {
     const name = "key_name" in body && typeof body.key_name === "string" ? body.key_name : "";
     const version = this.#versions.get(name);
     const etag = this.#etag;
     switch (operation) {
       case "generate_access_token":
       case "refresh_token":
-        return response(200, { access_token: `token-${this.#clock.monotonic()}`, refresh_token: "refresh", expires_in: 86_400 });
+        return response(200, {
+          access_token: `token-${this.#clock.monotonic()}`,
+          refresh_token: "refresh",
+          expires_in: 86_400,
+        });
       case "list_no_dup":
         if (this.listBody !== undefined) return response(200, this.listBody);
         return ifNoneMatch === etag
@@ -145,7 +167,9 @@ export class SimulatedVault implements VaultTransport {
       case "version_expose":
       case "expose":
         if (this.unreadable.has(name)) return response(500);
-        return version === undefined ? response(404) : response(200, { key_value: `${name}@${version}`, key_version: version });
+        return version === undefined
+          ? response(404)
+          : response(200, { key_value: `${name}@${version}`, key_version: version });
       default:
         return response(404);
     }
@@ -156,12 +180,25 @@ export class SimulatedVault implements VaultTransport {
       const value = `${key_name}@${key_version}`;
       if (!this.#shownAt.has(value)) this.#shownAt.set(value, this.#clock.monotonic());
       const deleteAt = this.#deleteAt.get(key_name);
-      return { key_name, key_version, shared: false, ...(deleteAt !== undefined && { delete_at: deleteAt }) };
+      return {
+        key_name,
+        key_version,
+        shared: false,
+        ...(deleteAt !== undefined && { delete_at: deleteAt }),
+      };
     });
   }
 }
 
-function response(status: number, body: object = {}, headers: Readonly<Record<string, string>> = {}): VaultResponse {
+function response(
+  status: number,
+  body: object = {},
+  headers: Readonly<Record<string, string>> = {},
+): VaultResponse {
   const all = new Map(Object.entries(headers));
-  return { status, body: new TextEncoder().encode(JSON.stringify(body)), header: (name) => all.get(name) };
+  return {
+    status,
+    body: new TextEncoder().encode(JSON.stringify(body)),
+    header: (name) => all.get(name),
+  };
 }

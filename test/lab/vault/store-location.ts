@@ -14,7 +14,10 @@ import { PostgresCluster, type PostgresClusterOptions } from "../postgres/postgr
 export const storeKinds = ["sqlite", "postgres"] as const;
 export type StoreKind = (typeof storeKinds)[number];
 
-/** Storage for a vault server in a child process: a SQLite file or a PostgreSQL server. Disposing it removes it. */
+/**
+ * Storage for a vault server in a child process: a SQLite file or a PostgreSQL server. Disposing it
+ * removes it.
+ */
 export class StoreLocation implements AsyncDisposable {
   readonly data: string;
   /** Arguments of `vaultsync vault serve`. */
@@ -42,7 +45,11 @@ export class StoreLocation implements AsyncDisposable {
    * @param data an existing location instead of a new one
    * @param options of a PostgreSQL server that is started
    */
-  static async create(kind: StoreKind, data?: string, options: PostgresClusterOptions = {}): Promise<StoreLocation> {
+  static async create(
+    kind: StoreKind,
+    data?: string,
+    options: PostgresClusterOptions = {},
+  ): Promise<StoreLocation> {
     await using owned = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
     owned.defer(() => rm(directory, { recursive: true }));

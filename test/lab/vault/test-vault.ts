@@ -3,12 +3,19 @@ import type { OutgoingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
-import { startVaultServer, type VaultServer, type VaultServerOptions } from "../../../src/vault/server/vault-server.ts";
+import {
+  startVaultServer,
+  type VaultServer,
+  type VaultServerOptions,
+} from "../../../src/vault/server/vault-server.ts";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "./vault-client.ts";
 import { onPostgres } from "./vault-data.ts";
 
-/** A vault server with test accounts on a free port; its data is in memory, or in its own database in the project `postgres`. */
+/**
+ * A vault server with test accounts on a free port; its data is in memory, or in its own database
+ * in the project `postgres`.
+ */
 export class TestVault implements AsyncDisposable {
   readonly url: string;
   readonly metricsUrl: string;
@@ -25,10 +32,15 @@ export class TestVault implements AsyncDisposable {
     this.#dispose = () => running.disposeAsync();
   }
 
-  static async start(options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {}): Promise<TestVault> {
+  static async start(
+    options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {},
+  ): Promise<TestVault> {
     const { emails = ["ann@example.com", "bob@example.com"], ...others } = options;
     await using starting = new AsyncDisposableStack();
-    const database = others.data === undefined && onPostgres() ? starting.use(await PostgresDatabase.create()) : undefined;
+    const database =
+      others.data === undefined && onPostgres()
+        ? starting.use(await PostgresDatabase.create())
+        : undefined;
     const server = await startVaultServer({
       listen: { host: "127.0.0.1", port: 0 },
       metricsListen: { host: "127.0.0.1", port: 0 },
@@ -58,19 +70,29 @@ export class TestVault implements AsyncDisposable {
     more: { readonly password?: string; readonly scope?: string; readonly hours?: unknown } = {},
   ): Promise<VaultResponse> {
     const { password = this.passwords.get(email) ?? "", scope = scopeString(), hours = 1 } = more;
-    return this.post(operationPath.generate_access_token, { email, password, scope, expiration_hours: hours });
+    return this.post(operationPath.generate_access_token, {
+      email,
+      password,
+      scope,
+      expiration_hours: hours,
+    });
   }
 
   /** Returns a client with an access token. */
   async client(email: string, scope?: string, hours?: number): Promise<VaultClient> {
-    const response = await this.logIn(email, { ...(scope !== undefined && { scope }), ...(hours !== undefined && { hours }) });
+    const response = await this.logIn(email, {
+      ...(scope !== undefined && { scope }),
+      ...(hours !== undefined && { hours }),
+    });
     if (response.status !== 200) throw new Error(`login failed: ${response.bytes.toString()}`);
     return new VaultClient(this.url, email, { token: response.json().access_token });
   }
 
   /** Returns the value of one sample of `/metrics`, 0 when it is missing. */
   async metric(sample: string): Promise<number> {
-    const text = (await sendRequest(`${this.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
+    const text = (
+      await sendRequest(`${this.metricsUrl}/metrics`, { method: "GET" })
+    ).bytes.toString();
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
     return Number(line?.slice(sample.length + 1) ?? 0);
   }

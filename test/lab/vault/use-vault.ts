@@ -20,17 +20,23 @@ const emails = ["ann@example.com", "bob@example.com", "cid@example.com"];
 const TOKEN_HOURS = 1e6;
 
 /**
- * Starts the vault of a test file, practically without a request rate, logs in three users and stops the vault after the
- * file's tests. Awaited at the top level of the file, so that tests and helpers share constants.
+ * Starts the vault of a test file, practically without a request rate, logs in three users and
+ * stops the vault after the file's tests. Awaited at the top level of the file, so that tests and
+ * helpers share constants.
  */
-export async function useVault({ more = [], limits = {}, ...options }: UseVaultOptions = {}): Promise<VaultWithClients> {
+export async function useVault({
+  more = [],
+  limits = {},
+  ...options
+}: UseVaultOptions = {}): Promise<VaultWithClients> {
   const vault = await TestVault.start({
     emails: [...emails, ...more],
     limits: { requestsPerSecond: 1e6, requestBurst: 1e6, ...limits },
     ...options,
   });
   afterAll(() => vault[Symbol.asyncDispose]());
-  const client = (email: string): Promise<VaultClient> => vault.client(email, scopeString(), TOKEN_HOURS);
+  const client = (email: string): Promise<VaultClient> =>
+    vault.client(email, scopeString(), TOKEN_HOURS);
   return {
     vault,
     ann: await client("ann@example.com"),

@@ -39,7 +39,9 @@ export async function sendRequest(
   url: string,
   { method = "POST", headers = {}, body, agent }: VaultRequest = {},
 ): Promise<VaultResponse> {
-  const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+  const given = Object.fromEntries(
+    Object.entries(headers).filter(([, value]) => value !== undefined),
+  );
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const send = url.startsWith("https:") ? httpsRequest : httpRequest;
     const request = send(url, { method, headers: given, agent: agent ?? false }, resolve);
@@ -53,13 +55,28 @@ export async function sendRequest(
       ? errorBody.safeParse(json()).data?.error.code
       : undefined;
   const status = response.statusCode ?? 0;
-  return { status, headers: response.headers, bytes, json, code, outcome: () => [status, code()].join(" ").trim() };
+  return {
+    status,
+    headers: response.headers,
+    bytes,
+    json,
+    code,
+    outcome: () => [status, code()].join(" ").trim(),
+  };
 }
 
 /** Returns a scope that covers everything except where narrowed. */
 export function scopeString(narrowed: Record<string, string[]> = {}): string {
-  const attributes = ["cloud_type", "environment_type", "application_type", "classification", "secret_name"];
-  return attributes.flatMap((attribute) => (narrowed[attribute] ?? ["*"]).map((value) => `${attribute}:${value}`)).join(",");
+  const attributes = [
+    "cloud_type",
+    "environment_type",
+    "application_type",
+    "classification",
+    "secret_name",
+  ];
+  return attributes
+    .flatMap((attribute) => (narrowed[attribute] ?? ["*"]).map((value) => `${attribute}:${value}`))
+    .join(",");
 }
 
 export interface FileUpload {
@@ -67,10 +84,15 @@ export interface FileUpload {
   readonly bytes: Uint8Array;
 }
 
-/** Returns files as a `multipart/form-data` body, assembled by hand so that nothing is added or escaped. */
+/**
+ * Returns files as a `multipart/form-data` body, assembled by hand so that nothing is added or
+ * escaped.
+ */
 export function multipartBody(files: readonly FileUpload[], boundary = "test-boundary"): Buffer {
   const parts = files.flatMap(({ filename, bytes }) => [
-    Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`),
+    Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`,
+    ),
     bytes,
     Buffer.from("\r\n"),
   ]);
@@ -84,14 +106,21 @@ export interface VaultClientOptions {
   readonly keepAlive?: boolean;
 }
 
-/** The Node client of the vault's API: one account, authenticated by an access token. For tests, benchmarks and the demo. */
+/**
+ * The Node client of the vault's API: one account, authenticated by an access token. For tests,
+ * benchmarks and the demo.
+ */
 export class VaultClient implements Disposable {
   readonly email: string;
   protected readonly url: string;
   readonly #agent: Agent | undefined;
   #token: string;
 
-  constructor(url: string, email: string, { token = "", keepAlive = false }: VaultClientOptions = {}) {
+  constructor(
+    url: string,
+    email: string,
+    { token = "", keepAlive = false }: VaultClientOptions = {},
+  ) {
     this.url = url;
     this.email = email;
     this.#token = token;
@@ -109,7 +138,10 @@ export class VaultClient implements Disposable {
 
   /** Returns a client of another server with the same account, token and kind of connection. */
   at(url: string): VaultClient {
-    return new VaultClient(url, this.email, { token: this.#token, keepAlive: this.#agent !== undefined });
+    return new VaultClient(url, this.email, {
+      token: this.#token,
+      keepAlive: this.#agent !== undefined,
+    });
   }
 
   send(path: string, request: VaultRequest): Promise<VaultResponse> {
@@ -122,11 +154,19 @@ export class VaultClient implements Disposable {
   }
 
   /** Calls an operation with the account's own email, unless `body` has another. */
-  call(operation: Operation, body: object = {}, headers: OutgoingHttpHeaders = {}): Promise<VaultResponse> {
+  call(
+    operation: Operation,
+    body: object = {},
+    headers: OutgoingHttpHeaders = {},
+  ): Promise<VaultResponse> {
     return this.post(operationPath[operation], { email: this.email, ...body }, headers);
   }
 
-  upload(files: readonly FileUpload[], headers: OutgoingHttpHeaders = {}, body = multipartBody(files)): Promise<VaultResponse> {
+  upload(
+    files: readonly FileUpload[],
+    headers: OutgoingHttpHeaders = {},
+    body = multipartBody(files),
+  ): Promise<VaultResponse> {
     const all = {
       "content-type": "multipart/form-data; boundary=test-boundary",
       ...this.credentials,

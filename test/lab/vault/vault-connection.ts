@@ -2,7 +2,12 @@ import { expect, onTestFinished } from "vitest";
 import { unlimitedScope } from "../../../src/protocol/scope.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
-import type { Connection, Health, References, SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
+import type {
+  Connection,
+  Health,
+  References,
+  SnapshotChange,
+} from "../../../src/operator/vault-client/connection.ts";
 import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
 import type { CredentialSource } from "../../../src/operator/vault-client/auth/credentials.ts";
 import { LoginGate } from "../../../src/operator/vault-client/auth/login-gate.ts";
@@ -14,7 +19,9 @@ import { valueMemory } from "../../../src/operator/vault-client/vault-api.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 
-/** A connection on a virtual clock and everything it has reported. Closed at the end of the test. */
+/**
+ * A connection on a virtual clock and everything it has reported. Closed at the end of the test.
+ */
 export interface ObservedConnection {
   readonly connection: Connection;
   readonly clock: VirtualClock;
@@ -34,18 +41,31 @@ export interface ObserveOptions extends Partial<Omit<ConnectionOptions, "clock">
 }
 
 /** Returns references to these secrets and files. */
-export function referencesTo(secrets: readonly string[], files: readonly string[] = []): References {
+export function referencesTo(
+  secrets: readonly string[],
+  files: readonly string[] = [],
+): References {
   return { secrets: new Set(secrets), files: new Set(files) };
 }
 
 /** Returns a source of a stored password, whose version is the password itself. */
 export function passwordSource(password: string | (() => string)): CredentialSource {
   const read = (): string => (typeof password === "string" ? password : password());
-  return { kind: "password", read: () => Promise.resolve({ password: new Redacted(read()), version: read() }) };
+  return {
+    kind: "password",
+    read: () => Promise.resolve({ password: new Redacted(read()), version: read() }),
+  };
 }
 
-/** Connects and records everything that the connection reports. By default the secrets `a` and `b` are referenced. */
-export function observeConnection({ url, references, ...options }: ObserveOptions): ObservedConnection {
+/**
+ * Connects and records everything that the connection reports. By default the secrets `a` and `b`
+ * are referenced.
+ */
+export function observeConnection({
+  url,
+  references,
+  ...options
+}: ObserveOptions): ObservedConnection {
   const clock = options.clock ?? new VirtualClock();
   const changes: ObservedConnection["changes"] = [];
   const healths: Health[] = [];
@@ -75,7 +95,8 @@ export function observeConnection({ url, references, ...options }: ObserveOption
       circuitBreakerChanged: (open) => breakerChanges.push(open),
       valueCacheRead: () => undefined,
     },
-    onChange: ({ secrets, files }: SnapshotChange) => changes.push({ secrets: [...secrets].sort(), files: [...files].sort() }),
+    onChange: ({ secrets, files }: SnapshotChange) =>
+      changes.push({ secrets: [...secrets].sort(), files: [...files].sort() }),
     onHealth: (health) => healths.push(health),
     onTokenChange: () => undefined,
     ...options,

@@ -10,7 +10,9 @@ import { PostgresDatabase } from "../postgres/postgres-database.ts";
 /** Returns the concatenated bytes of all files below a directory. */
 export async function everyByte(directory: string): Promise<Buffer> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
   return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
 }
 
@@ -41,7 +43,10 @@ export interface VaultData extends AsyncDisposable {
   written(): Promise<Buffer>;
   /** Marks the data as written by a newer release. */
   pretendNewer(): Promise<unknown>;
-  /** True when removed bytes are overwritten immediately; PostgreSQL overwrites them when it reuses the space. */
+  /**
+   * True when removed bytes are overwritten immediately; PostgreSQL overwrites them when it reuses
+   * the space.
+   */
   readonly overwrites: boolean;
 }
 
@@ -153,7 +158,10 @@ class PostgresData implements VaultData {
   }
 }
 
-/** Creates data in the store under test: a file in a new directory, or a database, which has the current tables unless it is `empty`. */
+/**
+ * Creates data in the store under test: a file in a new directory, or a database, which has the
+ * current tables unless it is `empty`.
+ */
 export async function createVaultData({ empty = false } = {}): Promise<VaultData> {
   return onPostgres()
     ? new PostgresData(await PostgresDatabase.create({ empty }))

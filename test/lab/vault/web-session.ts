@@ -1,6 +1,9 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { CSRF_HEADER } from "../../../src/protocol/csrf-header.ts";
-import { sessionOperationPath, type SessionOperation } from "../../../src/protocol/operation-paths.ts";
+import {
+  sessionOperationPath,
+  type SessionOperation,
+} from "../../../src/protocol/operation-paths.ts";
 import type { TestVault } from "./test-vault.ts";
 import { VaultClient, type VaultResponse } from "./vault-client.ts";
 
@@ -9,7 +12,10 @@ export function cookieOf(response: Pick<VaultResponse, "headers">): string {
   return (response.headers["set-cookie"] ?? []).join().split(";", 1).join();
 }
 
-/** A client that is logged in to the web application: authenticated by cookie and CSRF token, as the application's pages are. */
+/**
+ * A client that is logged in to the web application: authenticated by cookie and CSRF token, as the
+ * application's pages are.
+ */
 export class WebSession extends VaultClient {
   readonly cookie: string;
   readonly csrf: string;
@@ -23,9 +29,16 @@ export class WebSession extends VaultClient {
     this.csrf = session.csrf_token;
   }
 
-  static async logIn(vault: TestVault, email: string, headers: OutgoingHttpHeaders = {}): Promise<WebSession> {
+  static async logIn(
+    vault: TestVault,
+    email: string,
+    headers: OutgoingHttpHeaders = {},
+  ): Promise<WebSession> {
     const password = vault.passwords.get(email) ?? "";
-    return new WebSession(vault.url, await vault.post(sessionOperationPath.app_log_in, { email, password }, headers));
+    return new WebSession(
+      vault.url,
+      await vault.post(sessionOperationPath.app_log_in, { email, password }, headers),
+    );
   }
 
   override get credentials(): OutgoingHttpHeaders {
@@ -33,7 +46,11 @@ export class WebSession extends VaultClient {
   }
 
   /** Calls one of the web application's own operations. */
-  app(operation: SessionOperation, body: object = {}, headers: OutgoingHttpHeaders = {}): Promise<VaultResponse> {
+  app(
+    operation: SessionOperation,
+    body: object = {},
+    headers: OutgoingHttpHeaders = {},
+  ): Promise<VaultResponse> {
     return this.post(sessionOperationPath[operation], body, headers);
   }
 

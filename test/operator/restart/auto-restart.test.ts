@@ -5,7 +5,9 @@ const WEB = { kind: "Deployment", name: "web" } as const;
 
 /** A `spec` whose pods read this Secret. */
 function envFrom(name: string): object {
-  return { template: { spec: { containers: [{ name: "app", envFrom: [{ secretRef: { name } }] }] } } };
+  return {
+    template: { spec: { containers: [{ name: "app", envFrom: [{ secretRef: { name } }] }] } },
+  };
 }
 
 describe("the annotation auto", () => {
@@ -40,7 +42,9 @@ describe("the annotation auto", () => {
     scene.lists({ db: 2, api: 2 });
     await scene.settle(60_000);
     expect(scene.count("Deployment", "web")).toBe(1);
-    scene.patch("Deployment", "web", { metadata: { annotations: { "vaultsync.dev/restart": null } } });
+    scene.patch("Deployment", "web", {
+      metadata: { annotations: { "vaultsync.dev/restart": null } },
+    });
     await scene.settle();
     scene.lists({ db: 2, api: 3 });
     await scene.settle(60_000);
@@ -50,7 +54,10 @@ describe("the annotation auto", () => {
   test("is ignored with another value, and with --auto-restart off", async () => {
     await using scene = await RestartScene.start("db");
     scene.follow("db");
-    scene.workload("Deployment", "other", { metadata: { annotations: { "vaultsync.dev/restart": "yes" } }, spec: envFrom("db") });
+    scene.workload("Deployment", "other", {
+      metadata: { annotations: { "vaultsync.dev/restart": "yes" } },
+      spec: envFrom("db"),
+    });
     scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
     scene.operator.autoRestart = false;
     await scene.operator.restart();

@@ -11,7 +11,10 @@ import { workloadDescriptor } from "../../../src/operator/controllers/restart/wo
 const WEB = { kind: "Deployment", name: "web" } as const;
 
 /** Starts an operator that has restarted this workload for a change of the secret `db`. */
-async function restarted(kind: WorkloadKind = "Deployment", spec: object = {}): Promise<RestartScene> {
+async function restarted(
+  kind: WorkloadKind = "Deployment",
+  spec: object = {},
+): Promise<RestartScene> {
   const scene = await RestartScene.start("db");
   scene.workload(kind, "web", { spec });
   scene.follow("db", { kind, name: "web" });
@@ -36,7 +39,9 @@ describe("the outcome of a restart", () => {
     await scene.settle();
     expect(resultOf(scene)).toBe("RolledOut");
     const events = scene.operator.events.filter(({ action }) => action === "Restart");
-    expect(events.map(({ resource, type, reason }) => `${resource.kind} ${type} ${reason}`)).toEqual([
+    expect(
+      events.map(({ resource, type, reason }) => `${resource.kind} ${type} ${reason}`),
+    ).toEqual([
       "Deployment Normal WorkloadRestarted",
       "Deployment Normal RestartRolledOut",
       "VaultSecret Normal RestartRolledOut",
@@ -61,7 +66,8 @@ describe("the outcome of a restart", () => {
     const results: unknown[] = [];
     server.onCommit(({ resource, after }) => {
       const [entry] = readStatus("VaultSecret", after?.["status"]).restarts ?? [];
-      if (resource.kind === "VaultSecret" && entry !== undefined && results.at(-1) !== entry.result) results.push(entry.result);
+      if (resource.kind === "VaultSecret" && entry !== undefined && results.at(-1) !== entry.result)
+        results.push(entry.result);
     });
     scene.workload("Deployment", "web");
     scene.follow("db", WEB);
@@ -96,10 +102,15 @@ describe("the outcome of a restart", () => {
 
   test("is Failed if a Deployment exceeds its deadline for progress", async () => {
     await using scene = await restarted();
-    const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
+    const conditions = [
+      { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" },
+    ];
     scene.report("Deployment", "web", { replicas: 3, updatedReplicas: 1, conditions });
     await scene.settle();
-    expect([resultOf(scene), messageOf(scene)]).toEqual(["Failed", "the Deployment exceeded its progressDeadlineSeconds"]);
+    expect([resultOf(scene), messageOf(scene)]).toEqual([
+      "Failed",
+      "the Deployment exceeded its progressDeadlineSeconds",
+    ]);
     expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
     scene.lists({ db: 3 });
     await scene.settle(40_000);
@@ -115,7 +126,9 @@ describe("the outcome of a restart", () => {
     await scene.settle(2 * 60_000);
     expect(resultOf(scene)).toBe("TimedOut");
     expect(scene.operator.restarts).toEqual(["Deployment TimedOut"]);
-    expect(scene.operator.events.filter(({ reason }) => reason === "RestartTimedOut")).toHaveLength(2);
+    expect(scene.operator.events.filter(({ reason }) => reason === "RestartTimedOut")).toHaveLength(
+      2,
+    );
   });
 
   test("of a paused Deployment is open until it is resumed and rolled out", async () => {
@@ -134,7 +147,10 @@ describe("the outcome of a restart", () => {
   });
 
   test.each([
-    ["StatefulSet", { readyReplicas: 2, updatedReplicas: 2, currentRevision: "b", updateRevision: "b" }],
+    [
+      "StatefulSet",
+      { readyReplicas: 2, updatedReplicas: 2, currentRevision: "b", updateRevision: "b" },
+    ],
     ["DaemonSet", { updatedNumberScheduled: 3, desiredNumberScheduled: 3, numberAvailable: 3 }],
     ["Rollout", { phase: "Healthy" }],
   ] as const)("of a %s is observed", async (kind, status) => {
@@ -181,11 +197,23 @@ describe("a workload", () => {
     scene.follow("db", WEB);
     await scene.settle();
     const restartedAt = { "kubectl.kubernetes.io/restartedAt": "2026-11-21T10:00:00Z" };
-    scene.patch("Deployment", "web", { spec: { template: { metadata: { annotations: restartedAt } } } });
+    scene.patch("Deployment", "web", {
+      spec: { template: { metadata: { annotations: restartedAt } } },
+    });
     scene.lists({ db: 2 });
     await scene.settle(60_000);
-    const annotations = at(scene.get("Deployment", "web"), "spec", "template", "metadata", "annotations");
-    expect(annotations).toMatchObject({ ...restartedAt, note: "theirs", "vaultsync.dev/content": expect.any(String) as unknown });
+    const annotations = at(
+      scene.get("Deployment", "web"),
+      "spec",
+      "template",
+      "metadata",
+      "annotations",
+    );
+    expect(annotations).toMatchObject({
+      ...restartedAt,
+      note: "theirs",
+      "vaultsync.dev/content": expect.any(String) as unknown,
+    });
   });
 
   test("whose template lost the annotation is not rolled out by a record", async () => {
@@ -209,9 +237,13 @@ describe("a workload", () => {
       '"VaultSecret/db":"$1.x"',
     );
     let writes = 0;
-    scene.operator.server.onCommit(({ resource }) => void (writes += Number(resource.kind === "Deployment")));
+    scene.operator.server.onCommit(
+      ({ resource }) => void (writes += Number(resource.kind === "Deployment")),
+    );
     for (let round = 0; round < 60; round += 1) {
-      scene.patch("Deployment", "web", { metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } } });
+      scene.patch("Deployment", "web", {
+        metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } },
+      });
       await scene.settle(10_000);
     }
     expect(scene.count("Deployment", "web")).toBe(1);
@@ -225,10 +257,14 @@ describe("a workload", () => {
     await scene.settle();
     const former = JSON.stringify({ sources: { "VaultSecret/db": "former.digest" } });
     await scene.operator.restart();
-    scene.patch("Deployment", "web", { metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } } });
+    scene.patch("Deployment", "web", {
+      metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } },
+    });
     await scene.settle(120_000);
     expect(scene.count("Deployment", "web")).toBe(0);
-    expect(scene.get("Deployment", "web").metadata.annotations?.[RESTART_STATE_ANNOTATION]).not.toBe(former);
+    expect(
+      scene.get("Deployment", "web").metadata.annotations?.[RESTART_STATE_ANNOTATION],
+    ).not.toBe(former);
   });
 });
 
@@ -257,28 +293,40 @@ describe("missing permissions", () => {
       "",
       "the API server denied to patch the Deployment: grant the operator get and patch on deployments",
     ],
-    ["a policy", byPolicy, "the ValidatingAdmissionPolicy no-restarts denies to patch the Deployment"],
-  ])("to patch are shown as Failed once, until the restart succeeds: %s", async (_, words, message) => {
-    await using scene = await RestartScene.start("db");
-    scene.workload("Deployment", "web");
-    scene.follow("db", WEB);
-    await scene.settle();
-    let isDenied = true;
-    scene.operator.network = {
-      send: ({ verb, resource }) => {
-        if (isDenied && verb === "patch" && resource.kind === "Deployment") throw forbidden(words);
-      },
-    };
-    scene.lists({ db: 2 });
-    await scene.settle(200_000);
-    expect(scene.shown("db")).toEqual([{ ...WEB, result: "Failed", message: expect.stringContaining(message) as unknown }]);
-    expect(scene.operator.events.filter(({ reason }) => reason === "RestartFailed")).toHaveLength(2);
-    expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
-    isDenied = false;
-    await scene.settle(90_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
-    expect([resultOf(scene), messageOf(scene)]).toEqual(["Progressing", undefined]);
-  });
+    [
+      "a policy",
+      byPolicy,
+      "the ValidatingAdmissionPolicy no-restarts denies to patch the Deployment",
+    ],
+  ])(
+    "to patch are shown as Failed once, until the restart succeeds: %s",
+    async (_, words, message) => {
+      await using scene = await RestartScene.start("db");
+      scene.workload("Deployment", "web");
+      scene.follow("db", WEB);
+      await scene.settle();
+      let isDenied = true;
+      scene.operator.network = {
+        send: ({ verb, resource }) => {
+          if (isDenied && verb === "patch" && resource.kind === "Deployment")
+            throw forbidden(words);
+        },
+      };
+      scene.lists({ db: 2 });
+      await scene.settle(200_000);
+      expect(scene.shown("db")).toEqual([
+        { ...WEB, result: "Failed", message: expect.stringContaining(message) as unknown },
+      ]);
+      expect(scene.operator.events.filter(({ reason }) => reason === "RestartFailed")).toHaveLength(
+        2,
+      );
+      expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
+      isDenied = false;
+      await scene.settle(90_000);
+      expect(scene.count("Deployment", "web")).toBe(1);
+      expect([resultOf(scene), messageOf(scene)]).toEqual(["Progressing", undefined]);
+    },
+  );
 
   test("a kind that the API server does not serve is shown, and followed when it is served", async () => {
     await using scene = await RestartScene.start("db");
@@ -286,7 +334,9 @@ describe("missing permissions", () => {
     await scene.operator.restart();
     scene.follow("db", { kind: "Rollout", name: "web" });
     await scene.settle();
-    expect(messageOf(scene)).toBe("the API server does not serve the kind Rollout: install its CRD");
+    expect(messageOf(scene)).toBe(
+      "the API server does not serve the kind Rollout: install its CRD",
+    );
     scene.operator.server.serve(workloadDescriptor.Rollout);
     scene.workload("Rollout", "web");
     await scene.settle(301_000);

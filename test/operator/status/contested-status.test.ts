@@ -1,14 +1,29 @@
 import { expect, test } from "vitest";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
 import { isObject } from "../../../src/lib/is-object.ts";
-import { type Kind, vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import {
+  type Kind,
+  vaultConnectionKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
 
 const foreign = {
-  conditions: [{ type: "Ready", status: "False", reason: "InvalidSpec", message: "written by another program" }],
+  conditions: [
+    {
+      type: "Ready",
+      status: "False",
+      reason: "InvalidSpec",
+      message: "written by another program",
+    },
+  ],
 };
-const isForeign = (status: unknown): boolean => isObject(status) && JSON.stringify(status) === JSON.stringify(foreign);
+const isForeign = (status: unknown): boolean =>
+  isObject(status) && JSON.stringify(status) === JSON.stringify(foreign);
 
-/** A running operator, and the writes of statuses of one object by it, while another program restores its own each time. */
+/**
+ * A running operator, and the writes of statuses of one object by it, while another program
+ * restores its own each time.
+ */
 async function contested(kind: Kind, name: string) {
   const scene = await OperatorScene.start();
   scene.vault().lists({ name: "db" });
@@ -37,19 +52,22 @@ async function contested(kind: Kind, name: string) {
 test.each([
   [vaultSecretKind, "db"],
   [vaultConnectionKind, "vault"],
-] as const)("the status of $kind is repaired a few times while another program overwrites it", async (kind, name) => {
-  const { scene, program, overwrite, statusNow, takeRepairs } = await contested(kind, name);
-  await using _ = scene;
-  overwrite();
-  await scene.settle(1_000);
-  expect(takeRepairs()).toBe(2);
-  await scene.settle(600_000);
-  expect(takeRepairs()).toBeLessThan(10);
-  program[Symbol.dispose]();
-  overwrite();
-  await scene.settle(301_000);
-  expect(statusNow()).toMatchObject({ conditions: [{ type: "Ready", status: "True" }] });
-});
+] as const)(
+  "the status of $kind is repaired a few times while another program overwrites it",
+  async (kind, name) => {
+    const { scene, program, overwrite, statusNow, takeRepairs } = await contested(kind, name);
+    await using _ = scene;
+    overwrite();
+    await scene.settle(1_000);
+    expect(takeRepairs()).toBe(2);
+    await scene.settle(600_000);
+    expect(takeRepairs()).toBeLessThan(10);
+    program[Symbol.dispose]();
+    overwrite();
+    await scene.settle(301_000);
+    expect(statusNow()).toMatchObject({ conditions: [{ type: "Ready", status: "True" }] });
+  },
+);
 
 test("no status is written while nothing changes", async () => {
   const { scene, takeRepairs } = await contested(vaultSecretKind, "db");

@@ -1,24 +1,40 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
-import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
+import {
+  ADOPT_ANNOTATION,
+  CONFIRM_REMOVALS_ANNOTATION,
+  FORCE_SYNC_ANNOTATION,
+} from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 
 const ref = { namespace: "shop", name: "db" };
 const data = { password: "db" };
 
 const ownersOf = (scene: OperatorScene): string[] =>
-  (scene.target()?.metadata.ownerReferences ?? []).map(({ kind, name, controller }) => `${kind}/${name} ${controller}`);
+  (scene.target()?.metadata.ownerReferences ?? []).map(
+    ({ kind, name, controller }) => `${kind}/${name} ${controller}`,
+  );
 
-/** Starts an operator whose resource names an object of another owner with this metadata and these values. */
+/**
+ * Starts an operator whose resource names an object of another owner with this metadata and these
+ * values.
+ */
 async function occupied(
   metadata: object,
   values: Readonly<Record<string, string>> = { password: "foreign" },
 ): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists({ name: "db" });
-  const encoded = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
-  scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: { ...ref, ...metadata }, data: encoded });
+  const encoded = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  );
+  scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { ...ref, ...metadata },
+    data: encoded,
+  });
   scene.follow(data);
   await scene.settle();
   return scene;
@@ -42,7 +58,9 @@ describe("an object that exists before the resource", () => {
   test("is adopted immediately if a sync is forced after the annotation", async () => {
     await using scene = await occupied({});
     scene.server.patch(SECRETS, ref, { metadata: { annotations: adopt } });
-    scene.server.patch(vaultSecretKind, ref, { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } } });
+    scene.server.patch(vaultSecretKind, ref, {
+      metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } },
+    });
     await scene.settle(1_000);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
   });
@@ -82,7 +100,10 @@ describe("an object that exists before the resource", () => {
     scene.server.patch(SECRETS, ref, { metadata: { ownerReferences: [controller] } });
     scene.edit({ password: "theirs" });
     await scene.settle();
-    expect([scene.outcome(), ownersOf(scene)]).toEqual(["password=theirs, TargetConflict", ["ExternalSecret/db true"]]);
+    expect([scene.outcome(), ownersOf(scene)]).toEqual([
+      "password=theirs, TargetConflict",
+      ["ExternalSecret/db true"],
+    ]);
     expect(scene.condition("Ready")?.message).toContain("is controlled by ExternalSecret/db");
   });
 
@@ -93,7 +114,15 @@ describe("an object that exists before the resource", () => {
       "has another controller",
       {
         annotations: adopt,
-        ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "uid-of-the-owner", controller: true }],
+        ownerReferences: [
+          {
+            apiVersion: "v1",
+            kind: "ConfigMap",
+            name: "owner",
+            uid: "uid-of-the-owner",
+            controller: true,
+          },
+        ],
       },
     ],
   ])("is left unchanged if the annotation %s", async (_, metadata) => {
@@ -119,16 +148,24 @@ describe("an object with keys that the spec does not have, which is handed over"
 
   test("is adopted when a user confirms their number", async () => {
     await using scene = await occupied({ annotations: adopt }, values);
-    scene.server.patch(SECRETS, ref, { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: "2" } } });
+    scene.server.patch(SECRETS, ref, {
+      metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: "2" } },
+    });
     await scene.settle(31_000);
-    expect([scene.outcome(), ownersOf(scene)]).toEqual(["password=vault db@1, Synced", ["VaultSecret/db true"]]);
+    expect([scene.outcome(), ownersOf(scene)]).toEqual([
+      "password=vault db@1, Synced",
+      ["VaultSecret/db true"],
+    ]);
     const annotations = Object.keys(scene.target()?.metadata.annotations ?? {});
     expect(annotations).not.toContain(ADOPT_ANNOTATION);
     expect(annotations).not.toContain(CONFIRM_REMOVALS_ANNOTATION);
   });
 
   test("is left unchanged if a user confirms another number", async () => {
-    await using scene = await occupied({ annotations: { ...adopt, [CONFIRM_REMOVALS_ANNOTATION]: "1" } }, values);
+    await using scene = await occupied(
+      { annotations: { ...adopt, [CONFIRM_REMOVALS_ANNOTATION]: "1" } },
+      values,
+    );
     expect(scene.outcome()).toBe("one=1 other=2 password=foreign, AdoptionHeld");
   });
 

@@ -23,7 +23,10 @@ const PROPERTY = [
   { secretKey: "password", remoteRef: { key: "db", property: "/password" } },
   { secretKey: "user", remoteRef: { key: "user" } },
 ];
-const EXTRACT = { data: [{ secretKey: "user", remoteRef: { key: "user" } }], dataFrom: [{ extract: { key: "config" } }] };
+const EXTRACT = {
+  data: [{ secretKey: "user", remoteRef: { key: "user" } }],
+  dataFrom: [{ extract: { key: "config" } }],
+};
 
 /** Starts an operator that has synced `PROPERTY`. */
 async function syncedProperty(): Promise<OperatorScene> {
@@ -44,7 +47,12 @@ describe("property", () => {
 
   test("that changes rewrites the key, although the version is the same", async () => {
     await using scene = await syncedProperty();
-    scene.follow({}, { data: [{ secretKey: "password", remoteRef: { key: "db", property: "/port" } }, PROPERTY[1]] });
+    scene.follow(
+      {},
+      {
+        data: [{ secretKey: "password", remoteRef: { key: "db", property: "/port" } }, PROPERTY[1]],
+      },
+    );
     await scene.settle();
     expect(scene.outcome()).toBe("password=1 user=u, Synced");
   });
@@ -82,7 +90,12 @@ describe("property", () => {
   test("that changes while its source is missing leaves the whole target unchanged", async () => {
     await using scene = await syncedProperty();
     serve(scene, { user: "u" });
-    scene.follow({}, { data: [{ secretKey: "password", remoteRef: { key: "db", property: "/port" } }, PROPERTY[1]] });
+    scene.follow(
+      {},
+      {
+        data: [{ secretKey: "password", remoteRef: { key: "db", property: "/port" } }, PROPERTY[1]],
+      },
+    );
     await scene.settle();
     serve(scene, { user: "u2" }, 2);
     await scene.settle();
@@ -130,7 +143,10 @@ describe("extract", () => {
     scene.follow({}, { ...EXTRACT, target: { labels: { team: "shop" } } });
     await scene.settle();
     expect(scene.target()?.metadata.labels).toMatchObject({ team: "shop" });
-    expect([scene.outcome(), scene.vault().reads]).toEqual(["host=h1 port=5432 user=u1, Synced", []]);
+    expect([scene.outcome(), scene.vault().reads]).toEqual([
+      "host=h1 port=5432 user=u1, Synced",
+      [],
+    ]);
   });
 
   test("follows all sources or none: a missing one keeps the whole target", async () => {
@@ -242,8 +258,11 @@ describe("extract", () => {
     scene.edit({ host: "edited" }, "app");
     scene.takeRequests();
     await scene.settle(600_000);
-    expect(Buffer.from(scene.target("app")?.data?.["host"] ?? "", "base64").toString()).toBe("edited");
+    expect(Buffer.from(scene.target("app")?.data?.["host"] ?? "", "base64").toString()).toBe(
+      "edited",
+    );
   });
 });
 
-const keysOf = (scene: OperatorScene): string[] => Object.keys(scene.target("app")?.data ?? {}).sort();
+const keysOf = (scene: OperatorScene): string[] =>
+  Object.keys(scene.target("app")?.data ?? {}).sort();

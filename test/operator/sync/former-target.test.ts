@@ -3,7 +3,11 @@ import { OperatorScene } from "../../lab/kube/operator-scene.ts";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
 import { OWNER_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
-import { CONFIG_MAPS, type ResourceDescriptor, SECRETS } from "../../../src/operator/kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  type ResourceDescriptor,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
 
 const target = { namespace: "shop", name: "db" };
 
@@ -19,7 +23,8 @@ async function synced(): Promise<OperatorScene> {
 
 /** Fails each write of a status. */
 function failsStatus(verb: string, { plural }: ResourceDescriptor): void {
-  if (verb === "update" && plural === "vaultsecrets") throw new KubeError({ kind: "Unavailable", operation: "update status" });
+  if (verb === "update" && plural === "vaultsecrets")
+    throw new KubeError({ kind: "Unavailable", operation: "update status" });
 }
 
 const namesOf = ({ server }: OperatorScene): string[] =>
@@ -40,14 +45,20 @@ describe("the former target after a change of target.name", () => {
     expect(scene.condition("Ready")?.reason).toBe("SourceRemoved");
     scene.follow({ one: "a", other: "b" }, { target: { name: "after" } });
     await scene.settle();
-    expect(scene.target("after")?.data).toEqual({ one: Buffer.from("vault a@1").toString("base64") });
+    expect(scene.target("after")?.data).toEqual({
+      one: Buffer.from("vault a@1").toString("base64"),
+    });
     expect(scene.target("before")).toBeUndefined();
     expect(scene.status().target?.name).toBe("after");
   });
 
   test("stays while the new one cannot be written", async () => {
     await using scene = await synced();
-    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "taken" } });
+    scene.server.create(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace: "shop", name: "taken" },
+    });
     scene.follow({ password: "db" }, { target: { name: "taken" } });
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("TargetConflict");
@@ -74,9 +85,13 @@ describe("the former target after a change of target.name", () => {
     await scene.settle();
     expect(scene.condition("Ready")).toMatchObject({
       reason: "TargetForbidden",
-      message: "permission denied: delete secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
+      message:
+        "permission denied: delete secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
     });
-    expect([scene.target("after") !== undefined, scene.status().target?.name]).toEqual([true, "db"]);
+    expect([scene.target("after") !== undefined, scene.status().target?.name]).toEqual([
+      true,
+      "db",
+    ]);
     scene.server.authorize = () => true;
     await scene.settle(60_000);
     expect([scene.target(), scene.condition("Ready")?.reason]).toEqual([undefined, "Synced"]);
@@ -89,7 +104,10 @@ describe("the former target after a change of target.name", () => {
     scene.server.patch(SECRETS, target, { metadata: { annotations, ownerReferences: null } });
     scene.follow({ password: "db" }, { target: { name: "after" } });
     await scene.restart();
-    expect([scene.target() !== undefined, scene.target("after") !== undefined]).toEqual([true, true]);
+    expect([scene.target() !== undefined, scene.target("after") !== undefined]).toEqual([
+      true,
+      true,
+    ]);
   });
 
   test("is removed with all others if the name changed twice while the status could not be written", async () => {
@@ -149,7 +167,10 @@ describe("the former target after a change of target.name", () => {
     scene.follow({ password: "db" }, { target: { name: "after" } });
     await scene.settle();
     expect(namesOf(scene)).toEqual(["after", "db"]);
-    expect([scene.target()?.metadata.labels, scene.target()?.metadata.annotations]).toEqual([undefined, undefined]);
+    expect([scene.target()?.metadata.labels, scene.target()?.metadata.annotations]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   test("is not removed later when the policy Orphan becomes Owner", async () => {
@@ -174,16 +195,25 @@ describe("the former target after a change of target.name", () => {
   test("is released under the policy Orphan once", async () => {
     await using scene = await OperatorScene.start();
     scene.vault().lists({ name: "db" });
-    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", labels: { team: "shop" } } });
+    scene.follow(
+      { password: "db" },
+      { target: { creationPolicy: "Orphan", labels: { team: "shop" } } },
+    );
     await scene.settle();
-    const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "app", uid: "uid-of-app" }];
+    const ownerReferences = [
+      { apiVersion: "v1", kind: "ConfigMap", name: "app", uid: "uid-of-app" },
+    ];
     scene.server.patch(SECRETS, target, { metadata: { ownerReferences } });
     await scene.settle();
     scene.takeRequests();
     scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
     await scene.settle();
     const released = ["get secrets db", "patch secrets db"];
-    expect(scene.takeRequests()).toEqual(["create secrets after", ...released, "update vaultsecrets db"]);
+    expect(scene.takeRequests()).toEqual([
+      "create secrets after",
+      ...released,
+      "update vaultsecrets db",
+    ]);
     expect(scene.target()?.metadata).toMatchObject({ labels: { team: "shop" }, ownerReferences });
     expect(scene.target()?.metadata.annotations).toBeUndefined();
     await scene.restart();
@@ -205,7 +235,9 @@ describe("the former target after a change of target.name", () => {
 
 /** Returns the kinds of the objects that have the name of the target. */
 const kindsOf = ({ server }: OperatorScene): string[] =>
-  [CONFIG_MAPS, SECRETS].filter((resource) => server.find(resource, target)).map(({ kind }) => kind);
+  [CONFIG_MAPS, SECRETS]
+    .filter((resource) => server.find(resource, target))
+    .map(({ kind }) => kind);
 
 describe("the former target after a change of target.kind", () => {
   test.each([

@@ -22,7 +22,10 @@ const owned = (name: string, changes: Partial<KubeObject["metadata"]> = {}): Kub
     ...changes,
   },
 });
-/** Returns the records of a store with these objects, and the names of the former targets of a resource. */
+/**
+ * Returns the records of a store with these objects, and the names of the former targets of a
+ * resource.
+ */
 function stored(...objects: KubeObject[]) {
   const stores = { Secret: new ObjectStore(ownerIndex), ConfigMap: new ObjectStore(ownerIndex) };
   for (const one of objects) {
@@ -30,13 +33,20 @@ function stored(...objects: KubeObject[]) {
     stores.Secret.set(`${namespace}/${name}`, { uid, resourceVersion, value: targetMetadata(one) });
   }
   const watched = { Secret: { store: stores.Secret }, ConfigMap: { store: stores.ConfigMap } };
-  const records = new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined });
-  const namesOf = (of = resource): string[] => records.formers(of).map(({ former }) => former.target.name);
+  const records = new TargetRecords({
+    watched,
+    clock: new VirtualClock(),
+    onUnseen: () => undefined,
+  });
+  const namesOf = (of = resource): string[] =>
+    records.formers(of).map(({ former }) => former.target.name);
   return { records, namesOf };
 }
 
 describe("TargetRecords.formers", () => {
-  const elsewhere = syncResource([], { target: { kind: "Secret", name: "after", type: undefined } });
+  const elsewhere = syncResource([], {
+    target: { kind: "Secret", name: "after", type: undefined },
+  });
 
   test("are all objects of the resource but its target", () => {
     const { namesOf } = stored(owned("db"), owned("one"), owned("after"));
@@ -46,19 +56,29 @@ describe("TargetRecords.formers", () => {
 
   test("include the Secret of the name if the target is a ConfigMap", () => {
     const { namesOf } = stored(owned("db"));
-    expect(namesOf(syncResource([], { target: { kind: "ConfigMap", name: "db", type: undefined } }))).toEqual(["db"]);
+    expect(
+      namesOf(syncResource([], { target: { kind: "ConfigMap", name: "db", type: undefined } })),
+    ).toEqual(["db"]);
   });
 
   test("are none of another resource, namespace or state", () => {
     const other = owned("theirs", { annotations: { "vaultsync.dev/owner": "VaultSecret/other" } });
     const deleting = owned("deleting", { deletionTimestamp: "2026-11-21T00:00:00Z" });
-    const { namesOf } = stored(other, deleting, owned("one", { namespace: "team" }), owned("released", { labels: {} }));
+    const { namesOf } = stored(
+      other,
+      deleting,
+      owned("one", { namespace: "team" }),
+      owned("released", { labels: {} }),
+    );
     expect(namesOf()).toEqual([]);
   });
 
   test("are not those that this process deleted and the watch still shows", () => {
     const { records, namesOf } = stored(owned("one"));
-    records.recordDelete(syncResource([], { target: { kind: "Secret", name: "one", type: undefined } }), "uid-of-one");
+    records.recordDelete(
+      syncResource([], { target: { kind: "Secret", name: "one", type: undefined } }),
+      "uid-of-one",
+    );
     expect(namesOf()).toEqual([]);
   });
 });

@@ -9,8 +9,14 @@ const FIND = [{ find: { name: { regexp: "^shop-" } } }];
 
 const named = (...names: readonly string[]): Listed[] => names.map((name) => ({ name }));
 
-/** Starts an operator whose resource finds the secrets that begin with `shop-`, in a vault that lists these. */
-async function finding(listed: readonly Listed[], spec: object = { dataFrom: FIND }): Promise<OperatorScene> {
+/**
+ * Starts an operator whose resource finds the secrets that begin with `shop-`, in a vault that
+ * lists these.
+ */
+async function finding(
+  listed: readonly Listed[],
+  spec: object = { dataFrom: FIND },
+): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists(...listed);
   scene.follow({}, { data: undefined, ...spec });
@@ -19,7 +25,9 @@ async function finding(listed: readonly Listed[], spec: object = { dataFrom: FIN
 }
 
 const stage = { environment_type: "stage", cloud_type: "aws" };
-/** Returns a spec that removes what its rule, which requests this metadata, does not find any more. */
+/**
+ * Returns a spec that removes what its rule, which requests this metadata, does not find any more.
+ */
 const ruleOf = (metadata: object, find: object = {}) => ({
   data: undefined,
   target: { whenMissing: "Delete" },
@@ -29,10 +37,13 @@ const keysOf = (scene: OperatorScene): string[] => Object.keys(scene.target()?.d
 const messageOf = (scene: OperatorScene): string | undefined => scene.condition("Ready")?.message;
 
 describe("find by metadata", () => {
-  const PROD = { dataFrom: [{ find: { metadata: { environment_type: "prod", cloud_type: "aws" } } }] };
+  const PROD = {
+    dataFrom: [{ find: { metadata: { environment_type: "prod", cloud_type: "aws" } } }],
+  };
   const prod = { environment_type: "prod", cloud_type: "aws" };
   const DELETING = { ...PROD, target: { whenMissing: "Delete" } };
-  const prodSecrets = (...names: readonly string[]): Listed[] => names.map((name) => ({ name, metadata: prod }));
+  const prodSecrets = (...names: readonly string[]): Listed[] =>
+    names.map((name) => ({ name, metadata: prod }));
 
   test("requires all values, and no name", async () => {
     await using scene = await finding(
@@ -55,7 +66,9 @@ describe("find by metadata", () => {
       ],
       PROD,
     );
-    scene.vault().lists({ name: "a", metadata: prod, version: 2 }, { name: "b", metadata: {}, version: 2 });
+    scene
+      .vault()
+      .lists({ name: "a", metadata: prod, version: 2 }, { name: "b", metadata: {}, version: 2 });
     await scene.settle();
     expect(scene.outcome()).toBe("a=vault a@2 b=vault b@1, SourceMissing");
     expect(messageOf(scene)).toContain("b no longer has the metadata that dataFrom[0] requests");
@@ -89,10 +102,16 @@ describe("find by metadata", () => {
     await using scene = await finding(prodSecrets(...names), DELETING);
     scene.vault().lists(...named(...names));
     await scene.settle(300_000);
-    expect([keysOf(scene), messageOf(scene)]).toEqual([names, expect.stringContaining("too many names disappeared together")]);
+    expect([keysOf(scene), messageOf(scene)]).toEqual([
+      names,
+      expect.stringContaining("too many names disappeared together"),
+    ]);
     await scene.restart();
     await scene.settle(300_000);
-    expect([keysOf(scene), messageOf(scene)]).toEqual([names, expect.stringContaining("too many names disappeared together")]);
+    expect([keysOf(scene), messageOf(scene)]).toEqual([
+      names,
+      expect.stringContaining("too many names disappeared together"),
+    ]);
   });
 
   test("holds many secrets that lose their metadata while no operator runs", async () => {
@@ -110,7 +129,10 @@ describe("find by metadata", () => {
     ["metadata and regular expression", { name: { regexp: "^s" } }],
   ])("drops immediately what a rule whose %s changed does not find", async (_, find) => {
     const names = Array.from({ length: 20 }, (__, at) => `s${10 + at}`);
-    await using scene = await finding([...prodSecrets(...names), { name: "s30", metadata: stage }], DELETING);
+    await using scene = await finding(
+      [...prodSecrets(...names), { name: "s30", metadata: stage }],
+      DELETING,
+    );
     scene.follow({}, ruleOf(stage, find));
     await scene.settle();
     expect(scene.outcome()).toBe("s30=vault s30@1, Synced");
@@ -133,7 +155,10 @@ describe("find by metadata", () => {
 
   test("begins the proof of a secret that another connection lists without its metadata", async () => {
     await using scene = await finding(prodSecrets("a", "b"), DELETING);
-    scene.put(vaultSecretKind, "all", { connectionRef: { name: "again" }, dataFrom: [{ find: { name: { regexp: "" } } }] });
+    scene.put(vaultSecretKind, "all", {
+      connectionRef: { name: "again" },
+      dataFrom: [{ find: { name: { regexp: "" } } }],
+    });
     scene.vault("again").lists(...prodSecrets("a"), ...named("b"));
     scene.connection("again");
     await scene.settle();
@@ -148,7 +173,13 @@ describe("find by metadata", () => {
     const received = { owner: "dba@example.com", shared: true };
     await using scene = await finding([], PROD);
     scene.connection("vault", { trustedOwners: ["dba@example.com"] });
-    scene.vault().lists({ name: "a", metadata: prod, ...received }, { name: "b", metadata: prod }, { name: "b", ...received });
+    scene
+      .vault()
+      .lists(
+        { name: "a", metadata: prod, ...received },
+        { name: "b", metadata: prod },
+        { name: "b", ...received },
+      );
     await scene.settle();
     expect(scene.outcome()).toBe("a=vault a@1 b=vault b@1, Synced");
   });

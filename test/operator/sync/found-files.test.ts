@@ -5,23 +5,31 @@ import { CONFIG_MAPS, type KubeObject } from "../../../src/operator/kube/resourc
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 
 const ref = { namespace: "shop", name: "web" };
-const FIND = { find: { filename: { regexp: "^conf/" } }, rewrite: [{ regexp: { source: "^conf/", target: "" } }] };
+const FIND = {
+  find: { filename: { regexp: "^conf/" } },
+  rewrite: [{ regexp: { source: "^conf/", target: "" } }],
+};
 
 /** Starts an operator whose VaultFile finds the files in `conf/`, in a vault that has these. */
-async function finding(files: readonly string[], spec: object = { filesFrom: [FIND] }): Promise<OperatorScene> {
+async function finding(
+  files: readonly string[],
+  spec: object = { filesFrom: [FIND] },
+): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().uploads(...files);
-  scene.put(vaultFileKind, ref.name, { connectionRef: { name: "vault" }, target: { kind: "ConfigMap" }, ...spec });
+  scene.put(vaultFileKind, ref.name, {
+    connectionRef: { name: "vault" },
+    target: { kind: "ConfigMap" },
+    ...spec,
+  });
   await scene.settle();
   return scene;
 }
 
 function outcome(scene: OperatorScene): string {
   const { conditions } = readStatus("VaultFile", scene.server.get(vaultFileKind, ref)["status"]);
-  const target: (KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined = scene.server.find(
-    CONFIG_MAPS,
-    ref,
-  );
+  const target: (KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined =
+    scene.server.find(CONFIG_MAPS, ref);
   const reason = conditions?.find(({ type }) => type === "Ready")?.reason;
   return `${Object.entries(target?.data ?? {})
     .map(([key, value]) => `${key}=${value}`)
@@ -55,8 +63,16 @@ test("found files of more than 1 MiB together are TooLarge before any of them is
   const scene = await OperatorScene.start();
   await using _ = scene;
   const version = { version: 1, size: 600 * 1024, sha256: undefined };
-  scene.vault().files = ["conf/a", "conf/b"].map((filename) => ({ filename, ...version, versions: [version] }));
-  scene.put(vaultFileKind, ref.name, { connectionRef: { name: "vault" }, target: { kind: "ConfigMap" }, filesFrom: [FIND] });
+  scene.vault().files = ["conf/a", "conf/b"].map((filename) => ({
+    filename,
+    ...version,
+    versions: [version],
+  }));
+  scene.put(vaultFileKind, ref.name, {
+    connectionRef: { name: "vault" },
+    target: { kind: "ConfigMap" },
+    filesFrom: [FIND],
+  });
   await scene.settle();
   expect([outcome(scene), scene.vault().reads]).toEqual([": TooLarge", []]);
 });

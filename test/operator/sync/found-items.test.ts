@@ -9,8 +9,14 @@ const FIND = [{ find: { name: { regexp: "^shop-" } } }];
 
 const named = (...names: readonly string[]): Listed[] => names.map((name) => ({ name }));
 
-/** Starts an operator whose resource finds the secrets that begin with `shop-`, in a vault that lists these. */
-async function finding(listed: readonly Listed[], spec: object = { dataFrom: FIND }): Promise<OperatorScene> {
+/**
+ * Starts an operator whose resource finds the secrets that begin with `shop-`, in a vault that
+ * lists these.
+ */
+async function finding(
+  listed: readonly Listed[],
+  spec: object = { dataFrom: FIND },
+): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists(...listed);
   scene.follow({}, { data: undefined, ...spec });
@@ -18,7 +24,10 @@ async function finding(listed: readonly Listed[], spec: object = { dataFrom: FIN
   return scene;
 }
 
-const withRule = (regexp: string) => ({ data: undefined, dataFrom: [{ find: { name: { regexp } } }] });
+const withRule = (regexp: string) => ({
+  data: undefined,
+  dataFrom: [{ find: { name: { regexp } } }],
+});
 const keysOf = (scene: OperatorScene): string[] => Object.keys(scene.target()?.data ?? {}).sort();
 const messageOf = (scene: OperatorScene): string | undefined => scene.condition("Ready")?.message;
 
@@ -63,7 +72,9 @@ describe("find", () => {
     expect(scene.outcome()).toBe("host=h password=vault db@1 shop-a=vault shop-a@1, Synced");
     scene.vault().lists(...named("shop-a", "shop-b", "config", "db"));
     await scene.settle();
-    expect(scene.outcome()).toBe("host=h password=vault db@1 shop-a=vault shop-a@1 shop-b=vault shop-b@1, Synced");
+    expect(scene.outcome()).toBe(
+      "host=h password=vault db@1 shop-a=vault shop-a@1 shop-b=vault shop-b@1, Synced",
+    );
   });
 
   test("without a match creates no target and names the rule", async () => {
@@ -77,7 +88,10 @@ describe("find", () => {
 
   test("that changes drops what only the former rule found", async () => {
     await using scene = await finding(named("shop-a", "shop-b", "web-a"));
-    scene.follow({}, { data: undefined, dataFrom: [{ find: { name: { regexp: "^(web-|shop-a)" } } }] });
+    scene.follow(
+      {},
+      { data: undefined, dataFrom: [{ find: { name: { regexp: "^(web-|shop-a)" } } }] },
+    );
     await scene.settle();
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1 web-a=vault web-a@1, Synced");
   });
@@ -89,7 +103,9 @@ describe("a match that disappears", () => {
     scene.vault().lists({ name: "shop-b", version: 2 });
     await scene.settle();
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault shop-b@2, SourceMissing");
-    expect(messageOf(scene)).toContain("shop-a is not in the list of ops@example.com: check its name, its shares");
+    expect(messageOf(scene)).toContain(
+      "shop-a is not in the list of ops@example.com: check its name, its shares",
+    );
     await scene.restart();
     await scene.settle();
     expect(keysOf(scene)).toEqual(["shop-a", "shop-b"]);
@@ -107,18 +123,24 @@ describe("a match that disappears", () => {
 
   test("loses its key at its delete_time", async () => {
     await using scene = await finding([{ name: "shop-a" }]);
-    scene.vault().lists({ name: "shop-a", deleteAt: scene.clock.now() + 20_000 }, { name: "shop-b" });
+    scene
+      .vault()
+      .lists({ name: "shop-a", deleteAt: scene.clock.now() + 20_000 }, { name: "shop-b" });
     await scene.settle(20_000);
     scene.vault().lists(...named("shop-b"));
     await scene.settle();
     expect(scene.outcome()).toBe("shop-b=vault shop-b@1, SourceRemoved");
-    // Found by the simulation: a restart changed the status, because nothing remembers a name whose key is gone.
+    // Found by the simulation: a restart changed the status, because nothing remembers a name whose
+    // key is gone.
     await scene.settle(30_000);
     expect(scene.outcome()).toBe("shop-b=vault shop-b@1, Synced");
   });
 
   test("loses its key with whenMissing: Delete on proof, also after a restart in between", async () => {
-    await using scene = await finding(named("shop-a", "shop-b"), { dataFrom: FIND, target: { whenMissing: "Delete" } });
+    await using scene = await finding(named("shop-a", "shop-b"), {
+      dataFrom: FIND,
+      target: { whenMissing: "Delete" },
+    });
     scene.vault().lists(...named("shop-b"));
     await scene.settle();
     await scene.restart();
@@ -130,7 +152,10 @@ describe("a match that disappears", () => {
 
   test("is held with many others, whose share is that of all names that were found", async () => {
     const names = Array.from({ length: 20 }, (_, at) => `shop-${String(at).padStart(2, "0")}`);
-    await using scene = await finding(named(...names), { dataFrom: FIND, target: { whenMissing: "Delete" } });
+    await using scene = await finding(named(...names), {
+      dataFrom: FIND,
+      target: { whenMissing: "Delete" },
+    });
     scene.vault().lists(...named(...names.slice(0, 16)));
     await scene.settle(300_000);
     expect(keysOf(scene)).toEqual(names.slice(0, 16));
@@ -142,7 +167,12 @@ describe("a match that disappears", () => {
 
   test("leaves its key to another secret that rewrite gives the same one", async () => {
     await using scene = await finding(named("shop-a", "shop-b"), {
-      dataFrom: [{ find: { name: { regexp: "^shop-?" } }, rewrite: [{ regexp: { source: "^shop-?", target: "" } }] }],
+      dataFrom: [
+        {
+          find: { name: { regexp: "^shop-?" } },
+          rewrite: [{ regexp: { source: "^shop-?", target: "" } }],
+        },
+      ],
     });
     scene.vault().lists(...named("shopa", "shop-b"));
     await scene.settle();
@@ -153,7 +183,9 @@ describe("a match that disappears", () => {
     await using scene = await finding(named("shop-a", "shop-b"));
     scene.vault().lists(...named("shop-a"));
     await scene.settle();
-    const annotations = Object.fromEntries(Object.keys(scene.target()?.metadata.annotations ?? {}).map((name) => [name, null]));
+    const annotations = Object.fromEntries(
+      Object.keys(scene.target()?.metadata.annotations ?? {}).map((name) => [name, null]),
+    );
     scene.server.patch(SECRETS, { namespace: "shop", name: "db" }, { metadata: { annotations } });
     await scene.settle();
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault shop-b@1, SourceMissing");
@@ -174,10 +206,14 @@ describe("a match that disappears", () => {
       { metadata: { annotations: { "vaultsync.dev/sources": edited } } },
     );
     await scene.settle();
-    expect([scene.outcome(), scene.vault().reads]).toEqual(["shop-a=vault shop-a@1, Synced", ["shop-a@1"]]);
+    expect([scene.outcome(), scene.vault().reads]).toEqual([
+      "shop-a=vault shop-a@1, Synced",
+      ["shop-a@1"],
+    ]);
   });
 
-  // Found by the simulation: a rule that changed while the target could not be written dropped the key of a missing secret.
+  // Found by the simulation: a rule that changed while the target could not be written dropped the
+  // key of a missing secret.
   test("keeps its key under a changed rule if that matches its name", async () => {
     await using scene = await finding(named("shop-a", "shop-b"));
     scene.vault().lists(...named("shop-b"));

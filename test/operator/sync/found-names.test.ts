@@ -7,12 +7,22 @@ import type { SecretRecord } from "../../../src/operator/vault-client/connection
 type Listed = Partial<SecretRecord>;
 const DBA = "dba@example.com";
 const FIND = [{ find: { name: { regexp: "^shop-" } } }];
-const SUFFIX = [{ find: { name: { regexp: "^[a-z]+-" } }, rewrite: [{ regexp: { source: "^.*-", target: "" } }] }];
+const SUFFIX = [
+  { find: { name: { regexp: "^[a-z]+-" } }, rewrite: [{ regexp: { source: "^.*-", target: "" } }] },
+];
 const named = (...names: readonly string[]): Listed[] => names.map((name) => ({ name }));
-const from = (owner: string, ...names: readonly string[]): Listed[] => names.map((name) => ({ name, owner, shared: true }));
+const from = (owner: string, ...names: readonly string[]): Listed[] =>
+  names.map((name) => ({ name, owner, shared: true }));
 
-/** Starts an operator whose resource finds secrets of a vault that lists these, and that trusts `DBA`. */
-async function finding(listed: readonly Listed[], dataFrom: readonly object[], spec: object = {}): Promise<OperatorScene> {
+/**
+ * Starts an operator whose resource finds secrets of a vault that lists these, and that trusts
+ * `DBA`.
+ */
+async function finding(
+  listed: readonly Listed[],
+  dataFrom: readonly object[],
+  spec: object = {},
+): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.connection("vault", { trustedOwners: [DBA] });
   scene.vault().lists(...listed);
@@ -31,7 +41,12 @@ const message = (scene: OperatorScene): string => scene.condition("Ready")?.mess
 
 describe("a name without a key of its own", () => {
   test.each([
-    ["a name that is no valid key", "shop-b c", {}, 'dataFrom[0] finds "shop-b c", which is not a valid key'],
+    [
+      "a name that is no valid key",
+      "shop-b c",
+      {},
+      'dataFrom[0] finds "shop-b c", which is not a valid key',
+    ],
     [
       "a rewritten name that is no valid key",
       "shop-/",
@@ -43,7 +58,9 @@ describe("a name without a key of its own", () => {
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1, InvalidKey");
     expect(message(scene)).toContain(why);
     expect(message(scene)).toMatch(/; it is skipped$/u);
-    expect(await list(scene, { name: "shop-a", version: 2 }, { name })).toBe("shop-a=vault shop-a@2, InvalidKey");
+    expect(await list(scene, { name: "shop-a", version: 2 }, { name })).toBe(
+      "shop-a=vault shop-a@2, InvalidKey",
+    );
     expect(await list(scene, ...named("shop-a", "shop-c", name))).toBe(
       "shop-a=vault shop-a@2 shop-c=vault shop-c@1, VersionRegressed",
     );
@@ -64,8 +81,12 @@ describe("a name without a key of its own", () => {
   test("leaves the key to the item that the spec names", async () => {
     const data = [{ secretKey: "shop-b", remoteRef: { key: "db" } }];
     await using scene = await finding(named("shop-a", "db"), FIND, { data });
-    expect(await list(scene, ...named("shop-a", "shop-b", "db"))).toBe("shop-a=vault shop-a@1 shop-b=vault db@1, InvalidKey");
-    expect(message(scene)).toContain('dataFrom[0] finds "shop-b", but the key shop-b is that of "db": set rewrite');
+    expect(await list(scene, ...named("shop-a", "shop-b", "db"))).toBe(
+      "shop-a=vault shop-a@1 shop-b=vault db@1, InvalidKey",
+    );
+    expect(message(scene)).toContain(
+      'dataFrom[0] finds "shop-b", but the key shop-b is that of "db": set rewrite',
+    );
   });
 });
 
@@ -77,7 +98,9 @@ describe("several names of one key", () => {
     expect(await list(scene, rotated, ...others, ...named("shop-two"))).toBe(
       "one=vault shop-one@2 two=vault shop-two@1, InvalidKey",
     );
-    expect(message(scene)).toContain('dataFrom[0] finds "a-one", but the key one is that of "shop-one"');
+    expect(message(scene)).toContain(
+      'dataFrom[0] finds "a-one", but the key one is that of "shop-one"',
+    );
     await scene.restart();
     await scene.settle();
     expect(scene.outcome()).toBe("one=vault shop-one@2 two=vault shop-two@1, InvalidKey");
@@ -86,8 +109,12 @@ describe("several names of one key", () => {
   test("make no key if none had it, and prevent no other", async () => {
     await using scene = await finding(named("a-one", "b-one", "shop-two"), SUFFIX);
     expect(scene.outcome()).toBe("two=vault shop-two@1, InvalidKey");
-    expect(message(scene)).toContain('dataFrom[0] finds "a-one", but the key one is that of several names');
-    expect(await list(scene, ...named("b-one", "shop-two"))).toBe("one=vault b-one@1 two=vault shop-two@1, Synced");
+    expect(message(scene)).toContain(
+      'dataFrom[0] finds "a-one", but the key one is that of several names',
+    );
+    expect(await list(scene, ...named("b-one", "shop-two"))).toBe(
+      "one=vault b-one@1 two=vault shop-two@1, Synced",
+    );
   });
 
   test("stay with the name that has the key although the annotations are lost", async () => {
@@ -103,7 +130,9 @@ describe("several names of one key", () => {
     await using scene = await finding([...named("z-one"), ...from(DBA, "a-one")], SUFFIX);
     expect(scene.outcome()).toBe("one=vault z-one@1, InvalidKey");
     scene.follow({}, { data: undefined, dataFrom: SUFFIX, name: "other" });
-    expect(await list(scene, ...from(DBA, "a-one"), ...named("y-two"))).toContain("one=vault z-one@1");
+    expect(await list(scene, ...from(DBA, "a-one"), ...named("y-two"))).toContain(
+      "one=vault z-one@1",
+    );
     expect(scene.outcome("other")).toContain("two=vault y-two@1");
   });
 
@@ -120,15 +149,17 @@ describe("a secret that a stranger shares", () => {
   test("neither adds, replaces nor stops a key", async () => {
     await using scene = await finding(named("shop-one", "shop-two"), SUFFIX);
     const strange = from("eve@example.com", "x-one", "shop-LD_PRELOAD", "shop-b c");
-    expect(await list(scene, { name: "shop-one", version: 2 }, ...named("shop-two"), ...strange)).toBe(
-      "one=vault shop-one@2 two=vault shop-two@1, Synced",
-    );
+    expect(
+      await list(scene, { name: "shop-one", version: 2 }, ...named("shop-two"), ...strange),
+    ).toBe("one=vault shop-one@2 two=vault shop-two@1, Synced");
   });
 
   test("is not found although the connection receives from anyone", async () => {
     await using scene = await finding(named("shop-one"), SUFFIX);
     scene.connection("vault", { receive: "Anyone" });
-    expect(await list(scene, ...named("shop-one"), ...from("eve@example.com", "x-two"))).toBe("one=vault shop-one@1, Synced");
+    expect(await list(scene, ...named("shop-one"), ...from("eve@example.com", "x-two"))).toBe(
+      "one=vault shop-one@1, Synced",
+    );
   });
 
   test("that an earlier release found is kept and reported, and leaves at its delete_time", async () => {
@@ -136,9 +167,13 @@ describe("a secret that a stranger shares", () => {
     scene.connection("vault");
     await scene.settle();
     const deleteAt = scene.clock.now() + 60_000;
-    expect(await list(scene, ...named("shop-one"), { ...from(DBA, "shop-two")[0], version: 2, deleteAt })).toBe(
-      "one=vault shop-one@1 two=vault shop-two@1, SourceMissing",
-    );
+    expect(
+      await list(scene, ...named("shop-one"), {
+        ...from(DBA, "shop-two")[0],
+        version: 2,
+        deleteAt,
+      }),
+    ).toBe("one=vault shop-one@1 two=vault shop-two@1, SourceMissing");
     expect(message(scene)).toContain(
       "shop-two is shared by dba@example.com, whom spec.trustedOwners of the connection does not name",
     );
@@ -147,7 +182,10 @@ describe("a secret that a stranger shares", () => {
   });
 
   test("of one name with others is ambiguous if all are trusted", async () => {
-    await using scene = await finding([...from(DBA, "shop-a"), ...from("eve@example.com", "shop-a")], FIND);
+    await using scene = await finding(
+      [...from(DBA, "shop-a"), ...from("eve@example.com", "shop-a")],
+      FIND,
+    );
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1, Synced");
     scene.follow({}, { data: undefined, dataFrom: FIND, name: "other" });
     scene.connection("vault", { trustedOwners: [DBA, "eve@example.com"] });
@@ -158,7 +196,10 @@ describe("a secret that a stranger shares", () => {
 
 describe("rules", () => {
   test("that find the same name make one key", async () => {
-    await using scene = await finding(named("shop-a"), [...FIND, { find: { name: { regexp: "-a$" } } }]);
+    await using scene = await finding(named("shop-a"), [
+      ...FIND,
+      { find: { name: { regexp: "-a$" } } },
+    ]);
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1, Synced");
   });
 

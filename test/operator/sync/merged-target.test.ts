@@ -7,7 +7,9 @@ import { TransientError } from "../../../src/operator/vault-client/vault-error.t
 
 const ref = { namespace: "shop", name: "app" };
 const encode = (values: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
+  Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  );
 const foreign = {
   apiVersion: "v1",
   kind: "Secret",
@@ -16,7 +18,10 @@ const foreign = {
 };
 const target = { name: "app", creationPolicy: "Merge" };
 
-/** Starts an operator and, unless `object` is undefined, the object that `db` merges the key `password` into. */
+/**
+ * Starts an operator and, unless `object` is undefined, the object that `db` merges the key
+ * `password` into.
+ */
 async function merging(object: object | undefined = foreign): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists({ name: "db" });
@@ -28,7 +33,10 @@ async function merging(object: object | undefined = foreign): Promise<OperatorSc
 
 const valuesOf = (scene: OperatorScene): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(scene.target("app")?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]),
+    Object.entries(scene.target("app")?.data ?? {}).map(([key, value]) => [
+      key,
+      Buffer.from(value, "base64").toString(),
+    ]),
   );
 const readyOf = (scene: OperatorScene, name = "db") => scene.condition("Ready", name);
 
@@ -90,14 +98,21 @@ describe("creationPolicy Merge", () => {
     await scene.settle(60_000);
     scene.vault().lists();
     await scene.settle();
-    expect([valuesOf(scene), scene.target("app")?.metadata.labels]).toEqual([{ own: "theirs" }, { team: "shop" }]);
+    expect([valuesOf(scene), scene.target("app")?.metadata.labels]).toEqual([
+      { own: "theirs" },
+      { team: "shop" },
+    ]);
   });
 
   test("does not overwrite what another process merged since the object was read", async () => {
     await using scene = await merging();
     const manager = { user: "operator-2", fieldManager: "vaultsync:VaultSecret/db" };
     const { annotations = {}, uid = "" } = scene.server.get(SECRETS, ref).metadata;
-    const newer = { ...foreign, metadata: { ...ref, uid, annotations }, data: encode({ password: "newer" }) };
+    const newer = {
+      ...foreign,
+      metadata: { ...ref, uid, annotations },
+      data: encode({ password: "newer" }),
+    };
     let sent = 0;
     scene.network = {
       send: ({ verb, resource }) => {
@@ -109,7 +124,11 @@ describe("creationPolicy Merge", () => {
     scene.vault().lists({ name: "db", version: 2 });
     await scene.settle();
     const requests = scene.takeRequests().filter((request) => request.endsWith(" app"));
-    expect(requests.slice(0, 3)).toEqual(["get secrets app", "patch secrets app", "get secrets app"]);
+    expect(requests.slice(0, 3)).toEqual([
+      "get secrets app",
+      "patch secrets app",
+      "get secrets app",
+    ]);
     expect(valuesOf(scene)["password"]).toBe("vault db@2");
   });
 
@@ -138,7 +157,8 @@ describe("creationPolicy Merge", () => {
     await using scene = await merging();
     scene.network = {
       send: ({ verb, ref: { name } }) => {
-        if (verb === "get" && name === "app") throw new KubeError({ kind: "Unavailable", operation: "get secrets app" });
+        if (verb === "get" && name === "app")
+          throw new KubeError({ kind: "Unavailable", operation: "get secrets app" });
       },
     };
     scene.vault().lists({ name: "db", version: 2 });
@@ -162,7 +182,11 @@ describe("creationPolicy Merge", () => {
     scene.vault().lists({ name: "db" }, { name: "second" });
     scene.follow({ password: "db", second: "second" }, { target });
     await scene.settle();
-    expect(valuesOf(scene)).toEqual({ own: "theirs", password: "vault db@1", second: "vault second@1" });
+    expect(valuesOf(scene)).toEqual({
+      own: "theirs",
+      password: "vault db@1",
+      second: "vault second@1",
+    });
     scene.follow({ second: "second" }, { target });
     await scene.settle();
     expect(valuesOf(scene)).toEqual({ own: "theirs", second: "vault second@1" });
@@ -207,7 +231,8 @@ describe("creationPolicy Merge", () => {
     await using scene = await merging();
     scene.network = {
       send: ({ verb, resource }) => {
-        if (verb === "patch" && resource === SECRETS && scene.target("app") !== undefined) scene.server.delete(SECRETS, ref);
+        if (verb === "patch" && resource === SECRETS && scene.target("app") !== undefined)
+          scene.server.delete(SECRETS, ref);
       },
     };
     scene.vault().lists({ name: "db", version: 2 });
@@ -217,7 +242,9 @@ describe("creationPolicy Merge", () => {
   });
 
   test("waits while the object is being deleted, without adding keys to it", async () => {
-    await using scene = await merging({ metadata: { ...foreign.metadata, finalizers: ["example.com/cleanup"] } });
+    await using scene = await merging({
+      metadata: { ...foreign.metadata, finalizers: ["example.com/cleanup"] },
+    });
     scene.server.delete(SECRETS, ref);
     scene.vault().lists({ name: "db", version: 2 });
     await scene.settle();
@@ -232,13 +259,25 @@ describe("creationPolicy Merge", () => {
     scene.vault().lists({ name: "db" }, { name: "other" });
     scene.follow({ second: "other" }, { name: "two", target });
     await scene.settle();
-    expect(valuesOf(scene)).toEqual({ own: "theirs", password: "vault db@1", second: "vault other@1" });
+    expect(valuesOf(scene)).toEqual({
+      own: "theirs",
+      password: "vault db@1",
+      second: "vault other@1",
+    });
     scene.vault().lists({ name: "db", version: 2 }, { name: "other", version: 3 });
     await scene.settle();
-    expect(valuesOf(scene)).toEqual({ own: "theirs", password: "vault db@2", second: "vault other@3" });
+    expect(valuesOf(scene)).toEqual({
+      own: "theirs",
+      password: "vault db@2",
+      second: "vault other@3",
+    });
     scene.follow({ renamed: "other" }, { name: "two", target });
     await scene.settle();
-    expect(valuesOf(scene)).toEqual({ own: "theirs", password: "vault db@2", renamed: "vault other@3" });
+    expect(valuesOf(scene)).toEqual({
+      own: "theirs",
+      password: "vault db@2",
+      renamed: "vault other@3",
+    });
     expect([readyOf(scene)?.reason, readyOf(scene, "two")?.reason]).toEqual(["Synced", "Synced"]);
   });
 
@@ -267,10 +306,14 @@ describe("creationPolicy Merge", () => {
     scene.takeRequests();
     await scene.restart();
     expect(scene.takeRequests()).toEqual([]);
-    scene.server.patch(SECRETS, ref, { metadata: { annotations: { "merge.vaultsync.dev/vaultsecret.db": null } } });
+    scene.server.patch(SECRETS, ref, {
+      metadata: { annotations: { "merge.vaultsync.dev/vaultsecret.db": null } },
+    });
     await scene.settle(310_000);
     expect(valuesOf(scene)).toEqual({ own: "theirs", password: "vault db@1" });
-    expect(scene.target("app")?.metadata.annotations).toHaveProperty(["merge.vaultsync.dev/vaultsecret.db"]);
+    expect(scene.target("app")?.metadata.annotations).toHaveProperty([
+      "merge.vaultsync.dev/vaultsecret.db",
+    ]);
   });
 
   test("does not merge into a target of a resource", async () => {

@@ -7,7 +7,10 @@ const DATA = [
   { secretKey: "extra", remoteRef: { key: "extra" }, optional: true },
 ];
 
-/** Starts an operator that has synced a resource with an optional key, from a vault that lists these secrets. */
+/**
+ * Starts an operator that has synced a resource with an optional key, from a vault that lists these
+ * secrets.
+ */
 async function synced(names: readonly string[], spec: object = {}): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   lists(scene, names);
@@ -16,7 +19,8 @@ async function synced(names: readonly string[], spec: object = {}): Promise<Oper
   return scene;
 }
 
-const lists = (scene: OperatorScene, names: readonly string[]): void => scene.vault().lists(...names.map((name) => ({ name })));
+const lists = (scene: OperatorScene, names: readonly string[]): void =>
+  scene.vault().lists(...names.map((name) => ({ name })));
 const WITHOUT = "password=vault db@1, Synced";
 const WITH = "extra=vault extra@1 password=vault db@1, Synced";
 
@@ -48,7 +52,10 @@ test("the key of an optional secret that disappears is removed on proof, and Rea
 // Found by the simulation.
 test("a key of another source is dropped immediately if the optional one of the spec is absent", async () => {
   await using scene = await synced(["db", "extra", "other"]);
-  scene.follow({}, { data: [DATA[0], { secretKey: "extra", remoteRef: { key: "absent" }, optional: true }] });
+  scene.follow(
+    {},
+    { data: [DATA[0], { secretKey: "extra", remoteRef: { key: "absent" }, optional: true }] },
+  );
   await scene.settle();
   expect(scene.outcome()).toBe(WITHOUT);
 });
@@ -61,7 +68,9 @@ test("a computed target is not Ready while the absence of an optional secret is 
   scene.vault().lists({ name: "db", version: 2 });
   await scene.settle();
   expect(scene.outcome()).toBe('extra=vault extra@1 password={"db":"x"}, SourceMissing');
-  expect(scene.condition("Ready")?.message).toContain("the target is left unchanged until its absence is proven");
+  expect(scene.condition("Ready")?.message).toContain(
+    "the target is left unchanged until its absence is proven",
+  );
   await scene.settle(300_000);
   expect(scene.outcome()).toBe('db=x password={"db":"x"}, Synced');
 });
@@ -101,7 +110,9 @@ test("an absent optional secret that the type requires is reported", async () =>
   ];
   await using scene = await synced(["db"], { data, target: { type: "kubernetes.io/tls" } });
   expect(scene.outcome()).toBe("absent, SourceMissing");
-  expect(scene.condition("Ready")?.message).toContain("requires the keys tls.key, whose sources are absent");
+  expect(scene.condition("Ready")?.message).toContain(
+    "requires the keys tls.key, whose sources are absent",
+  );
 });
 
 test("any other problem of an optional secret is an error", async () => {

@@ -21,14 +21,26 @@ async function synced(creationPolicy: string): Promise<OperatorScene> {
   return scene;
 }
 
-async function change(scene: OperatorScene, target: object, keys: Readonly<Record<string, string>> = data): Promise<void> {
+async function change(
+  scene: OperatorScene,
+  target: object,
+  keys: Readonly<Record<string, string>> = data,
+): Promise<void> {
   scene.follow(keys, { target });
   await scene.settle();
 }
 
 const marksOf = (scene: OperatorScene): string[] => {
-  const { labels = {}, annotations = {}, ownerReferences = [] } = scene.server.get(SECRETS, ref).metadata;
-  return [...Object.keys(labels), ...Object.keys(annotations), ...ownerReferences.map(({ kind }) => kind)];
+  const {
+    labels = {},
+    annotations = {},
+    ownerReferences = [],
+  } = scene.server.get(SECRETS, ref).metadata;
+  return [
+    ...Object.keys(labels),
+    ...Object.keys(annotations),
+    ...ownerReferences.map(({ kind }) => kind),
+  ];
 };
 const MERGED = ["vaultsync.dev/merged", "merge.vaultsync.dev/vaultsecret.db"];
 
@@ -59,7 +71,10 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from %s to Merge"
     scene.vault().lists({ name: "db" });
     await scene.settle();
     await change(scene, { creationPolicy: "Merge" });
-    expect([scene.outcome(), marksOf(scene)]).toEqual(["password=vault db@1 user=vault user@1, SourceMissing", MERGED]);
+    expect([scene.outcome(), marksOf(scene)]).toEqual([
+      "password=vault db@1 user=vault user@1, SourceMissing",
+      MERGED,
+    ]);
     await change(scene, { creationPolicy: "Merge" }, { password: "db" });
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
   });
@@ -87,7 +102,10 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from %s to Merge"
     await scene.stop();
     scene.network = {};
     await scene.restart();
-    expect([scene.outcome(), marksOf(scene)]).toEqual(["password=vault db@1 user=vault user@1, Synced", MERGED]);
+    expect([scene.outcome(), marksOf(scene)]).toEqual([
+      "password=vault db@1 user=vault user@1, Synced",
+      MERGED,
+    ]);
     scene.vault().lists({ name: "db", version: 2 }, { name: "user" });
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@2 user=vault user@1, Synced");
@@ -106,7 +124,10 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from %s to Merge"
     };
     await change(scene, { creationPolicy: "Merge" });
     await scene.settle(120_000);
-    expect([scene.outcome(), marksOf(scene)]).toEqual(["password=vault db@1 user=vault user@1, Synced", MERGED]);
+    expect([scene.outcome(), marksOf(scene)]).toEqual([
+      "password=vault db@1 user=vault user@1, Synced",
+      MERGED,
+    ]);
     expect(scene.takeRequests().length).toBeLessThan(20);
   });
 
@@ -128,7 +149,11 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from %s to Merge"
 });
 
 describe("a change of creationPolicy to Merge together with the name of the target", () => {
-  const other = { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "other" } };
+  const other = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: "shop", name: "other" },
+  };
 
   test("deletes the former target of Owner", async () => {
     await using scene = await synced("Owner");
@@ -145,7 +170,10 @@ describe("a change of creationPolicy to Merge together with the name of the targ
     await using scene = await synced("Orphan");
     scene.server.create(SECRETS, { ...other, data: { own: encoded("theirs") } });
     await change(scene, { creationPolicy: "Merge", name: "other" });
-    expect([Object.keys(scene.target()?.data ?? {}).sort(), marksOf(scene)]).toEqual([["password", "user"], []]);
+    expect([Object.keys(scene.target()?.data ?? {}).sort(), marksOf(scene)]).toEqual([
+      ["password", "user"],
+      [],
+    ]);
   });
 
   test("leaves the former target unchanged while the other one does not exist", async () => {
@@ -163,7 +191,12 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from Merge to %s"
   async function merged(): Promise<OperatorScene> {
     const scene = await OperatorScene.start();
     scene.vault().lists({ name: "db" });
-    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: ref, data: { own: encoded("theirs") } });
+    scene.server.create(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: ref,
+      data: { own: encoded("theirs") },
+    });
     scene.follow({ password: "db" }, { target: { creationPolicy: "Merge" } });
     await scene.settle();
     scene.follow({ password: "db" }, { target: { creationPolicy: policy } });

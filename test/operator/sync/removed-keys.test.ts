@@ -1,15 +1,29 @@
 import { describe, expect, test } from "vitest";
 import { certificate } from "../../lab/certificates.ts";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
-import { data, readyMessage, remove, serve, serveNothing, synced, type Values } from "../../lab/kube/removed-sources.ts";
+import {
+  data,
+  readyMessage,
+  remove,
+  serve,
+  serveNothing,
+  synced,
+  type Values,
+} from "../../lab/kube/removed-sources.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { PermanentError } from "../../../src/operator/vault-client/vault-error.ts";
 
-/** Removed values leave the target, whatever the target is made of: keys of single sources, extracted objects, types. */
+/**
+ * Removed values leave the target, whatever the target is made of: keys of single sources,
+ * extracted objects, types.
+ */
 const MINUTE = 60_000;
 describe("an extracted object next to another one", () => {
   const values = { a: '{"a": "1"}', b: '{"password": "p"}', conf: "x" };
-  const spec = { data: data("conf"), dataFrom: [{ extract: { key: "a" } }, { extract: { key: "b" } }] };
+  const spec = {
+    data: data("conf"),
+    dataFrom: [{ extract: { key: "a" } }, { extract: { key: "b" } }],
+  };
 
   test("waits for five minutes until the vault serves the other one, and then leaves with it", async () => {
     await using scene = await synced(values, spec);
@@ -28,7 +42,10 @@ describe("an extracted object next to another one", () => {
 
 describe("an extracted object", () => {
   const values = { a: '{"a": "1"}', b: '{"password": "p"}', conf: "x" };
-  const spec = { data: data("conf"), dataFrom: [{ extract: { key: "a" } }, { extract: { key: "b" } }] };
+  const spec = {
+    data: data("conf"),
+    dataFrom: [{ extract: { key: "a" } }, { extract: { key: "b" } }],
+  };
 
   test("that is removed leaves although another source is missing, whose keys stay", async () => {
     await using scene = await synced(values, spec);
@@ -73,7 +90,10 @@ describe("an extracted object", () => {
 describe("an extracted object in an outage of the values", () => {
   test("does not keep the keys of a removed object, and keeps all others", async () => {
     const values = { config: '{"host": "h", "password": "p"}', user: "bob" };
-    await using scene = await synced(values, { data: data("user"), dataFrom: [{ extract: { key: "config" } }] });
+    await using scene = await synced(values, {
+      data: data("user"),
+      dataFrom: [{ extract: { key: "config" } }],
+    });
     await scene.restart();
     serveNothing(scene);
     await remove(scene, values, "config");
@@ -83,7 +103,10 @@ describe("an extracted object in an outage of the values", () => {
 
 // Found by the simulation.
 test("an edited target that cannot be repaired is kept although an optional source never existed", async () => {
-  const spec = { data: [{ ...data("extra")[0], optional: true }], dataFrom: [{ extract: { key: "config" } }] };
+  const spec = {
+    data: [{ ...data("extra")[0], optional: true }],
+    dataFrom: [{ extract: { key: "config" } }],
+  };
   await using scene = await synced({ config: '{"host": "h"}' }, spec);
   serve(scene, { config: "no object" }, 2);
   scene.edit({ host: "edited" });
@@ -134,7 +157,10 @@ const pair = (): Values => {
 describe("a typed Secret", () => {
   test("that loses a required key is deleted, says why, and is created again with it", async () => {
     const values = pair();
-    await using scene = await synced(values, { data: data("tls.crt", "tls.key"), target: { type: "kubernetes.io/tls" } });
+    await using scene = await synced(values, {
+      data: data("tls.crt", "tls.key"),
+      target: { type: "kubernetes.io/tls" },
+    });
     await remove(scene, values, "tls.key");
     expect(scene.outcome()).toBe("absent, SourceRemoved");
     const message = readyMessage(scene);
@@ -151,7 +177,10 @@ describe("a typed Secret", () => {
   test("of an extracted object that is removed is deleted", async () => {
     const { ["tls.crt"]: crt = "", ["tls.key"]: key = "" } = pair();
     const values = { crt, key: JSON.stringify({ "tls.key": key }) };
-    const from = { data: [{ secretKey: "tls.crt", remoteRef: { key: "crt" } }], dataFrom: [{ extract: { key: "key" } }] };
+    const from = {
+      data: [{ secretKey: "tls.crt", remoteRef: { key: "crt" } }],
+      dataFrom: [{ extract: { key: "key" } }],
+    };
     await using scene = await synced(values, { ...from, target: { type: "kubernetes.io/tls" } });
     await remove(scene, values, "key");
     expect(scene.outcome()).toBe("absent, SourceRemoved");
@@ -160,7 +189,10 @@ describe("a typed Secret", () => {
   test("waits for five minutes until the vault serves the other half", async () => {
     const { ["tls.crt"]: crt = "", ["tls.key"]: key = "" } = pair();
     const values = { crt: JSON.stringify({ "tls.crt": crt }), key };
-    const from = { data: [{ secretKey: "tls.key", remoteRef: { key: "key" } }], dataFrom: [{ extract: { key: "crt" } }] };
+    const from = {
+      data: [{ secretKey: "tls.key", remoteRef: { key: "key" } }],
+      dataFrom: [{ extract: { key: "crt" } }],
+    };
     await using scene = await synced(values, { ...from, target: { type: "kubernetes.io/tls" } });
     await scene.restart();
     serveNothing(scene);
@@ -173,12 +205,19 @@ describe("a typed Secret", () => {
 
   test("keeps its pair and loses a third key while one half is newer", async () => {
     const values = { ...pair(), ca: "authority" };
-    await using scene = await synced(values, { data: data("tls.crt", "tls.key", "ca"), target: { type: "kubernetes.io/tls" } });
+    await using scene = await synced(values, {
+      data: data("tls.crt", "tls.key", "ca"),
+      target: { type: "kubernetes.io/tls" },
+    });
     const other = certificate("two");
     scene.vault().expose = (name) => ({ value: name === "tls.crt" ? other.cert : "" });
     scene
       .vault()
-      .lists({ name: "tls.crt", version: 2 }, { name: "tls.key" }, { name: "ca", deleteAt: scene.clock.now() + 10_000 });
+      .lists(
+        { name: "tls.crt", version: 2 },
+        { name: "tls.key" },
+        { name: "ca", deleteAt: scene.clock.now() + 10_000 },
+      );
     await scene.settle(20_000);
     expect(scene.condition("Ready")?.reason).toBe("InvalidContent");
     scene.vault().lists({ name: "tls.crt", version: 2 }, { name: "tls.key" });

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
-import { data, readyMessage, remove, serve, serveNothing, synced } from "../../lab/kube/removed-sources.ts";
+import {
+  data,
+  readyMessage,
+  remove,
+  serve,
+  serveNothing,
+  synced,
+} from "../../lab/kube/removed-sources.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 
 /** Removed values leave the target, whatever the target is made of: templates. */
@@ -32,7 +39,10 @@ describe("a template whose variable is removed", () => {
   });
 
   test("is rendered without it if that is possible", async () => {
-    await using scene = await synced(LOGIN, template('{{ user }}:{{ password | default: "none" }}'));
+    await using scene = await synced(
+      LOGIN,
+      template('{{ user }}:{{ password | default: "none" }}'),
+    );
     await remove(scene, LOGIN, "password");
     expect(scene.outcome()).toBe("url=bob:none, SourceRemoved");
   });
@@ -44,10 +54,15 @@ describe("a template whose variable is removed", () => {
   });
 
   test("is deleted although another source is missing, whose value it would need", async () => {
-    await using scene = await synced(LOGIN, template('{{ user }}:{{ password | default: "none" }}'));
+    await using scene = await synced(
+      LOGIN,
+      template('{{ user }}:{{ password | default: "none" }}'),
+    );
     await remove(scene, { password: "p1" }, "password");
     expect(scene.outcome()).toBe("absent, SourceMissing");
-    expect(readyMessage(scene)).toContain("the Secret db is not created without it; password was removed by the vault");
+    expect(readyMessage(scene)).toContain(
+      "the Secret db is not created without it; password was removed by the vault",
+    );
   });
 
   test("is kept with whenRemoved: Retain, which the message names", async () => {
@@ -61,7 +76,10 @@ describe("a template whose variable is removed", () => {
   test("is kept while removals are held", async () => {
     const names = ["a", "b", "c", "d", "e", "password"];
     const values = { ...LOGIN, ...Object.fromEntries(names.map((name) => [name, name])) };
-    await using scene = await synced(values, { ...template("{{ password }}"), data: data("user", ...names) });
+    await using scene = await synced(values, {
+      ...template("{{ password }}"),
+      data: data("user", ...names),
+    });
     await remove(scene, values, ...names);
     await scene.settle(20 * MINUTE);
     expect(scene.outcome()).toBe("url=password, SourceRemoved");
@@ -79,7 +97,10 @@ describe("a template whose variable is removed", () => {
 
   test("is deleted if the variable is optional, and then names the error of the template", async () => {
     const [user, password] = data("user", "password");
-    await using scene = await synced(LOGIN, { ...template(), data: [user, { ...password, optional: true }] });
+    await using scene = await synced(LOGIN, {
+      ...template(),
+      data: [user, { ...password, optional: true }],
+    });
     await remove(scene, LOGIN, "password");
     expect(scene.outcome()).toBe("absent, TemplateError");
     expect(readyMessage(scene)).toContain("the variable password does not exist");
@@ -115,7 +136,10 @@ describe("a template whose variable is removed", () => {
 
 describe("a vault that lists and serves no values", () => {
   test("keeps a template for five minutes after its variable was removed, and then no more", async () => {
-    await using scene = await synced(LOGIN, template('{{ user }}:{{ password | default: "none" }}'));
+    await using scene = await synced(
+      LOGIN,
+      template('{{ user }}:{{ password | default: "none" }}'),
+    );
     await scene.restart();
     serveNothing(scene);
     await remove(scene, LOGIN, "password");
@@ -133,7 +157,12 @@ describe("a vault that lists and serves no values", () => {
     await using scene = await synced(LOGIN, template());
     await scene.restart();
     serveNothing(scene);
-    scene.vault().lists({ name: "user", version: 2 }, { name: "password", deleteAt: scene.clock.now() + 3_600_000 });
+    scene
+      .vault()
+      .lists(
+        { name: "user", version: 2 },
+        { name: "password", deleteAt: scene.clock.now() + 3_600_000 },
+      );
     await scene.settle(30 * MINUTE);
     expect(scene.outcome()).toBe("url=postgres://bob:p1@db, Synced");
   });

@@ -5,7 +5,10 @@ const MINUTE = 60_000;
 const data = { password: "db" };
 const spec = { refreshInterval: "30m" };
 
-/** Starts an operator that has just synced version 1 of `db`, whose content changes at most every 30 minutes. */
+/**
+ * Starts an operator that has just synced version 1 of `db`, whose content changes at most every 30
+ * minutes.
+ */
 async function synced(): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists({ name: "db" });

@@ -5,7 +5,9 @@ import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { WATCH_LAG_MS } from "../../../src/operator/controllers/status/own-writes.ts";
 
 /** Starts an operator that has synced version 1 of `db`. */
-async function synced(data: Readonly<Record<string, string>> = { password: "db" }): Promise<OperatorScene> {
+async function synced(
+  data: Readonly<Record<string, string>> = { password: "db" },
+): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists(...new Set(Object.values(data)).values().map((name) => ({ name })));
   scene.follow(data);
@@ -47,7 +49,10 @@ describe("a resource in sync", () => {
   test("has the type that its spec requests, also if a restart interrupted the change", async () => {
     await using scene = await synced({ username: "user", password: "db" });
     await scene.stop();
-    scene.follow({ username: "user", password: "db" }, { target: { type: "kubernetes.io/basic-auth" } });
+    scene.follow(
+      { username: "user", password: "db" },
+      { target: { type: "kubernetes.io/basic-auth" } },
+    );
     await scene.restart();
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("TargetImmutable");
@@ -89,12 +94,17 @@ describe("a new version", () => {
 
   test("keeps labels and annotations of others", async () => {
     await using scene = await synced();
-    scene.server.patch(SECRETS, target, { metadata: { labels: { team: "shop" }, annotations: { note: "by hand" } } });
+    scene.server.patch(SECRETS, target, {
+      metadata: { labels: { team: "shop" }, annotations: { note: "by hand" } },
+    });
     await scene.settle();
     scene.vault().lists({ name: "db", version: 2 });
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@2, Synced");
-    expect(scene.target()?.metadata).toMatchObject({ labels: { team: "shop" }, annotations: { note: "by hand" } });
+    expect(scene.target()?.metadata).toMatchObject({
+      labels: { team: "shop" },
+      annotations: { note: "by hand" },
+    });
   });
 
   test("is written together with the owner reference that a user removed", async () => {
@@ -105,9 +115,15 @@ describe("a new version", () => {
     scene.takeRequests();
     await scene.restart();
     await scene.settle();
-    expect(scene.takeRequests()).toEqual(["get secrets db", "update secrets db", "update vaultsecrets db"]);
+    expect(scene.takeRequests()).toEqual([
+      "get secrets db",
+      "update secrets db",
+      "update vaultsecrets db",
+    ]);
     expect(scene.outcome()).toBe("password=vault db@2, Synced");
-    expect(scene.target()?.metadata.ownerReferences).toMatchObject([{ uid: scene.resource().metadata.uid }]);
+    expect(scene.target()?.metadata.ownerReferences).toMatchObject([
+      { uid: scene.resource().metadata.uid },
+    ]);
   });
 
   test("is not written over a change that the watch has not shown", async () => {
@@ -129,14 +145,18 @@ describe("a new version", () => {
 describe("a target that a webhook changes", () => {
   test("is reported as rejected, with backoff and without a repair of each write", async () => {
     await using scene = await OperatorScene.start();
-    scene.server.webhooks.push((object) => (object.kind === "Secret" ? { ...object, data: { password: "b3RoZXI=" } } : object));
+    scene.server.webhooks.push((object) =>
+      object.kind === "Secret" ? { ...object, data: { password: "b3RoZXI=" } } : object,
+    );
     scene.vault().lists({ name: "db" });
     scene.follow({ password: "db" });
     await scene.settle();
     expect(scene.outcome()).toBe("password=other, TargetRejected");
     await scene.settle(3_600_000);
     expect(
-      scene.takeRequests().filter((request) => request.endsWith("secrets db") && !request.includes("vault")).length,
+      scene
+        .takeRequests()
+        .filter((request) => request.endsWith("secrets db") && !request.includes("vault")).length,
     ).toBeLessThan(150);
     scene.server.webhooks.pop();
     await scene.settle(600_000);
@@ -147,7 +167,9 @@ describe("a target that a webhook changes", () => {
     await using scene = await OperatorScene.start();
     const withoutLabel = { [MANAGED_BY_LABEL]: "another" };
     scene.server.webhooks.push((object) =>
-      object.kind === "Secret" ? { ...object, metadata: { ...object.metadata, labels: withoutLabel } } : object,
+      object.kind === "Secret"
+        ? { ...object, metadata: { ...object.metadata, labels: withoutLabel } }
+        : object,
     );
     scene.vault().lists({ name: "db" });
     scene.follow({ password: "db" });
@@ -155,12 +177,15 @@ describe("a target that a webhook changes", () => {
     expect(scene.outcome()).toBe("password=vault db@1, TargetRejected");
   });
 
-  // The status stayed TargetRejected: the write of a new version was accepted after the delay of the repairs had passed.
+  // The status stayed TargetRejected: the write of a new version was accepted after the delay of
+  // the repairs had passed.
   test("is in sync again when a new version is written without the webhook", async () => {
     for (const seconds of [10, 15, 20, 30]) {
       await using scene = await synced();
       scene.server.webhooks.push((object) =>
-        object.kind === "Secret" ? { ...object, metadata: { ...object.metadata, labels: {} } } : object,
+        object.kind === "Secret"
+          ? { ...object, metadata: { ...object.metadata, labels: {} } }
+          : object,
       );
       scene.vault().lists({ name: "db", version: 2 });
       await scene.settle(seconds * 1_000);
@@ -186,7 +211,9 @@ describe("a target that another writer changes each time", () => {
     await scene.settle(10_000);
     expect(scene.condition("Ready")?.reason).toBe("TargetContested");
     await scene.settle(600_000);
-    const writes = scene.takeRequests().filter((request) => /^(patch|update) secrets/.test(request));
+    const writes = scene
+      .takeRequests()
+      .filter((request) => /^(patch|update) secrets/.test(request));
     expect(writes.length).toBeLessThan(12);
     expect(scene.events.filter(({ reason }) => reason === "TargetContested")).toHaveLength(1);
     other[Symbol.dispose]();
@@ -228,7 +255,9 @@ describe("a target that another writer changes each time", () => {
     scene.server.delete(SECRETS, target);
     await scene.settle(600_000);
     expect(scene.condition("Ready")?.reason).toBe("TargetContested");
-    expect(scene.takeRequests().filter((request) => request === "create secrets db").length).toBeLessThan(12);
+    expect(
+      scene.takeRequests().filter((request) => request === "create secrets db").length,
+    ).toBeLessThan(12);
     other[Symbol.dispose]();
     await scene.settle(600_000);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");

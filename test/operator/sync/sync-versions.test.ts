@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
-import { AuthError, PermanentError, RateLimitedError, TransientError } from "../../../src/operator/vault-client/vault-error.ts";
+import {
+  AuthError,
+  PermanentError,
+  RateLimitedError,
+  TransientError,
+} from "../../../src/operator/vault-client/vault-error.ts";
 
 const target = { namespace: "shop", name: "db" };
 const ACCEPT = "vaultsync.dev/accept";
@@ -155,7 +160,10 @@ describe("a failing read", () => {
     await scene.settle();
     expect(scene.status().observedGeneration).toBe(2);
     expect(scene.condition("Ready")).toMatchObject({ status: "True", observedGeneration: 1 });
-    expect(scene.condition("Reconciling")).toMatchObject({ reason: "VaultUnreachable", observedGeneration: 2 });
+    expect(scene.condition("Reconciling")).toMatchObject({
+      reason: "VaultUnreachable",
+      observedGeneration: 2,
+    });
     scene.vault().expose = () => ({});
     await scene.settle(120_000);
     expect(scene.condition("Ready")).toMatchObject({ status: "True", observedGeneration: 2 });
@@ -181,7 +189,10 @@ describe("a failing read", () => {
       if (name === "db") throw new PermanentError("expose", "version_not_found");
       return {};
     };
-    scene.follow({ password: { key: "db", version: 1 }, more: { key: "db", version: 1 } }, { name: "pinned" });
+    scene.follow(
+      { password: { key: "db", version: 1 }, more: { key: "db", version: 1 } },
+      { name: "pinned" },
+    );
     await scene.settle();
     expect(scene.outcome("pinned")).toBe("absent, VersionNotFound");
     const reads = scene.vault().reads.length;

@@ -23,7 +23,9 @@ async function respecified(scene: OperatorScene, target: object): Promise<void> 
 }
 
 const ownersOf = (scene: OperatorScene): string[] =>
-  (scene.target()?.metadata.ownerReferences ?? []).map(({ kind, name, controller }) => `${kind}/${name} ${controller}`);
+  (scene.target()?.metadata.ownerReferences ?? []).map(
+    ({ kind, name, controller }) => `${kind}/${name} ${controller}`,
+  );
 
 describe("creationPolicy", () => {
   test("Orphan creates a target without an owner, and a restart neither reads nor writes it", async () => {
@@ -40,7 +42,11 @@ describe("creationPolicy", () => {
     scene.takeRequests();
     await respecified(scene, { creationPolicy: "Orphan" });
     expect(ownersOf(scene)).toEqual([]);
-    expect(scene.takeRequests()).toEqual(["get secrets db", "update secrets db", "update vaultsecrets db"]);
+    expect(scene.takeRequests()).toEqual([
+      "get secrets db",
+      "update secrets db",
+      "update vaultsecrets db",
+    ]);
     await respecified(scene, { creationPolicy: "Owner" });
     expect(ownersOf(scene)).toEqual(["VaultSecret/db true"]);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
@@ -48,8 +54,15 @@ describe("creationPolicy", () => {
 
   test("Orphan repairs an owner that another writer sets", async () => {
     await using scene = await created({ creationPolicy: "Orphan" });
-    const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", name: "db", uid: scene.resource().metadata.uid };
-    scene.server.patch(SECRETS, ref, { metadata: { ownerReferences: [{ ...owner, controller: true }] } });
+    const owner = {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultSecret",
+      name: "db",
+      uid: scene.resource().metadata.uid,
+    };
+    scene.server.patch(SECRETS, ref, {
+      metadata: { ownerReferences: [{ ...owner, controller: true }] },
+    });
     await scene.settle();
     expect(ownersOf(scene)).toEqual([]);
   });
@@ -57,10 +70,14 @@ describe("creationPolicy", () => {
   test("Orphan keeps the former target when the resource names another one, Owner removes it", async () => {
     await using scene = await created({ creationPolicy: "Orphan" });
     await respecified(scene, { creationPolicy: "Orphan", name: "second" });
-    expect([scene.target("db"), scene.target("second")].map((target) => target !== undefined)).toEqual([true, true]);
+    expect(
+      [scene.target("db"), scene.target("second")].map((target) => target !== undefined),
+    ).toEqual([true, true]);
     await respecified(scene, { name: "second" });
     await respecified(scene, { name: "third" });
-    expect([scene.target("second"), scene.target("third")].map((target) => target !== undefined)).toEqual([false, true]);
+    expect(
+      [scene.target("second"), scene.target("third")].map((target) => target !== undefined),
+    ).toEqual([false, true]);
   });
 
   test("a change to Orphan together with the name of the target releases the former target", async () => {
@@ -85,11 +102,16 @@ describe("creationPolicy", () => {
 });
 
 describe("labels and annotations of the target", () => {
-  const described = { labels: { team: "shop", tier: "db" }, annotations: { "example.com/note": "by spec" } };
+  const described = {
+    labels: { team: "shop", tier: "db" },
+    annotations: { "example.com/note": "by spec" },
+  };
 
   test("are created with it, and those of the resource are not copied", async () => {
     await using scene = await created({});
-    scene.server.patch(vaultSecretKind, ref, { metadata: { labels: { own: "x" }, annotations: { "example.com/own": "x" } } });
+    scene.server.patch(vaultSecretKind, ref, {
+      metadata: { labels: { own: "x" }, annotations: { "example.com/own": "x" } },
+    });
     await respecified(scene, described);
     const { labels, annotations } = scene.target()?.metadata ?? {};
     expect(labels).toEqual({ ...described.labels, "app.kubernetes.io/managed-by": "vaultsync" });
@@ -99,7 +121,10 @@ describe("labels and annotations of the target", () => {
 
   test("are repaired when another writer changes or removes them", async () => {
     await using scene = await created(described);
-    const metadata = { labels: { team: "other", tier: null }, annotations: { "example.com/note": null } };
+    const metadata = {
+      labels: { team: "other", tier: null },
+      annotations: { "example.com/note": null },
+    };
     scene.server.patch(SECRETS, ref, { metadata });
     await scene.settle();
     expect(scene.target()?.metadata).toMatchObject(described);
@@ -108,15 +133,24 @@ describe("labels and annotations of the target", () => {
 
   test("are removed when the spec no longer has them, next to those of others", async () => {
     await using scene = await created(described);
-    scene.server.patch(SECRETS, ref, { metadata: { labels: { foreign: "x" }, annotations: { "example.com/foreign": "x" } } });
+    scene.server.patch(SECRETS, ref, {
+      metadata: { labels: { foreign: "x" }, annotations: { "example.com/foreign": "x" } },
+    });
     await scene.settle();
     await respecified(scene, { labels: { team: "shop" } });
     const { labels, annotations } = scene.target()?.metadata ?? {};
-    expect(labels).toEqual({ team: "shop", foreign: "x", "app.kubernetes.io/managed-by": "vaultsync" });
+    expect(labels).toEqual({
+      team: "shop",
+      foreign: "x",
+      "app.kubernetes.io/managed-by": "vaultsync",
+    });
     expect(annotations).not.toHaveProperty(["example.com/note"]);
     expect(annotations).toHaveProperty(["example.com/foreign"], "x");
     await respecified(scene, {});
-    expect(scene.target()?.metadata.labels).toEqual({ foreign: "x", "app.kubernetes.io/managed-by": "vaultsync" });
+    expect(scene.target()?.metadata.labels).toEqual({
+      foreign: "x",
+      "app.kubernetes.io/managed-by": "vaultsync",
+    });
     expect(scene.target()?.metadata.annotations).not.toHaveProperty([METADATA_ANNOTATION]);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
   });

@@ -14,7 +14,9 @@ function serve(scene: OperatorScene, values: Values, version = 1): void {
 
 const URL = "{{ user }}:{{ password | urlencode }}@db";
 const data = { user: "user", password: "db" };
-const templated = (template: Values, target: object = {}) => ({ target: { ...target, template: { data: template } } });
+const templated = (template: Values, target: object = {}) => ({
+  target: { ...target, template: { data: template } },
+});
 
 /** Starts an operator that has synced a target with `URL`. */
 async function synced(): Promise<OperatorScene> {
@@ -104,7 +106,10 @@ describe("a template", () => {
       remoteRef: { key },
       optional: secretKey === "port",
     }));
-    scene.follow({}, { data: entries, ...templated({ url: '{{ user }}:{{ port | default: "5432" }}' }) });
+    scene.follow(
+      {},
+      { data: entries, ...templated({ url: '{{ user }}:{{ port | default: "5432" }}' }) },
+    );
     await scene.settle();
     expect(scene.outcome()).toBe("url=ann:5432, Synced");
     serve(scene, { user: "ann", db: "p", port: "1" }, 2);
@@ -122,7 +127,10 @@ describe("a template", () => {
       {
         data: undefined,
         dataFrom,
-        ...templated({ host: "{{ host }}", all: "{% for item in vars %}{{ item.name }} {% endfor %}" }),
+        ...templated({
+          host: "{{ host }}",
+          all: "{% for item in vars %}{{ item.name }} {% endfor %}",
+        }),
       },
     );
     await scene.settle();
@@ -147,23 +155,37 @@ describe("a template", () => {
 
   test("that lacks a key which the type requires is InvalidSpec", async () => {
     await using scene = await synced();
-    scene.follow(data, templated({ "tls.crt": "{{ user }}" }, { type: "kubernetes.io/tls", name: "tls" }));
+    scene.follow(
+      data,
+      templated({ "tls.crt": "{{ user }}" }, { type: "kubernetes.io/tls", name: "tls" }),
+    );
     await scene.settle();
-    expect(message(scene)).toBe("spec.target.template.data: a Secret of type kubernetes.io/tls requires the keys tls.key");
+    expect(message(scene)).toBe(
+      "spec.target.template.data: a Secret of type kubernetes.io/tls requires the keys tls.key",
+    );
   });
 
   test("adds its keys to an object of others", async () => {
     await using scene = await synced();
     const metadata = { namespace: "shop", name: "theirs" };
-    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: { own: "eA==" } });
-    scene.follow(data, { name: "merge", ...templated({ url: URL }, { name: "theirs", creationPolicy: "Merge" }) });
+    scene.server.create(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      data: { own: "eA==" },
+    });
+    scene.follow(data, {
+      name: "merge",
+      ...templated({ url: URL }, { name: "theirs", creationPolicy: "Merge" }),
+    });
     await scene.settle();
     expect(Object.keys(scene.target("theirs")?.data ?? {}).sort()).toEqual(["own", "url"]);
   });
 });
 
 const pair = (crt: string, key: string) => ({ crt, key });
-const certificateIn = (scene: OperatorScene) => Buffer.from(scene.target()?.data?.["tls.crt"] ?? "", "base64").toString();
+const certificateIn = (scene: OperatorScene) =>
+  Buffer.from(scene.target()?.data?.["tls.crt"] ?? "", "base64").toString();
 
 describe("the content of a typed Secret", () => {
   const [one, two] = ["one", "two"].map((name) => certificate(name, { hosts: [name] }));
@@ -206,7 +228,10 @@ describe("the content of a typed Secret", () => {
   test("can be made by a template", async () => {
     await using scene = await OperatorScene.start();
     serve(scene, { bundle: keyPem + chainPem });
-    const parts = { "tls.crt": "{{ bundle | pem_certificates }}", "tls.key": "{{ bundle | pem_key }}" };
+    const parts = {
+      "tls.crt": "{{ bundle | pem_certificates }}",
+      "tls.key": "{{ bundle | pem_key }}",
+    };
     scene.follow({ bundle: "bundle" }, templated(parts, { type: "kubernetes.io/tls" }));
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("Synced");

@@ -15,7 +15,10 @@ function messagesOf(scene: OperatorScene): string[] {
   const messages: string[] = [];
   scene.server.onCommit(({ resource, after }) => {
     if (resource.kind === "VaultSecret" && after?.metadata.name === "db")
-      messages.push(readStatus("VaultSecret", after["status"]).conditions?.find(({ type }) => type === "Ready")?.message ?? "");
+      messages.push(
+        readStatus("VaultSecret", after["status"]).conditions?.find(({ type }) => type === "Ready")
+          ?.message ?? "",
+      );
   });
   return messages;
 }

@@ -30,7 +30,9 @@ const { response } = fc.letrec<{ response: unknown }>((tie) => ({
     { maxDepth: 4, withCrossShrink: true },
     fc.jsonValue({ maxDepth: 1 }),
     fc.array(tie("response"), { maxLength: 3 }),
-    fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), tie("response"), { maxKeys: 5 }),
+    fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), tie("response"), {
+      maxKeys: 5,
+    }),
   ),
 }));
 const record = secretRecord({ name: "a", owner: "a" });

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import type { Script } from "../../lab/vault/scripted-server.ts";
 import { json } from "../../lab/vault/scripted-server.ts";
-import { listedSecret, listResponse, recordOf, ScriptedVault, valueResponse } from "../../lab/vault/scripted-vault.ts";
+import {
+  listedSecret,
+  listResponse,
+  recordOf,
+  ScriptedVault,
+  valueResponse,
+} from "../../lab/vault/scripted-vault.ts";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
 import { referencesTo } from "../../lab/vault/vault-connection.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
@@ -25,11 +31,21 @@ test("values that never end take the memory of their tenant only, and for 30 s a
     .on("version_expose", valueResponse("v1", { key_version: 1 }))
     .on("expose", valueResponse("v1", { key_version: 1 }));
   const clock = new VirtualClock();
-  const common = { clock, valueMemory: new ResponseMemory(64 * KIB, 256 * KIB), timeoutMs: 3_600_000 };
-  const hostile = await stranger.connected({ ...common, tenant: "stranger/", references: referencesTo(names) });
+  const common = {
+    clock,
+    valueMemory: new ResponseMemory(64 * KIB, 256 * KIB),
+    timeoutMs: 3_600_000,
+  };
+  const hostile = await stranger.connected({
+    ...common,
+    tenant: "stranger/",
+    references: referencesTo(names),
+  });
   const ended: unknown[] = [];
   for (const name of names)
-    void failureOf(hostile.connection.reader(recordOf(hostile, name))(1, signal)).then((e) => ended.push(e));
+    void failureOf(hostile.connection.reader(recordOf(hostile, name))(1, signal)).then((e) =>
+      ended.push(e),
+    );
   await expect.poll(() => stranger.count("version_expose") + stranger.count("expose")).toBe(4);
   const honest = await shop.connected({ ...common, tenant: "shop/" });
   const { bytes } = await honest.connection.reader(recordOf(honest, "a"))(1, signal);
@@ -47,7 +63,8 @@ test("a file is not read beyond its listed size", async () => {
     .on("list_file", json({ files: [{ filename: "f", version: 1, size: 10 }] }))
     .on("download_file", (response) => {
       response.writeHead(200);
-      const more = (error?: Error | null): void => void (error || response.write("x".repeat(KIB), more));
+      const more = (error?: Error | null): void =>
+        void (error || response.write("x".repeat(KIB), more));
       more();
     });
   const { connection } = await vault.connected({ references: referencesTo([], ["f"]) });

@@ -22,7 +22,9 @@ const unannounced =
   };
 
 const listOf = (count: number): string =>
-  JSON.stringify({ secrets: Array.from({ length: count }, (_, index) => listedSecret(`name-${index}`)) });
+  JSON.stringify({
+    secrets: Array.from({ length: count }, (_, index) => listedSecret(`name-${index}`)),
+  });
 
 test.each<[string, Script, string]>([
   ["announces more bytes, before one of them arrives", unfinished(64 * KIB + 1), "65536 bytes"],
@@ -31,8 +33,12 @@ test.each<[string, Script, string]>([
   ["has more entries", unannounced(listOf(820)), "819 entries"],
 ])("a list that %s is refused, and requested again after 5 minutes", async (_, script, excess) => {
   const vault = (await ScriptedVault.start()).on("list_no_dup", script);
-  const { connection, clock } = vault.connect({ listMemory: new ResponseMemory(64 * KIB, 64 * KIB) });
-  await expect.poll(() => connection.health.error).toMatchObject({ excess: expect.stringContaining(`more than ${excess}`) });
+  const { connection, clock } = vault.connect({
+    listMemory: new ResponseMemory(64 * KIB, 64 * KIB),
+  });
+  await expect
+    .poll(() => connection.health.error)
+    .toMatchObject({ excess: expect.stringContaining(`more than ${excess}`) });
   for (let minute = 0; minute < 5; minute += 1) {
     connection.pollSoon();
     await clock.advance(MINUTE - 1);
@@ -48,14 +54,19 @@ test("bodies that never end take the memory of their tenant only, and for 30 s a
   const clock = new VirtualClock();
   const listMemory = new ResponseMemory(512 * KIB, 2_048 * KIB);
   const common = { clock, listMemory, timeoutMs: 60 * MINUTE };
-  const hostile = Array.from({ length: 4 }, () => stranger.connect({ ...common, tenant: "stranger/" }));
+  const hostile = Array.from({ length: 4 }, () =>
+    stranger.connect({ ...common, tenant: "stranger/" }),
+  );
   await expect.poll(() => stranger.count("list_no_dup")).toBe(4);
   const { connection } = await shop.connected({ ...common, tenant: "shop/" });
   expect(connection.snapshot?.secretCount).toBe(10);
   // One of them has the memory, and the others wait for it in turn.
   for (let ended = 1; ended <= 4; ended += 1) {
     await clock.advance(30_001);
-    await expect.poll(() => hostile.filter((each) => each.connection.health.state === "failing").length).toBe(ended);
+    await expect
+      .poll(() => hostile.filter((each) => each.connection.health.state === "failing").length)
+      .toBe(ended);
   }
-  for (const each of hostile) expect(each.connection.health.error).toMatchObject({ kind: "transient", code: "timeout" });
+  for (const each of hostile)
+    expect(each.connection.health.error).toMatchObject({ kind: "transient", code: "timeout" });
 });

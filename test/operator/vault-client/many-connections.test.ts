@@ -4,11 +4,18 @@ import { seededRandom } from "../../lab/seeded-random.ts";
 import { observeConnection } from "../../lab/vault/vault-connection.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { ListGate } from "../../../src/operator/vault-client/http/list-gate.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import type {
+  VaultRequest,
+  VaultResponse,
+  VaultTransport,
+} from "../../../src/operator/vault-client/http/vault-transport.ts";
 
 const HOLDABLE = { etag: '"1"', "preference-applied": "wait" };
 
-/** A vault that always has the same list, and holds requests for it. Records the monotonic time of each request. */
+/**
+ * A vault that always has the same list, and holds requests for it. Records the monotonic time of
+ * each request.
+ */
 class StaticVault implements VaultTransport {
   readonly #clock: VirtualClock;
   readonly #at: number[];
@@ -18,11 +25,19 @@ class StaticVault implements VaultTransport {
     this.#at = at;
   }
 
-  async request({ operation, ifNoneMatch, waitSeconds, signal }: VaultRequest): Promise<VaultResponse> {
+  async request({
+    operation,
+    ifNoneMatch,
+    waitSeconds,
+    signal,
+  }: VaultRequest): Promise<VaultResponse> {
     this.#at.push(this.#clock.monotonic());
     if (waitSeconds !== undefined) await this.#clock.sleep(waitSeconds * 1_000, signal);
     const headers: Readonly<Record<string, string>> = HOLDABLE;
-    const body = operation === "list_no_dup" ? { secrets: [] } : { access_token: "canary", expires_in: 86_400 };
+    const body =
+      operation === "list_no_dup"
+        ? { secrets: [] }
+        : { access_token: "canary", expires_in: 86_400 };
     return {
       status: ifNoneMatch === undefined ? 200 : 304,
       body: new TextEncoder().encode(JSON.stringify(body)),
@@ -45,7 +60,8 @@ test("a thousand connections are listed in a minute with at most 40 requests in 
   const connections = Array.from({ length: 1_000 }, (_, index) => {
     const transport = new StaticVault(clock, at);
     const email = `user-${index}@example.com`;
-    return observeConnection({ url: "", transport, email, clock, listGate, random, follow: "Auto" }).connection;
+    return observeConnection({ url: "", transport, email, clock, listGate, random, follow: "Auto" })
+      .connection;
   });
   // One login and one list of each.
   await clock.advance(60_000);

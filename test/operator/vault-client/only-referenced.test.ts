@@ -13,19 +13,29 @@ import { referencesTo, type ObservedConnection } from "../../lab/vault/vault-con
 
 const prefix = "cloud_type:*,environment_type:*,application_type:*,classification:*,";
 
-/** Responds with the entries that the scope of the token admits, which the test reads from the logins. */
+/**
+ * Responds with the entries that the scope of the token admits, which the test reads from the
+ * logins.
+ */
 const scopedList =
   (vault: ScriptedVault): Script =>
   (response, request) => {
     const number = Number(request.headers.authorization?.slice(1)) - 1;
     const names = scopes(vault)[number]?.match(/(?<=secret_name:)[^,]+/g) ?? [];
-    listResponse(...names.filter((name) => name !== "later").map((name) => listedSecret(name)))(response, request);
+    listResponse(...names.filter((name) => name !== "later").map((name) => listedSecret(name)))(
+      response,
+      request,
+    );
   };
 
 const scopes = (vault: ScriptedVault): string[] =>
-  vault.bodies("generate_access_token").map((body) => (body as { scope: string }).scope.replace(prefix, ""));
+  vault
+    .bodies("generate_access_token")
+    .map((body) => (body as { scope: string }).scope.replace(prefix, ""));
 
-async function start(references = referencesTo(["a"])): Promise<{ vault: ScriptedVault; observed: ObservedConnection }> {
+async function start(
+  references = referencesTo(["a"]),
+): Promise<{ vault: ScriptedVault; observed: ObservedConnection }> {
   const vault = await ScriptedVault.start();
   vault
     .on("generate_access_token", tokenResponse("T1"), tokenResponse("T2"), tokenResponse("T3"))
@@ -64,9 +74,14 @@ test("names that are new within 2 s share one login, and are covered only after 
   observed.connection.pollSoon();
   await observed.clock.advance(999);
   await expect.poll(() => vault.count("list_no_dup")).toBeGreaterThan(1);
-  expect([names(observed, "a", "b", "c"), vault.count("generate_access_token")]).toEqual([["a"], 1]);
+  expect([names(observed, "a", "b", "c"), vault.count("generate_access_token")]).toEqual([
+    ["a"],
+    1,
+  ]);
   await observed.clock.advance(1);
-  await expect.poll(() => scopes(vault)).toEqual(["secret_name:a", "secret_name:a,secret_name:b,secret_name:c"]);
+  await expect
+    .poll(() => scopes(vault))
+    .toEqual(["secret_name:a", "secret_name:a,secret_name:b,secret_name:c"]);
   await expect
     .poll(async () => {
       await observed.clock.advance(1_000);
@@ -90,7 +105,9 @@ test("a failed login for a new name keeps the token, and is reported until it su
   vault.on("generate_access_token", errorResponse(401, "invalid_credentials"), tokenResponse("T3"));
   observed.connection.setReferences(referencesTo(["a", "b"]));
   await observed.clock.advance(2_000);
-  await expect.poll(() => observed.connection.health).toMatchObject({ state: "failing", error: { code: "credentials" } });
+  await expect
+    .poll(() => observed.connection.health)
+    .toMatchObject({ state: "failing", error: { code: "credentials" } });
   await expect.poll(() => vault.count("list_no_dup")).toBeGreaterThan(1);
   expect(names(observed, "a", "b")).toEqual(["a"]);
   expect(observed.connection.loginPause).toMatchObject({ until: observed.clock.now() + 60_000 });

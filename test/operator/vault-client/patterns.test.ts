@@ -5,33 +5,55 @@ import { patternReference } from "../../../src/operator/vault-client/pattern.ts"
 import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
 import { readListAside } from "../../../src/operator/vault-client/mirror/list-reader.ts";
 import { readList, trackRecords } from "../../../src/operator/vault-client/mirror/read-list.ts";
-import { changeBetween, recreatedNames } from "../../../src/operator/vault-client/mirror/snapshot-change.ts";
+import {
+  changeBetween,
+  recreatedNames,
+} from "../../../src/operator/vault-client/mirror/snapshot-change.ts";
 
 const SHOP = patternReference("^shop-");
 const ALL = patternReference("");
 
 let lists = 0;
 
-/** Returns the snapshot after one with a list of these secrets, which is searched for these references. */
-function snapshot(secrets: readonly Partial<SecretRecord>[], references: readonly string[], before?: ListSnapshot): ListSnapshot {
+/**
+ * Returns the snapshot after one with a list of these secrets, which is searched for these
+ * references.
+ */
+function snapshot(
+  secrets: readonly Partial<SecretRecord>[],
+  references: readonly string[],
+  before?: ListSnapshot,
+): ListSnapshot {
   lists += 1;
   const progress = { lists, at: lists, previousAt: -Infinity };
-  const origin = { listedAt: lists, listedAtMonotonic: lists, progress: { secret: progress, file: progress } };
+  const origin = {
+    listedAt: lists,
+    listedAtMonotonic: lists,
+    progress: { secret: progress, file: progress },
+  };
   const records = secrets.map((changes) => secretRecord(changes));
   return new ListSnapshot(origin, trackRecords(records, new Set(references)), undefined, before);
 }
 
-const named = (...names: readonly string[]): Partial<SecretRecord>[] => names.map((name) => ({ name }));
+const named = (...names: readonly string[]): Partial<SecretRecord>[] =>
+  names.map((name) => ({ name }));
 const changed = (before: ListSnapshot | undefined, after: ListSnapshot): string[] =>
   [...changeBetween(before, after).secrets].sort();
 
 test("the entries that match a pattern are kept, and no others", () => {
-  const { secretList, secretCount } = snapshot(named("shop-a", "other", "shop-b", "db"), [SHOP, "db"]);
+  const { secretList, secretCount } = snapshot(named("shop-a", "other", "shop-b", "db"), [
+    SHOP,
+    "db",
+  ]);
   expect([[...secretList.records.keys()], secretCount]).toEqual([["shop-a", "shop-b", "db"], 4]);
 });
 
 test("the names that match a pattern are those that the list has", () => {
-  const listed = snapshot(named("shop-a", "other", "shop-b"), [SHOP, ALL, patternReference("^none$")]);
+  const listed = snapshot(named("shop-a", "other", "shop-b"), [
+    SHOP,
+    ALL,
+    patternReference("^none$"),
+  ]);
   expect([...listed.matching("secret", SHOP)]).toEqual(["shop-a", "shop-b"]);
   expect([...listed.matching("secret", ALL)]).toEqual(["shop-a", "other", "shop-b"]);
   expect([...listed.matching("secret", patternReference("^none$"))]).toEqual([]);
@@ -39,7 +61,9 @@ test("the names that match a pattern are those that the list has", () => {
 
 test("a pattern covers itself and every name that matches it, listed or not", () => {
   const listed = snapshot(named("shop-a"), [SHOP]);
-  const covered = ["shop-a", "shop-gone", "other", SHOP, ALL].map((reference) => listed.covers("secret", reference));
+  const covered = ["shop-a", "shop-gone", "other", SHOP, ALL].map((reference) =>
+    listed.covers("secret", reference),
+  );
   expect(covered).toEqual([true, true, false, true, false]);
 });
 
@@ -54,7 +78,11 @@ test("a change is that of the matching names, and of the patterns that match the
   expect(
     changed(
       shopOnly,
-      snapshot([...named("shop-a"), { name: "shop-b", version: 9 }, { name: "shop-new" }], [SHOP, ALL], shopOnly),
+      snapshot(
+        [...named("shop-a"), { name: "shop-b", version: 9 }, { name: "shop-new" }],
+        [SHOP, ALL],
+        shopOnly,
+      ),
     ),
   ).toEqual([ALL, "other"]);
 });
@@ -66,7 +94,10 @@ test("a list without a difference has no change", () => {
 
 test("a pattern that the list before does not cover is a change, also if nothing matches it", () => {
   const before = snapshot(named("shop-a", "db"), ["db"]);
-  expect(changed(before, snapshot(named("shop-a", "db"), ["db", SHOP], before))).toEqual([SHOP, "shop-a"]);
+  expect(changed(before, snapshot(named("shop-a", "db"), ["db", SHOP], before))).toEqual([
+    SHOP,
+    "shop-a",
+  ]);
   expect(changed(before, snapshot(named("db"), ["db", SHOP], before))).toEqual([SHOP]);
   expect(changed(undefined, snapshot(named("shop-a"), [SHOP]))).toEqual([SHOP, "shop-a"]);
 });

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
 import { errorResponse } from "../../lab/vault/scripted-server.ts";
-import { listedSecret, listResponse, listSoon, ScriptedVault, textOf } from "../../lab/vault/scripted-vault.ts";
+import {
+  listedSecret,
+  listResponse,
+  listSoon,
+  ScriptedVault,
+  textOf,
+} from "../../lab/vault/scripted-vault.ts";
 
 test("a 401 for one value neither pauses logins nor renews the token repeatedly", async () => {
   const vault = (await ScriptedVault.start())
@@ -22,10 +28,18 @@ test("a 401 for one value neither pauses logins nor renews the token repeatedly"
 });
 
 test("a vault whose list rejects fresh tokens is asked once per pause", async () => {
-  const vault = (await ScriptedVault.start()).on("list_no_dup", errorResponse(401, "invalid_token"));
+  const vault = (await ScriptedVault.start()).on(
+    "list_no_dup",
+    errorResponse(401, "invalid_token"),
+  );
   const observed = vault.connect();
-  await expect.poll(() => observed.connection.health).toMatchObject({ state: "failing", error: { code: "token" } });
-  expect(observed.connection.loginPause).toMatchObject({ until: observed.clock.now() + 60_000, credentials: "canary-password" });
+  await expect
+    .poll(() => observed.connection.health)
+    .toMatchObject({ state: "failing", error: { code: "token" } });
+  expect(observed.connection.loginPause).toMatchObject({
+    until: observed.clock.now() + 60_000,
+    credentials: "canary-password",
+  });
   observed.connection.pollSoon();
   await observed.clock.advance(30_000);
   expect(vault.count("generate_access_token")).toBe(1);

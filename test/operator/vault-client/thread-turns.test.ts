@@ -16,9 +16,11 @@ function longList(): Uint8Array {
 test("the long lists of one tenant delay that of another by one list", async () => {
   const read: string[] = [];
   const readAs = (tenant: string): Promise<unknown> =>
-    readListAside("list_no_dup", { body: longList(), tracked: new Set(), maxBytes: 16 * MIB }, tenant).then(() =>
-      read.push(tenant),
-    );
+    readListAside(
+      "list_no_dup",
+      { body: longList(), tracked: new Set(), maxBytes: 16 * MIB },
+      tenant,
+    ).then(() => read.push(tenant));
   await Promise.all([...Array.from({ length: 6 }, () => readAs("stranger/")), readAs("shop/")]);
   expect(read.indexOf("shop/")).toBeLessThanOrEqual(2);
 });

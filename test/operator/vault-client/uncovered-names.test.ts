@@ -16,7 +16,9 @@ test("an uncovered name is listed with backoff while the credentials cannot be r
     reads += 1;
     if (reads === 1) return Promise.resolve({ password: new Redacted("password"), version: "1" });
     // A loop without any pause would never let the test continue.
-    return reads > 100 ? new Promise(() => undefined) : Promise.reject(new Error("the API server is unavailable"));
+    return reads > 100
+      ? new Promise(() => undefined)
+      : Promise.reject(new Error("the API server is unavailable"));
   };
   const transport = new InMemoryTransport({ vault, clock });
   const { connection } = observeConnection({

@@ -14,14 +14,25 @@ function trust(world: World, ca: string): void {
   world.edit(CONFIG_MAPS, "authorities", (map) => ({ ...map, data: { "ca.crt": ca } }));
 }
 
-/** Logs in as a user, stores the pair, and reports every use of a token that was not stored before. */
+/**
+ * Logs in as a user, stores the pair, and reports every use of a token that was not stored before.
+ */
 function storeTokens(world: World): void {
-  const body = { email: ACCOUNT, password: PASSWORD, scope: formatScope(unlimitedScope), expiration_hours: 1 };
+  const body = {
+    email: ACCOUNT,
+    password: PASSWORD,
+    scope: formatScope(unlimitedScope),
+    expiration_hours: 1,
+  };
   const response = world.vault.respond({ operation: "generate_access_token", body });
-  const { access_token, refresh_token } = JSON.parse(Buffer.from(response.body).toString()) as Record<string, string>;
+  const { access_token, refresh_token } = JSON.parse(
+    Buffer.from(response.body).toString(),
+  ) as Record<string, string>;
   const stored = new Set<string>();
   world.server.onCommit(({ after }) => {
-    const { access_token: token } = (after?.metadata.name === "tokens" ? after["data"] : {}) as Record<string, string>;
+    const { access_token: token } = (
+      after?.metadata.name === "tokens" ? after["data"] : {}
+    ) as Record<string, string>;
     if (token !== undefined) stored.add(Buffer.from(token, "base64").toString());
   });
   world.onToken = (token) => {
@@ -34,11 +45,21 @@ const connections: readonly Scenario[] = [
   {
     name: "another URL",
     setUp: synced("password"),
-    acts: [{ act: (world) => (connect(world, { url: "https://other.example.com" }), world.write("password")) }],
+    acts: [
+      {
+        act: (world) => (
+          connect(world, { url: "https://other.example.com" }),
+          world.write("password")
+        ),
+      },
+    ],
   },
   {
     name: "another account",
-    setUp: (world) => (world.vault.setPassword("other@example.com", PASSWORD), synced("password")(world)),
+    setUp: (world) => (
+      world.vault.setPassword("other@example.com", PASSWORD),
+      synced("password")(world)
+    ),
     acts: [
       {
         act: (world) => {
@@ -73,7 +94,11 @@ const connections: readonly Scenario[] = [
   {
     name: "a refresh after a revocation",
     setUp: synced("password"),
-    acts: [{ act: (world) => (world.vault.revoke(ACCOUNT, { refresh: false }), world.write("password")) }],
+    acts: [
+      {
+        act: (world) => (world.vault.revoke(ACCOUNT, { refresh: false }), world.write("password")),
+      },
+    ],
   },
   {
     name: "a refresh when it is due",
@@ -91,12 +116,19 @@ const connections: readonly Scenario[] = [
       synced("password")(world);
       connect(world, { caBundleRef: { kind: "ConfigMap", name: "authorities" } });
     },
-    acts: [{ act: (world) => trust(world, AUTHORITIES[1]!) }, { atMs: 1_000, act: (world) => world.write("password") }],
+    acts: [
+      { act: (world) => trust(world, AUTHORITIES[1]!) },
+      { atMs: 1_000, act: (world) => world.write("password") },
+    ],
     recordMs: 130_000,
   },
   {
     name: "a new name in a scope of referenced names",
-    setUp: (world) => (world.write("host"), synced("password")(world), connect(world, { scope: { onlyReferenced: true } })),
+    setUp: (world) => (
+      world.write("host"),
+      synced("password")(world),
+      connect(world, { scope: { onlyReferenced: true } })
+    ),
     acts: [{ act: (world) => sync(world, ["password", "host"]) }],
   },
   {

@@ -21,28 +21,46 @@ const contents: readonly Scenario[] = [
     setUp: (world) => (world.write("user", "password"), connect(world)),
     acts: [{ act: (world) => sync(world, ["user", "password"]) }],
   },
-  { name: "a new version of one key", setUp: synced("password"), acts: [{ act: (world) => world.write("password") }] },
+  {
+    name: "a new version of one key",
+    setUp: synced("password"),
+    acts: [{ act: (world) => world.write("password") }],
+  },
   {
     name: "new versions of several keys",
     setUp: synced("user", "password", "host"),
     acts: [{ act: (world) => world.write("user", "password", "host") }],
   },
   tampered("the bytes", (world) =>
-    world.edit(SECRETS, "db", (target) => ({ ...target, data: { ...(target["data"] as object), password: "Zm9yZ2Vk" } })),
+    world.edit(SECRETS, "db", (target) => ({
+      ...target,
+      data: { ...(target["data"] as object), password: "Zm9yZ2Vk" },
+    })),
   ),
-  tampered("the keys", (world) => world.edit(SECRETS, "db", (target) => ({ ...target, data: { other: "Zm9yZ2Vk" } }))),
+  tampered("the keys", (world) =>
+    world.edit(SECRETS, "db", (target) => ({ ...target, data: { other: "Zm9yZ2Vk" } })),
+  ),
   tampered("an annotation", (world) =>
     changeMetadata(world, ({ annotations }) => ({
-      annotations: { ...(annotations as object), "vaultsync.dev/versions": '{"user":7,"password":1}' },
+      annotations: {
+        ...(annotations as object),
+        "vaultsync.dev/versions": '{"user":7,"password":1}',
+      },
     })),
   ),
   tampered("a label", (world) => changeMetadata(world, () => ({ labels: {} }))),
-  tampered("the owner reference", (world) => changeMetadata(world, () => ({ ownerReferences: [] }))),
+  tampered("the owner reference", (world) =>
+    changeMetadata(world, () => ({ ownerReferences: [] })),
+  ),
   tampered("the whole target", (world) => world.remove(SECRETS, "db")),
   {
     name: "another type",
     setUp: synced("username", "password"),
-    acts: [{ act: (world) => sync(world, ["username", "password"], { type: "kubernetes.io/basic-auth" }) }],
+    acts: [
+      {
+        act: (world) => sync(world, ["username", "password"], { type: "kubernetes.io/basic-auth" }),
+      },
+    ],
     losses: ["Secret/db"],
   },
   {
@@ -54,13 +72,23 @@ const contents: readonly Scenario[] = [
   {
     name: "another key of the target",
     setUp: synced("user", "password"),
-    acts: [{ act: (world) => sync(world, ["password", "host"]) }, { atMs: 3_000, act: (world) => world.write("host") }],
+    acts: [
+      { act: (world) => sync(world, ["password", "host"]) },
+      { atMs: 3_000, act: (world) => world.write("host") },
+    ],
     losses: ["Secret/db user"],
   },
   {
     name: "new versions of the variables of a template, and another template",
-    setUp: (world) => (world.write("user", "password"), connect(world), template(world, "user", "password")),
-    acts: [{ act: (world) => world.write("user", "password") }, { atMs: 5_000, act: (world) => template(world, "password") }],
+    setUp: (world) => (
+      world.write("user", "password"),
+      connect(world),
+      template(world, "user", "password")
+    ),
+    acts: [
+      { act: (world) => world.write("user", "password") },
+      { atMs: 5_000, act: (world) => template(world, "password") },
+    ],
     losses: ["Secret/db user"],
   },
 ];
@@ -68,7 +96,10 @@ const contents: readonly Scenario[] = [
 const fileScenarios: readonly Scenario[] = (["ConfigMap", "Secret"] as const).map((kind) => ({
   name: `a file to a ${kind}, and a new version of it`,
   setUp: (world) => (world.upload("app.conf"), connect(world)),
-  acts: [{ act: (world) => syncFile(world, kind) }, { atMs: 5_000, act: (world) => world.upload("app.conf") }],
+  acts: [
+    { act: (world) => syncFile(world, kind) },
+    { atMs: 5_000, act: (world) => world.upload("app.conf") },
+  ],
 }));
 
 testScenarios([...contents, ...fileScenarios]);

@@ -1,18 +1,30 @@
 /**
- * The faults of one request. `crash-before`: the process ends before the request is sent. `crash-after`: it ends when
- * the request was carried out and before the response arrives. `unavailable`: the server responds with 503. `rejected`: it rejects
- * the request (409 for a write at the API server, 429 for a read there, 500 for the vault). `lost-response`: the request is carried
- * out and the connection is reset. `timeout`: the request is carried out and no response arrives. `taken-over`: immediately before
- * a write of a target, a user makes the object their own.
+ * The faults of one request. `crash-before`: the process ends before the request is sent.
+ * `crash-after`: it ends when the request was carried out and before the response arrives.
+ * `unavailable`: the server responds with 503. `rejected`: it rejects the request (409 for a write
+ * at the API server, 429 for a read there, 500 for the vault). `lost-response`: the request is
+ * carried out and the connection is reset. `timeout`: the request is carried out and no response
+ * arrives. `taken-over`: immediately before a write of a target, a user makes the object their own.
  */
-const faults = ["crash-before", "crash-after", "unavailable", "rejected", "lost-response", "timeout", "taken-over"] as const;
+const faults = [
+  "crash-before",
+  "crash-after",
+  "unavailable",
+  "rejected",
+  "lost-response",
+  "timeout",
+  "taken-over",
+] as const;
 export type Fault = (typeof faults)[number];
 
 /** A request of the operator to the API server or to the vault. */
 export interface Effect {
   readonly name: string;
   readonly writesTarget: boolean;
-  /** False for a request that was sent before the recording began and received its response within it. */
+  /**
+   * False for a request that was sent before the recording began and received its response within
+   * it.
+   */
   readonly sent: boolean;
   /** Reports whether the server carried the request out; otherwise it was an error already. */
   responded: boolean;
@@ -43,14 +55,18 @@ export class EffectTap {
   /** Called before a request is sent. Returns the fault to inject now, if any. */
   sent(request: object, name: string, writesTarget = false): Fault | undefined {
     if (!this.isRecording) return undefined;
-    return this.#faultAt(this.#number(request, { name, writesTarget, sent: true, responded: false }), true);
+    return this.#faultAt(
+      this.#number(request, { name, writesTarget, sent: true, responded: false }),
+      true,
+    );
   }
 
   /** Called when a request was carried out. Returns the fault to inject now, if any. */
   responded(request: object, name: string): Fault | undefined {
     const known = this.#numbers.get(request);
     if (known === undefined && !this.isRecording) return undefined;
-    const number = known ?? this.#number(request, { name, writesTarget: false, sent: false, responded: true });
+    const number =
+      known ?? this.#number(request, { name, writesTarget: false, sent: false, responded: true });
     this.effects[number]!.responded = true;
     return this.#faultAt(number, false);
   }
@@ -63,7 +79,12 @@ export class EffectTap {
 
   #faultAt(number: number, isBefore: boolean): Fault | undefined {
     const fault = this.#fault;
-    if (this.fired || fault === undefined || number !== this.#index || beforeFaults.includes(fault) !== isBefore)
+    if (
+      this.fired ||
+      fault === undefined ||
+      number !== this.#index ||
+      beforeFaults.includes(fault) !== isBefore
+    )
       return undefined;
     this.fired = true;
     return fault;

@@ -7,7 +7,10 @@ import { World } from "./world.ts";
 
 /** Time in ms for which requests count as effects of a scenario, unless it says otherwise. */
 const RECORD_MS = 20_000;
-/** Time in ms within which everything has to converge: an interval and twice the longest backoff. A resync is later. */
+/**
+ * Time in ms within which everything has to converge: an interval and twice the longest backoff. A
+ * resync is later.
+ */
 const CONVERGE_MS = 240_000;
 /** Time in ms for which a run continues at least, and between two checks. */
 const CHECK_MS = 60_000;
@@ -40,15 +43,29 @@ export async function enumerateFaults(scenario: Scenario): Promise<Enumeration> 
   );
   for (const { effect, index, fault } of cases) {
     const isReported =
-      ["unavailable", "rejected"].includes(fault) && !scenario.racesCollection && !effect.name.startsWith("create events");
-    const found = problemsOf(await run(scenario, new EffectTap(index, fault), golden.state), golden, effect, isReported);
+      ["unavailable", "rejected"].includes(fault) &&
+      !scenario.racesCollection &&
+      !effect.name.startsWith("create events");
+    const found = problemsOf(
+      await run(scenario, new EffectTap(index, fault), golden.state),
+      golden,
+      effect,
+      isReported,
+    );
     problems.push(...found.map((problem) => `${index} ${effect.name} ${fault}: ${problem}`));
   }
   return { effects: golden.effects.length, cases: cases.length, problems };
 }
 
-/** Runs a scenario with at most one fault, until its state is that of the run without one or the time is over. */
-async function run(scenario: Scenario, tap: EffectTap, golden?: Record<string, unknown>): Promise<Run> {
+/**
+ * Runs a scenario with at most one fault, until its state is that of the run without one or the
+ * time is over.
+ */
+async function run(
+  scenario: Scenario,
+  tap: EffectTap,
+  golden?: Record<string, unknown>,
+): Promise<Run> {
   const world = new World(tap, scenario.leaderElect ?? false);
   watchHistory(world, scenario);
   scenario.setUp(world);
@@ -72,7 +89,8 @@ async function run(scenario: Scenario, tap: EffectTap, golden?: Record<string, u
   }
   world.end();
   const { taken } = world;
-  if (taken?.isKept === false) world.violations.push(`${taken.name}, which a user took over, was changed or removed`);
+  if (taken?.isKept === false)
+    world.violations.push(`${taken.name}, which a user took over, was changed or removed`);
   return {
     effects: tap.effects,
     state: finalState(world),
@@ -83,17 +101,24 @@ async function run(scenario: Scenario, tap: EffectTap, golden?: Record<string, u
   };
 }
 
-/** @param isReported whether every event of the run without the fault is expected: a crash or an unknown outcome may lose one */
+/**
+ * @param isReported whether every event of the run without the fault is expected: a crash or an
+ * unknown outcome may lose one
+ */
 function problemsOf(found: Run, golden: Run, effect: Effect, isReported: boolean): string[] {
   if (!found.fired) return [`the fault did not happen: the run differs before ${effect.name}`];
   if (!found.isComparable) return [...found.violations];
-  const repeated = [...golden.events].filter(([id, count]) => (found.events.get(id) ?? 0) > count + 1);
+  const repeated = [...golden.events].filter(
+    ([id, count]) => (found.events.get(id) ?? 0) > count + 1,
+  );
   const missing = isReported ? [...golden.events.keys()].filter((id) => !found.events.has(id)) : [];
   return [
     ...found.violations,
     ...differences("", found.state, golden.state),
     ...missing.map((id) => `no event ${id}`),
-    ...repeated.map(([id, count]) => `${found.events.get(id)} events ${id}, without the fault ${count}`),
+    ...repeated.map(
+      ([id, count]) => `${found.events.get(id)} events ${id}, without the fault ${count}`,
+    ),
   ];
 }
 
@@ -104,7 +129,10 @@ function differences(path: string, found: unknown, golden: unknown): string[] {
     return [`${path} is ${JSON.stringify(found)}, without the fault ${JSON.stringify(golden)}`];
   }
   const names = [...new Set([...Object.keys(found), ...Object.keys(golden)])];
-  return names.flatMap((name) => differences(path === "" ? name : `${path} ${name}`, found[name], golden[name]));
+  return names.flatMap((name) =>
+    differences(path === "" ? name : `${path} ${name}`, found[name], golden[name]),
+  );
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;

@@ -1,7 +1,17 @@
 import { CONTENT_ANNOTATION, CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
-import { vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import {
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
-import { CONFIG_MAPS, EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  EVENTS,
+  type KubeObject,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
 import { textsOf } from "./target-history.ts";
 import { ACCOUNT, SYSTEM, type World } from "./world.ts";
 
@@ -16,8 +26,9 @@ const BYTES = /\\"[\w-]{6}\.[\w-]{22}\\"/g;
 const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
 /**
- * Returns everything that has to be the same with and without a fault: all objects but events and Leases, without times, versions
- * of objects and identifiers, which differ. Tokens are replaced by whether the vault accepts them.
+ * Returns everything that has to be the same with and without a fault: all objects but events and
+ * Leases, without times, versions of objects and identifiers, which differ. Tokens are replaced by
+ * whether the vault accepts them.
  */
 export function finalState(world: World): Record<string, unknown> {
   const kinds = [
@@ -30,13 +41,16 @@ export function finalState(world: World): Record<string, unknown> {
     workloadDescriptor.Deployment,
   ];
   const objects = kinds.flatMap((kind) => world.server.all(kind));
-  const names = new Map(objects.map(({ kind, metadata }) => [metadata.uid ?? "", `${kind}/${metadata.name}`]));
+  const names = new Map(
+    objects.map(({ kind, metadata }) => [metadata.uid ?? "", `${kind}/${metadata.name}`]),
+  );
   const state = objects.map((object): [string, unknown] => [
     `${object.kind}/${object.metadata.name}`,
     comparable(world, object, names),
   ]);
   for (const name of PUSHED) {
-    for (const kind of ["secret", "file"] as const) state.push([`${kind} ${name}`, versionsOf(world, kind, name)]);
+    for (const kind of ["secret", "file"] as const)
+      state.push([`${kind} ${name}`, versionsOf(world, kind, name)]);
   }
   return Object.fromEntries(state.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -50,14 +64,27 @@ function versionsOf({ vault }: World, kind: "secret" | "file", name: string): st
 }
 
 function comparable(world: World, object: KubeObject, names: ReadonlyMap<string, string>): unknown {
-  const { uid: _, resourceVersion: __, creationTimestamp: ___, annotations, ownerReferences, ...metadata } = object.metadata;
+  const {
+    uid: _,
+    resourceVersion: __,
+    creationTimestamp: ___,
+    annotations,
+    ownerReferences,
+    ...metadata
+  } = object.metadata;
   const content = annotations?.[CONTENT_ANNOTATION];
-  const owners = ownerReferences?.map(({ uid, ...reference }) => ({ ...reference, is: names.get(uid) ?? "nothing" }));
+  const owners = ownerReferences?.map(({ uid, ...reference }) => ({
+    ...reference,
+    is: names.get(uid) ?? "nothing",
+  }));
   const shown = {
     ...object,
     metadata: {
       ...metadata,
-      annotations: { ...annotations, ...(content !== undefined && { [CONTENT_ANNOTATION]: "present" }) },
+      annotations: {
+        ...annotations,
+        ...(content !== undefined && { [CONTENT_ANNOTATION]: "present" }),
+      },
       owners,
       ...(object.kind === "Deployment" && { generation: undefined }),
     },
@@ -76,15 +103,23 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
 }
 
 /**
- * `status.connection` is a digest with the uid of the connection; `status.target.digest` and that of a pod template are digests with
- * the content key, which is random;
+ * `status.connection` is a digest with the uid of the connection; `status.target.digest` and that
+ * of a pod template are digests with the content key, which is random;
  * `status.target.resourceVersion` only saves a read after a restart.
  */
 const withoutIdentities = (name: string, value: unknown): unknown =>
-  name === "resourceVersion" ? undefined : ["connection", "digest", CONTENT_ANNOTATION].includes(name) ? "ID" : value;
+  name === "resourceVersion"
+    ? undefined
+    : ["connection", "digest", CONTENT_ANNOTATION].includes(name)
+      ? "ID"
+      : value;
 
 /** The numbers of entries are those of the last list that concerned a resource. */
-const withoutCounts = (status: unknown): object => ({ ...(status as object), secrets: undefined, files: undefined });
+const withoutCounts = (status: unknown): object => ({
+  ...(status as object),
+  secrets: undefined,
+  files: undefined,
+});
 
 const withoutPushFacts = (status: unknown): unknown =>
   JSON.parse(
@@ -104,7 +139,11 @@ function secretContent(world: World, object: KubeObject): Record<string, string>
 
 function tokenState(world: World, key: string, token: string): string {
   if (key !== "access_token") return "a refresh token";
-  const { status } = world.vault.respond({ operation: "list_no_dup", body: { email: ACCOUNT }, token });
+  const { status } = world.vault.respond({
+    operation: "list_no_dup",
+    body: { email: ACCOUNT },
+    token,
+  });
   return status === 200 ? "accepted" : "rejected";
 }
 

@@ -2,7 +2,10 @@ import type { Clock, Timer } from "../../../src/lib/clock.ts";
 import { sleepByTimer } from "../../lab/clock/sleep-by-timer.ts";
 import type { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 
-/** The clock of one operator process. After a crash no timer fires, so that nothing of the process continues. */
+/**
+ * The clock of one operator process. After a crash no timer fires, so that nothing of the process
+ * continues.
+ */
 export class MortalClock implements Clock {
   readonly #clock: VirtualClock;
   #isDead = false;

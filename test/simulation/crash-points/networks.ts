@@ -1,5 +1,9 @@
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
-import { keyOf, type ObjectRef, type ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
+import {
+  keyOf,
+  type ObjectRef,
+  type ResourceDescriptor,
+} from "../../../src/operator/kube/resource.ts";
 import type { VaultRequest } from "../../../src/operator/vault-client/http/vault-transport.ts";
 import { RefusedError, TransientError } from "../../../src/operator/vault-client/vault-error.ts";
 import type { Network } from "../../lab/kube/in-memory/api-client.ts";
@@ -29,7 +33,10 @@ export interface Process {
 type ApiRequest = Parameters<NonNullable<Network["send"]>>[0];
 
 const READS = new Set(["get", "list", "watch"]);
-/** Time between a change and its event on a watch, in milliseconds: every view of the cluster is old. */
+/**
+ * Time between a change and its event on a watch, in milliseconds: every view of the cluster is
+ * old.
+ */
 const WATCH_LAG_MS = 200;
 /** Longer than the deadline of any request, in milliseconds. */
 const FOREVER_MS = 600_000;
@@ -53,7 +60,9 @@ export function apiNetwork(process: Process): Network {
         case "unavailable":
           throw new StatusError(503, "ServiceUnavailable");
         case "rejected":
-          throw isRead ? new StatusError(429, "TooManyRequests", "", [], 2) : new StatusError(409, "Conflict");
+          throw isRead
+            ? new StatusError(429, "TooManyRequests", "", [], 2)
+            : new StatusError(409, "Conflict");
         default:
       }
     },
@@ -80,9 +89,13 @@ export class TappedTransport extends InMemoryTransport {
 
   constructor(process: Process, ca: string | undefined) {
     const { vault, clock } = process;
-    const send = (request: VaultRequest): Promise<InMemoryResponse | undefined> => sendToVault(process, request, this.#ca);
-    const respond = (request: VaultRequest, response: InMemoryResponse, signal: AbortSignal): Promise<InMemoryResponse> =>
-      respondOfVault(process, request, response, signal);
+    const send = (request: VaultRequest): Promise<InMemoryResponse | undefined> =>
+      sendToVault(process, request, this.#ca);
+    const respond = (
+      request: VaultRequest,
+      response: InMemoryResponse,
+      signal: AbortSignal,
+    ): Promise<InMemoryResponse> => respondOfVault(process, request, response, signal);
     super({ vault, clock, network: { send, respond } });
     this.#ca = ca;
   }

@@ -1,4 +1,8 @@
-import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
+import {
+  ADOPT_ANNOTATION,
+  CONFIRM_REMOVALS_ANNOTATION,
+  FORCE_SYNC_ANNOTATION,
+} from "../../../src/operator/api/names.ts";
 import { vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { connect, type Scenario, sync, synced } from "./scenario.ts";
@@ -17,16 +21,29 @@ function deleteSecrets(world: World, names: readonly string[]): void {
 /** Confirms the number of held removals, whenever the operator asks. */
 function confirmRemovals(world: World): void {
   const connection = world.server.get(vaultConnectionKind, { namespace: TEAM, name: "vault" });
-  const { conditions = [] } = (connection["status"] ?? {}) as { conditions?: { type: string; message: string }[] };
-  const number = /confirm-removals=(\d+)/.exec(conditions.find(({ type }) => type === "RemovalsHeld")?.message ?? "")?.[1];
+  const { conditions = [] } = (connection["status"] ?? {}) as {
+    conditions?: { type: string; message: string }[];
+  };
+  const number = /confirm-removals=(\d+)/.exec(
+    conditions.find(({ type }) => type === "RemovalsHeld")?.message ?? "",
+  )?.[1];
   if (number !== undefined) {
-    const annotations = { ...connection.metadata.annotations, [CONFIRM_REMOVALS_ANNOTATION]: number };
-    world.server.replace(vaultConnectionKind, { ...connection, metadata: { ...connection.metadata, annotations } });
+    const annotations = {
+      ...connection.metadata.annotations,
+      [CONFIRM_REMOVALS_ANNOTATION]: number,
+    };
+    world.server.replace(vaultConnectionKind, {
+      ...connection,
+      metadata: { ...connection.metadata, annotations },
+    });
   }
   world.clock.timer(15_000, () => confirmRemovals(world));
 }
 
-/** Time after which also a request without a response was repeated, so that the next act finds the same state. */
+/**
+ * Time after which also a request without a response was repeated, so that the next act finds the
+ * same state.
+ */
 const AFTER_TIMEOUT_MS = 60_000;
 /** The content of a Secret of a user. */
 const THEIRS = { type: "Opaque", data: { theirs: "dGhlaXJz" } };
@@ -37,9 +54,20 @@ const policies: readonly Scenario[] = [
     name: "other labels and annotations of the target",
     setUp: (world) => {
       synced("password")(world);
-      sync(world, ["password"], { labels: { team: "a", tier: "x" }, annotations: { "example.com/note": "one" } });
+      sync(world, ["password"], {
+        labels: { team: "a", tier: "x" },
+        annotations: { "example.com/note": "one" },
+      });
     },
-    acts: [{ act: (world) => sync(world, ["password"], { labels: { team: "b" }, annotations: { "example.com/more": "two" } }) }],
+    acts: [
+      {
+        act: (world) =>
+          sync(world, ["password"], {
+            labels: { team: "b" },
+            annotations: { "example.com/more": "two" },
+          }),
+      },
+    ],
   },
   {
     name: "deletion of a resource whose target stays",
@@ -54,7 +82,10 @@ const policies: readonly Scenario[] = [
     setUp: synced("password"),
     acts: [
       { act: (world) => sync(world, ["password"], { creationPolicy: "Orphan" }) },
-      { atMs: AFTER_TIMEOUT_MS, act: (world) => sync(world, ["password"], { creationPolicy: "Orphan", name: "renamed" }) },
+      {
+        atMs: AFTER_TIMEOUT_MS,
+        act: (world) => sync(world, ["password"], { creationPolicy: "Orphan", name: "renamed" }),
+      },
     ],
     recordMs: AFTER_TIMEOUT_MS + 10_000,
   },
@@ -76,7 +107,10 @@ const policies: readonly Scenario[] = [
     },
     acts: [
       { act: (world) => sync(world, ["user", "password"], { creationPolicy: "Merge" }) },
-      { atMs: AFTER_TIMEOUT_MS, act: (world) => sync(world, ["password"], { creationPolicy: "Merge" }) },
+      {
+        atMs: AFTER_TIMEOUT_MS,
+        act: (world) => sync(world, ["password"], { creationPolicy: "Merge" }),
+      },
     ],
     recordMs: AFTER_TIMEOUT_MS + 10_000,
     losses: ["Secret/db user"],
@@ -101,8 +135,14 @@ const policies: readonly Scenario[] = [
     setUp: (world) => {
       world.write("password");
       connect(world);
-      const metadata = { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/db", [CONFIRM_REMOVALS_ANNOTATION]: "1" } };
-      world.edit(SECRETS, "db", (object) => ({ ...object, ...THEIRS, metadata: { ...object.metadata, ...metadata } }));
+      const metadata = {
+        annotations: { [ADOPT_ANNOTATION]: "VaultSecret/db", [CONFIRM_REMOVALS_ANNOTATION]: "1" },
+      };
+      world.edit(SECRETS, "db", (object) => ({
+        ...object,
+        ...THEIRS,
+        metadata: { ...object.metadata, ...metadata },
+      }));
     },
     acts: [{ act: (world) => sync(world, ["password"]) }],
   },
@@ -138,7 +178,10 @@ const policies: readonly Scenario[] = [
       sync(world, NAMES, { whenMissing: "Delete" });
     },
     warmUpMs: 12_000,
-    acts: [{ act: (world) => deleteSecrets(world, NAMES.slice(1)) }, { atMs: 20_000, act: (world) => confirmRemovals(world) }],
+    acts: [
+      { act: (world) => deleteSecrets(world, NAMES.slice(1)) },
+      { atMs: 20_000, act: (world) => confirmRemovals(world) },
+    ],
     recordMs: 35_000,
     losses: NAMES.slice(1).map((name) => `Secret/db ${name}`),
   },

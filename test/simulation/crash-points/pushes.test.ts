@@ -14,7 +14,12 @@ function source(world: World, text: string): void {
 
 function push(world: World, changes: object = {}): void {
   const data = [{ secretKey: "password", remoteRef: { key: NAME } }];
-  const spec = { connectionRef: { name: "vault" }, secret: { name: "source" }, refreshInterval: "5s", data };
+  const spec = {
+    connectionRef: { name: "vault" },
+    secret: { name: "source" },
+    refreshInterval: "5s",
+    data,
+  };
   world.put("VaultPush", "push", { ...spec, ...changes });
 }
 

@@ -9,19 +9,28 @@ const WEB = { kind: "Deployment", name: "web" };
 
 const WINDOW_MS = 30_000;
 
-/** Creates a Deployment, which another client scales, and a resource that restarts it for each of these secrets. */
+/**
+ * Creates a Deployment, which another client scales, and a resource that restarts it for each of
+ * these secrets.
+ */
 function restarting(...names: readonly string[]): (world: World) => void {
   return (world) => {
     simulateWorkloads(world.server, 2_000);
     let restartedAt = -Infinity;
     world.server.onCommit(({ resource, before, after, user }) => {
       if (resource.kind !== "Deployment" || before === undefined || after === undefined) return;
-      const [was, is] = [before, after].map(({ spec }) => JSON.stringify((spec as { template: object }).template));
+      const [was, is] = [before, after].map(({ spec }) =>
+        JSON.stringify((spec as { template: object }).template),
+      );
       const sinceMs = world.clock.monotonic() - restartedAt;
       if (was !== is && sinceMs < WINDOW_MS)
         world.violations.push(`${user} restarted ${after.metadata.name} again after ${sinceMs} ms`);
       if (was !== is) restartedAt = world.clock.monotonic();
-      if (user !== "user" && (before["spec"] as object)["replicas" as never] !== (after["spec"] as object)["replicas" as never])
+      if (
+        user !== "user" &&
+        (before["spec"] as object)["replicas" as never] !==
+          (after["spec"] as object)["replicas" as never]
+      )
         world.violations.push(`${user} scaled ${after.metadata.name}`);
     });
     world.write(...names);
@@ -36,7 +45,10 @@ function restarting(...names: readonly string[]): (world: World) => void {
 }
 
 const scale = (world: World): void =>
-  world.edit(Deployment, "web", (object) => ({ ...object, spec: { ...(object["spec"] as object), replicas: 5 } }));
+  world.edit(Deployment, "web", (object) => ({
+    ...object,
+    spec: { ...(object["spec"] as object), replicas: 5 },
+  }));
 
 const scenarios: readonly Scenario[] = [
   {

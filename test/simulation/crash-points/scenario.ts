@@ -5,7 +5,10 @@ import { ACCOUNT, PASSWORD, VAULT_URL, type World } from "./world.ts";
 export interface Scenario {
   readonly name: string;
   readonly setUp: (world: World) => void;
-  /** True for a scenario about the first start; otherwise the operator has converged before the first act. */
+  /**
+   * True for a scenario about the first start; otherwise the operator has converged before the
+   * first act.
+   */
   readonly atStart?: boolean;
   readonly leaderElect?: boolean;
   /** Actions of users, in the order of the times since the recording began. */
@@ -15,7 +18,10 @@ export interface Scenario {
   readonly recordMs?: number;
   /** Content that the scenario removes: `Secret/db`, or `Secret/db user` for one key. */
   readonly losses?: readonly string[];
-  /** True if garbage collection may be faster than the operator, so that other events are right as well. */
+  /**
+   * True if garbage collection may be faster than the operator, so that other events are right as
+   * well.
+   */
   readonly racesCollection?: boolean;
   /** True if the target belongs to others, who have keys of their own in it. */
   readonly mergesKeys?: boolean;
@@ -25,17 +31,37 @@ const PASSWORD_AUTH = { passwordSecretRef: { name: "login" } };
 
 export function connect(world: World, spec: object = {}): void {
   world.putCredentials("login", { password: PASSWORD });
-  world.put("VaultConnection", "vault", { url: VAULT_URL, email: ACCOUNT, auth: PASSWORD_AUTH, ...spec });
+  world.put("VaultConnection", "vault", {
+    url: VAULT_URL,
+    email: ACCOUNT,
+    auth: PASSWORD_AUTH,
+    ...spec,
+  });
 }
 
 /** Makes the VaultSecret `db` with a key for each secret of the vault. */
-export function sync(world: World, keys: readonly string[], target: object = {}, spec: object = {}, annotations = {}): void {
+export function sync(
+  world: World,
+  keys: readonly string[],
+  target: object = {},
+  spec: object = {},
+  annotations = {},
+): void {
   const data = keys.map((key) => ({ secretKey: key, remoteRef: { key } }));
-  world.put("VaultSecret", "db", { connectionRef: { name: "vault" }, data, target, ...spec }, annotations);
+  world.put(
+    "VaultSecret",
+    "db",
+    { connectionRef: { name: "vault" }, data, target, ...spec },
+    annotations,
+  );
 }
 
 export function syncFile(world: World, kind: "ConfigMap" | "Secret"): void {
-  world.put("VaultFile", "conf", { connectionRef: { name: "vault" }, files: [{ filename: "app.conf" }], target: { kind } });
+  world.put("VaultFile", "conf", {
+    connectionRef: { name: "vault" },
+    files: [{ filename: "app.conf" }],
+    target: { kind },
+  });
 }
 
 /** A connection and a VaultSecret with these keys. */
@@ -48,6 +74,12 @@ export function synced(...keys: readonly string[]): (world: World) => void {
 }
 
 /** Changes the metadata of the target as a user does. */
-export function changeMetadata(world: World, change: (metadata: Record<string, unknown>) => object): void {
-  world.edit(SECRETS, "db", (target) => ({ ...target, metadata: { ...target.metadata, ...change({ ...target.metadata }) } }));
+export function changeMetadata(
+  world: World,
+  change: (metadata: Record<string, unknown>) => object,
+): void {
+  world.edit(SECRETS, "db", (target) => ({
+    ...target,
+    metadata: { ...target.metadata, ...change({ ...target.metadata }) },
+  }));
 }

@@ -3,7 +3,13 @@ import { testScenarios } from "./test-scenarios.ts";
 
 const starts: readonly Scenario[] = [
   { name: "first start with a new Secret", setUp: synced("password"), atStart: true },
-  { name: "first start as a leader", setUp: synced("password"), atStart: true, leaderElect: true, recordMs: 5_000 },
+  {
+    name: "first start as a leader",
+    setUp: synced("password"),
+    atStart: true,
+    leaderElect: true,
+    recordMs: 5_000,
+  },
   {
     name: "first start with files",
     atStart: true,
@@ -18,7 +24,10 @@ const starts: readonly Scenario[] = [
     leaderElect: true,
     warmUpMs: 10_000,
     setUp: synced("password"),
-    acts: [{ act: (world) => world.stop() }, { atMs: 3_000, act: (world) => (world.write("password"), world.start()) }],
+    acts: [
+      { act: (world) => world.stop() },
+      { atMs: 3_000, act: (world) => (world.write("password"), world.start()) },
+    ],
     recordMs: 8_000,
   },
   {

@@ -6,14 +6,22 @@ import {
   OWNER_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../../../src/operator/api/names.ts";
-import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  EVENTS,
+  type KubeObject,
+  LEASES,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/kube/in-memory/collection.ts";
 import type { Scenario } from "./scenario.ts";
 import { CANARY, containsSecret, TEAM, type World } from "./world.ts";
 
 type Losses = readonly string[];
 
-/** Watches every write of the operator and reports those that must not happen to `world.violations`. */
+/**
+ * Watches every write of the operator and reports those that must not happen to `world.violations`.
+ */
 export function watchHistory(world: World, scenario: Scenario): void {
   world.server.onCommit((change) => {
     if (!change.user.startsWith("operator-")) return;
@@ -21,14 +29,19 @@ export function watchHistory(world: World, scenario: Scenario): void {
   });
 }
 
-function* problemsOf({ resource, before, after }: Change, { losses = [], mergesKeys }: Scenario): Generator<string> {
+function* problemsOf(
+  { resource, before, after }: Change,
+  { losses = [], mergesKeys }: Scenario,
+): Generator<string> {
   const { name: plain, namespace } = (after ?? before)!.metadata;
   const name = `${resource.kind}/${plain}`;
-  const isTarget = [SECRETS.plural, CONFIG_MAPS.plural].includes(resource.plural) && namespace === TEAM;
+  const isTarget =
+    [SECRETS.plural, CONFIG_MAPS.plural].includes(resource.plural) && namespace === TEAM;
   const isCredentials = (after ?? before)!["type"] === CREDENTIALS_TYPE;
   if (containsSecret(JSON.stringify({ ...after, data: undefined, binaryData: undefined })))
     yield `${name} contains a secret outside of its data`;
-  if ([EVENTS.plural, LEASES.plural].includes(resource.plural) || !isTarget || isCredentials) return;
+  if ([EVENTS.plural, LEASES.plural].includes(resource.plural) || !isTarget || isCredentials)
+    return;
   if (mergesKeys) return yield* brokenMerge(name, before, after);
   if (before && !isManaged(before)) yield `${name} was written, but it is not the operator's`;
   // A released target belongs to its users, and merged keys have another annotation.
@@ -41,21 +54,33 @@ const isMarked = ({ metadata: { labels, annotations } }: KubeObject): boolean =>
 
 const isManaged = (object: KubeObject): boolean => {
   const { labels, annotations } = object.metadata;
-  return isMarked(object) || annotations?.[ADOPT_ANNOTATION] !== undefined || labels?.[MERGED_LABEL] !== undefined;
+  return (
+    isMarked(object) ||
+    annotations?.[ADOPT_ANNOTATION] !== undefined ||
+    labels?.[MERGED_LABEL] !== undefined
+  );
 };
 
 /** The keys of others stay unchanged. */
-function* brokenMerge(name: string, before: KubeObject | undefined, after: KubeObject | undefined): Generator<string> {
+function* brokenMerge(
+  name: string,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): Generator<string> {
   if (!before || !after) return yield `${name} was created or deleted`;
   const now = textsOf(after);
   for (const [key, text] of textsOf(before)) {
-    if (versionOf(text) === undefined && now.get(key) !== text) yield `${name} lost the key ${key} of others`;
+    if (versionOf(text) === undefined && now.get(key) !== text)
+      yield `${name} lost the key ${key} of others`;
   }
 }
 
 /** Every key has bytes of the vault, and the annotation names their version. */
 function* wrongBytes(name: string, after: KubeObject): Generator<string> {
-  const versions = JSON.parse(after.metadata.annotations?.[VERSIONS_ANNOTATION] ?? "{}") as Record<string, number>;
+  const versions = JSON.parse(after.metadata.annotations?.[VERSIONS_ANNOTATION] ?? "{}") as Record<
+    string,
+    number
+  >;
   const texts = textsOf(after);
   if (texts.size === 0) yield `${name} was written empty`;
   for (const [key, text] of texts) {
@@ -67,7 +92,12 @@ function* wrongBytes(name: string, after: KubeObject): Generator<string> {
 }
 
 /** No key with bytes of the vault is removed, and no version decreases. */
-function* lostBytes(name: string, before: KubeObject, after: KubeObject | undefined, losses: Losses): Generator<string> {
+function* lostBytes(
+  name: string,
+  before: KubeObject,
+  after: KubeObject | undefined,
+  losses: Losses,
+): Generator<string> {
   const now = after ? textsOf(after) : new Map<string, string>();
   for (const [key, text] of textsOf(before)) {
     const was = versionOf(text);
@@ -86,7 +116,8 @@ const versionOf = (text: string): number | undefined => {
 
 const sourceOf = (text: string): string | undefined => text.split("/")[1];
 
-const entries = (part: unknown): [string, string][] => Object.entries((part ?? {}) as Record<string, string>);
+const entries = (part: unknown): [string, string][] =>
+  Object.entries((part ?? {}) as Record<string, string>);
 
 /** Returns the decoded content of a Secret or ConfigMap. */
 export function textsOf(object: KubeObject): Map<string, string> {

@@ -87,14 +87,24 @@ export class World {
   }
 
   writeSecret(name: string, minutes?: number, email = ACCOUNT): void {
-    const key_value = this.#nextValue(`${email}/${name}`, email === ACCOUNT ? name : `${name} of ${email}`);
-    this.vault.act(email, "protect", { key_name: name, key_value, ...(minutes !== undefined && { delete_time: minutes }) });
+    const key_value = this.#nextValue(
+      `${email}/${name}`,
+      email === ACCOUNT ? name : `${name} of ${email}`,
+    );
+    this.vault.act(email, "protect", {
+      key_name: name,
+      key_value,
+      ...(minutes !== undefined && { delete_time: minutes }),
+    });
   }
 
   /** Creates a secret that was deleted: its versions start again. */
   writeAgain(name: string): void {
     this.#versions.delete(`${ACCOUNT}/${name}`);
-    this.vault.act(ACCOUNT, "protect", { key_name: name, key_value: `${this.#nextValue(`${ACCOUNT}/${name}`, name)}/again` });
+    this.vault.act(ACCOUNT, "protect", {
+      key_name: name,
+      key_value: `${this.#nextValue(`${ACCOUNT}/${name}`, name)}/again`,
+    });
   }
 
   upload(name: string): void {
@@ -113,20 +123,33 @@ export class World {
 
   /** Creates or replaces a credentials Secret. */
   putCredentials(name: string, texts: Readonly<Record<string, string>>): void {
-    const entries = Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]);
-    this.edit(SECRETS, name, (before) => ({ ...before, type: CREDENTIALS_TYPE, data: Object.fromEntries(entries) }));
+    const entries = Object.entries(texts).map(([key, text]) => [
+      key,
+      Buffer.from(text).toString("base64"),
+    ]);
+    this.edit(SECRETS, name, (before) => ({
+      ...before,
+      type: CREDENTIALS_TYPE,
+      data: Object.fromEntries(entries),
+    }));
   }
 
   /** Changes an object of the team's namespace as a user; creates it if it does not exist. */
   edit(resource: ResourceDescriptor, name: string, change: (object: KubeObject) => object): void {
     const ref = { namespace: TEAM, name };
     const before = this.server.find(resource, ref);
-    const object = change(before ?? { apiVersion: "v1", kind: resource.kind, metadata: ref }) as KubeObject;
+    const object = change(
+      before ?? { apiVersion: "v1", kind: resource.kind, metadata: ref },
+    ) as KubeObject;
     if (before) this.server.replace(resource, object);
     else this.server.create(resource, object);
   }
 
-  remove(resource: ResourceDescriptor, name: string, propagationPolicy: "Background" | "Orphan" = "Background"): void {
+  remove(
+    resource: ResourceDescriptor,
+    name: string,
+    propagationPolicy: "Background" | "Orphan" = "Background",
+  ): void {
     this.server.delete(resource, { namespace: TEAM, name }, { propagationPolicy });
     if (propagationPolicy === "Orphan") this.#controllers.run();
   }
@@ -135,7 +158,11 @@ export class World {
   start(): void {
     this.#started += 1;
     const user = `operator-${this.#started}`;
-    const process: Running = { user, clock: new MortalClock(this.clock), stop: new AbortController() };
+    const process: Running = {
+      user,
+      clock: new MortalClock(this.clock),
+      stop: new AbortController(),
+    };
     this.#processes.add(process);
     const ended = (): void => {
       if (process.clock.isDead) return;
@@ -207,7 +234,9 @@ export class World {
   #isTarget(resource: ResourceDescriptor, ref: Partial<ObjectRef>): boolean {
     const isContent = resource.plural === SECRETS.plural || resource.plural === CONFIG_MAPS.plural;
     if (!isContent || ref.namespace !== TEAM) return false;
-    return this.server.find(resource, { ...ref, name: ref.name ?? "" })?.["type"] !== CREDENTIALS_TYPE;
+    return (
+      this.server.find(resource, { ...ref, name: ref.name ?? "" })?.["type"] !== CREDENTIALS_TYPE
+    );
   }
 
   #takeOver(resource: ResourceDescriptor, name: string): void {
@@ -227,7 +256,11 @@ export class World {
     if (!this.#taken) return undefined;
     const { resource, name } = this.#taken;
     const object = this.server.find(resource, { namespace: TEAM, name });
-    return { name, isKept: isDeepStrictEqual(object?.["data"], TAKEN_OVER) && object?.metadata.labels === undefined };
+    return {
+      name,
+      isKept:
+        isDeepStrictEqual(object?.["data"], TAKEN_OVER) && object?.metadata.labels === undefined,
+    };
   }
 
   #nextValue(id: string, name: string): string {

@@ -5,9 +5,13 @@ import type { TargetWrite } from "./target-write.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-const matches = (glob: string, name: string): boolean => new RegExp(`^${glob.replaceAll("*", ".*")}$`).test(name);
+const matches = (glob: string, name: string): boolean =>
+  new RegExp(`^${glob.replaceAll("*", ".*")}$`).test(name);
 
-function selects({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector, labels: Labels): boolean {
+function selects(
+  { matchLabels = {}, matchExpressions = [] }: NamespaceSelector,
+  labels: Labels,
+): boolean {
   const hasLabels = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
   const meets = ({ key, operator, values = [] }: (typeof matchExpressions)[number]): boolean => {
     const isListed = values.length === 0 ? key in labels : values.includes(labels[key] ?? "");
@@ -16,7 +20,10 @@ function selects({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector,
   return hasLabels && matchExpressions.every(meets);
 }
 
-/** Reports whether an access allows a namespace with these labels to read all sources that a resource names, and `entry`. */
+/**
+ * Reports whether an access allows a namespace with these labels to read all sources that a
+ * resource names, and `entry`.
+ */
 export function isAllowed(
   kind: string,
   spec: Spec,
@@ -26,12 +33,25 @@ export function isAllowed(
 ): boolean {
   const entries = access.filter(({ namespaceSelector }) => selects(namespaceSelector, labels));
   const globs = entries.flatMap(({ secrets, files }) => (kind === "VaultFile" ? files : secrets));
-  const named = itemsOf(spec).flatMap(({ absence, source }) => (absence === "found" ? [] : [source]));
-  return entries.length > 0 && [...named, ...entry].every((source) => globs.some((glob) => matches(glob, source)));
+  const named = itemsOf(spec).flatMap(({ absence, source }) =>
+    absence === "found" ? [] : [source],
+  );
+  return (
+    entries.length > 0 &&
+    [...named, ...entry].every((source) => globs.some((glob) => matches(glob, source)))
+  );
 }
 
-/** Reports whether a replica may take a resource with this spec for one that may read its sources. */
-function mayHaveAccess(history: KnownSpecs, namespace: string, kind: string, spec: Spec, ...entry: readonly string[]): boolean {
+/**
+ * Reports whether a replica may take a resource with this spec for one that may read its sources.
+ */
+function mayHaveAccess(
+  history: KnownSpecs,
+  namespace: string,
+  kind: string,
+  spec: Spec,
+  ...entry: readonly string[]
+): boolean {
   if (!isOfCluster(spec)) return true;
   const labels = history.recentLabels(namespace);
   return history
@@ -39,17 +59,33 @@ function mayHaveAccess(history: KnownSpecs, namespace: string, kind: string, spe
     .some((connection) => labels.some((of) => isAllowed(kind, spec, connection, of, ...entry)));
 }
 
-/** A target is written only for a resource that may read its sources, if it refers to a connection of the cluster (I12). */
-export function checkAccess({ history, name, namespace, after, owner, was, is, world }: TargetWrite): void {
+/**
+ * A target is written only for a resource that may read its sources, if it refers to a connection
+ * of the cluster (I12).
+ */
+export function checkAccess({
+  history,
+  name,
+  namespace,
+  after,
+  owner,
+  was,
+  is,
+  world,
+}: TargetWrite): void {
   if (!after) return;
   const [kind = ""] = owner.split("/");
   const specs = history.recent(namespace, owner);
   if (specs.length > 0 && !specs.some((spec) => mayHaveAccess(history, namespace, kind, spec)))
-    throw new Violation("I12", `${name} was written, although ${owner} has no access to its connection`);
+    throw new Violation(
+      "I12",
+      `${name} was written, although ${owner} has no access to its connection`,
+    );
   for (const [key, base64] of Object.entries(is)) {
     const isShared = world.vaults.origin(base64)?.owner === CLUSTER_ACCOUNT;
     if (!isShared || was[key] === base64) continue;
-    if (!specs.some(isOfCluster)) throw new Violation("I12", `${name}: key ${key} has bytes of the account of the cluster`);
+    if (!specs.some(isOfCluster))
+      throw new Violation("I12", `${name}: key ${key} has bytes of the account of the cluster`);
   }
 }
 
@@ -65,5 +101,9 @@ export function checkRead(history: KnownSpecs, user: string, entry: string): voi
           mayHaveAccess(history, namespace, kind, spec, entry),
       ),
     );
-  if (!isReferenced) throw new Violation("I12", `${user} read ${entry} as ${CLUSTER_ACCOUNT} for no resource with access`);
+  if (!isReferenced)
+    throw new Violation(
+      "I12",
+      `${user} read ${entry} as ${CLUSTER_ACCOUNT} for no resource with access`,
+    );
 }

@@ -20,7 +20,11 @@ interface Loss {
   readonly vault: string;
   readonly at: number;
   /** The names that resources had, each with its connection and target. */
-  readonly lost: readonly { readonly name: string; readonly connection: string; readonly target: string }[];
+  readonly lost: readonly {
+    readonly name: string;
+    readonly connection: string;
+    readonly target: string;
+  }[];
   /** Numbers of names, each of a connection, and of targets that there were. */
   readonly names: number;
   readonly targets: number;
@@ -42,14 +46,22 @@ export class BlastLimit {
     world.onConfirm = () => void (this.#losses = []);
   }
 
-  /** No key is removed because its secret disappeared together with many others of its vault, until a user confirms that (I20). */
+  /**
+   * No key is removed because its secret disappeared together with many others of its vault, until
+   * a user confirms that (I20).
+   */
   check({ name, was }: TargetWrite, removed: readonly string[]): void {
     for (const key of removed) {
       for (const origin of this.#world.vaults.originsIn(was[key] ?? "")) {
-        const loss = this.#losses.find((one) => one.vault === origin.vault && this.#namesIn(one).includes(origin.name));
+        const loss = this.#losses.find(
+          (one) => one.vault === origin.vault && this.#namesIn(one).includes(origin.name),
+        );
         if (!loss) continue;
         const names = this.#namesIn(loss).join();
-        throw new Violation("I20", `${name}: key ${key} was removed, although ${names} disappeared together`);
+        throw new Violation(
+          "I20",
+          `${name}: key ${key} was removed, although ${names} disappeared together`,
+        );
       }
     }
   }
@@ -77,14 +89,27 @@ export class BlastLimit {
       const sources = new Set(itemsOf(spec).map(({ source }) => source));
       for (const source of sources) all.add(`${connection} ${source}`);
       const target = targetObject(this.#world, resource);
-      const origins = Object.values(target ? contentOf(target) : {}).flatMap((base64) => vaults.originsIn(base64));
+      const origins = Object.values(target ? contentOf(target) : {}).flatMap((base64) =>
+        vaults.originsIn(base64),
+      );
       const isLost = (origin: Origin): boolean =>
-        origin.vault === vault && origin.name.startsWith(prefix) && sources.has(origin.name) && !vaults.hasDeadline(origin.name);
-      return origins
-        .filter(isLost)
-        .map((origin) => ({ name: origin.name, connection, target: `${resource.kind} ${namespace}/${name}` }));
+        origin.vault === vault &&
+        origin.name.startsWith(prefix) &&
+        sources.has(origin.name) &&
+        !vaults.hasDeadline(origin.name);
+      return origins.filter(isLost).map((origin) => ({
+        name: origin.name,
+        connection,
+        target: `${resource.kind} ${namespace}/${name}`,
+      }));
     });
-    this.#losses.push({ vault, at: clock.monotonic(), lost, names: all.size, targets: followed.length });
+    this.#losses.push({
+      vault,
+      at: clock.monotonic(),
+      lost,
+      names: all.size,
+      targets: followed.length,
+    });
   }
 
   /** Returns the URL of the vault that a resource follows now. */
@@ -94,7 +119,9 @@ export class BlastLimit {
     const connection = isOfCluster(spec)
       ? server.find(clusterVaultConnectionKind, { name })
       : server.find(vaultConnectionKind, { namespace, name });
-    const { conditions = [] } = (connection?.["status"] ?? {}) as { conditions?: readonly { type: string; status: string }[] };
+    const { conditions = [] } = (connection?.["status"] ?? {}) as {
+      conditions?: readonly { type: string; status: string }[];
+    };
     const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
     return isReady && connection ? (connection["spec"] as { url: string }).url : undefined;
   }

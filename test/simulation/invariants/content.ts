@@ -8,10 +8,25 @@ const outputsFor = (specs: readonly Spec[], key: string): Output[] =>
 
 /** Reports whether a template of these specs makes a key, which then is no part of a value. */
 const isRendered = (specs: readonly Spec[], key: string): boolean =>
-  specs.some(({ target }) => target?.template !== undefined && Object.hasOwn(target.template.data, key));
+  specs.some(
+    ({ target }) => target?.template !== undefined && Object.hasOwn(target.template.data, key),
+  );
 
-/** Every key has the bytes that the vault holds, or held, for the version that the annotation claims (I2, I12). */
-export function checkContent({ world, history, name, namespace, after, owner, was, is, versions }: TargetWrite): void {
+/**
+ * Every key has the bytes that the vault holds, or held, for the version that the annotation claims
+ * (I2, I12).
+ */
+export function checkContent({
+  world,
+  history,
+  name,
+  namespace,
+  after,
+  owner,
+  was,
+  is,
+  versions,
+}: TargetWrite): void {
   if (!after) return;
   const specs = history.recent(namespace, owner);
   for (const [key, base64] of Object.entries(is)) {
@@ -22,23 +37,33 @@ export function checkContent({ world, history, name, namespace, after, owner, wa
     const items = outputsFor(specs, key).flatMap((output) => output.items);
     for (const origin of origins) {
       const ofSource = items.filter(({ source }) => source === origin.name);
-      // Kept bytes may be of a spec that is long gone: its resource was deleted, and created again under the same name.
-      const ids = ofSource.length === 0 && was[key] === base64 ? Object.keys(versions) : [key, ...ofSource.map(({ id }) => id)];
+      // Kept bytes may be of a spec that is long gone: its resource was deleted, and created again
+      // under the same name.
+      const ids =
+        ofSource.length === 0 && was[key] === base64
+          ? Object.keys(versions)
+          : [key, ...ofSource.map(({ id }) => id)];
       const labels = ids.map((id) => versions[id] ?? -1);
       if (!labels.some((version) => origin.versions.has(version))) {
         const labeled = `labeled version ${labels.join(" or ")}, but has the bytes of ${[...origin.versions].join()}`;
         throw new Violation("I2", `${name}: key ${key} is ${labeled}`);
       }
-      const isRequested = rendersKey || ofSource.some((item) => world.vaults.isPart(base64, item.member));
+      const isRequested =
+        rendersKey || ofSource.some((item) => world.vaults.isPart(base64, item.member));
       if (!isRequested && was[key] !== base64)
-        throw new Violation("I2", `${name}: key ${key} has bytes of another part of ${origin.name}`);
+        throw new Violation(
+          "I2",
+          `${name}: key ${key} has bytes of another part of ${origin.name}`,
+        );
       if (![accountOf(namespace), CREATOR, CLUSTER_ACCOUNT].includes(origin.owner))
         throw new Violation("I12", `${name}: key ${key} has bytes of another namespace's account`);
     }
   }
 }
 
-/** A source never goes back to a lower version, unless the spec pins it or a user accepts it (I4). */
+/**
+ * A source never goes back to a lower version, unless the spec pins it or a user accepts it (I4).
+ */
 export function checkVersions(write: TargetWrite): void {
   const { world, history, name, namespace, owner, last, is } = write;
   if (!history.isSettled(namespace)) return;
@@ -46,42 +71,71 @@ export function checkVersions(write: TargetWrite): void {
   for (const [key, base64] of Object.entries(is)) {
     const [before, now] = [world.vaults.originsIn(last[key] ?? ""), world.vaults.originsIn(base64)];
     for (const origin of now) {
-      const [was, version] = [versionIn(before, origin), versionIn(now, origin) ?? versionOf(origin)];
+      const [was, version] = [
+        versionIn(before, origin),
+        versionIn(now, origin) ?? versionOf(origin),
+      ];
       if (was === undefined || version >= was) continue;
       const items = outputsFor(specs, key).flatMap((output) => output.items);
       const accepted = world.acceptedBy(namespace, owner).has(`${origin.name}@${version}`);
-      if (accepted || items.some((item) => item.version !== "latest") || items.some(({ id }) => isForgotten(write, id))) continue;
-      throw new Violation("I4", `${name}: key ${key} went from version ${was} of ${origin.name} to ${version}`);
+      if (
+        accepted ||
+        items.some((item) => item.version !== "latest") ||
+        items.some(({ id }) => isForgotten(write, id))
+      )
+        continue;
+      throw new Violation(
+        "I4",
+        `${name}: key ${key} went from version ${was} of ${origin.name} to ${version}`,
+      );
     }
   }
 }
 
-/** Reports whether nothing says which version a target had: its annotations do not count any more, and the status is of another vault. */
+/**
+ * Reports whether nothing says which version a target had: its annotations do not count any more,
+ * and the status is of another vault.
+ */
 function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: string): boolean {
   const [kind, name = ""] = owner.split("/");
-  const descriptor = world.server.collections.find(({ resource }) => resource.kind === kind)?.resource;
-  const { items = [] } = ((descriptor && world.server.find(descriptor, { namespace, name }))?.["status"] ?? {}) as {
-    readonly items?: readonly { readonly secretKey?: string; readonly key?: string; readonly version?: number }[];
+  const descriptor = world.server.collections.find(
+    ({ resource }) => resource.kind === kind,
+  )?.resource;
+  const { items = [] } = ((descriptor && world.server.find(descriptor, { namespace, name }))?.[
+    "status"
+  ] ?? {}) as {
+    readonly items?: readonly {
+      readonly secretKey?: string;
+      readonly key?: string;
+      readonly version?: number;
+    }[];
   };
   const item = items.find((each) => (each.secretKey ?? each.key) === id);
   return isTampered && item?.version === undefined;
 }
 
-/** A target is created with all keys of a spec, except for those whose source may be removed (I3). */
+/**
+ * A target is created with all keys of a spec, except for those whose source may be removed (I3).
+ */
 export function checkComplete(write: TargetWrite): void {
   const { world, history, name, namespace, before, owner, was, is, versions } = write;
   // A former target that is kept is released unchanged.
   if (before && isDeepStrictEqual(was, is)) return;
   // What a user wrote over a merged key is the user's.
-  const isOthers = (key: string): boolean => write.isMerge && write.isTampered && !(key in versions);
+  const isOthers = (key: string): boolean =>
+    write.isMerge && write.isTampered && !(key in versions);
   const problems = history.recent(namespace, owner).map((spec) => {
     const outputs = outputsOf(spec);
-    const other = Object.keys(is).find((key) => !isOthers(key) && !outputs.some((output) => output.key === key));
+    const other = Object.keys(is).find(
+      (key) => !isOthers(key) && !outputs.some((output) => output.key === key),
+    );
     if (other !== undefined) return `has the key ${other}, which the spec lacks`;
     if (before || spec.target?.whenMissing === "Delete") return undefined;
     const lacking = outputs.find(
       ({ key, items, absence }) =>
-        absence === "never" && !(key in is) && !items.some(({ source }) => world.vaults.hasDeadline(source)),
+        absence === "never" &&
+        !(key in is) &&
+        !items.some(({ source }) => world.vaults.hasDeadline(source)),
     );
     return lacking && `was created without the key ${lacking.key}`;
   });

@@ -1,5 +1,9 @@
 import { findCondition } from "../../../src/operator/api/conditions.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import {
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { targetObject } from "../expectations.ts";
 import type { Origin } from "../simulated-vaults.ts";
@@ -8,14 +12,18 @@ import type { ConnectionSpec } from "./spec-history.ts";
 import { isOfCluster, outputsOf, type Spec } from "./spec-items.ts";
 import { contentOf, mergedInto, ownerOf } from "./target-write.ts";
 
-/** Time after a deadline within which its bytes leave: an interval, and the time of a request and a write. */
+/**
+ * Time after a deadline within which its bytes leave: an interval, and the time of a request and a
+ * write.
+ */
 const LEAVE_MS = 150_000;
 /** Time before a deadline for which the operator has to list the entry. */
 const LISTED_MS = 110_000;
 
 /**
- * The bytes of an entry leave every target when the vault has removed it at its deadline, whatever the target is made of, unless its
- * policy keeps them (I19). Judges only what happens while nothing is disturbed.
+ * The bytes of an entry leave every target when the vault has removed it at its deadline, whatever
+ * the target is made of, unless its policy keeps them (I19). Judges only what happens while nothing
+ * is disturbed.
  */
 export function checkExpiries(world: World): void {
   const { server, clock, quietSince } = world;
@@ -25,7 +33,15 @@ export function checkExpiries(world: World): void {
     const { whenRemoved = "Delete", immutable = false } = spec.target ?? {};
     const target = targetObject(world, resource);
     const vault = listedVault(world, resource, spec);
-    if (!target || !vault || whenRemoved === "Retain" || immutable || target["immutable"] === true || spec.suspend) continue;
+    if (
+      !target ||
+      !vault ||
+      whenRemoved === "Retain" ||
+      immutable ||
+      target["immutable"] === true ||
+      spec.suspend
+    )
+      continue;
     if (isUnverified(resource, target)) continue;
     const content = ownContent(resource, target);
     for (const { key, items } of outputsOf(spec)) {
@@ -35,12 +51,18 @@ export function checkExpiries(world: World): void {
         .find((origin) => names.includes(origin.name) && hasExpired(world, vault, origin));
       if (!expired) continue;
       const owner = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
-      throw new Violation("I19", `${owner} keeps ${expired.name} under ${key}, which the vault removed at its deadline`);
+      throw new Violation(
+        "I19",
+        `${owner} keeps ${expired.name} under ${key}, which the vault removed at its deadline`,
+      );
     }
   }
 }
 
-/** Reports whether others changed a target that cannot be written again, because sources are missing: all of it is kept. */
+/**
+ * Reports whether others changed a target that cannot be written again, because sources are
+ * missing: all of it is kept.
+ */
 function isUnverified(resource: KubeObject, { metadata }: KubeObject): boolean {
   const { conditions, target } = (resource["status"] ?? {}) as {
     readonly conditions?: [];
@@ -60,27 +82,45 @@ function listedVault(
     ? undefined
     : world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
   const { conditions } = (connection?.["status"] ?? {}) as { conditions?: [] };
-  const isListed = findCondition(conditions, "Ready")?.status === "True" && !findCondition(conditions, "RemovalsHeld");
+  const isListed =
+    findCondition(conditions, "Ready")?.status === "True" &&
+    !findCondition(conditions, "RemovalsHeld");
   const { url, email: account, scope } = (connection?.["spec"] ?? {}) as ConnectionSpec;
   const vault = VAULTS.find((name) => urlOf(name) === url);
   return isListed && vault !== undefined && !scope ? { vault, account } : undefined;
 }
 
 /** Returns the keys of an object that a resource owns or has merged into it. */
-function ownContent({ kind, metadata: { name } }: KubeObject, target: KubeObject): Readonly<Record<string, string>> {
+function ownContent(
+  { kind, metadata: { name } }: KubeObject,
+  target: KubeObject,
+): Readonly<Record<string, string>> {
   const owner = `${kind}/${name}`;
   const merged = mergedInto(target).get(owner);
   if (!merged) return ownerOf(target) === owner ? contentOf(target) : {};
-  return Object.fromEntries(Object.entries(contentOf(target)).filter(([key]) => merged.keys.includes(key)));
+  return Object.fromEntries(
+    Object.entries(contentOf(target)).filter(([key]) => merged.keys.includes(key)),
+  );
 }
 
-function hasExpired(world: World, { vault, account }: { vault: string; account: string }, origin: Origin): boolean {
+function hasExpired(
+  world: World,
+  { vault, account }: { vault: string; account: string },
+  origin: Origin,
+): boolean {
   const { vaults, clock, quietSince } = world;
   const { name, owner, at } = origin;
-  if (origin.vault !== vault || origin.kind !== "secret" || vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
+  if (
+    origin.vault !== vault ||
+    origin.kind !== "secret" ||
+    vaults.irregular.has(`${vault} ${owner} ${name}`)
+  )
+    return false;
   if (vaults.list(vault, account).some(({ key_name }) => key_name === name)) return false;
   // On the monotonic clock.
-  const ages = vaults.deadlinesOf(vault, name).map((deadline) => deadline - clock.now() + clock.monotonic());
+  const ages = vaults
+    .deadlinesOf(vault, name)
+    .map((deadline) => deadline - clock.now() + clock.monotonic());
   return ages.some((deadline) => {
     const isFollowed = deadline - Math.max(vaults.changedAt(vault, name), quietSince) >= LISTED_MS;
     return isFollowed && at < deadline && clock.monotonic() - deadline >= LEAVE_MS;

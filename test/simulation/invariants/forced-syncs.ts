@@ -8,20 +8,33 @@ import type { ConnectionSpec } from "./spec-history.ts";
 import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
 import { versionOf } from "./target-write.ts";
 
-/** Time after a fault that serves old lists in which a list may be old, and in which two leaders may echo each other's lists. */
+/**
+ * Time after a fault that serves old lists in which a list may be old, and in which two leaders may
+ * echo each other's lists.
+ */
 const UNSURE_MS = 90_000;
 
 interface Status {
   readonly observedGeneration?: number;
   readonly lastForceSync?: string;
-  readonly items?: readonly { readonly secretKey?: string; readonly key?: string; readonly version?: number }[];
+  readonly items?: readonly {
+    readonly secretKey?: string;
+    readonly key?: string;
+    readonly version?: number;
+  }[];
 }
 
 /** The forced syncs that users requested. */
 export class ForcedSyncs {
   readonly #world: World;
-  /** The text of each request, and the number of values that were written before, by the uid of the resource. */
-  readonly #requests = new Map<string, { readonly text: string; readonly order: number; readonly generation: number }>();
+  /**
+   * The text of each request, and the number of values that were written before, by the uid of the
+   * resource.
+   */
+  readonly #requests = new Map<
+    string,
+    { readonly text: string; readonly order: number; readonly generation: number }
+  >();
 
   constructor(world: World) {
     this.#world = world;
@@ -30,30 +43,46 @@ export class ForcedSyncs {
   /** Takes in a change of any object. */
   remember({ before, after }: Change): void {
     const text = after?.metadata.annotations?.[FORCE_SYNC_ANNOTATION];
-    if (!after || text === undefined || before?.metadata.annotations?.[FORCE_SYNC_ANNOTATION] === text) return;
+    if (
+      !after ||
+      text === undefined ||
+      before?.metadata.annotations?.[FORCE_SYNC_ANNOTATION] === text
+    )
+      return;
     const { uid = "", generation = 0 } = after.metadata;
     this.#requests.set(uid, { text, order: this.#world.vaults.written, generation });
   }
 
-  /** A status that echoes a request while the resource is in sync has everything that the vault had at the request (I18). */
+  /**
+   * A status that echoes a request while the resource is in sync has everything that the vault had
+   * at the request (I18).
+   */
   check(name: string, before: KubeObject | undefined, after: KubeObject): void {
     const status = (after["status"] ?? {}) as Status;
     const { namespace, uid = "", generation } = after.metadata;
     const request = this.#requests.get(uid);
     const isEcho = request && status.lastForceSync === request.text;
     if (!isEcho || ((before?.["status"] ?? {}) as Status).lastForceSync === request.text) return;
-    if (status.observedGeneration !== generation || request.generation !== generation || !this.#isSure()) return;
+    if (
+      status.observedGeneration !== generation ||
+      request.generation !== generation ||
+      !this.#isSure()
+    )
+      return;
     const spec = after["spec"] as Spec;
     const connection =
-      !isOfCluster(spec) && this.#world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
+      !isOfCluster(spec) &&
+      this.#world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
     const connectionSpec = connection ? (connection["spec"] as ConnectionSpec) : undefined;
     if (!connectionSpec || connectionSpec.scope) return;
     for (const item of itemsOf(spec)) {
       if (item.absence !== "never" || item.version !== "latest") continue;
       const { base64 = "", irregular } = resolve(this.#world, connectionSpec, after.kind, item);
       const latest = this.#world.vaults.origin(base64);
-      const { version = 0 } = status.items?.find((each) => (each.secretKey ?? each.key) === item.id) ?? {};
-      if (irregular || !latest || latest.order > request.order || version >= versionOf(latest)) continue;
+      const { version = 0 } =
+        status.items?.find((each) => (each.secretKey ?? each.key) === item.id) ?? {};
+      if (irregular || !latest || latest.order > request.order || version >= versionOf(latest))
+        continue;
       const served = `version ${version} of ${item.source}, although the vault had ${versionOf(latest)} before the request`;
       throw new Violation("I18", `${name} is ready after a forced sync with ${served}`);
     }
@@ -64,7 +93,8 @@ export class ForcedSyncs {
     const { faults, clock, leaseDeletedAt } = this.#world;
     const times = [leaseDeletedAt, ...faults.vaultEndedAt.values()];
     return (
-      faults.vault.values().every(({ fault }) => fault !== "old-list") && times.every((at) => clock.monotonic() - at > UNSURE_MS)
+      faults.vault.values().every(({ fault }) => fault !== "old-list") &&
+      times.every((at) => clock.monotonic() - at > UNSURE_MS)
     );
   }
 }

@@ -1,7 +1,12 @@
 import { connectionKey } from "../../../src/operator/api/connection-key.ts";
 import { API_GROUP } from "../../../src/operator/api/kinds.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
-import { CONFIG_MAPS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  type KubeObject,
+  LEASES,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
 import type { Change } from "../../lab/kube/in-memory/collection.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "../world.ts";
@@ -9,7 +14,9 @@ import type { KnownSpecs } from "./spec-history.ts";
 import type { Spec } from "./spec-items.ts";
 import { mergingOwner, ownerOf } from "./target-write.ts";
 
-/** Time for which the last holder of a Lease may write, in milliseconds: the duration of the Lease. */
+/**
+ * Time for which the last holder of a Lease may write, in milliseconds: the duration of the Lease.
+ */
 const LEASE_MS = 15_000;
 
 /** The Lease of one shard, or of all connections if there is one shard. */
@@ -39,7 +46,8 @@ export class Leadership {
   /** Takes in a change of any object. */
   remember({ resource, before, after }: Change): void {
     const { namespace, name } = (after ?? before)!.metadata;
-    if (resource.kind !== LEASES.kind || namespace !== SYSTEM_NAMESPACE || !SHARD_LEASE.test(name)) return;
+    if (resource.kind !== LEASES.kind || namespace !== SYSTEM_NAMESPACE || !SHARD_LEASE.test(name))
+      return;
     const { holderIdentity = "" } = (after?.["spec"] ?? {}) as { holderIdentity?: string };
     const holders = this.#leases.get(name) ?? { now: "", former: new Map<string, FormerHolder>() };
     this.#leases.set(name, holders);
@@ -50,20 +58,31 @@ export class Leadership {
   }
 
   /**
-   * Only the holder of the Lease writes, or a former one while there is none. A user who deletes the Lease makes two leaders (I7).
-   * @param keys keys of connections, or namespaces of workloads, one of which is in the shard that the write belongs to; empty if any may be
+   * Only the holder of the Lease writes, or a former one while there is none. A user who deletes
+   * the Lease makes two leaders (I7).
+   * @param keys keys of connections, or namespaces of workloads, one of which is in the shard that
+   * the write belongs to; empty if any may be
    */
   check(name: string, user: string, keys: readonly string[] = []): void {
     const { leaderElect, shards } = this.#world.replicas.configOf(user);
     if (!leaderElect) return;
-    const leases = keys.length === 0 ? [...this.#leases.keys()] : keys.map((key) => leaseName(key, shards));
+    const leases =
+      keys.length === 0 ? [...this.#leases.keys()] : keys.map((key) => leaseName(key, shards));
     if (leases.some((lease) => this.#mayWrite(lease, user))) return;
-    const held = [...new Set(leases)].map((lease) => `${this.#leases.get(lease)?.now || "no replica"} held ${lease}`);
-    throw new Violation("I7", `${user} wrote ${name} while ${held.join(" and ") || "there was no Lease"}`);
+    const held = [...new Set(leases)].map(
+      (lease) => `${this.#leases.get(lease)?.now || "no replica"} held ${lease}`,
+    );
+    throw new Violation(
+      "I7",
+      `${user} wrote ${name} while ${held.join(" and ") || "there was no Lease"}`,
+    );
   }
 
   #mayWrite(lease: string, user: string): boolean {
-    const { now, former } = this.#leases.get(lease) ?? { now: "", former: new Map<string, FormerHolder>() };
+    const { now, former } = this.#leases.get(lease) ?? {
+      now: "",
+      former: new Map<string, FormerHolder>(),
+    };
     if (user === now) return true;
     const last = former.get(user);
     const mayStillWrite = last !== undefined && this.#world.clock.monotonic() < last.mayWriteUntil;
@@ -74,7 +93,10 @@ export class Leadership {
 const leaseName = (key: string, shards: number): string =>
   shards === 1 ? "vaultsync" : `vaultsync-${shardOf(key, shards)}-of-${shards}`;
 
-/** Returns the keys whose shards may write an object, for `Leadership.check`: those of its connections, or the namespace of a workload. */
+/**
+ * Returns the keys whose shards may write an object, for `Leadership.check`: those of its
+ * connections, or the namespace of a workload.
+ */
 export function shardKeysOf(history: KnownSpecs, { resource, before, after }: Change): string[] {
   const { kind, metadata } = (after ?? before)!;
   const { namespace = "", name } = metadata;
@@ -82,10 +104,15 @@ export function shardKeysOf(history: KnownSpecs, { resource, before, after }: Ch
   if (resource.kind === "VaultConnection" || resource.kind === "ClusterVaultConnection")
     return [namespace === "" ? name : `${namespace}/${name}`];
   const isResource = resource.group === API_GROUP;
-  if (!isResource && resource.kind !== SECRETS.kind && resource.kind !== CONFIG_MAPS.kind) return [];
+  if (!isResource && resource.kind !== SECRETS.kind && resource.kind !== CONFIG_MAPS.kind)
+    return [];
   if (isResource && before && after && showsRestart(before, after)) return [];
-  const owner = isResource ? `${kind}/${name}` : (mergingOwner(before, after) ?? ownerOf((after ?? before)!) ?? "");
-  return history.recent(namespace, owner).map(({ connectionRef }) => keyOfConnection(connectionRef, namespace));
+  const owner = isResource
+    ? `${kind}/${name}`
+    : (mergingOwner(before, after) ?? ownerOf((after ?? before)!) ?? "");
+  return history
+    .recent(namespace, owner)
+    .map(({ connectionRef }) => keyOfConnection(connectionRef, namespace));
 }
 
 function keyOfConnection({ kind, name }: Spec["connectionRef"], namespace: string): string {
@@ -93,7 +120,12 @@ function keyOfConnection({ kind, name }: Spec["connectionRef"], namespace: strin
   return connectionKey({ kind: isCluster ? kind : "VaultConnection", name }, namespace);
 }
 
-const restartsOf = ({ status }: KubeObject): string => JSON.stringify((status as { restarts?: unknown } | undefined)?.restarts);
+const restartsOf = ({ status }: KubeObject): string =>
+  JSON.stringify((status as { restarts?: unknown } | undefined)?.restarts);
 
-/** Reports whether a status shows another restart of a workload, which may be in another shard than the resource. */
-const showsRestart = (before: KubeObject, after: KubeObject): boolean => restartsOf(before) !== restartsOf(after);
+/**
+ * Reports whether a status shows another restart of a workload, which may be in another shard than
+ * the resource.
+ */
+const showsRestart = (before: KubeObject, after: KubeObject): boolean =>
+  restartsOf(before) !== restartsOf(after);

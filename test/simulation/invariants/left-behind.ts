@@ -10,14 +10,20 @@ interface Status {
 }
 
 /**
- * Returns an object whose controller is a resource that is in sync and has another target, or must not be its controller: it would keep
- * old bytes, or be deleted with the resource (I16, I17). `undefined` if there is none.
+ * Returns an object whose controller is a resource that is in sync and has another target, or must
+ * not be its controller: it would keep old bytes, or be deleted with the resource (I16, I17).
+ * `undefined` if there is none.
  */
-export function leftBehind({ server }: World, resources: readonly KubeObject[]): string | undefined {
+export function leftBehind(
+  { server }: World,
+  resources: readonly KubeObject[],
+): string | undefined {
   for (const object of [...server.all(SECRETS), ...server.all(CONFIG_MAPS)]) {
     const { namespace, name, ownerReferences = [] } = object.metadata;
     const uids = ownerReferences.map(({ uid }) => uid);
-    const resource = resources.find(({ metadata }) => metadata.uid !== undefined && uids.includes(metadata.uid));
+    const resource = resources.find(
+      ({ metadata }) => metadata.uid !== undefined && uids.includes(metadata.uid),
+    );
     // Without its label, no watch shows an object.
     if (!resource || object.metadata.labels?.[MANAGED_BY_LABEL] !== MANAGED_BY) continue;
     const status = (resource["status"] ?? {}) as Status;
@@ -28,12 +34,16 @@ export function leftBehind({ server }: World, resources: readonly KubeObject[]):
     const what = `${object.kind} ${namespace}/${name}`;
     const owner = `${resource.kind} ${resource.metadata.name}`;
     const isFormer = target.kind !== object.kind || target.name !== name;
-    const requested = server.find(target.kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace, name: target.name });
+    const requested = server.find(target.kind === "Secret" ? SECRETS : CONFIG_MAPS, {
+      namespace,
+      name: target.name,
+    });
     // Without a key to write, the new target does not exist.
     if (isFormer && !requested) continue;
     if (isFormer) return `${what} was left behind by ${owner}, which names another target`;
     const { creationPolicy = "Owner" } = spec.target ?? {};
-    if (creationPolicy !== "Owner") return `${what} would be deleted with ${owner}, despite creationPolicy ${creationPolicy}`;
+    if (creationPolicy !== "Owner")
+      return `${what} would be deleted with ${owner}, despite creationPolicy ${creationPolicy}`;
   }
   return undefined;
 }

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { ADOPT_ANNOTATION, MERGE_DOMAIN, MERGED_LABEL, OWNER_ANNOTATION } from "../../../src/operator/api/names.ts";
+import {
+  ADOPT_ANNOTATION,
+  MERGE_DOMAIN,
+  MERGED_LABEL,
+  OWNER_ANNOTATION,
+} from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { Violation } from "../world.ts";
 import { targetOf } from "./spec-items.ts";
@@ -14,7 +19,9 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
     finalizers = [],
   } = object.metadata;
   const content = Object.entries(contentOf(object)).filter(([key]) => !own.has(key));
-  const notes = Object.entries(annotations).filter(([name]) => !name.startsWith(`${MERGE_DOMAIN}/`));
+  const notes = Object.entries(annotations).filter(
+    ([name]) => !name.startsWith(`${MERGE_DOMAIN}/`),
+  );
   return [
     Object.fromEntries(content),
     labels,
@@ -26,32 +33,61 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
   ];
 }
 
-/** Returns the keys that a resource merged into an object, before or after a write, but not those that others keep. */
-export function ownKeys({ before, after, owner }: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> {
+/**
+ * Returns the keys that a resource merged into an object, before or after a write, but not those
+ * that others keep.
+ */
+export function ownKeys({
+  before,
+  after,
+  owner,
+}: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> {
   const claims = mergedInto(after);
   const now = new Set(claims.get(owner)?.keys);
-  const others = [...claims].flatMap(([other, { keys }]) => (other === owner ? [] : keys)).filter((key) => !now.has(key));
+  const others = [...claims]
+    .flatMap(([other, { keys }]) => (other === owner ? [] : keys))
+    .filter((key) => !now.has(key));
   const former = mergedInto(before).get(owner)?.keys ?? [];
   return new Set([...now, ...former.filter((key) => !others.includes(key))]);
 }
 
-/** Returns the keys that a resource may have applied, if a user removed its annotation: the field manager still knows them. */
+/**
+ * Returns the keys that a resource may have applied, if a user removed its annotation: the field
+ * manager still knows them.
+ */
 function appliedKeys({ before, owner, world }: TargetWrite): readonly string[] {
   if (before === undefined || mergedInto(before).has(owner)) return [];
   const content = Object.entries(contentOf(before));
-  return content.filter(([, base64]) => world.vaults.originsIn(base64).length > 0).map(([key]) => key);
+  return content
+    .filter(([, base64]) => world.vaults.originsIn(base64).length > 0)
+    .map(([key]) => key);
 }
 
-/** A merge changes its own keys of an object that a spec with this policy names, and nothing else of it (I16). */
+/**
+ * A merge changes its own keys of an object that a spec with this policy names, and nothing else of
+ * it (I16).
+ */
 export function checkMerge(write: TargetWrite): void {
   const { history, name, namespace, before, after, owner, is, world } = write;
-  if (!before || !after) throw new Violation("I16", `${name} was created or deleted for ${owner}, which only merges into it`);
+  if (!before || !after)
+    throw new Violation(
+      "I16",
+      `${name} was created or deleted for ${owner}, which only merges into it`,
+    );
   const [kind = "", resource = ""] = owner.split("/");
   const isRequested = history.recent(namespace, owner).some((spec) => {
     const target = targetOf(kind, resource, spec);
-    return spec.target?.creationPolicy === "Merge" && target.kind === after.kind && target.name === after.metadata.name;
+    return (
+      spec.target?.creationPolicy === "Merge" &&
+      target.kind === after.kind &&
+      target.name === after.metadata.name
+    );
   });
-  if (!isRequested) throw new Violation("I16", `${name} has keys of ${owner}, which does not request to merge into it`);
+  if (!isRequested)
+    throw new Violation(
+      "I16",
+      `${name} has keys of ${owner}, which does not request to merge into it`,
+    );
   const own = new Set([...ownKeys(write), ...appliedKeys(write)]);
   // The marks of a target that was the operator's as a whole are released.
   const isReleased = before.metadata.annotations?.[OWNER_ANNOTATION] !== undefined;
@@ -59,8 +95,13 @@ export function checkMerge(write: TargetWrite): void {
     throw new Violation("I16", `${name}: ${owner} changed what it does not merge`);
   const claimed = mergedInto(before).get(owner)?.keys ?? [];
   const taken = Object.entries(contentOf(before)).find(
-    ([key, base64]) => key in is && !claimed.includes(key) && is[key] !== base64 && world.vaults.originsIn(base64).length === 0,
+    ([key, base64]) =>
+      key in is &&
+      !claimed.includes(key) &&
+      is[key] !== base64 &&
+      world.vaults.originsIn(base64).length === 0,
   );
   const isHandedOver = isReleased || before.metadata.annotations?.[ADOPT_ANNOTATION] === owner;
-  if (taken && !isHandedOver) throw new Violation("I16", `${name}: ${owner} replaced the key ${taken[0]} of others`);
+  if (taken && !isHandedOver)
+    throw new Violation("I16", `${name}: ${owner} replaced the key ${taken[0]} of others`);
 }

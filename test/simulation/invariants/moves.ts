@@ -13,9 +13,16 @@ import type { TargetWrite } from "./target-write.ts";
 const RESUMED_MS = 90_000;
 
 /** Returns the current spec of a resource, and that of its connection. */
-function current({ server }: World, namespace: string, owner: string): readonly [Spec, ConnectionSpec] | undefined {
+function current(
+  { server }: World,
+  namespace: string,
+  owner: string,
+): readonly [Spec, ConnectionSpec] | undefined {
   const [kind, name = ""] = owner.split("/");
-  const object = server.find(kind === vaultFileKind.kind ? vaultFileKind : vaultSecretKind, { namespace, name });
+  const object = server.find(kind === vaultFileKind.kind ? vaultFileKind : vaultSecretKind, {
+    namespace,
+    name,
+  });
   const spec = object?.["spec"] as Spec | undefined;
   const connection =
     spec &&
@@ -25,32 +32,65 @@ function current({ server }: World, namespace: string, owner: string): readonly 
   return spec && connection && [spec, connection["spec"] as ConnectionSpec];
 }
 
-/** Reports whether bytes are those of a source that a spec requests for this key, at the vault of its connection. */
-function fits({ vaults }: World, [spec, { url }]: readonly [Spec, ConnectionSpec], key: string, base64: string): boolean {
+/**
+ * Reports whether bytes are those of a source that a spec requests for this key, at the vault of
+ * its connection.
+ */
+function fits(
+  { vaults }: World,
+  [spec, { url }]: readonly [Spec, ConnectionSpec],
+  key: string,
+  base64: string,
+): boolean {
   const items = itemsOf(spec).filter((item) => item.key === key);
   return vaults
     .originsIn(base64)
-    .some(({ vault, name }) => vault === vaultAt(url) && items.some(({ source }) => source === name));
+    .some(
+      ({ vault, name }) => vault === vaultAt(url) && items.some(({ source }) => source === name),
+    );
 }
 
 /**
- * Once a key has bytes of the present spec, it does not get those of a former one again, whichever replica works on which of the two
- * connections (I2). While watches lag, a replica may not know the present spec.
+ * Once a key has bytes of the present spec, it does not get those of a former one again, whichever
+ * replica works on which of the two connections (I2). While watches lag, a replica may not know the
+ * present spec.
  */
-export function checkMove({ world, history, user, name, namespace, owner, was, is }: TargetWrite): void {
+export function checkMove({
+  world,
+  history,
+  user,
+  name,
+  namespace,
+  owner,
+  was,
+  is,
+}: TargetWrite): void {
   if (world.mayLag || world.replicas.suspendedAt(user, RESUMED_MS) !== undefined) return;
   const now = current(world, namespace, owner);
   if (now === undefined) return;
   for (const [key, base64] of Object.entries(is)) {
     const before = was[key];
-    if (before === undefined || before === base64 || !fits(world, now, key, before) || fits(world, now, key, base64)) continue;
+    if (
+      before === undefined ||
+      before === base64 ||
+      !fits(world, now, key, before) ||
+      fits(world, now, key, base64)
+    )
+      continue;
     const known = history
       .recent(namespace, owner)
-      .flatMap((spec) => history.recentConnections(namespace, spec).map((connection) => [spec, connection] as const));
+      .flatMap((spec) =>
+        history.recentConnections(namespace, spec).map((connection) => [spec, connection] as const),
+      );
     const former = known.findLastIndex((pair) => fits(world, pair, key, base64));
     // A spec that was changed and changed back is followed twice.
-    const isRepeated = known.slice(0, Math.max(0, former)).some((pair) => fits(world, pair, key, before));
+    const isRepeated = known
+      .slice(0, Math.max(0, former))
+      .some((pair) => fits(world, pair, key, before));
     if (former >= 0 && !isRepeated)
-      throw new Violation("I2", `${name}: key ${key} got bytes of a former spec after those of the present one`);
+      throw new Violation(
+        "I2",
+        `${name}: key ${key} got bytes of a former spec after those of the present one`,
+      );
   }
 }

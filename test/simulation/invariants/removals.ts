@@ -1,38 +1,58 @@
 import { vaultAt, Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
-import { isDerived, type Item, itemsOf, type Output, outputsOf, type Spec, targetOf } from "./spec-items.ts";
+import {
+  isDerived,
+  type Item,
+  itemsOf,
+  type Output,
+  outputsOf,
+  type Spec,
+  targetOf,
+} from "./spec-items.ts";
 import type { TargetWrite } from "./target-write.ts";
 
-/** Time for which a name must be absent from the vault before its key is removed: two of the shortest intervals, less 10 % each. */
+/**
+ * Time for which a name must be absent from the vault before its key is removed: two of the
+ * shortest intervals, less 10 % each.
+ */
 const PROOF_MS = 9_000;
 
 /**
- * No key that a resource requests is removed, unless its source is gone in the way that its policy requires (I1, I6). Returns the keys
- * whose source is gone.
+ * No key that a resource requests is removed, unless its source is gone in the way that its policy
+ * requires (I1, I6). Returns the keys whose source is gone.
  */
 export function checkRemovals(write: TargetWrite): readonly string[] {
   const { world, history, name, namespace, before, after, owner, was, is } = write;
   const gone: string[] = [];
   if (!before) return gone;
   const [kind = "", resourceName = ""] = owner.split("/");
-  const descriptor = world.server.collections.find(({ resource }) => resource.kind === kind)?.resource;
+  const descriptor = world.server.collections.find(
+    ({ resource }) => resource.kind === kind,
+  )?.resource;
   const object = descriptor && world.server.find(descriptor, { namespace, name: resourceName });
   // The operator may not know yet that a resource was deleted.
   const recent = history.recent(namespace, owner);
   const spec = (object?.["spec"] as Spec | undefined) ?? recent.at(-1);
   if (!spec) {
-    if (!after) throw new Violation("I6", `${name} was removed although ${owner} does not exist: only Kubernetes may do that`);
+    if (!after)
+      throw new Violation(
+        "I6",
+        `${name} was removed although ${owner} does not exist: only Kubernetes may do that`,
+      );
     return gone;
   }
   const specs = [spec, ...recent];
   const targets = specs.map((each) => targetOf(kind, resourceName, each));
-  if (targets.some((target) => target.name !== before.metadata.name || target.kind !== before.kind)) return gone;
+  if (targets.some((target) => target.name !== before.metadata.name || target.kind !== before.kind))
+    return gone;
   // The operator may not know the last specs yet.
   const known = specs.flatMap((each) =>
     history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),
   );
   const isAnyGone = (items: (of: Spec) => readonly Item[]): boolean =>
-    known.some((each) => items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection)));
+    known.some((each) =>
+      items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection)),
+    );
   for (const output of outputsOf(spec)) {
     const { key } = output;
     const sources = world.vaults.originsIn(was[key] ?? "").map((origin) => origin.name);
@@ -47,10 +67,14 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
     const isOwnGone = isAnyGone((each) => ofSpec(each).flatMap(({ items }) => items));
     const isWholeGone = needsAll && Object.keys(is).length === 0 && isAnyGone(itemsOf);
     // A member does not name its object: with one of several, those that are missing leave.
-    const isMemberGone = output.items.some(isExtracted) && isAnyGone((each) => itemsOf(each).filter(isExtracted));
+    const isMemberGone =
+      output.items.some(isExtracted) && isAnyGone((each) => itemsOf(each).filter(isExtracted));
     if (!isOwnGone && !isWholeGone && !isMemberGone) {
       const what = after ? `key ${key} was removed` : "the target was removed";
-      throw new Violation("I1", `${name}: ${what}, although ${sources.join()} is not gone as its policy requires`);
+      throw new Violation(
+        "I1",
+        `${name}: ${what}, although ${sources.join()} is not gone as its policy requires`,
+      );
     }
     gone.push(key);
   }
@@ -63,7 +87,10 @@ const hasSource = ({ items }: Output, sources: readonly string[]): boolean =>
   items.some(({ source }) => sources.includes(source));
 
 /** Reports whether the version of an object that a target has now has this member. */
-function isMember({ world: { vaults }, is, versions }: TargetWrite, { items: [item] }: Output): boolean {
+function isMember(
+  { world: { vaults }, is, versions }: TargetWrite,
+  { items: [item] }: Output,
+): boolean {
   const version = versions[item?.id ?? ""] ?? -1;
   const now = Object.values(is)
     .flatMap((base64) => vaults.originsIn(base64))
@@ -75,15 +102,26 @@ function isMember({ world: { vaults }, is, versions }: TargetWrite, { items: [it
 export const hidesNames = ({ scope = {} }: ConnectionSpec): boolean =>
   Object.keys(scope).some((field) => field !== "onlyReferenced");
 
-/** Reports whether the vault has removed an entry at its deadline or, as far as the policy counts it, at all. */
-function isGone(world: World, kind: string, item: Item, spec: Spec, connection: ConnectionSpec): boolean {
+/**
+ * Reports whether the vault has removed an entry at its deadline or, as far as the policy counts
+ * it, at all.
+ */
+function isGone(
+  world: World,
+  kind: string,
+  item: Item,
+  spec: Spec,
+  connection: ConnectionSpec,
+): boolean {
   const { url, email } = connection;
   const { vaults, clock } = world;
   const { owner: from, absence, metadata = {} } = item;
   const vault = vaultAt(url);
   const isOptional = absence === "optional";
   const { whenRemoved = "Delete", whenMissing = "Retain" } = spec.target ?? {};
-  const isExpired = vaults.deadlinesOf(vault, item.source).some((deadline) => deadline <= clock.now() + world.greatestSkewMs);
+  const isExpired = vaults
+    .deadlinesOf(vault, item.source)
+    .some((deadline) => deadline <= clock.now() + world.greatestSkewMs);
   if (isExpired && (whenRemoved === "Delete" || isOptional)) return true;
   if (whenMissing !== "Delete" && !isOptional) return false;
   if (hidesNames(connection)) return true;
@@ -93,7 +131,10 @@ function isGone(world: World, kind: string, item: Item, spec: Spec, connection: 
       : vaults
           .list(vault, email)
           .some(
-            (entry) => entry.key_name === item.source && (from ?? entry.owner) === entry.owner && hasMetadata(entry, metadata),
+            (entry) =>
+              entry.key_name === item.source &&
+              (from ?? entry.owner) === entry.owner &&
+              hasMetadata(entry, metadata),
           );
   // Until shortly before it may have been missing.
   return !isListed || clock.monotonic() - vaults.changedAt(vault, item.source) < PROOF_MS;

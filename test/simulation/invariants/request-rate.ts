@@ -3,8 +3,9 @@ import type { Clock } from "../../../src/lib/clock.ts";
 const MINUTE_MS = 60_000;
 
 /**
- * Counts the requests of one process to one kind of server, and calls `onExceeded` if there are more than `most` in a minute (I10). A
- * limit is far above what any command causes, and far below what retries without a backoff send.
+ * Counts the requests of one process to one kind of server, and calls `onExceeded` if there are
+ * more than `most` in a minute (I10). A limit is far above what any command causes, and far below
+ * what retries without a backoff send.
  */
 export class RequestRate {
   readonly #clock: Clock;

@@ -2,16 +2,23 @@ import { isDeepStrictEqual } from "node:util";
 import { RESTART_STATE_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
-import { parseRestartState, type RestartState } from "../../../src/operator/restart/restart-state.ts";
+import {
+  parseRestartState,
+  type RestartState,
+} from "../../../src/operator/restart/restart-state.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/kube/in-memory/collection.ts";
 import { Violation, type World } from "../world.ts";
 import { asksForRestart, AUTO_WORKLOAD, WORKLOAD } from "../workloads.ts";
 
-/** Time after a user has deleted the Lease in which two leaders may write the record of a workload over each other's. */
+/**
+ * Time after a user has deleted the Lease in which two leaders may write the record of a workload
+ * over each other's.
+ */
 const TWO_LEADERS_MS = 75_000;
 
-const templateOf = ({ spec }: KubeObject): unknown => (spec as { readonly template: unknown }).template;
+const templateOf = ({ spec }: KubeObject): unknown =>
+  (spec as { readonly template: unknown }).template;
 
 /** Returns the fields of a workload that the operator never changes. */
 function othersOf({ spec, status, metadata }: KubeObject): unknown {
@@ -19,38 +26,52 @@ function othersOf({ spec, status, metadata }: KubeObject): unknown {
   return { ...others, pod: template.spec, status, labels: metadata.labels };
 }
 
-const stateOf = ({ metadata }: KubeObject): RestartState => parseRestartState(metadata.annotations?.[RESTART_STATE_ANNOTATION]);
+const stateOf = ({ metadata }: KubeObject): RestartState =>
+  parseRestartState(metadata.annotations?.[RESTART_STATE_ANNOTATION]);
 
 /**
- * A write to a workload changes two annotations and nothing else. A restart has a reason, and is a quiet window after the last one
- * (I15).
+ * A write to a workload changes two annotations and nothing else. A restart has a reason, and is a
+ * quiet window after the last one (I15).
  */
 export function checkWorkload(world: World, { before, after, user }: Change): void {
   const windowMs = world.replicas.configOf(user).restartWindow;
-  if (before === undefined || after === undefined) throw new Violation("I15", "the operator created or deleted a workload");
+  if (before === undefined || after === undefined)
+    throw new Violation("I15", "the operator created or deleted a workload");
   const name = `${after.kind} ${after.metadata.namespace}/${after.metadata.name}`;
-  if (!isDeepStrictEqual(othersOf(before), othersOf(after))) throw new Violation("I15", `${name} was changed`);
+  if (!isDeepStrictEqual(othersOf(before), othersOf(after)))
+    throw new Violation("I15", `${name} was changed`);
   const isAuto = before.metadata.name === AUTO_WORKLOAD;
   const [former, now] = [stateOf(before), stateOf(after)];
   // The rollout that a process with another flag started gets its result.
   const isOpen = former.restart !== undefined && former.restart.result === undefined;
   if (isAuto && !isOpen && world.replicas.configOf(user).autoRestart === "off")
     throw new Violation("I15", `${name} was written in spite of --auto-restart=off`);
-  const changed = [...now.sources].filter(([source, digest]) => (former.sources.get(source) ?? digest) !== digest);
+  const changed = [...now.sources].filter(
+    ([source, digest]) => (former.sources.get(source) ?? digest) !== digest,
+  );
   if (isDeepStrictEqual(templateOf(before), templateOf(after))) {
-    // A leader that restarted the workload for what its watch shows repeats its record instead of restarting it again.
+    // A leader that restarted the workload for what its watch shows repeats its record instead of
+    // restarting it again.
     const hasOneLeader = world.clock.monotonic() - world.leaseDeletedAt > TWO_LEADERS_MS + windowMs;
     if (changed.length === 0 || !hasOneLeader) return;
-    throw new Violation("I15", `${name} was not restarted although the content of ${changed[0]?.[0]} has changed`);
+    throw new Violation(
+      "I15",
+      `${name} was not restarted although the content of ${changed[0]?.[0]} has changed`,
+    );
   }
-  if (changed.length === 0) throw new Violation("I15", `${name} was restarted although no content has changed`);
+  if (changed.length === 0)
+    throw new Violation("I15", `${name} was restarted although no content has changed`);
   const sinceMs = (now.restart?.at ?? 0) - (former.restart?.at ?? 0);
-  // Each replica measures the window with its own clock. Two leaders do not restart it twice: a restart requires the version that was read.
+  // Each replica measures the window with its own clock. Two leaders do not restart it twice: a
+  // restart requires the version that was read.
   if (world.greatestSkewMs === 0 && sinceMs < windowMs)
     throw new Violation("I15", `${name} was restarted again after ${sinceMs} ms`);
 }
 
-/** Returns the resource whose content a workload does not have, although nothing happens any more; `undefined` if there is none. */
+/**
+ * Returns the resource whose content a workload does not have, although nothing happens any more;
+ * `undefined` if there is none.
+ */
 export function outdatedWorkload(world: World): string | undefined {
   const { server } = world;
   for (const resource of [...server.all(vaultSecretKind), ...server.all(vaultFileKind)]) {
@@ -65,20 +86,33 @@ export function outdatedWorkload(world: World): string | undefined {
   return undefined;
 }
 
-/** Reports whether a workload is restarted for the content of a resource: the resource names it, or it asks for it. */
-function isRestartedFor({ replicas }: World, workload: KubeObject, { spec, status }: KubeObject): boolean {
+/**
+ * Reports whether a workload is restarted for the content of a resource: the resource names it, or
+ * it asks for it.
+ */
+function isRestartedFor(
+  { replicas }: World,
+  workload: KubeObject,
+  { spec, status }: KubeObject,
+): boolean {
   const { rolloutRestart = [] } = spec as { rolloutRestart?: readonly { readonly kind: string }[] };
   const { target } = (status ?? {}) as { target?: { kind: string; name: string; digest?: string } };
   if (target?.digest === undefined) return false;
-  const isNamed = workload.metadata.name === WORKLOAD && rolloutRestart.some(({ kind }) => kind === workload.kind);
+  const isNamed =
+    workload.metadata.name === WORKLOAD &&
+    rolloutRestart.some(({ kind }) => kind === workload.kind);
   return isNamed || (replicas.config.autoRestart === "on" && asksForRestart(workload, target));
 }
 
-function outdated(workload: KubeObject, { kind, metadata: { name }, status }: KubeObject): string | undefined {
+function outdated(
+  workload: KubeObject,
+  { kind, metadata: { name }, status }: KubeObject,
+): string | undefined {
   const { target } = status as { target: { digest: string } };
   const state = stateOf(workload);
   const shown = `${workload.kind} ${workload.metadata.namespace}/${workload.metadata.name}`;
-  if (state.sources.get(`${kind}/${name}`) !== target.digest) return `${shown} was not restarted for ${kind} ${name}`;
+  if (state.sources.get(`${kind}/${name}`) !== target.digest)
+    return `${shown} was not restarted for ${kind} ${name}`;
   const isOpen = state.restart !== undefined && state.restart.result === undefined;
   return isOpen ? `the rollout of ${shown} has no result` : undefined;
 }

@@ -7,7 +7,11 @@ import type { Spec } from "./spec-items.ts";
 
 export interface NamespaceSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
 }
 
 /** The spec of a connection, as far as the invariants concern it. */
@@ -31,14 +35,23 @@ interface KnownResource {
   readonly specs: readonly Spec[];
 }
 
-/** Time after which the operator knows a changed spec, in milliseconds: the longest lag of a watch, and a request. */
+/**
+ * Time after which the operator knows a changed spec, in milliseconds: the longest lag of a watch,
+ * and a request.
+ */
 const LAG_MS = 90_000;
 
 /** The specs as one replica knows them. */
 export interface KnownSpecs {
-  /** Reports whether no spec of the namespace has changed for so long that the replica knows all of them. */
+  /**
+   * Reports whether no spec of the namespace has changed for so long that the replica knows all of
+   * them.
+   */
   isSettled(namespace: string | undefined): boolean;
-  /** Returns the specs that the replica may still follow: the current one, and those that were changed a short time ago. */
+  /**
+   * Returns the specs that the replica may still follow: the current one, and those that were
+   * changed a short time ago.
+   */
   recent(namespace: string | undefined, owner: string): readonly Spec[];
   /** Returns the same of the connection that a spec refers to. */
   recentConnections(namespace: string | undefined, spec: Spec): readonly ConnectionSpec[];
@@ -72,9 +85,18 @@ export class SpecHistory {
     if (resource.group !== API_GROUP) return;
     const { metadata, kind } = (after ?? before)!;
     const now = this.#world.clock.monotonic();
-    if (before && after && before.metadata.generation === metadata.generation && isSameAcceptance(before, after)) return;
+    if (
+      before &&
+      after &&
+      before.metadata.generation === metadata.generation &&
+      isSameAcceptance(before, after)
+    )
+      return;
     this.#changedAt.set(metadata.namespace ?? "", now);
-    this.#replace(this.#of(metadata.namespace, `${kind}/${metadata.name}`), after && (after["spec"] as object));
+    this.#replace(
+      this.#of(metadata.namespace, `${kind}/${metadata.name}`),
+      after && (after["spec"] as object),
+    );
   }
 
   /** Takes in the labels of a namespace. */
@@ -90,30 +112,44 @@ export class SpecHistory {
     if (spec) periods.push({ spec, endedAt: Infinity });
   }
 
-  /** Returns the time of the last change of a spec in the namespace, or of one that concerns all namespaces. */
+  /**
+   * Returns the time of the last change of a spec in the namespace, or of one that concerns all
+   * namespaces.
+   */
   #lastChange(namespace = ""): number {
     return Math.max(this.#changedAt.get(namespace) ?? 0, this.#changedAt.get("") ?? 0);
   }
 
-  /** Reports whether no spec of the namespace has changed since a time, in monotonic milliseconds. */
+  /**
+   * Reports whether no spec of the namespace has changed since a time, in monotonic milliseconds.
+   */
   isUnchangedSince(namespace: string, time: number): boolean {
     return this.#lastChange(namespace) < time;
   }
 
-  /** Returns what a replica knows now. One that was suspended until a short time ago knows nothing of what changed meanwhile. */
+  /**
+   * Returns what a replica knows now. One that was suspended until a short time ago knows nothing
+   * of what changed meanwhile.
+   */
   knownTo(user: string): KnownSpecs {
     const world = this.#world;
     const known = (world.replicas.suspendedAt(user, LAG_MS) ?? world.clock.monotonic()) - LAG_MS;
     const recent = (namespace: string | undefined, owner: string): object[] => {
       const until = known - world.watchDelayMs(namespace);
-      return this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : []));
+      return this.#of(namespace, owner).flatMap(({ spec, endedAt }) =>
+        endedAt >= until ? [spec] : [],
+      );
     };
     return {
       isSettled: (namespace) => this.#lastChange(namespace) < known - world.watchDelayMs(namespace),
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
       recentConnections: (namespace, { connectionRef: { kind = "VaultConnection", name } }) =>
-        recent(kind === "VaultConnection" ? namespace : undefined, `${kind}/${name}`) as ConnectionSpec[],
-      recentLabels: (namespace) => recent(namespace, "labels") as Readonly<Record<string, string>>[],
+        recent(
+          kind === "VaultConnection" ? namespace : undefined,
+          `${kind}/${name}`,
+        ) as ConnectionSpec[],
+      recentLabels: (namespace) =>
+        recent(namespace, "labels") as Readonly<Record<string, string>>[],
       resources: () =>
         [...this.#specs.keys()].flatMap((id) => {
           const [namespace = "", owner = ""] = id.split(" ");
@@ -134,4 +170,5 @@ export class SpecHistory {
 }
 
 const isSameAcceptance = (before: KubeObject, after: KubeObject): boolean =>
-  before.metadata.annotations?.[ACCEPT_ANNOTATION] === after.metadata.annotations?.[ACCEPT_ANNOTATION];
+  before.metadata.annotations?.[ACCEPT_ANNOTATION] ===
+  after.metadata.annotations?.[ACCEPT_ANNOTATION];

@@ -23,10 +23,17 @@ export interface Spec {
   }[];
   readonly dataFrom?: readonly {
     readonly extract?: Reference;
-    readonly find?: { readonly name?: { readonly regexp: string }; readonly metadata?: Readonly<Record<string, string>> };
+    readonly find?: {
+      readonly name?: { readonly regexp: string };
+      readonly metadata?: Readonly<Record<string, string>>;
+    };
     readonly rewrite?: readonly Rewrite[];
   }[];
-  readonly files?: readonly { readonly filename: string; readonly key?: string; readonly version?: number | "latest" }[];
+  readonly files?: readonly {
+    readonly filename: string;
+    readonly key?: string;
+    readonly version?: number | "latest";
+  }[];
   readonly filesFrom?: readonly {
     readonly find: { readonly filename: { readonly regexp: string } };
     readonly rewrite?: readonly Rewrite[];
@@ -52,7 +59,10 @@ export interface Item {
   readonly id: string;
   /** Part of the source; `undefined`: its whole value. */
   readonly member: string | undefined;
-  /** The target may lack the key: its source is optional or found by its name, or some versions lack the member. */
+  /**
+   * The target may lack the key: its source is optional or found by its name, or some versions lack
+   * the member.
+   */
   readonly absence: "never" | "optional" | "found" | "member";
   /** Name of the source in the vault. */
   readonly source: string;
@@ -85,23 +95,49 @@ const rewritten = (rules: readonly Rewrite[] = [], name: string): string =>
     return key.replaceAll(new RegExp(source, "g"), target.replaceAll(/\$\{(\w+)\}/g, "$<$1>"));
   }, name);
 
-const matching = (names: readonly string[], regexp = ""): string[] => names.filter((name) => new RegExp(regexp).test(name));
+const matching = (names: readonly string[], regexp = ""): string[] =>
+  names.filter((name) => new RegExp(regexp).test(name));
 
-const foundItem = (name: string, rules: readonly Rewrite[] | undefined, metadata?: Item["metadata"]): Item => {
+const foundItem = (
+  name: string,
+  rules: readonly Rewrite[] | undefined,
+  metadata?: Item["metadata"],
+): Item => {
   const key = rewritten(rules, name);
-  return { key, id: key, member: undefined, absence: "found", ...latestOf(name), ...(metadata && { metadata }) };
+  return {
+    key,
+    id: key,
+    member: undefined,
+    absence: "found",
+    ...latestOf(name),
+    ...(metadata && { metadata }),
+  };
 };
 
-/** Returns the items of an entry of `dataFrom`: all members that an object may have, or every name that a rule may find. */
-function derivedItems({ extract, find, rewrite }: NonNullable<Spec["dataFrom"]>[number], index: number): Item[] {
-  if (find) return matching(ALL_SECRETS, find.name?.regexp).map((name) => foundItem(name, rewrite, find.metadata));
+/**
+ * Returns the items of an entry of `dataFrom`: all members that an object may have, or every name
+ * that a rule may find.
+ */
+function derivedItems(
+  { extract, find, rewrite }: NonNullable<Spec["dataFrom"]>[number],
+  index: number,
+): Item[] {
+  if (find)
+    return matching(ALL_SECRETS, find.name?.regexp).map((name) =>
+      foundItem(name, rewrite, find.metadata),
+    );
   if (!extract) return [];
   const { key: source, owner, version = "latest" } = extract;
   const { always, ...others } = membersOf(source);
   const item = { id: `dataFrom[${index}]`, source, owner, version };
   return [
     { key: rewritten(rewrite, always), member: always, absence: "never", ...item },
-    ...Object.values(others).map((member): Item => ({ key: rewritten(rewrite, member), member, absence: "member", ...item })),
+    ...Object.values(others).map((member): Item => ({
+      key: rewritten(rewrite, member),
+      member,
+      absence: "member",
+      ...item,
+    })),
   ];
 }
 
@@ -111,7 +147,15 @@ export function itemsOf({ data = [], dataFrom = [], files = [], filesFrom = [] }
     ...data.map(({ secretKey, remoteRef, optional = false }): Item => {
       const { key, owner, version = "latest" as const, property, decoding } = remoteRef;
       const member = partName(property?.slice(1), decoding);
-      return { key: secretKey, id: secretKey, member, absence: optional ? "optional" : "never", source: key, owner, version };
+      return {
+        key: secretKey,
+        id: secretKey,
+        member,
+        absence: optional ? "optional" : "never",
+        source: key,
+        owner,
+        version,
+      };
     }),
     ...dataFrom.flatMap(derivedItems),
     ...files.map(({ filename, key = filename, version = "latest" as const }): Item => ({
@@ -132,8 +176,14 @@ export function itemsOf({ data = [], dataFrom = [], files = [], filesFrom = [] }
 /** A variable in the templates of the simulation, and what stands for it if there is none. */
 const VARIABLE = /\{\{ vars\["([^"]+)"\](?: \| default: "([^"]*)")? \}\}/g;
 
-/** Returns the text of a template with these variables; `undefined` if one does not exist and has no default. */
-export function rendered(template: string, variables: ReadonlyMap<string, string>): string | undefined {
+/**
+ * Returns the text of a template with these variables; `undefined` if one does not exist and has no
+ * default.
+ */
+export function rendered(
+  template: string,
+  variables: ReadonlyMap<string, string>,
+): string | undefined {
   let isComplete = true;
   const text = template.replaceAll(VARIABLE, (_, name: string, otherwise: string | undefined) => {
     const value = variables.get(name) ?? otherwise;
@@ -147,7 +197,8 @@ export function rendered(template: string, variables: ReadonlyMap<string, string
 export function outputsOf(spec: Spec): Output[] {
   const items = itemsOf(spec);
   const { template } = spec.target ?? {};
-  if (template === undefined) return items.map((item) => ({ key: item.key, absence: item.absence, items: [item] }));
+  if (template === undefined)
+    return items.map((item) => ({ key: item.key, absence: item.absence, items: [item] }));
   return Object.entries(template.data).map(([key, text]) => {
     const names = new Set(Array.from(text.matchAll(VARIABLE), ([, name]) => name));
     return { key, absence: "never", items: items.filter((item) => names.has(item.key)) };
@@ -163,6 +214,10 @@ export const isOfCluster = ({ connectionRef: { kind } }: Pick<Spec, "connectionR
   kind === "ClusterVaultConnection";
 
 /** Returns the target that a spec names. */
-export function targetOf(kind: string, name: string, { target = {} }: Spec): { readonly kind: string; readonly name: string } {
+export function targetOf(
+  kind: string,
+  name: string,
+  { target = {} }: Spec,
+): { readonly kind: string; readonly name: string } {
   return { kind: kind === "VaultFile" ? (target.kind ?? "") : "Secret", name: target.name ?? name };
 }

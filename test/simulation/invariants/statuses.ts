@@ -20,67 +20,118 @@ interface Status {
   readonly connection?: string;
   readonly syncedAt?: string;
   readonly lastForceSync?: string;
-  readonly target?: { readonly kind: string; readonly name: string; readonly resourceVersion?: string };
+  readonly target?: {
+    readonly kind: string;
+    readonly name: string;
+    readonly resourceVersion?: string;
+  };
   readonly items?: readonly ItemStatus[];
 }
 
-/** A status is true when the operator reports it (I3, I4, I13). Returns whether the resource is in sync according to it. */
-export function checkStatus(world: World, name: string, before: KubeObject | undefined, after: KubeObject): boolean {
+/**
+ * A status is true when the operator reports it (I3, I4, I13). Returns whether the resource is in
+ * sync according to it.
+ */
+export function checkStatus(
+  world: World,
+  name: string,
+  before: KubeObject | undefined,
+  after: KubeObject,
+): boolean {
   const now = (after["status"] ?? {}) as Status;
   checkReportedVersions(world, name, before?.["status"] ?? {}, now, after);
   const isReady = findCondition(now.conditions, "Ready")?.status === "True";
-  const isWaiting = ["Reconciling", "Stale"].some((type) => findCondition(now.conditions, type as "Stale")?.status === "True");
+  const isWaiting = ["Reconciling", "Stale"].some(
+    (type) => findCondition(now.conditions, type as "Stale")?.status === "True",
+  );
   if (!isReady || isWaiting || now.observedGeneration !== after.metadata.generation) return false;
   checkReady(world, name, now, after);
   return true;
 }
 
-/** A resource that is Ready has a target in which every key has the reported version, which is the latest listed one (I13). */
+/**
+ * A resource that is Ready has a target in which every key has the reported version, which is the
+ * latest listed one (I13).
+ */
 function checkReady(world: World, name: string, status: Status, after: KubeObject): void {
   const { items = [], target } = status;
   const spec = after["spec"] as Spec;
   const { namespace } = after.metadata;
   const object = findTarget(world, target, namespace);
-  const isCurrent = object !== undefined && object.metadata.resourceVersion === target?.resourceVersion;
+  const isCurrent =
+    object !== undefined && object.metadata.resourceVersion === target?.resourceVersion;
   const content = isCurrent ? contentOf(object) : undefined;
   const isRendered = spec.target?.template !== undefined;
   for (const { key, id, member, source, version, absence } of itemsOf(spec)) {
     const item = items.find((each) => (each.secretKey ?? each.key) === id);
-    if (absence !== "never" && (item?.version === undefined || (content && !isRendered && !(key in content)))) continue;
-    if (item?.version === undefined) throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
-    const isOutdated = version === "latest" && !mayWait(world, spec, status) && item.version < (item.latest ?? 0);
-    if (isOutdated) throw new Violation("I3", `${name} is ready with version ${item.version} of ${source}, not ${item.latest}`);
+    if (
+      absence !== "never" &&
+      (item?.version === undefined || (content && !isRendered && !(key in content)))
+    )
+      continue;
+    if (item?.version === undefined)
+      throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
+    const isOutdated =
+      version === "latest" && !mayWait(world, spec, status) && item.version < (item.latest ?? 0);
+    if (isOutdated)
+      throw new Violation(
+        "I3",
+        `${name} is ready with version ${item.version} of ${source}, not ${item.latest}`,
+      );
     if (!content || isRendered) continue;
     const base64 = content[key] ?? "";
     const origin = world.vaults.origin(base64);
-    if (!origin?.versions.has(item.version) || origin.name !== source || !world.vaults.isPart(base64, member))
-      throw new Violation("I13", `${name} is ready, but ${key} has other bytes than version ${item.version} of ${source}`);
+    if (
+      !origin?.versions.has(item.version) ||
+      origin.name !== source ||
+      !world.vaults.isPart(base64, member)
+    )
+      throw new Violation(
+        "I13",
+        `${name} is ready, but ${key} has other bytes than version ${item.version} of ${source}`,
+      );
   }
   for (const { key, items: inputs } of isRendered && content ? outputsOf(spec) : [])
     checkRendered(world, name, content?.[key] ?? "", inputs, items);
 }
 
-/** Every part of a key that a template makes has the version that is reported of its source (I13). */
-function checkRendered(world: World, name: string, base64: string, inputs: readonly Item[], items: readonly ItemStatus[]): void {
+/**
+ * Every part of a key that a template makes has the version that is reported of its source (I13).
+ */
+function checkRendered(
+  world: World,
+  name: string,
+  base64: string,
+  inputs: readonly Item[],
+  items: readonly ItemStatus[],
+): void {
   for (const origin of world.vaults.originsIn(base64)) {
     const reported = inputs
       .filter(({ source }) => source === origin.name)
       .map(({ id }) => items.find((each) => (each.secretKey ?? each.key) === id));
-    if (reported.some((item) => item?.version !== undefined && origin.versions.has(item.version))) continue;
-    throw new Violation("I13", `${name} is ready, but a template has version ${[...origin.versions].join()} of ${origin.name}`);
+    if (reported.some((item) => item?.version !== undefined && origin.versions.has(item.version)))
+      continue;
+    throw new Violation(
+      "I13",
+      `${name} is ready, but a template has version ${[...origin.versions].join()} of ${origin.name}`,
+    );
   }
 }
 
-/** Reports whether a resource need not follow a newer version yet. The clocks of the replicas may differ. */
+/**
+ * Reports whether a resource need not follow a newer version yet. The clocks of the replicas may
+ * differ.
+ */
 function mayWait(world: World, { refreshInterval }: Spec, { syncedAt }: Status): boolean {
   if (refreshInterval === undefined) return false;
-  const until = Date.parse(syncedAt ?? "") + parseDuration(refreshInterval) + 2 * world.greatestSkewMs;
+  const until =
+    Date.parse(syncedAt ?? "") + parseDuration(refreshInterval) + 2 * world.greatestSkewMs;
   return world.clock.now() < until;
 }
 
 /**
- * The reported version of a source never decreases, unless the spec changes or pins it, or a user accepts it (I4). Whether the
- * content may have this version was checked when it was written.
+ * The reported version of a source never decreases, unless the spec changes or pins it, or a user
+ * accepts it (I4). Whether the content may have this version was checked when it was written.
  */
 function checkReportedVersions(
   world: World,
@@ -89,26 +140,55 @@ function checkReportedVersions(
   now: Status,
   { metadata, kind, spec }: KubeObject,
 ): void {
-  if (before.connection !== now.connection || before.observedGeneration !== now.observedGeneration) return;
+  if (before.connection !== now.connection || before.observedGeneration !== now.observedGeneration)
+    return;
   const accepted = world.acceptedBy(metadata.namespace, `${kind}/${metadata.name}`);
-  const pinned = new Set(itemsOf(spec as Spec).flatMap(({ id, version }) => (version === "latest" ? [] : [id])));
+  const pinned = new Set(
+    itemsOf(spec as Spec).flatMap(({ id, version }) => (version === "latest" ? [] : [id])),
+  );
   const target = findTarget(world, now.target, metadata.namespace);
   const content = target && contentOf(target);
   for (const item of now.items ?? []) {
     if (pinned.has(item.secretKey ?? item.key ?? "")) continue;
     const same = before.items?.find(
-      (each) => each.secretKey === item.secretKey && each.key === item.key && each.filename === item.filename,
+      (each) =>
+        each.secretKey === item.secretKey &&
+        each.key === item.key &&
+        each.filename === item.filename,
     );
-    if (same?.version === undefined || item.version === undefined || same.owner !== item.owner) continue;
-    const keys = itemsOf(spec as Spec).flatMap(({ id, key }) => (id === (item.secretKey ?? item.key) ? [key] : []));
+    if (same?.version === undefined || item.version === undefined || same.owner !== item.owner)
+      continue;
+    const keys = itemsOf(spec as Spec).flatMap(({ id, key }) =>
+      id === (item.secretKey ?? item.key) ? [key] : [],
+    );
     const isWritten = keys.some((key) =>
-      world.vaults.originsIn(content?.[key] ?? "").some(({ versions }) => versions.has(item.version!)),
+      world.vaults
+        .originsIn(content?.[key] ?? "")
+        .some(({ versions }) => versions.has(item.version!)),
     );
-    if (isWritten || item.version >= same.version || accepted.has(`${item.filename ?? item.key}@${item.version}`)) continue;
-    throw new Violation("I4", `${name}: ${item.filename ?? item.key} went from version ${same.version} to ${item.version}`);
+    if (
+      isWritten ||
+      item.version >= same.version ||
+      accepted.has(`${item.filename ?? item.key}@${item.version}`)
+    )
+      continue;
+    throw new Violation(
+      "I4",
+      `${name}: ${item.filename ?? item.key} went from version ${same.version} to ${item.version}`,
+    );
   }
 }
 
-function findTarget(world: World, target: Status["target"], namespace: string | undefined): KubeObject | undefined {
-  return target && world.server.find(target.kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace, name: target.name });
+function findTarget(
+  world: World,
+  target: Status["target"],
+  namespace: string | undefined,
+): KubeObject | undefined {
+  return (
+    target &&
+    world.server.find(target.kind === "Secret" ? SECRETS : CONFIG_MAPS, {
+      namespace,
+      name: target.name,
+    })
+  );
 }

@@ -1,4 +1,8 @@
-import { MERGE_DOMAIN, OWNER_ANNOTATION, VERSIONS_ANNOTATION } from "../../../src/operator/api/names.ts";
+import {
+  MERGE_DOMAIN,
+  OWNER_ANNOTATION,
+  VERSIONS_ANNOTATION,
+} from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import type { World } from "../world.ts";
@@ -17,7 +21,10 @@ export interface TargetWrite {
   readonly namespace: string;
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
-  /** The resource that the object belongs to, or belonged to, or that merges into it, `<kind>/<name>`; empty if none does. */
+  /**
+   * The resource that the object belongs to, or belonged to, or that merges into it,
+   * `<kind>/<name>`; empty if none does.
+   */
   readonly owner: string;
   /** The resource adds keys to an object of others. */
   readonly isMerge: boolean;
@@ -32,8 +39,12 @@ export interface TargetWrite {
   readonly versions: Readonly<Record<string, number>>;
 }
 
-/** Returns the resource that controls an object or, without a controller, that its annotation names. */
-export function ownerOf({ metadata: { ownerReferences = [], annotations = {} } }: KubeObject): string | undefined {
+/**
+ * Returns the resource that controls an object or, without a controller, that its annotation names.
+ */
+export function ownerOf({
+  metadata: { ownerReferences = [], annotations = {} },
+}: KubeObject): string | undefined {
   const controller = ownerReferences.find((reference) => reference.controller);
   return controller ? `${controller.kind}/${controller.name}` : annotations[OWNER_ANNOTATION];
 }
@@ -42,8 +53,13 @@ export function ownerOf({ metadata: { ownerReferences = [], annotations = {} } }
 export function contentOf(object: KubeObject): Record<string, string> {
   const data = (object["data"] ?? {}) as Record<string, string>;
   if (object.kind === "Secret") return data;
-  const texts = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")] as const);
-  return { ...Object.fromEntries(texts), ...(object["binaryData"] as Record<string, string> | undefined) };
+  const texts = Object.entries(data).map(
+    ([key, text]) => [key, Buffer.from(text).toString("base64")] as const,
+  );
+  return {
+    ...Object.fromEntries(texts),
+    ...(object["binaryData"] as Record<string, string> | undefined),
+  };
 }
 
 /** Content that a resource merged into an object. */
@@ -53,28 +69,48 @@ interface Merged {
   readonly versions: Readonly<Record<string, number>>;
 }
 
-const kinds: Readonly<Record<string, string>> = { vaultsecret: "VaultSecret", vaultfile: "VaultFile" };
+const kinds: Readonly<Record<string, string>> = {
+  vaultsecret: "VaultSecret",
+  vaultfile: "VaultFile",
+};
 
 /** Returns the resources, `<kind>/<name>`, that merged keys into an object. */
 export function mergedInto(object: KubeObject | undefined): ReadonlyMap<string, Merged> {
-  const all = Object.entries(object?.metadata.annotations ?? {}).flatMap(([annotation, text]): [string, Merged][] => {
-    const [domain, resource = ""] = annotation.split("/");
-    if (domain !== MERGE_DOMAIN) return [];
-    const [kind = "", name = ""] = resource.split(/\.(.*)/);
-    const claims = JSON.parse(text) as { readonly versions: string; readonly keys?: readonly string[] };
-    const versions = JSON.parse(claims.versions) as Record<string, number>;
-    return [[`${kinds[kind]}/${name}`, { text, keys: claims.keys ?? Object.keys(versions), versions }]];
-  });
+  const all = Object.entries(object?.metadata.annotations ?? {}).flatMap(
+    ([annotation, text]): [string, Merged][] => {
+      const [domain, resource = ""] = annotation.split("/");
+      if (domain !== MERGE_DOMAIN) return [];
+      const [kind = "", name = ""] = resource.split(/\.(.*)/);
+      const claims = JSON.parse(text) as {
+        readonly versions: string;
+        readonly keys?: readonly string[];
+      };
+      const versions = JSON.parse(claims.versions) as Record<string, number>;
+      return [
+        [`${kinds[kind]}/${name}`, { text, keys: claims.keys ?? Object.keys(versions), versions }],
+      ];
+    },
+  );
   return new Map(all);
 }
 
-/** Returns the resource that a write merges for; `undefined` if the write changes a target as a whole. */
-export function mergingOwner(before: KubeObject | undefined, after: KubeObject | undefined): string | undefined {
+/**
+ * Returns the resource that a write merges for; `undefined` if the write changes a target as a
+ * whole.
+ */
+export function mergingOwner(
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): string | undefined {
   const [was, is] = [mergedInto(before), mergedInto(after)];
   if (!before || !after) return undefined;
-  const changed = [...was.keys(), ...is.keys()].find((owner) => was.get(owner)?.text !== is.get(owner)?.text);
+  const changed = [...was.keys(), ...is.keys()].find(
+    (owner) => was.get(owner)?.text !== is.get(owner)?.text,
+  );
   // Another controller may own an object that keys are merged into.
-  const isTarget = [before, after].some((object) => /^Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""));
+  const isTarget = [before, after].some((object) =>
+    /^Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""),
+  );
   // An object that was handed over is written as a whole.
   if (changed !== undefined && !is.has(changed) && ownerOf(after) === changed) return undefined;
   // A repair of what another writer changed does not change the annotation.
@@ -88,9 +124,13 @@ export const claimedVersions = (object: KubeObject | undefined): Readonly<Record
 /** Returns the version of bytes of the vault. */
 export const versionOf = ({ versions }: Origin): number => Math.max(...versions);
 
-export const isSameSource = (a: Origin, b: Origin): boolean => a.vault === b.vault && a.owner === b.owner && a.name === b.name;
+export const isSameSource = (a: Origin, b: Origin): boolean =>
+  a.vault === b.vault && a.owner === b.owner && a.name === b.name;
 
-/** Returns the highest version of the source of `origin` among the origins of other bytes; `undefined` if they have none of it. */
+/**
+ * Returns the highest version of the source of `origin` among the origins of other bytes;
+ * `undefined` if they have none of it.
+ */
 export function versionIn(origins: readonly Origin[], origin: Origin): number | undefined {
   const versions = origins.filter((other) => isSameSource(other, origin)).map(versionOf);
   return versions.length === 0 ? undefined : Math.max(...versions);

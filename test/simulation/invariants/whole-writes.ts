@@ -4,20 +4,27 @@ import { type KnownSpecs } from "./spec-history.ts";
 import { type Item, itemsOf, type Spec } from "./spec-items.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
-/** Time after a fault of a vault, in milliseconds, during which it may still be too early to read a value again. */
+/**
+ * Time after a fault of a vault, in milliseconds, during which it may still be too early to read a
+ * value again.
+ */
 const READABLE_AFTER_MS = 600_000;
 
 /**
- * A write contains all changes that its list of the vault shows: it does not leave a key at a version that was outdated before
- * the version of another key was created, if that key can be read (I3).
+ * A write contains all changes that its list of the vault shows: it does not leave a key at a
+ * version that was outdated before the version of another key was created, if that key can be read
+ * (I3).
  */
 export function checkWhole(write: TargetWrite): void {
   const { world, history, name, namespace, before, owner, was, is } = write;
   if (!before || !history.isSettled(namespace)) return;
-  const changed = Object.entries(is).flatMap(([key, base64]) => (was[key] === base64 ? [] : world.vaults.originsIn(base64)));
+  const changed = Object.entries(is).flatMap(([key, base64]) =>
+    was[key] === base64 ? [] : world.vaults.originsIn(base64),
+  );
   if (changed.length === 0) return;
   const specs = history.recent(namespace, owner);
-  // A pinned version stays, and so do the bytes of a former source while the present one is missing, and of one outside of a scope.
+  // A pinned version stays, and so do the bytes of a former source while the present one is
+  // missing, and of one outside of a scope.
   const mayStay = (key: string, kept: Origin, newer: Origin): boolean =>
     specs.some(
       (spec) =>
@@ -26,7 +33,10 @@ export function checkWhole(write: TargetWrite): void {
         itemsOf(spec).some(
           (item) =>
             item.key === key &&
-            (item.version !== "latest" || item.source !== kept.name || hasOtherOwner(item, kept) || lacksPart(item, newer)),
+            (item.version !== "latest" ||
+              item.source !== kept.name ||
+              hasOtherOwner(item, kept) ||
+              lacksPart(item, newer)),
         ),
     );
   for (const [key, base64] of Object.entries(is)) {
@@ -34,22 +44,31 @@ export function checkWhole(write: TargetWrite): void {
     const newer = kept && world.vaults.latestOf(kept);
     if (!kept || !newer || mayStay(key, kept, newer) || !isReadable(world, kept)) continue;
     if (!isSameSource(newer, kept) || versionOf(newer) <= versionOf(kept)) continue;
-    const later = changed.find(({ vault, order, kind }) => vault === kept.vault && kind === kept.kind && order > newer.order);
-    if (later) throw new Violation("I3", `${name}: key ${key} kept an outdated version when ${later.name} was written`);
+    const later = changed.find(
+      ({ vault, order, kind }) => vault === kept.vault && kind === kept.kind && order > newer.order,
+    );
+    if (later)
+      throw new Violation(
+        "I3",
+        `${name}: key ${key} kept an outdated version when ${later.name} was written`,
+      );
   }
 }
 
 const hasScope = (history: KnownSpecs, namespace: string | undefined, spec: Spec): boolean =>
   history.recentConnections(namespace, spec).some(({ scope }) => scope !== undefined);
 
-const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean => owner !== undefined && owner !== kept.owner;
+const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean =>
+  owner !== undefined && owner !== kept.owner;
 
 /** Reports whether a value has no such part, so that a key stays unchanged. */
-const lacksPart = ({ member }: Item, { parts }: Origin): boolean => member !== undefined && !parts.has(member);
+const lacksPart = ({ member }: Item, { parts }: Origin): boolean =>
+  member !== undefined && !parts.has(member);
 
 function isReadable({ vaults, faults, clock }: World, { vault, owner, name }: Origin): boolean {
   if (vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
   return (
-    !faults.vault.has(vault) && clock.monotonic() - (faults.vaultEndedAt.get(vault) ?? -READABLE_AFTER_MS) >= READABLE_AFTER_MS
+    !faults.vault.has(vault) &&
+    clock.monotonic() - (faults.vaultEndedAt.get(vault) ?? -READABLE_AFTER_MS) >= READABLE_AFTER_MS
   );
 }

@@ -3,7 +3,10 @@ import { apiFaults, vaultFaults } from "../networks.ts";
 import { NAMESPACES, Violation } from "../world.ts";
 import { KEYS, pushed, PushWorld, VAULT } from "./push-world.ts";
 
-/** Time in milliseconds after which everything must have converged: the longest pause of a login, and of a contested entry. */
+/**
+ * Time in milliseconds after which everything must have converged: the longest pause of a login,
+ * and of a contested entry.
+ */
 const LIMIT_MS = 7_200_000;
 const STEP_MS = 60_000;
 const QUIET_MS = 600_000;
@@ -24,7 +27,10 @@ export async function runPushEpisode(seed: number, steps: number): Promise<void>
   }
 }
 
-/** Ends all faults, and waits until the vault has the bytes of the Secrets and nothing more is pushed. */
+/**
+ * Ends all faults, and waits until the vault has the bytes of the Secrets and nothing more is
+ * pushed.
+ */
 async function settle(scene: PushWorld): Promise<void> {
   const { world } = scene;
   world.calm();
@@ -56,7 +62,8 @@ async function command(scene: PushWorld, random: Random): Promise<void> {
   if (kind < 0.78) return world.replicas.start(replica);
   if (kind < 0.81) return world.replicas.suspend(replica);
   if (kind < 0.85) return world.replicas.resume(replica);
-  if (kind < 0.89) return void world.faults.vault.set(VAULT, { fault: pick(vaultFaults), share: random() });
+  if (kind < 0.89)
+    return void world.faults.vault.set(VAULT, { fault: pick(vaultFaults), share: random() });
   if (kind < 0.92) return void world.faults.api.set(pick(apiFaults), random());
   if (kind < 0.97) return world.endFaults();
   if (kind < 0.98) return void (world.faults.watchLagMs = Math.floor(random() * 5_000));

@@ -26,7 +26,10 @@ export const pushed: readonly Pushed[] = NAMESPACES.flatMap((namespace) => [
 const sourceRef = (namespace: string) => ({ namespace, name: "source" });
 const idOf = ({ namespace, name }: Pushed): string => `${namespace}/${name}`;
 
-/** The simulated world with a VaultPush in each namespace, the numbers of changes, and the checks of the versions in the vault. */
+/**
+ * The simulated world with a VaultPush in each namespace, the numbers of changes, and the checks of
+ * the versions in the vault.
+ */
 export class PushWorld {
   readonly world: World;
   /** Number of states of each entry that its Secret, or a user of the vault, has given it. */
@@ -46,19 +49,40 @@ export class PushWorld {
   #create(namespace: string): void {
     const { server } = this.world;
     const auth = { passwordSecretRef: { name: "login" } };
-    const connection = { url: urlOf(VAULT), email: accountOf(namespace), auth, refreshInterval: "10s", follow: "Interval" };
+    const connection = {
+      url: urlOf(VAULT),
+      email: accountOf(namespace),
+      auth,
+      refreshInterval: "10s",
+      follow: "Interval",
+    };
     const metadata = { namespace, name: "main" };
-    server.create(vaultConnectionKind, { apiVersion, kind: "VaultConnection", metadata, spec: connection });
+    server.create(vaultConnectionKind, {
+      apiVersion,
+      kind: "VaultConnection",
+      metadata,
+      spec: connection,
+    });
     this.change(namespace, "one");
     this.change(namespace, "two");
     const data = [
       { secretKey: "one", remoteRef: { key: "p1" } },
       { secretKey: "two", file: { filename: "p2.txt" } },
     ];
-    const spec = { connectionRef: { name: "main" }, secret: { name: "source" }, refreshInterval: "10s", data };
+    const spec = {
+      connectionRef: { name: "main" },
+      secret: { name: "source" },
+      refreshInterval: "10s",
+      data,
+    };
     // The second one never pushes: it is not older than the first.
     for (const name of ["push", "rival"])
-      server.create(vaultPushKind, { apiVersion, kind: "VaultPush", metadata: { namespace, name }, spec });
+      server.create(vaultPushKind, {
+        apiVersion,
+        kind: "VaultPush",
+        metadata: { namespace, name },
+        spec,
+      });
   }
 
   /** Gives a key of the Secret another value, or the one before. */
@@ -74,8 +98,11 @@ export class PushWorld {
 
   /** Removes a key of the Secret, or empties it: neither is pushed. */
   spoil(namespace: string, key: string, how: "remove" | "empty"): void {
-    const others = (data: Record<string, string>) => Object.entries(data).filter(([name]) => name !== key);
-    this.#edit(namespace, (data) => Object.fromEntries([...others(data), ...(how === "empty" ? [[key, ""]] : [])]));
+    const others = (data: Record<string, string>) =>
+      Object.entries(data).filter(([name]) => name !== key);
+    this.#edit(namespace, (data) =>
+      Object.fromEntries([...others(data), ...(how === "empty" ? [[key, ""]] : [])]),
+    );
   }
 
   deleteSource(namespace: string): void {
@@ -100,7 +127,9 @@ export class PushWorld {
   }
 
   valueOf({ namespace, key }: Pushed): string | undefined {
-    const data = this.world.server.find(SECRETS, sourceRef(namespace))?.["data"] as Record<string, string> | undefined;
+    const data = this.world.server.find(SECRETS, sourceRef(namespace))?.["data"] as
+      | Record<string, string>
+      | undefined;
     return data?.[key] === undefined ? undefined : Buffer.from(data[key], "base64").toString();
   }
 
@@ -113,7 +142,11 @@ export class PushWorld {
     for (const entry of pushed) {
       const ours = this.#versions(entry).filter((value) => !value.includes("theirs")).length;
       const most = this.#changes.get(idOf(entry)) ?? 0;
-      if (ours > most) throw new Violation("P1", `${idOf(entry)} has ${ours} pushed versions after ${most} changes`);
+      if (ours > most)
+        throw new Violation(
+          "P1",
+          `${idOf(entry)} has ${ours} pushed versions after ${most} changes`,
+        );
     }
   }
 
@@ -127,16 +160,21 @@ export class PushWorld {
     }
     for (const namespace of NAMESPACES) {
       const [push, rival] = ["push", "rival"].map((name) => this.#readyOf(namespace, name));
-      const isWhole = pushed.every((entry) => entry.namespace !== namespace || Boolean(this.valueOf(entry)));
+      const isWhole = pushed.every(
+        (entry) => entry.namespace !== namespace || Boolean(this.valueOf(entry)),
+      );
       const expected = isWhole ? ["Synced"] : ["SourceMissing", "SourceSuspicious"];
-      if (!expected.includes(push ?? "")) return `VaultPush ${namespace}/push is ${push}, expected ${expected.join(" or ")}`;
+      if (!expected.includes(push ?? ""))
+        return `VaultPush ${namespace}/push is ${push}, expected ${expected.join(" or ")}`;
       if (isWhole && rival !== "PushConflict") return `VaultPush ${namespace}/rival is ${rival}`;
     }
     return undefined;
   }
 
   #readyOf(namespace: string, name: string): string | undefined {
-    const { conditions } = readPushStatus(this.world.server.get(vaultPushKind, { namespace, name })["status"]);
+    const { conditions } = readPushStatus(
+      this.world.server.get(vaultPushKind, { namespace, name })["status"],
+    );
     return conditions?.find(({ type }) => type === "Ready")?.reason;
   }
 
@@ -155,7 +193,13 @@ export class PushWorld {
     const { server } = this.world;
     const before = server.find(SECRETS, sourceRef(namespace));
     const data = change({ ...(before?.["data"] as Record<string, string> | undefined) });
-    const object = { apiVersion: "v1", kind: "Secret", metadata: before?.metadata ?? sourceRef(namespace), type: "Opaque", data };
+    const object = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: before?.metadata ?? sourceRef(namespace),
+      type: "Opaque",
+      data,
+    };
     if (before) server.replace(SECRETS, object);
     else server.create(SECRETS, object);
   }

@@ -7,16 +7,21 @@ import { addSecret, secretOf, ANN, NOW } from "../../lab/vault/store-conformance
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { everyByte } from "../../lab/vault/vault-data.ts";
 
-// What was altered or swapped in the database is refused: test/vault-server/at-rest.test.ts, which runs on this store too.
+// What was altered or swapped in the database is refused: test/vault-server/at-rest.test.ts, which
+// runs on this store too.
 
 test("no value, file, password or token is readable in any file of the database server", async () => {
   await using cluster = await PostgresCluster.start();
   const canary = "canary-value-61e0b2d4";
   const secrets: string[] = [canary];
   {
-    await using vault = await TestVault.start({ data: cluster.url(), masterKey: generateMasterKey() });
+    await using vault = await TestVault.start({
+      data: cluster.url(),
+      masterKey: generateMasterKey(),
+    });
     const ann = await vault.client("ann@example.com");
-    for (let version = 0; version < 3; version += 1) await ann.call("protect", { key_name: "a", key_value: canary });
+    for (let version = 0; version < 3; version += 1)
+      await ann.call("protect", { key_name: "a", key_value: canary });
     await ann.call("protect", { key_name: "big", key_value: canary.repeat(5000) });
     await ann.upload([{ filename: "f", bytes: Buffer.from(canary.repeat(20_000)) }]);
     await ann.call("delete", { key_name: "a" });
@@ -27,7 +32,11 @@ test("no value, file, password or token is readable in any file of the database 
   const written = await everyByte(cluster.directory);
   expect(written.includes("secret_versions")).toBe(true);
   for (const text of secrets) {
-    for (const encoded of [text, Buffer.from(text).toString("base64").slice(0, -4), Buffer.from(text).toString("hex")]) {
+    for (const encoded of [
+      text,
+      Buffer.from(text).toString("base64").slice(0, -4),
+      Buffer.from(text).toString("hex"),
+    ]) {
       expect(written.includes(encoded)).toBe(false);
     }
   }

@@ -18,7 +18,10 @@ test("user add creates the tables of an empty database; the account can log in a
   await using place = await StoreLocation.create("postgres", database.url);
   const add = () =>
     VaultsyncProcess.run(["vault", "user", "add", "Ann@example.com", "--password-file", file], {
-      env: { VAULTSYNC_VAULT_DATA: database.url, VAULTSYNC_VAULT_MASTER_KEY_FILE: place.masterKeyFile },
+      env: {
+        VAULTSYNC_VAULT_DATA: database.url,
+        VAULTSYNC_VAULT_MASTER_KEY_FILE: place.masterKeyFile,
+      },
     });
   expect(await add()).toEqual({ code: 0, stdout: "", stderr: "added ann@example.com\n" });
   expect((await add()).stderr).toContain("already exists");

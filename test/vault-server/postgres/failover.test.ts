@@ -8,7 +8,10 @@ import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 
-/** The stable address of a database that fails over: forwards connections to the socket of the current server. */
+/**
+ * The stable address of a database that fails over: forwards connections to the socket of the
+ * current server.
+ */
 class Address implements AsyncDisposable {
   target: string;
   readonly #server: Server;
@@ -53,7 +56,10 @@ test("no acknowledged write is lost when the primary is killed and the standby p
     return rows[0]?.sync_state === "sync";
   });
   await using address = new Address(socketOf(primary));
-  await using vault = await TestVault.start({ data: await address.listen(), masterKey: generateMasterKey() });
+  await using vault = await TestVault.start({
+    data: await address.listen(),
+    masterKey: generateMasterKey(),
+  });
   const ann = await vault.client("ann@example.com");
   const acknowledged = new Map<number, string>();
   const refused = new Set<string>();
@@ -76,6 +82,8 @@ test("no acknowledged write is lost when the primary is killed and the standby p
   await Promise.all(writers);
   expect([...refused]).toEqual(["503 unavailable"]);
   for (const [key_version, value] of acknowledged) {
-    expect((await ann.call("version_expose", { key_name: "a", key_version })).json().key_value).toBe(value);
+    expect(
+      (await ann.call("version_expose", { key_name: "a", key_version })).json().key_value,
+    ).toBe(value);
   }
 });

@@ -16,18 +16,29 @@ import { StoreLocation } from "../../lab/vault/store-location.ts";
 import { VaultServerProcess } from "../../lab/processes/vault-server-process.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 
-const message = async (url: string): Promise<string> => String(await failureOf(openPostgresStore(url)));
+const message = async (url: string): Promise<string> =>
+  String(await failureOf(openPostgresStore(url)));
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
 type Acknowledged = [version: number, value: string][];
 
-/** Writes versions of a secret with four writers until stopped or disconnected; collects acknowledged versions. */
-async function write(client: VaultClient, url: string, stop: AbortSignal, acknowledged: Acknowledged): Promise<void> {
+/**
+ * Writes versions of a secret with four writers until stopped or disconnected; collects
+ * acknowledged versions.
+ */
+async function write(
+  client: VaultClient,
+  url: string,
+  stop: AbortSignal,
+  acknowledged: Acknowledged,
+): Promise<void> {
   const writer = async (): Promise<void> => {
     using own = client.at(url);
     while (!stop.aborted) {
       const value = randomUUID();
-      const response = await own.call("protect", { key_name: "a", key_value: value }).catch(() => undefined);
+      const response = await own
+        .call("protect", { key_name: "a", key_value: value })
+        .catch(() => undefined);
       if (response?.status !== 200) return;
       acknowledged.push([response.json().secret.key_version, value]);
     }
@@ -41,7 +52,11 @@ test("killing one of two replicas during writes does not affect the other", asyn
   const password = randomUUID();
   {
     await using store = await place.open();
-    await addUser(store, "ann@example.com", new Redacted(password), Date.now(), { memoryKib: 8, passes: 1, lanes: 1 });
+    await addUser(store, "ann@example.com", new Redacted(password), Date.now(), {
+      memoryKib: 8,
+      passes: 1,
+      lanes: 1,
+    });
   }
   await using survivor = await VaultServerProcess.start(place.args);
   await using victim = await VaultServerProcess.start([...place.args, "--audit-log", "none"]);
@@ -61,10 +76,14 @@ test("killing one of two replicas during writes does not affect the other", asyn
   await surviving;
   const all = new Map([...died, ...survived]);
   expect(all.size).toBe(died.length + survived.length);
-  const listed: { key_version: number }[] = (await one.call("version_list", { key_name: "a" })).json().versions;
+  const listed: { key_version: number }[] = (
+    await one.call("version_list", { key_name: "a" })
+  ).json().versions;
   expect(listed.map(({ key_version }) => key_version)).toEqual(upTo(listed.length));
   for (const [key_version, value] of [...died, ...survived.slice(-20)]) {
-    expect((await one.call("version_expose", { key_name: "a", key_version })).json().key_value).toBe(value);
+    expect(
+      (await one.call("version_expose", { key_name: "a", key_version })).json().key_value,
+    ).toBe(value);
   }
 });
 
@@ -88,7 +107,9 @@ test("requests are unavailable while the database restarts or crashes, then reco
     await cluster.down(mode);
     expect((await ann.call("list_no_dup")).outcome()).toBe("503 unavailable");
     expect((await vault.logIn("bob@example.com")).outcome()).toBe("503 unavailable");
-    expect((await sendRequest(`${vault.url}/readyz`, { method: "GET" })).outcome()).toBe("503 unavailable");
+    expect((await sendRequest(`${vault.url}/readyz`, { method: "GET" })).outcome()).toBe(
+      "503 unavailable",
+    );
     await cluster.up();
     const before = acknowledged.length;
     await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before);
@@ -96,7 +117,9 @@ test("requests are unavailable while the database restarts or crashes, then reco
   ended.abort();
   await Promise.all(writers);
   expect([...refused]).toEqual(["503 unavailable 1"]);
-  const listed: { key_version: number }[] = (await ann.call("version_list", { key_name: "a" })).json().versions;
+  const listed: { key_version: number }[] = (
+    await ann.call("version_list", { key_name: "a" })
+  ).json().versions;
   const versions = new Set(listed.map(({ key_version }) => key_version));
   expect(acknowledged.filter((version) => !versions.has(version))).toEqual([]);
   expect(new Set(acknowledged).size).toBe(acknowledged.length);
@@ -114,9 +137,9 @@ test("requests that find no free connection are unavailable after a wait, then s
   const inUse = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   await expect.poll(async () => (await replicas.database.run(inUse)).rows[0].count).toBe(10);
   const waiting = await Promise.all(upTo(5).map(() => one.call("list_file")));
-  expect(waiting.map((response) => `${response.outcome()} ${response.headers["retry-after"]}`)).toEqual(
-    upTo(5).map(() => "503 unavailable 1"),
-  );
+  expect(
+    waiting.map((response) => `${response.outcome()} ${response.headers["retry-after"]}`),
+  ).toEqual(upTo(5).map(() => "503 unavailable 1"));
   expect((await sendRequest(`${replicas.one.url}/healthz`, { method: "GET" })).status).toBe(200);
   expect((await two.call("list_file")).status).toBe(200);
   await locker.query("ROLLBACK");
@@ -132,7 +155,9 @@ test("a failed connection says what to do and never shows the password", async (
     "StoreUnavailableError: cannot connect to the PostgreSQL database vault at 127.0.0.1:1: check that it is running and that the URL is correct",
   );
   local.pathname = "/missing";
-  expect(await message(local.href)).toMatch(/database missing at .* does not exist: create it, with ENCODING 'UTF8'$/u);
+  expect(await message(local.href)).toMatch(
+    /database missing at .* does not exist: create it, with ENCODING 'UTF8'$/u,
+  );
   local.searchParams.set("user", "unknown");
   expect(await message(local.href)).toMatch(/rejected the user: set PGPASSWORD/u);
 });

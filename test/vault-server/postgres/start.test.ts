@@ -3,7 +3,10 @@ import { createServer } from "node:net";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
-import { startVaultServer, type VaultServerOptions } from "../../../src/vault/server/vault-server.ts";
+import {
+  startVaultServer,
+  type VaultServerOptions,
+} from "../../../src/vault/server/vault-server.ts";
 import { type LogLine, recordingLogger } from "../../lab/assertions/recording-logger.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
@@ -29,7 +32,13 @@ async function sceneOn(data: string): Promise<Scene> {
   const { logger, lines } = recordingLogger();
   const port = await freePort();
   const listen = { host: "127.0.0.1", port: 0 };
-  const options = { data, masterKey: generateMasterKey(), logger, listen, metricsListen: { ...listen, port } };
+  const options = {
+    data,
+    masterKey: generateMasterKey(),
+    logger,
+    listen,
+    metricsListen: { ...listen, port },
+  };
   const readiness = async (): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
     return `${response?.status} ${await response?.text()}`;
@@ -37,15 +46,22 @@ async function sceneOn(data: string): Promise<Scene> {
   return { options, lines, readiness };
 }
 
-const messages = ({ lines }: Scene): string[] => lines.filter(({ level }) => level === "error").map(({ message }) => message);
+const messages = ({ lines }: Scene): string[] =>
+  lines.filter(({ level }) => level === "error").map(({ message }) => message);
 
 test("a server whose database is down starts when it is up, and names it meanwhile", async () => {
   await using cluster = await PostgresCluster.start();
   await cluster.down("fast");
   const scene = await sceneOn(cluster.url());
   const starting = startVaultServer(scene.options);
-  await waitUntil("the problem is named", async () => (await scene.readiness()).includes("cannot connect"), 30_000);
-  expect(await scene.readiness()).toMatch(/^503 not ready: cannot connect to the PostgreSQL database postgres at /u);
+  await waitUntil(
+    "the problem is named",
+    async () => (await scene.readiness()).includes("cannot connect"),
+    30_000,
+  );
+  expect(await scene.readiness()).toMatch(
+    /^503 not ready: cannot connect to the PostgreSQL database postgres at /u,
+  );
   expect(messages(scene)).toEqual(["store cannot be reached, retrying"]);
   await cluster.up();
   await using server = await starting;
@@ -73,5 +89,7 @@ test("a database of a newer release ends the start", async () => {
   await client.connect();
   await client.query("UPDATE schema_version SET version = version + 1");
   await client.end();
-  await expect(startVaultServer(scene.options)).rejects.toThrow("the database was written by a newer release of vaultsync");
+  await expect(startVaultServer(scene.options)).rejects.toThrow(
+    "the database was written by a newer release of vaultsync",
+  );
 });

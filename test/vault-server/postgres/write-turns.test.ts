@@ -4,7 +4,15 @@ import { openPostgresStore } from "../../../src/vault/server/store/postgres/post
 import type { Store } from "../../../src/vault/server/store/store.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
-import { addSecret, ANN, BOB, envelope, EVE, NOW, versionOf } from "../../lab/vault/store-conformance/fixture.ts";
+import {
+  addSecret,
+  ANN,
+  BOB,
+  envelope,
+  EVE,
+  NOW,
+  versionOf,
+} from "../../lab/vault/store-conformance/fixture.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 
 const IN_FLIGHT = 40;
@@ -64,7 +72,9 @@ test("a write of another account passes the queue of a secret that one account w
   // Those that are in the database, and those that follow while bob's write is there.
   expect(Math.max(...doneBefore)).toBeLessThan(IN_FLIGHT / 2);
   expect(hot.done).toBeLessThan(IN_FLIGHT);
-  expect((await Promise.all(writing)).toSorted((a, b) => a - b)).toEqual(upTo(IN_FLIGHT).map((n) => n + 1));
+  expect((await Promise.all(writing)).toSorted((a, b) => a - b)).toEqual(
+    upTo(IN_FLIGHT).map((n) => n + 1),
+  );
 });
 
 test("writes of one account's data by two servers and several accounts never conflict", async () => {
@@ -99,7 +109,9 @@ test("writes of a grantee and of the creator through two servers never conflict"
     const versions: number[] = await Promise.all(writing);
     expect(versions.toSorted((a, b) => a - b)).toEqual(upTo(IN_FLIGHT).map((n) => n + 1));
   }
-  const { rows } = await database.run("SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()");
+  const { rows } = await database.run(
+    "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()",
+  );
   // A conflict is rolled back and tried again.
   expect(rows[0].xact_rollback).toBeLessThan(3);
 });

@@ -7,10 +7,14 @@ const options: axe.RunOptions = {
   rules: { "duplicate-id": { enabled: true } },
 };
 
-/** Runs axe on the page. Returns each violated or undecided rule with the elements that cause it. */
+/**
+ * Runs axe on the page. Returns each violated or undecided rule with the elements that cause it.
+ */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
-  const { violations, incomplete } = await page.evaluate<axe.AxeResults>(`axe.run(${JSON.stringify(options)})`);
+  const { violations, incomplete } = await page.evaluate<axe.AxeResults>(
+    `axe.run(${JSON.stringify(options)})`,
+  );
   return [...violations, ...incomplete].map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" ")}`,
   );

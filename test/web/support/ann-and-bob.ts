@@ -42,7 +42,8 @@ export class AnnAndBob {
 }
 
 async function deleteOwnSecrets(client: VaultClient): Promise<void> {
-  const secrets: { key_name: string; owner: string }[] = (await client.call("list_no_dup")).json().secrets;
+  const secrets: { key_name: string; owner: string }[] = (await client.call("list_no_dup")).json()
+    .secrets;
   const own = secrets.filter(({ owner }) => owner === client.email).map(({ key_name }) => key_name);
   if (own.length > 0) await client.call("delete", { key_name: own });
 }

@@ -1,5 +1,10 @@
 import chromium from "@sparticuz/chromium";
-import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import {
+  chromium as playwright,
+  type Browser,
+  type BrowserContextOptions,
+  type Page,
+} from "playwright-core";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { TestVault } from "../../lab/vault/test-vault.ts";
 
@@ -21,11 +26,15 @@ function recordFaults(page: Page, faults: string[]): void {
   page.on("pageerror", (error) => faults.push(`page error: ${error.message}`));
   page.on("console", (message) => {
     // The browser logs this for a 401 that the application handles.
-    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) faults.push(message.text());
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      faults.push(message.text());
   });
 }
 
-/** One Chromium for all tests of a file. A test fails when a page reported a fault that `takeFaults` did not take. */
+/**
+ * One Chromium for all tests of a file. A test fails when a page reported a fault that `takeFaults`
+ * did not take.
+ */
 export class TestBrowser {
   #kept = new AsyncDisposableStack();
   #browser: Browser | undefined;
@@ -33,7 +42,10 @@ export class TestBrowser {
 
   constructor() {
     beforeAll(async () => {
-      this.#browser = await playwright.launch({ args: ["--no-sandbox"], executablePath: await chromium.executablePath() });
+      this.#browser = await playwright.launch({
+        args: ["--no-sandbox"],
+        executablePath: await chromium.executablePath(),
+      });
     });
     afterEach(async () => {
       await this.#kept.disposeAsync();
@@ -55,7 +67,9 @@ export class TestBrowser {
 
   async visit(vault: TestVault, { as, ...options }: Visit = {}): Promise<Visitor> {
     if (!this.#browser) throw new Error("the browser is not up");
-    const context = this.keep(await this.#browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options }));
+    const context = this.keep(
+      await this.#browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options }),
+    );
     context.setDefaultTimeout(15_000);
     if (as !== undefined) {
       const data = { email: as, password: vault.passwords.get(as) };
@@ -64,7 +78,8 @@ export class TestBrowser {
     }
     const page = await context.newPage();
     recordFaults(page, this.#faults);
-    const go = async (route: string): Promise<void> => void (await page.goto(`${vault.url}/#${route}`));
+    const go = async (route: string): Promise<void> =>
+      void (await page.goto(`${vault.url}/#${route}`));
     return { page, vault, go };
   }
 }

@@ -2,7 +2,10 @@ import { afterAll } from "vitest";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ann, bob, secretRoute } from "./ann-and-bob.ts";
 
-/** Starts the vault of a test file, filled so that no page of Ann is empty, and stops it after the file's tests. */
+/**
+ * Starts the vault of a test file, filled so that no page of Ann is empty, and stops it after the
+ * file's tests.
+ */
 export async function useFilledVault(): Promise<TestVault> {
   const vault = await TestVault.start();
   afterAll(() => vault[Symbol.asyncDispose]());
@@ -20,16 +23,32 @@ async function fillPages(vault: TestVault): Promise<void> {
     key_value: "v",
     metadata: { expiration_time: 0 },
   });
-  await anns.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
+  await anns.call("share", {
+    key_name: "shop-db",
+    permission: "R",
+    usr_id_from: ann,
+    usr_id_to: bob,
+  });
   await bobs.call("protect", { key_name: "mail", key_value: "v" });
-  await bobs.call("share", { key_name: "mail", permission: "RW", usr_id_from: bob, usr_id_to: ann });
+  await bobs.call("share", {
+    key_name: "mail",
+    permission: "RW",
+    usr_id_from: bob,
+    usr_id_to: ann,
+  });
   await bobs.call("protect", { key_name: "box", key_value: "v" });
   await bobs.call("share", { key_name: "box", permission: "W", usr_id_from: bob, usr_id_to: ann });
   const longEmail = "user.with.a.long.address@department.example.com";
   await anns.call("team_create", { group_id: "checkout", members: [bob, longEmail] });
   for (const recipient of [{ usr_id_to: longEmail }, { group_id_to: "checkout" }])
-    await anns.call("share", { key_name: "shop-db", permission: "RW", usr_id_from: ann, ...recipient });
-  for (const content of ["a", "b"]) await anns.upload([{ filename: "app.conf", bytes: Buffer.from(content) }]);
+    await anns.call("share", {
+      key_name: "shop-db",
+      permission: "RW",
+      usr_id_from: ann,
+      ...recipient,
+    });
+  for (const content of ["a", "b"])
+    await anns.upload([{ filename: "app.conf", bytes: Buffer.from(content) }]);
 }
 
 interface PageUnderTest {

@@ -16,13 +16,21 @@ export interface ClusterFlags {
 /** Adds the options that select a cluster and one namespace. */
 export function addClusterOptions(command: Command): Command {
   return command
-    .option("--kubeconfig <path>", "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)")
-    .option("-n, --namespace <name>", "namespace (default: that of the pod or of the kubeconfig's context, then default)");
+    .option(
+      "--kubeconfig <path>",
+      "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)",
+    )
+    .option(
+      "-n, --namespace <name>",
+      "namespace (default: that of the pod or of the kubeconfig's context, then default)",
+    );
 }
 
 /** Adds the option that selects all namespaces instead of one. */
 export function addAllNamespacesOption(command: Command): Command {
-  return command.addOption(new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"));
+  return command.addOption(
+    new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"),
+  );
 }
 
 /** A client of the cluster's API server. */
@@ -36,10 +44,17 @@ export interface Cluster {
  * Runs `action` with a client of the selected cluster, and closes the client.
  * @throws Error that says what to do, for the failures that a user of a command line can resolve
  */
-export async function withCluster<T>(flags: ClusterFlags, action: (cluster: Cluster) => Promise<T>): Promise<T> {
+export async function withCluster<T>(
+  flags: ClusterFlags,
+  action: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
   const credentials = await loadCredentials({ kubeconfig: flags.kubeconfig });
   const own = flags.namespace ?? credentials.namespace ?? "default";
-  await using api = new KubeClient({ credentials, clock: systemClock, fieldManager: FIELD_MANAGER });
+  await using api = new KubeClient({
+    credentials,
+    clock: systemClock,
+    fieldManager: FIELD_MANAGER,
+  });
   try {
     return await action({ api, namespace: flags.allNamespaces === true ? ALL_NAMESPACES : own });
   } catch (error) {
@@ -50,13 +65,18 @@ export async function withCluster<T>(flags: ClusterFlags, action: (cluster: Clus
 /** Returns the error with its remedy, if there is one. */
 function explained(error: unknown, { host }: URL): unknown {
   if (isKubeError(error, "NotServed"))
-    return new Error(`${host} does not serve vaultsync.dev/v1alpha1: install the CRDs with kubectl apply -k crds`);
+    return new Error(
+      `${host} does not serve vaultsync.dev/v1alpha1: install the CRDs with kubectl apply -k crds`,
+    );
   if (isKubeError(error, "Forbidden"))
     return new Error(
       `${error.message}: request the permission to get, list and watch vaultsync.dev resources, or use --namespace`,
     );
-  if (isKubeError(error, "Unauthorized")) return new Error(`${host} rejected the credentials: log in to the cluster again`);
+  if (isKubeError(error, "Unauthorized"))
+    return new Error(`${host} rejected the credentials: log in to the cluster again`);
   if (isKubeError(error, "Unavailable", "Timeout"))
-    return new Error(`no response from the API server ${host}: check the kubeconfig's server and the network (${error.message})`);
+    return new Error(
+      `no response from the API server ${host}: check the kubeconfig's server and the network (${error.message})`,
+    );
   return error;
 }

@@ -12,16 +12,24 @@ function clusterConnectionOf({ spec }: KubeObject): unknown {
 }
 
 /**
- * Lists the cluster-scoped connections: all of them, or those that the resources of one namespace refer to. Their readers need not be
- * allowed to read them.
+ * Lists the cluster-scoped connections: all of them, or those that the resources of one namespace
+ * refer to. Their readers need not be allowed to read them.
  */
-export async function listClusterConnections({ api, namespace }: Cluster, resources: readonly KubeObject[], signal: AbortSignal) {
+export async function listClusterConnections(
+  { api, namespace }: Cluster,
+  resources: readonly KubeObject[],
+  signal: AbortSignal,
+) {
   const names = new Set(resources.map(clusterConnectionOf));
   if (namespace !== ALL_NAMESPACES && names.size === 1 && names.has(undefined)) return [];
   const all = { api, namespace: ALL_NAMESPACES };
-  const connections = await listAll(all, clusterVaultConnectionKind, signal).catch((error: unknown) => {
-    if (namespace !== ALL_NAMESPACES && isKubeError(error, "Forbidden")) return [];
-    throw error;
-  });
-  return connections.filter(({ metadata }) => namespace === ALL_NAMESPACES || names.has(metadata.name));
+  const connections = await listAll(all, clusterVaultConnectionKind, signal).catch(
+    (error: unknown) => {
+      if (namespace !== ALL_NAMESPACES && isKubeError(error, "Forbidden")) return [];
+      throw error;
+    },
+  );
+  return connections.filter(
+    ({ metadata }) => namespace === ALL_NAMESPACES || names.has(metadata.name),
+  );
 }

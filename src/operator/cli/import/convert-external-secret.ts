@@ -14,47 +14,76 @@ export interface ConvertedSecret {
   readonly target: string;
   /** Only keys are merged into the target, which stays an object of others. */
   readonly isMerged: boolean;
-  /** The former operator deletes the Secret with the ExternalSecret, unless its policy is changed before. */
+  /**
+   * The former operator deletes the Secret with the ExternalSecret, unless its policy is changed
+   * before.
+   */
   readonly isDeletedWithSource: boolean;
 }
 
-const LEFT_OUT = /^(kubectl\.kubernetes\.io|external-secrets\.io|reconcile\.external-secrets\.io)\//u;
+const LEFT_OUT =
+  /^(kubectl\.kubernetes\.io|external-secrets\.io|reconcile\.external-secrets\.io)\//u;
 
-/** Returns the metadata of the new object: name, namespace, labels, and annotations that belong to neither kubectl nor the old operator. */
+/**
+ * Returns the metadata of the new object: name, namespace, labels, and annotations that belong to
+ * neither kubectl nor the old operator.
+ */
 function metadataOf({ metadata, name }: Manifest): object {
   const { namespace, labels, annotations } = metadata;
   const kept = Object.entries(annotations ?? {}).filter(([key]) => !LEFT_OUT.test(key));
-  return defined({ name, namespace, labels, annotations: kept.length === 0 ? undefined : Object.fromEntries(kept) });
+  return defined({
+    name,
+    namespace,
+    labels,
+    annotations: kept.length === 0 ? undefined : Object.fromEntries(kept),
+  });
 }
 
 function connectionRefOf(spec: FieldReader): object {
   const store = spec.object("secretStoreRef");
   const name = store?.text("name");
-  const kind = store?.oneOf("kind", ["SecretStore", "ClusterSecretStore"], "is not a kind of store");
+  const kind = store?.oneOf(
+    "kind",
+    ["SecretStore", "ClusterSecretStore"],
+    "is not a kind of store",
+  );
   store?.end();
-  if (name === undefined) spec.problem("secretStoreRef", "is missing: set spec.connectionRef to a VaultConnection");
-  return { ...(kind === "ClusterSecretStore" && { kind: "ClusterVaultConnection" }), name: name ?? "vault" };
+  if (name === undefined)
+    spec.problem("secretStoreRef", "is missing: set spec.connectionRef to a VaultConnection");
+  return {
+    ...(kind === "ClusterSecretStore" && { kind: "ClusterVaultConnection" }),
+    name: name ?? "vault",
+  };
 }
 
 function versionOf(reference: FieldReader): number | undefined {
   const version = reference.text("version");
   if (version === undefined || /^(latest)?$/iu.test(version)) return undefined;
   const [number] = /^[1-9][0-9]{0,8}$/u.exec(version.replace(/^v/u, "")) ?? [];
-  if (number === undefined) reference.problem("version", "versions are positive integers here; the latest one is used");
+  if (number === undefined)
+    reference.problem("version", "versions are positive integers here; the latest one is used");
   return number === undefined ? undefined : Number(number);
 }
 
 function decodingOf(reference: FieldReader): string | undefined {
-  const message = "None, Base64 and Base64URL can be carried over: set decoding to the one that fits";
+  const message =
+    "None, Base64 and Base64URL can be carried over: set decoding to the one that fits";
   const decoding = reference.oneOf("decodingStrategy", ["None", "Base64", "Base64URL"], message);
   return decoding === "None" ? undefined : decoding;
 }
 
-/** Reads the fields that say how keys and metadata are read; only their defaults can be carried over. */
+/**
+ * Reads the fields that say how keys and metadata are read; only their defaults can be carried
+ * over.
+ */
 function readStrategies(reference: FieldReader): void {
   const message = "only the default can be carried over";
   reference.oneOf("conversionStrategy", ["Default"], message);
-  reference.oneOf("metadataPolicy", ["None"], `${message}: the metadata of an entry is not its value`);
+  reference.oneOf(
+    "metadataPolicy",
+    ["None"],
+    `${message}: the metadata of an entry is not its value`,
+  );
   reference.oneOf("nullBytePolicy", ["Ignore"], message);
 }
 
@@ -65,9 +94,18 @@ function dataEntry(entry: FieldReader): object {
   const property = reference?.text("property");
   const pointer = property === undefined ? undefined : jsonPointerOf(property);
   if (property !== undefined && pointer === undefined)
-    reference?.problem("property", "only a path of names and indexes can be carried over: set property to a JSON Pointer");
+    reference?.problem(
+      "property",
+      "only a path of names and indexes can be carried over: set property to a JSON Pointer",
+    );
   const remoteRef =
-    reference && defined({ key, version: versionOf(reference), property: pointer, decoding: decodingOf(reference) });
+    reference &&
+    defined({
+      key,
+      version: versionOf(reference),
+      property: pointer,
+      decoding: decodingOf(reference),
+    });
   if (reference !== undefined) readStrategies(reference);
   reference?.end();
   entry.end();
@@ -86,7 +124,8 @@ function rewriteOf(rule: FieldReader): object | undefined {
 /** Matches regular expressions that match every name. */
 const MATCHES_ALL = /^\^?\.[*+]\$?$/u;
 
-const escapeRegExp = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/gu, String.raw`\$&`);
+const escapeRegExp = (text: string): string =>
+  text.replaceAll(/[\\^$.*+?()[\]{}|]/gu, String.raw`\$&`);
 
 /** Returns the rule for names. A path is the beginning of every name that it finds. */
 function nameRule(find: FieldReader): object | undefined {
@@ -96,7 +135,10 @@ function nameRule(find: FieldReader): object | undefined {
   const path = find.text("path") ?? "";
   if (path === "") return regexp === undefined ? undefined : { regexp };
   if (regexp !== undefined && !MATCHES_ALL.test(regexp))
-    find.problem("path", `write one regular expression for path and name.regexp, which is ${regexp}`);
+    find.problem(
+      "path",
+      `write one regular expression for path and name.regexp, which is ${regexp}`,
+    );
   return { regexp: `^${escapeRegExp(path)}` };
 }
 
@@ -110,7 +152,8 @@ function dataFromEntry(entry: FieldReader): object {
   for (const reader of [extract, find]) {
     if (reader === undefined) continue;
     readStrategies(reader);
-    if (decodingOf(reader) !== undefined) reader.problem("decodingStrategy", "has no counterpart for several keys");
+    if (decodingOf(reader) !== undefined)
+      reader.problem("decodingStrategy", "has no counterpart for several keys");
     reader.end();
   }
   entry.end();
@@ -119,28 +162,42 @@ function dataFromEntry(entry: FieldReader): object {
 
 /** Returns the policies for removed entries that come closest. */
 function removalPolicies(target: FieldReader | undefined): object {
-  const policy = target?.oneOf("deletionPolicy", ["Retain", "Delete", "Merge"], "is not a policy") ?? "Retain";
+  const policy =
+    target?.oneOf("deletionPolicy", ["Retain", "Delete", "Merge"], "is not a policy") ?? "Retain";
   if (policy === "Retain") return { whenRemoved: "Retain" };
-  if (policy === "Merge") target?.problem("deletionPolicy", "Merge becomes Delete: the target is deleted with its last key");
+  if (policy === "Merge")
+    target?.problem(
+      "deletionPolicy",
+      "Merge becomes Delete: the target is deleted with its last key",
+    );
   return { whenRemoved: "Delete", whenMissing: "Delete" };
 }
 
 /** Returns the templates, if all of them can be carried over. */
 function templatesOf(template: FieldReader): object | undefined {
   template.oneOf("engineVersion", ["v2"], "only v2 can be carried over");
-  template.oneOf("mergePolicy", ["Replace"], "has no counterpart: the target has the keys of the template only");
+  template.oneOf(
+    "mergePolicy",
+    ["Replace"],
+    "has no counterpart: the target has the keys of the template only",
+  );
   const data = template.object("data");
   const texts = template.texts("data") ?? {};
   const converted: Record<string, string> = {};
   for (const [key, text] of Object.entries(texts)) {
     const liquid = liquidTemplateOf(text);
-    if (liquid === undefined) data?.problem(key, "write the template in the syntax of docs/resources.md#templates");
+    if (liquid === undefined)
+      data?.problem(key, "write the template in the syntax of docs/resources.md#templates");
     else converted[key] = liquid;
   }
   return Object.keys(converted).length === 0 ? undefined : { data: converted };
 }
 
-function targetOf(target: FieldReader | undefined, template: FieldReader | undefined, metadata: FieldReader | undefined): object {
+function targetOf(
+  target: FieldReader | undefined,
+  template: FieldReader | undefined,
+  metadata: FieldReader | undefined,
+): object {
   const message = "None has no counterpart: the target is created";
   const creationPolicy = target?.oneOf("creationPolicy", ["Owner", "Orphan", "Merge"], message);
   const immutable = target?.flag("immutable") === true ? true : undefined;
@@ -160,8 +217,16 @@ function specOf(spec: FieldReader): object {
   const connectionRef = connectionRefOf(spec);
   const interval = spec.text("refreshInterval");
   const isNever = interval !== undefined && /^0[a-z]*$/u.test(interval);
-  if (isNever) spec.problem("refreshInterval", "0 has no counterpart: set version to a number to follow no newer one");
-  spec.oneOf("refreshPolicy", ["Periodic"], "only Periodic can be carried over: every change is followed");
+  if (isNever)
+    spec.problem(
+      "refreshInterval",
+      "0 has no counterpart: set version to a number to follow no newer one",
+    );
+  spec.oneOf(
+    "refreshPolicy",
+    ["Periodic"],
+    "only Periodic can be carried over: every change is followed",
+  );
   const data = spec.list("data").map(dataEntry);
   const dataFrom = spec.list("dataFrom").map(dataFromEntry);
   const target = spec.object("target");
@@ -178,15 +243,31 @@ function specOf(spec: FieldReader): object {
   });
 }
 
-/** Converts one ExternalSecret. What cannot be carried over is reported at its path in the ExternalSecret. */
+/**
+ * Converts one ExternalSecret. What cannot be carried over is reported at its path in the
+ * ExternalSecret.
+ */
 export function convertExternalSecret(manifest: Manifest, report: ReportField): ConvertedSecret {
   const spec = specOf(new FieldReader(manifest.spec, ["spec"], report));
   const parsed = vaultSecretSpec.safeParse(spec);
   for (const { path, message } of parsed.error?.issues ?? [])
-    report(["spec"], `the VaultSecret is not complete: ${formatPath(["spec", ...path])}: ${message}`);
+    report(
+      ["spec"],
+      `the VaultSecret is not complete: ${formatPath(["spec", ...path])}: ${message}`,
+    );
   const { kind } = vaultSecretKind;
-  const object = { apiVersion: apiVersionOf(vaultSecretKind), kind, metadata: metadataOf(manifest), spec };
+  const object = {
+    apiVersion: apiVersionOf(vaultSecretKind),
+    kind,
+    metadata: metadataOf(manifest),
+    spec,
+  };
   const { name = manifest.name, creationPolicy, whenMissing } = parsed.data?.target ?? {};
   const isMerged = creationPolicy === "Merge";
-  return { object, target: name, isMerged, isDeletedWithSource: whenMissing === "Delete" && !isMerged };
+  return {
+    object,
+    target: name,
+    isMerged,
+    isDeletedWithSource: whenMissing === "Delete" && !isMerged,
+  };
 }

@@ -4,7 +4,10 @@ import { formatPath } from "../manifests.ts";
 /** Reports that a field cannot be carried over. */
 export type ReportField = (path: readonly PropertyKey[], message: string) => void;
 
-/** Reads the fields of an object one by one, and reports those that were not read: what has no counterpart is never lost silently. */
+/**
+ * Reads the fields of an object one by one, and reports those that were not read: what has no
+ * counterpart is never lost silently.
+ */
 export class FieldReader {
   readonly #value: Readonly<Record<string, unknown>>;
   readonly #path: readonly PropertyKey[];
@@ -18,7 +21,10 @@ export class FieldReader {
     if (value !== undefined && !isObject(value)) this.#say([], "must be an object");
   }
 
-  /** Returns a text, which a number or boolean of YAML may stand for; `undefined` if the field is absent or another one. */
+  /**
+   * Returns a text, which a number or boolean of YAML may stand for; `undefined` if the field is
+   * absent or another one.
+   */
   text(name: string): string | undefined {
     const value = this.#take(name);
     if (typeof value === "string") return value;
@@ -29,19 +35,25 @@ export class FieldReader {
 
   flag(name: string): boolean {
     const value = this.#take(name);
-    if (value !== undefined && typeof value !== "boolean") this.#say([name], "must be true or false");
+    if (value !== undefined && typeof value !== "boolean")
+      this.#say([name], "must be true or false");
     return value === true;
   }
 
   object(name: string): FieldReader | undefined {
     const value = this.#take(name);
-    return value === undefined ? undefined : new FieldReader(value, [...this.#path, name], this.#report);
+    return value === undefined
+      ? undefined
+      : new FieldReader(value, [...this.#path, name], this.#report);
   }
 
   list(name: string): FieldReader[] {
     const value = this.#take(name);
     if (value === undefined) return [];
-    if (Array.isArray(value)) return value.map((one, index) => new FieldReader(one, [...this.#path, name, index], this.#report));
+    if (Array.isArray(value))
+      return value.map(
+        (one, index) => new FieldReader(one, [...this.#path, name, index], this.#report),
+      );
     this.#say([name], "must be a list");
     return [];
   }
@@ -50,11 +62,17 @@ export class FieldReader {
   texts(name: string): Record<string, string> | undefined {
     const reader = this.object(name);
     if (reader === undefined) return undefined;
-    const texts = Object.keys(reader.#value).map((key): [string, string] => [key, reader.text(key) ?? ""]);
+    const texts = Object.keys(reader.#value).map((key): [string, string] => [
+      key,
+      reader.text(key) ?? "",
+    ]);
     return Object.fromEntries(texts);
   }
 
-  /** Returns the text if it is one of these, `undefined` if the field is absent; reports any other one. */
+  /**
+   * Returns the text if it is one of these, `undefined` if the field is absent; reports any other
+   * one.
+   */
   oneOf<T extends string>(name: string, texts: readonly T[], message: string): T | undefined {
     const text = this.text(name);
     const known = texts.find((one) => one === text);

@@ -2,7 +2,13 @@ import { Command } from "commander";
 import { Document } from "yaml";
 import { API_GROUP, vaultSecretKind } from "../../api/kinds.ts";
 import { ADOPT_ANNOTATION } from "../../api/names.ts";
-import { type Manifest, type Problem, problemAt, readManifests, sortProblems } from "../manifests.ts";
+import {
+  type Manifest,
+  type Problem,
+  problemAt,
+  readManifests,
+  sortProblems,
+} from "../manifests.ts";
 import { printable } from "../../../lib/printable.ts";
 import { convertExternalSecret, type ConvertedSecret } from "./convert-external-secret.ts";
 
@@ -24,11 +30,15 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the commands that hand over an existing Secret, which only its owner may do: the former operator lets go of it without its
- * deletion, and this one may take it. The former operator deletes a Secret with `deletionPolicy: Delete` itself, whatever the
- * garbage collector spares, so that policy goes first; the deletion then sees the new one.
+ * Returns the commands that hand over an existing Secret, which only its owner may do: the former
+ * operator lets go of it without its deletion, and this one may take it. The former operator
+ * deletes a Secret with `deletionPolicy: Delete` itself, whatever the garbage collector spares, so
+ * that policy goes first; the deletion then sees the new one.
  */
-function adoptCommands({ name, namespace }: Manifest, { target, isMerged, isDeletedWithSource }: ConvertedSecret): string[] {
+function adoptCommands(
+  { name, namespace }: Manifest,
+  { target, isMerged, isDeletedWithSource }: ConvertedSecret,
+): string[] {
   const retain = `kubectl patch externalsecret ${name} -n ${namespace} --type=merge -p '{"spec":{"target":{"deletionPolicy":"Retain"}}}'`;
   const release = `kubectl delete externalsecret ${name} -n ${namespace} --cascade=orphan`;
   const adopt = `kubectl annotate secret ${target} -n ${namespace} ${ADOPT_ANNOTATION}=${vaultSecretKind.kind}/${name}`;
@@ -36,13 +46,16 @@ function adoptCommands({ name, namespace }: Manifest, { target, isMerged, isDele
 }
 
 /**
- * Returns the YAML of a VaultSecret. One that lacks something of its ExternalSecret could replace a Secret by fewer or other keys, so
- * it is suspended, and says what is missing.
+ * Returns the YAML of a VaultSecret. One that lacks something of its ExternalSecret could replace a
+ * Secret by fewer or other keys, so it is suspended, and says what is missing.
  */
 function yamlOf({ object }: ConvertedSecret, lost: readonly string[]): string {
   if (lost.length === 0) return `---\n${String(new Document(object))}`;
   const document = new Document({ ...object, spec: { suspend: true, ...object.spec } });
-  const todo = ["Incomplete, and suspended: complete what is listed here, then remove spec.suspend.", ...lost];
+  const todo = [
+    "Incomplete, and suspended: complete what is listed here, then remove spec.suspend.",
+    ...lost,
+  ];
   document.commentBefore = todo.map((line) => ` ${printable(line)}`).join("\n");
   return `---\n${String(document)}`;
 }
@@ -54,17 +67,26 @@ async function importExternalSecrets({ filename, namespace }: ImportFlags): Prom
   for (const manifest of manifests) {
     if (manifest.kind !== "ExternalSecret") {
       const remedy = remedies[manifest.kind] ?? "it has no counterpart";
-      problems.push(problemAt(manifest, ["kind"], `${manifest.kind} ${manifest.name} is not converted: ${remedy}`));
+      problems.push(
+        problemAt(
+          manifest,
+          ["kind"],
+          `${manifest.kind} ${manifest.name} is not converted: ${remedy}`,
+        ),
+      );
       continue;
     }
     const lost: Problem[] = [];
-    const converted = convertExternalSecret(manifest, (path, message) => lost.push(problemAt(manifest, path, message)));
+    const converted = convertExternalSecret(manifest, (path, message) =>
+      lost.push(problemAt(manifest, path, message)),
+    );
     if (lost.length === 0) commands.push(...adoptCommands(manifest, converted));
     const messages = sortProblems(lost).map(({ message }) => message);
     process.stdout.write(yamlOf(converted, messages));
     problems.push(...lost);
   }
-  if (manifests.length === 0 && problems.length === 0) throw new Error(`no ${GROUP} objects in ${filename.join(", ")}`);
+  if (manifests.length === 0 && problems.length === 0)
+    throw new Error(`no ${GROUP} objects in ${filename.join(", ")}`);
   for (const { file, line, message } of sortProblems(problems))
     process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
   if (commands.length > 0)
@@ -74,7 +96,10 @@ async function importExternalSecrets({ filename, namespace }: ImportFlags): Prom
   process.exitCode = problems.length === 0 ? 0 : HAS_PROBLEMS;
 }
 
-/** Returns the definition of `vaultsync import`, whose commands convert the resources of other operators. They only read files. */
+/**
+ * Returns the definition of `vaultsync import`, whose commands convert the resources of other
+ * operators. They only read files.
+ */
 export function importCommand(): Command {
   const externalSecrets = new Command("external-secrets")
     .description(
@@ -83,5 +108,7 @@ export function importCommand(): Command {
     .requiredOption("-f, --filename <path...>", "files and directories of manifests")
     .option("-n, --namespace <name>", "namespace of objects without one", "default")
     .action(importExternalSecrets);
-  return new Command("import").description("Convert resources of another operator.").addCommand(externalSecrets);
+  return new Command("import")
+    .description("Convert resources of another operator.")
+    .addCommand(externalSecrets);
 }

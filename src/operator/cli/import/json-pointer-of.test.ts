@@ -10,6 +10,9 @@ test.each([
   expect(jsonPointerOf(path)).toBe(pointer);
 });
 
-test.each(["users.#.name", "a*", "a|b", 'users.#(name=="x")', "a.@reverse", "{a}"])("%j has none", (path) => {
-  expect(jsonPointerOf(path)).toBeUndefined();
-});
+test.each(["users.#.name", "a*", "a|b", 'users.#(name=="x")', "a.@reverse", "{a}"])(
+  "%j has none",
+  (path) => {
+    expect(jsonPointerOf(path)).toBeUndefined();
+  },
+);

@@ -1,9 +1,12 @@
-/** Characters that the paths of External Secrets Operator (gjson) use for anything but a name or an index. */
+/**
+ * Characters that the paths of External Secrets Operator (gjson) use for anything but a name or an
+ * index.
+ */
 const SPECIAL = /[*?#|@!{}[\]()"<>=%]/u;
 
 /**
- * Returns the JSON Pointer (RFC 6901) of a path such as `users.0.name`, in which a backslash escapes a character; `undefined` for
- * one with wildcards, queries or modifiers.
+ * Returns the JSON Pointer (RFC 6901) of a path such as `users.0.name`, in which a backslash
+ * escapes a character; `undefined` for one with wildcards, queries or modifiers.
  */
 export function jsonPointerOf(path: string): string | undefined {
   const parts: string[] = [""];

@@ -10,7 +10,12 @@ test.each([
 ])("%j becomes %j, which can be read", (from, to) => {
   const converted = liquidTemplateOf(from);
   expect(converted).toBe(to);
-  expect(checkTemplate({ data: { key: converted ?? "" } }, new Set(["user", "password", "tls.crt", "a"]))).toEqual([]);
+  expect(
+    checkTemplate(
+      { data: { key: converted ?? "" } },
+      new Set(["user", "password", "tls.crt", "a"]),
+    ),
+  ).toEqual([]);
 });
 
 test.each([

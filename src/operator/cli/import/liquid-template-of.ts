@@ -12,7 +12,10 @@ const functions: ReadonlyMap<string, string> = new Map([
 const VARIABLE = /^\.([A-Za-z_]\w*)$/u;
 const INDEXED = /^index \. "([^"\\{}]+)"$/u;
 
-/** Returns an expression with its functions; `undefined` for anything but a variable and functions without arguments. */
+/**
+ * Returns an expression with its functions; `undefined` for anything but a variable and functions
+ * without arguments.
+ */
 function expressionOf(pipeline: string): string | undefined {
   const [first = "", ...applied] = pipeline.split("|").map((part) => part.trim());
   const [, plain] = VARIABLE.exec(first) ?? [];
@@ -24,16 +27,21 @@ function expressionOf(pipeline: string): string | undefined {
 }
 
 /**
- * Returns the template of a VaultSecret that has the result of a Go template of External Secrets Operator; `undefined` if it has more
- * than variables and simple functions.
+ * Returns the template of a VaultSecret that has the result of a Go template of External Secrets
+ * Operator; `undefined` if it has more than variables and simple functions.
  */
 export function liquidTemplateOf(template: string): string | undefined {
   if (template.includes("{%")) return undefined;
   let isKnown = true;
-  const converted = template.replaceAll(/\{\{(-?)([^{}]*?)(-?)\}\}/gu, (_, before: string, pipeline: string, after: string) => {
-    const expression = expressionOf(pipeline.trim());
-    if (expression === undefined) isKnown = false;
-    return `{{${before} ${expression} ${after}}}`;
-  });
-  return isKnown && !/\{\{|\}\}/u.test(template.replaceAll(/\{\{[^{}]*\}\}/gu, "")) ? converted : undefined;
+  const converted = template.replaceAll(
+    /\{\{(-?)([^{}]*?)(-?)\}\}/gu,
+    (_, before: string, pipeline: string, after: string) => {
+      const expression = expressionOf(pipeline.trim());
+      if (expression === undefined) isKnown = false;
+      return `{{${before} ${expression} ${after}}}`;
+    },
+  );
+  return isKnown && !/\{\{|\}\}/u.test(template.replaceAll(/\{\{[^{}]*\}\}/gu, ""))
+    ? converted
+    : undefined;
 }

@@ -32,16 +32,24 @@ function readsEntry({ resource: { kind, items, finds } }: PlannedResource, entry
   const prefix = kind === "VaultSecret" ? "secret/" : "file/";
   if (!entry.startsWith(prefix)) return false;
   const name = entry.slice(prefix.length);
-  return finds.some((find) => matchesName(find, name)) || items.some(({ source }) => source === name);
+  return (
+    finds.some((find) => matchesName(find, name)) || items.some(({ source }) => source === name)
+  );
 }
 
-/** Returns the conflicts of VaultPushes with each other, and with resources that read the entry into the same Secret. */
+/**
+ * Returns the conflicts of VaultPushes with each other, and with resources that read the entry into
+ * the same Secret.
+ */
 function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
   const vaultOf = (resource: PlannedPush | PlannedResource): string | undefined =>
-    connections.find((connection) => keyOfConnection(connection) === keyOfReference(resource))?.spec.url;
+    connections.find((connection) => keyOfConnection(connection) === keyOfReference(resource))?.spec
+      .url;
   const entries = pushes.flatMap((push) => {
     const account = connections.find(({ spec }) => spec.url === vaultOf(push))?.spec.email;
-    return push.items.map(({ entry, path }) => [`${vaultOf(push)} ${account} ${entry}`, push.manifest, path] as const);
+    return push.items.map(
+      ({ entry, path }) => [`${vaultOf(push)} ${account} ${entry}`, push.manifest, path] as const,
+    );
   });
   const loops = pushes.flatMap((push) =>
     push.items.flatMap(({ entry, path }) => {
@@ -58,30 +66,54 @@ function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
       return [problemAt(push.manifest, path, message)];
     }),
   );
-  return [...repeated(entries, (first) => `the VaultPush at ${first} pushes to this entry: choose another one`), ...loops];
+  return [
+    ...repeated(
+      entries,
+      (first) => `the VaultPush at ${first} pushes to this entry: choose another one`,
+    ),
+    ...loops,
+  ];
 }
 
 /** Returns what would fail in the cluster for reasons that several manifests show together. */
 export function checkClusterRules(manifests: readonly Manifest[], plan: Plan): Problem[] {
   const { connections, resources, pushes } = plan;
-  const objects = manifests.map((one) => [`${one.kind}/${one.namespace}/${one.name}`, one, ["metadata", "name"]] as const);
+  const objects = manifests.map(
+    (one) => [`${one.kind}/${one.namespace}/${one.name}`, one, ["metadata", "name"]] as const,
+  );
   const owned = resources.filter(({ resource }) => !isMerged(resource));
   const targets = owned.map(
     ({ manifest, resource: { target } }) =>
-      [`${target.kind}/${manifest.namespace}/${target.name}`, manifest, ["spec", "target", "name"]] as const,
+      [
+        `${target.kind}/${manifest.namespace}/${target.name}`,
+        manifest,
+        ["spec", "target", "name"],
+      ] as const,
   );
   const known = new Set(connections.map(keyOfConnection));
   // The administrator of the cluster creates a ClusterVaultConnection, from other files.
-  const own = [...resources, ...pushes].filter((one) => connectionOf(one).kind === "VaultConnection");
+  const own = [...resources, ...pushes].filter(
+    (one) => connectionOf(one).kind === "VaultConnection",
+  );
   const unconnected = own.filter((resource) => !known.has(keyOfReference(resource)));
   return [
-    ...repeated(objects, (first) => `metadata.name: ${first} has an object of this kind, namespace and name`),
-    ...repeated(targets, (first) => `spec.target.name: the resource at ${first} has this target: choose another name`),
+    ...repeated(
+      objects,
+      (first) => `metadata.name: ${first} has an object of this kind, namespace and name`,
+    ),
+    ...repeated(
+      targets,
+      (first) => `spec.target.name: the resource at ${first} has this target: choose another name`,
+    ),
     ...checkPushes(plan),
     ...unconnected.map((one) => {
       const { manifest } = one;
       const message = `no VaultConnection ${connectionOf(one).name} in namespace ${manifest.namespace} in these files`;
-      return problemAt(manifest, ["spec", "connectionRef", "name"], `spec.connectionRef.name: ${message}`);
+      return problemAt(
+        manifest,
+        ["spec", "connectionRef", "name"],
+        `spec.connectionRef.name: ${message}`,
+      );
     }),
   ];
 }

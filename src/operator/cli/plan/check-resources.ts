@@ -1,6 +1,12 @@
 import type { Labels } from "../../api/namespace-selector.ts";
 import { decide, targetName } from "../../sync/decide.ts";
-import { accessOf, accessRules, checkAccess, everything, type NamespaceAccess } from "../../sync/namespace-access.ts";
+import {
+  accessOf,
+  accessRules,
+  checkAccess,
+  everything,
+  type NamespaceAccess,
+} from "../../sync/namespace-access.ts";
 import { itemProblems } from "../../sync/ready-condition.ts";
 import type { Candidate, Resolution } from "../../sync/resolve.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
@@ -17,15 +23,23 @@ const NAME_LABEL = "kubernetes.io/metadata.name";
 export type KnownNamespaces = ReadonlyMap<string, Labels>;
 
 /**
- * Returns what a namespace may read through a connection: `unknown` if that depends on labels of a namespace that is not in the
- * files.
+ * Returns what a namespace may read through a connection: `unknown` if that depends on labels of a
+ * namespace that is not in the files.
  */
-export function accessThrough({ kind, spec }: PlannedConnection, namespace: string, known: KnownNamespaces): NamespaceAccess {
+export function accessThrough(
+  { kind, spec }: PlannedConnection,
+  namespace: string,
+  known: KnownNamespaces,
+): NamespaceAccess {
   if (kind === "VaultConnection") return everything;
   const rules = accessRules(spec.access ?? []);
   const labels = known.get(namespace);
-  const isNamed = ({ selector: { matchLabels = {}, matchExpressions = [] } }: (typeof rules)[number]): boolean =>
-    [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)].every((key) => key === NAME_LABEL);
+  const isNamed = ({
+    selector: { matchLabels = {}, matchExpressions = [] },
+  }: (typeof rules)[number]): boolean =>
+    [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)].every(
+      (key) => key === NAME_LABEL,
+    );
   if (labels === undefined && !rules.every(isNamed)) return "unknown";
   return accessOf(rules, { ...labels, [NAME_LABEL]: namespace });
 }
@@ -48,8 +62,9 @@ const supposed = ({ items }: SyncResource): readonly Resolution[] =>
   items.map((item) => ({ state: "found", item, candidate: listed, version: 1 }));
 
 /**
- * Returns what the operator would report of a resource before it has read a value: the result of its own rules for a resource
- * without a target. `resolved` is `undefined` if its references were not compared with the vault.
+ * Returns what the operator would report of a resource before it has read a value: the result of
+ * its own rules for a resource without a target. `resolved` is `undefined` if its references were
+ * not compared with the vault.
  */
 export function checkResource(
   planned: PlannedResource,
@@ -58,8 +73,13 @@ export function checkResource(
 ): readonly Problem[] {
   const { manifest } = planned;
   const resource = resolved?.resource ?? planned.resource;
-  const verdict = checkAccess(resource, resource.kind === "VaultSecret" ? "secret" : "file", access);
-  if (typeof verdict === "object") return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
+  const verdict = checkAccess(
+    resource,
+    resource.kind === "VaultSecret" ? "secret" : "file",
+    access,
+  );
+  if (typeof verdict === "object")
+    return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
   const target: TargetState = isMerged(resource) ? mergedInto : { state: "absent" };
   const absent = isMerged(resource) ? undefined : targetName(resource);
   const resolutions = resolved?.resolutions ?? supposed(resource);
@@ -68,8 +88,14 @@ export function checkResource(
   );
   const { readyCondition } = decide(resource, resolutions, target);
   // Without a list it is not known which keys rules make up.
-  const isKnown = resolved !== undefined || resource.finds.length === 0 || readyCondition.reason === "InvalidSpec";
-  const isOfTarget = !readyCondition.ready && isKnown && (ofItems.length === 0 || readyCondition.reason === "InvalidSpec");
+  const isKnown =
+    resolved !== undefined ||
+    resource.finds.length === 0 ||
+    readyCondition.reason === "InvalidSpec";
+  const isOfTarget =
+    !readyCondition.ready &&
+    isKnown &&
+    (ofItems.length === 0 || readyCondition.reason === "InvalidSpec");
   return [
     ...ofItems,
     ...(isOfTarget ? [problemAt(manifest, ["spec", "target"], readyCondition.message)] : []),
@@ -77,11 +103,19 @@ export function checkResource(
   ];
 }
 
-/** Returns the problems of the templates of a resource: syntax, and names that none of its sources has. */
-function checkTemplates({ manifest }: PlannedResource, resource: SyncResource, isResolved: boolean): readonly Problem[] {
+/**
+ * Returns the problems of the templates of a resource: syntax, and names that none of its sources
+ * has.
+ */
+function checkTemplates(
+  { manifest }: PlannedResource,
+  resource: SyncResource,
+  isResolved: boolean,
+): readonly Problem[] {
   const { template, items, finds } = resource;
   if (template === undefined) return [];
-  const hasKnownNames = items.every(({ isExtracted }) => isExtracted !== true) && (isResolved || finds.length === 0);
+  const hasKnownNames =
+    items.every(({ isExtracted }) => isExtracted !== true) && (isResolved || finds.length === 0);
   const names = hasKnownNames ? new Set(items.map(({ id }) => id)) : undefined;
   return checkTemplate(template, names).map(({ key, message }) =>
     problemAt(manifest, ["spec", "target", "template", "data", key], message),

@@ -1,8 +1,16 @@
 import { Command } from "commander";
 import { API_GROUP } from "../../api/kinds.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
-import { type AccountFlags, addAccountOption, openAccount } from "../../../command-line/account-option.ts";
-import { addFormatOption, type FormatFlags, formatObject } from "../../../command-line/format-option.ts";
+import {
+  type AccountFlags,
+  addAccountOption,
+  openAccount,
+} from "../../../command-line/account-option.ts";
+import {
+  addFormatOption,
+  type FormatFlags,
+  formatObject,
+} from "../../../command-line/format-option.ts";
 import { printable } from "../../../lib/printable.ts";
 import { formatTable } from "../../../command-line/table.ts";
 import { type Problem, problemAt, readManifests, sortProblems } from "../manifests.ts";
@@ -28,7 +36,10 @@ interface PlanFlags extends AccountFlags, FormatFlags {
 /** Exit code if the manifests have a problem; 1 and 2 are a failure and wrong usage. */
 const HAS_PROBLEMS = 3;
 
-/** One key of a target or one entry of the vault that would be written, or one variable of its template, as `{{ name }}`. */
+/**
+ * One key of a target or one entry of the vault that would be written, or one variable of its
+ * template, as `{{ name }}`.
+ */
 interface PlannedKey {
   readonly resource: string;
   readonly namespace: string;
@@ -48,14 +59,22 @@ const pushedKeys = ({ manifest, secret, items }: PlannedPush): PlannedKey[] =>
     source: `Secret/${secret}`,
   }));
 
-/** Returns a row for each source of a resource; without the list of the vault, one for each rule as well. */
+/**
+ * Returns a row for each source of a resource; without the list of the vault, one for each rule as
+ * well.
+ */
 function writtenKeys(
   { manifest, resource: { target, template, items, finds } }: PlannedResource,
   resolved: ResolvedResource | undefined,
 ): PlannedKey[] {
-  const versions = new Map(resolved?.resolutions.map((one) => [one.item, one.state === "found" ? one.version : undefined]));
+  const versions = new Map(
+    resolved?.resolutions.map((one) => [one.item, one.state === "found" ? one.version : undefined]),
+  );
   const rules = finds.map(({ id, pattern }) => ({ id, source: pattern, version: undefined }));
-  const sources = (resolved?.resource.items ?? items).map((item) => ({ ...item, version: versions.get(item) }));
+  const sources = (resolved?.resource.items ?? items).map((item) => ({
+    ...item,
+    version: versions.get(item),
+  }));
   return [...sources, ...(resolved === undefined ? rules : [])].map(({ id, source, version }) => ({
     resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
     namespace: manifest.namespace,
@@ -66,13 +85,25 @@ function writtenKeys(
   }));
 }
 
-function print(keys: readonly PlannedKey[], problems: readonly Problem[], { output }: PlanFlags): void {
+function print(
+  keys: readonly PlannedKey[],
+  problems: readonly Problem[],
+  { output }: PlanFlags,
+): void {
   if (output !== "table") process.stdout.write(formatObject({ keys, problems }, output));
   else {
     const header = ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"];
-    const rows = keys.map((one) => [one.namespace, one.resource, one.target, one.key, one.source, String(one.version ?? "-")]);
+    const rows = keys.map((one) => [
+      one.namespace,
+      one.resource,
+      one.target,
+      one.key,
+      one.source,
+      String(one.version ?? "-"),
+    ]);
     if (rows.length > 0) process.stdout.write(formatTable(header, rows));
-    for (const { file, line, message } of problems) process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
+    for (const { file, line, message } of problems)
+      process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
   }
 }
 
@@ -83,7 +114,10 @@ interface Checked {
   readonly notes: ReadonlySet<string>;
 }
 
-/** Checks the resources of a plan by the rules of the operator, and against the lists of the vault unless there is no login. */
+/**
+ * Checks the resources of a plan by the rules of the operator, and against the lists of the vault
+ * unless there is no login.
+ */
 async function check(
   { connections, resources, pushes }: Plan,
   known: KnownNamespaces,
@@ -96,7 +130,8 @@ async function check(
   for (const planned of resources) {
     const { manifest, resource } = planned;
     const connection = byKey.get(keyOfReference(planned));
-    const access: NamespaceAccess = connection === undefined ? "unknown" : accessThrough(connection, manifest.namespace, known);
+    const access: NamespaceAccess =
+      connection === undefined ? "unknown" : accessThrough(connection, manifest.namespace, known);
     if (connection !== undefined && access === "unknown") {
       notes.add(
         `spec.access of ${keyOfReference(planned)} is not checked for the namespace ${manifest.namespace}: add its Namespace to the files`,
@@ -109,7 +144,9 @@ async function check(
       else resolved = result;
     } else if (connection !== undefined && references !== undefined) {
       const { kind, spec } = connection;
-      notes.add(`references of ${kind} ${keyOfConnection(connection)} are not checked: log in to ${spec.url} as ${spec.email}`);
+      notes.add(
+        `references of ${kind} ${keyOfConnection(connection)} are not checked: log in to ${spec.url} as ${spec.email}`,
+      );
     }
     problems.push(...checkResource(planned, access, resolved));
     keys.push(...writtenKeys(planned, resolved));
@@ -118,7 +155,11 @@ async function check(
 }
 
 async function plan(flags: PlanFlags): Promise<void> {
-  const { manifests, namespaces, problems: unreadable } = await readManifests(flags.filename, API_GROUP, flags.namespace);
+  const {
+    manifests,
+    namespaces,
+    problems: unreadable,
+  } = await readManifests(flags.filename, API_GROUP, flags.namespace);
   if (manifests.length === 0 && unreadable.length === 0)
     throw new Error(`no ${API_GROUP} objects in ${flags.filename.join(", ")}`);
   const invalid: Problem[] = [];

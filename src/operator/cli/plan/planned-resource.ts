@@ -1,6 +1,9 @@
 import type { z } from "zod";
 import { isObject } from "../../../lib/is-object.ts";
-import { clusterConnectionSpec, type ClusterConnectionSpec } from "../../api/cluster-vault-connection.ts";
+import {
+  clusterConnectionSpec,
+  type ClusterConnectionSpec,
+} from "../../api/cluster-vault-connection.ts";
 import { connectionKey, type ConnectionRef } from "../../api/connection-key.ts";
 import { API_GROUP, type ConnectionKind } from "../../api/kinds.ts";
 import { connectionSpec } from "../../api/vault-connection.ts";
@@ -12,7 +15,9 @@ import { parseSecret } from "../../sync/parse-secret.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { formatPath, type Manifest, type Problem, problemAt } from "../manifests.ts";
 
-/** A VaultSecret or VaultFile whose spec is valid, and its desired state as the operator reads it. */
+/**
+ * A VaultSecret or VaultFile whose spec is valid, and its desired state as the operator reads it.
+ */
 export interface PlannedResource {
   readonly manifest: Manifest;
   readonly resource: SyncResource;
@@ -59,34 +64,54 @@ export const keyOfReference = (one: PlannedResource | PlannedPush): string =>
   connectionKey(connectionOf(one), one.manifest.namespace);
 
 /** Returns the path of an item in its manifest: its reference, or the rule that found it. */
-export function pathOf({ resource: { kind, items } }: PlannedResource, { id, foundBy }: SyncItem): readonly PropertyKey[] {
+export function pathOf(
+  { resource: { kind, items } }: PlannedResource,
+  { id, foundBy }: SyncItem,
+): readonly PropertyKey[] {
   const [, field, index] = /^(\w+)\[(\d+)\]$/u.exec(foundBy?.id ?? id) ?? [];
   if (field !== undefined) return ["spec", field, Number(index)];
   const place = items.findIndex((item) => item.id === id);
   return kind === "VaultSecret" ? ["spec", "data", place, "remoteRef"] : ["spec", "files", place];
 }
 
-/** Returns the paths of fields that the schema does not know, and that the API server would drop or reject. */
-function unknownFields(given: unknown, parsed: unknown, path: readonly PropertyKey[] = []): PropertyKey[][] {
+/**
+ * Returns the paths of fields that the schema does not know, and that the API server would drop or
+ * reject.
+ */
+function unknownFields(
+  given: unknown,
+  parsed: unknown,
+  path: readonly PropertyKey[] = [],
+): PropertyKey[][] {
   if (Array.isArray(given) && Array.isArray(parsed)) {
     return given.flatMap((one, index) => unknownFields(one, parsed[index], [...path, index]));
   }
   if (!isObject(given) || !isObject(parsed)) return [];
   return Object.keys(given).flatMap((name) =>
-    Object.hasOwn(parsed, name) ? unknownFields(given[name], parsed[name], [...path, name]) : [[...path, name]],
+    Object.hasOwn(parsed, name)
+      ? unknownFields(given[name], parsed[name], [...path, name])
+      : [[...path, name]],
   );
 }
 
-function parseSpec<T>(schema: z.ZodType<T>, manifest: Manifest, problems: Problem[]): T | undefined {
+function parseSpec<T>(
+  schema: z.ZodType<T>,
+  manifest: Manifest,
+  problems: Problem[],
+): T | undefined {
   const result = schema.safeParse(manifest.spec);
   if (!result.success) {
     for (const { path, message } of result.error.issues) {
-      problems.push(problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: ${message}`));
+      problems.push(
+        problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: ${message}`),
+      );
     }
     return undefined;
   }
   for (const path of unknownFields(manifest.spec, result.data)) {
-    problems.push(problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: unknown field`));
+    problems.push(
+      problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: unknown field`),
+    );
   }
   return result.data;
 }
@@ -110,7 +135,11 @@ function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush | und
  * Parses the specs. What is not valid becomes a problem and is not part of the plan.
  * @param moreTypes types of Secrets that the operator allows in addition to the default ones
  */
-export function planOf(manifests: readonly Manifest[], moreTypes: readonly string[], problems: Problem[]): Plan {
+export function planOf(
+  manifests: readonly Manifest[],
+  moreTypes: readonly string[],
+  problems: Problem[],
+): Plan {
   const connections: PlannedConnection[] = [];
   const resources: PlannedResource[] = [];
   const pushes: PlannedPush[] = [];
@@ -126,7 +155,10 @@ export function planOf(manifests: readonly Manifest[], moreTypes: readonly strin
       if (parseSpec(schema, manifest, problems) === undefined) continue;
       const parsed = kind === "VaultSecret" ? parseSecret(written, moreTypes) : parseFile(written);
       if (parsed.ok) resources.push({ manifest, resource: parsed.resource });
-      else problems.push(problemAt(manifest, ["spec", "target", "type"], parsed.readyCondition.message));
+      else
+        problems.push(
+          problemAt(manifest, ["spec", "target", "type"], parsed.readyCondition.message),
+        );
     } else if (kind === "VaultPush") {
       const push = plannedPush(manifest, problems);
       if (push !== undefined) pushes.push(push);

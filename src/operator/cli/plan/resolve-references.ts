@@ -5,7 +5,13 @@ import { versionList } from "../../../protocol/operations/version-list.ts";
 import type { FileRecord, SecretRecord } from "../../../protocol/responses.ts";
 import { nearNames } from "../../lib/near-names.ts";
 import { isOwn, isTrusted, isUntrusted, type Trust, trustOf } from "../../api/received-secrets.ts";
-import { findItems, type FoundName, hasMetadata, matchesName, unfound } from "../../sync/find-items.ts";
+import {
+  findItems,
+  type FoundName,
+  hasMetadata,
+  matchesName,
+  unfound,
+} from "../../sync/find-items.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Candidate, type Resolution, resolveItem } from "../../sync/resolve.ts";
@@ -14,13 +20,18 @@ import type { AccountClient } from "../../../protocol/client/account-client.ts";
 import { listSecrets } from "../../../protocol/client/find-secret.ts";
 import type { PlannedConnection } from "./planned-resource.ts";
 
-/** A resource with what its rules find, and the entry and version that each of its items refers to. */
+/**
+ * A resource with what its rules find, and the entry and version that each of its items refers to.
+ */
 export interface ResolvedResource {
   readonly resource: SyncResource;
   readonly resolutions: readonly Resolution[];
 }
 
-/** The fields of a candidate that a plan does not depend on: it compares one vault, and reads no value. */
+/**
+ * The fields of a candidate that a plan does not depend on: it compares one vault, and reads no
+ * value.
+ */
 export const unread = {
   vault: "",
   expiresAt: undefined,
@@ -28,7 +39,10 @@ export const unread = {
   read: () => Promise.reject(new Error("a plan reads no value")),
 } as const satisfies Partial<Candidate>;
 
-/** Resolves references against the lists of the vault, as the account of the login sees them. Reads no value. */
+/**
+ * Resolves references against the lists of the vault, as the account of the login sees them. Reads
+ * no value.
+ */
 export class References {
   readonly #client: AccountClient;
   #secrets: Promise<readonly SecretRecord[]> | undefined;
@@ -41,12 +55,14 @@ export class References {
   /** Reports whether the login is for the vault and account of a connection. */
   isOf({ spec }: PlannedConnection): boolean {
     const { url, email } = this.#client;
-    return spec.url.replace(/\/+$/u, "") === url && canonicalEmail(spec.email) === canonicalEmail(email);
+    return (
+      spec.url.replace(/\/+$/u, "") === url && canonicalEmail(spec.email) === canonicalEmail(email)
+    );
   }
 
   /**
-   * Resolves the items of a resource that has no target yet; the rules find what the namespace may read. Returns the condition instead
-   * if they find too much.
+   * Resolves the items of a resource that has no target yet; the rules find what the namespace may
+   * read. Returns the condition instead if they find too much.
    */
   async resolve(
     resource: SyncResource,
@@ -56,38 +72,64 @@ export class References {
     const trust = trustOf(spec);
     const isSecret = resource.kind === "VaultSecret";
     const secrets = isSecret ? await (this.#secrets ??= listSecrets(this.#client)) : [];
-    const files = isSecret ? [] : await (this.#files ??= this.#client.call(listFile, {}).then((list) => list.files));
-    const isReadable = (name: string): boolean => typeof access !== "function" || access(isSecret ? "secret" : "file", name);
-    const names = (find: Find): FoundName[] => (isSecret ? secretNames(secrets, find, trust) : fileNames(files, find));
+    const files = isSecret
+      ? []
+      : await (this.#files ??= this.#client.call(listFile, {}).then((list) => list.files));
+    const isReadable = (name: string): boolean =>
+      typeof access !== "function" || access(isSecret ? "secret" : "file", name);
+    const names = (find: Find): FoundName[] =>
+      isSecret ? secretNames(secrets, find, trust) : fileNames(files, find);
     const found = findItems(resource, {
       now: (find) => names(find).filter(({ name }) => isReadable(name)),
       earlier: () => [],
       served: () => undefined,
     });
     if ("reason" in found) return found;
-    const listed = (isSecret ? secrets.map(({ key_name }) => key_name) : files.map(({ filename }) => filename)).filter(
-      isReadable,
-    );
+    const listed = (
+      isSecret ? secrets.map(({ key_name }) => key_name) : files.map(({ filename }) => filename)
+    ).filter(isReadable);
     const known = new Set(listed);
     const missing = found.items.map(({ source }) => source).filter((name) => !known.has(name));
     const near = nearNames(missing, listed);
     const expanded = { ...resource, items: found.items };
     const resolutions = await Promise.all(
       found.items.map(async (item) => {
-        const candidates = isSecret ? await this.#secretCandidates(secrets, item, trust) : fileCandidates(files, item);
-        const remembered = { synced: undefined, deleteAt: undefined, missingSince: 0, near: near.get(item.source) };
-        return resolveItem(expanded, item, candidates, { ...remembered, list: `the list of ${spec.email}` }, 0);
+        const candidates = isSecret
+          ? await this.#secretCandidates(secrets, item, trust)
+          : fileCandidates(files, item);
+        const remembered = {
+          synced: undefined,
+          deleteAt: undefined,
+          missingSince: 0,
+          near: near.get(item.source),
+        };
+        return resolveItem(
+          expanded,
+          item,
+          candidates,
+          { ...remembered, list: `the list of ${spec.email}` },
+          0,
+        );
       }),
     );
-    const ruleOf = ({ id }: SyncItem): Find | undefined => resource.finds.find((find) => find.id === id);
+    const ruleOf = ({ id }: SyncItem): Find | undefined =>
+      resource.finds.find((find) => find.id === id);
     const rest = unfound(found).map((one) =>
-      one.state === "unmatched" ? { ...one, strangers: strangersOf(secrets, ruleOf(one.item), trust) } : one,
+      one.state === "unmatched"
+        ? { ...one, strangers: strangersOf(secrets, ruleOf(one.item), trust) }
+        : one,
     );
     return { resource: expanded, resolutions: [...resolutions, ...rest] };
   }
 
-  #secretCandidates(secrets: readonly SecretRecord[], item: SyncItem, trust: Trust): Promise<Candidate[]> {
-    const named = secrets.filter((record) => record.key_name === item.source && hasMetadata(record.metadata, item.foundBy));
+  #secretCandidates(
+    secrets: readonly SecretRecord[],
+    item: SyncItem,
+    trust: Trust,
+  ): Promise<Candidate[]> {
+    const named = secrets.filter(
+      (record) => record.key_name === item.source && hasMetadata(record.metadata, item.foundBy),
+    );
     return Promise.all(
       named.map(async (record) => ({
         ...unread,
@@ -96,7 +138,10 @@ export class References {
         untrusted: isUntrusted(record, item, trust),
         latest: record.key_version,
         // The list does not say which earlier versions exist.
-        sizes: item.version === "latest" || item.version === record.key_version ? undefined : await this.#versions(record),
+        sizes:
+          item.version === "latest" || item.version === record.key_version
+            ? undefined
+            : await this.#versions(record),
       })),
     );
   }
@@ -114,21 +159,36 @@ function secretNames(secrets: readonly SecretRecord[], find: Find, trust: Trust)
   const found = new Map<string, FoundName>();
   for (const record of secrets) {
     const name = record.key_name;
-    if (!matchesName(find, name) || !hasMetadata(record.metadata, find) || !isTrusted(record, trust)) continue;
+    if (
+      !matchesName(find, name) ||
+      !hasMetadata(record.metadata, find) ||
+      !isTrusted(record, trust)
+    )
+      continue;
     found.set(name, { name, own: isOwn(record, trust) || found.get(name)?.own === true });
   }
   return [...found.values()];
 }
 
 /** Returns the creators of secrets that a rule would find if the connection named them. */
-function strangersOf(secrets: readonly SecretRecord[], find: Find | undefined, trust: Trust): string[] {
+function strangersOf(
+  secrets: readonly SecretRecord[],
+  find: Find | undefined,
+  trust: Trust,
+): string[] {
   if (find === undefined) return [];
-  const matching = secrets.filter((record) => matchesName(find, record.key_name) && hasMetadata(record.metadata, find));
-  return [...new Set(matching.filter((record) => !isTrusted(record, trust)).map(({ owner }) => owner))];
+  const matching = secrets.filter(
+    (record) => matchesName(find, record.key_name) && hasMetadata(record.metadata, find),
+  );
+  return [
+    ...new Set(matching.filter((record) => !isTrusted(record, trust)).map(({ owner }) => owner)),
+  ];
 }
 
 const fileNames = (files: readonly FileRecord[], find: Find): FoundName[] =>
-  files.filter(({ filename }) => matchesName(find, filename)).map(({ filename }) => ({ name: filename, own: true }));
+  files
+    .filter(({ filename }) => matchesName(find, filename))
+    .map(({ filename }) => ({ name: filename, own: true }));
 
 const fileCandidates = (files: readonly FileRecord[], { source }: SyncItem): Candidate[] =>
   files

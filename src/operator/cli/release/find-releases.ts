@@ -1,6 +1,13 @@
 import { vaultPushKind } from "../../api/kinds.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
-import { CONFIG_MAPS, keyOf, type KubeObject, type ObjectMeta, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  keyOf,
+  type KubeObject,
+  type ObjectMeta,
+  type ResourceDescriptor,
+  SECRETS,
+} from "../../kube/resource.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type Release, releaseOfPush, releaseOfTarget } from "./release-patch.ts";
 
@@ -19,11 +26,22 @@ const sources = [
   { kind: vaultPushKind, releaseOf: releaseOfPush },
 ] as const;
 
-/** Lists the metadata of a whole collection; nothing if the API server does not serve it. @throws KubeError */
-async function metadataOf({ api, namespace }: Cluster, kind: ResourceDescriptor, signal: AbortSignal): Promise<KubeObject[]> {
+/**
+ * Lists the metadata of a whole collection; nothing if the API server does not serve it. @throws
+ * KubeError
+ */
+async function metadataOf(
+  { api, namespace }: Cluster,
+  kind: ResourceDescriptor,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
   const objects = new Map<string, KubeObject>();
   try {
-    for await (const { items } of api.list(kind, { namespace, paged: true, metadataOnly: true }, signal)) {
+    for await (const { items } of api.list(
+      kind,
+      { namespace, paged: true, metadataOnly: true },
+      signal,
+    )) {
       for (const object of items) objects.set(keyOf(object.metadata), object);
     }
   } catch (error) {
@@ -33,8 +51,9 @@ async function metadataOf({ api, namespace }: Cluster, kind: ResourceDescriptor,
 }
 
 /**
- * Finds everything that the operator left in a namespace or the cluster. It reads the metadata of all Secrets and ConfigMaps, not only of those with the
- * operator's label: garbage collection follows an owner reference also where a user removed the label.
+ * Finds everything that the operator left in a namespace or the cluster. It reads the metadata of
+ * all Secrets and ConfigMaps, not only of those with the operator's label: garbage collection
+ * follows an owner reference also where a user removed the label.
  * @throws KubeError
  */
 export async function findReleases(cluster: Cluster, signal: AbortSignal): Promise<Releasable[]> {

@@ -17,7 +17,11 @@ const claims = {
   "vaultsync.dev/metadata": "{}",
 };
 const label = { "app.kubernetes.io/managed-by": "vaultsync" };
-const object = (metadata: Partial<ObjectMeta>): ObjectMeta => ({ name: "db", namespace: "shop", ...metadata });
+const object = (metadata: Partial<ObjectMeta>): ObjectMeta => ({
+  name: "db",
+  namespace: "shop",
+  ...metadata,
+});
 
 describe("the release of a target", () => {
   test("removes its owner, label and annotations, and keeps those of others", () => {
@@ -63,8 +67,14 @@ describe("the release of a target", () => {
   test.each<[string, Partial<ObjectMeta>]>([
     ["without metadata", {}],
     ["with the label alone", { labels: label }],
-    ["that a connection owns by the will of a user", { ownerReferences: [owner("VaultConnection")] }],
-    ["that another group owns", { ownerReferences: [owner("VaultSecret", "vaultsync.dev.example.com/v1")] }],
+    [
+      "that a connection owns by the will of a user",
+      { ownerReferences: [owner("VaultConnection")] },
+    ],
+    [
+      "that another group owns",
+      { ownerReferences: [owner("VaultSecret", "vaultsync.dev.example.com/v1")] },
+    ],
   ])("is nothing for an object %s", (_, metadata) => {
     expect(releaseOfTarget(object(metadata))).toBeUndefined();
   });
@@ -72,6 +82,8 @@ describe("the release of a target", () => {
 
 test("the release of a VaultPush removes its finalizer, and keeps those of others", () => {
   const finalizers = ["example.com/hold", "vaultsync.dev/push"];
-  expect(releaseOfPush(object({ finalizers }))?.patch).toEqual({ metadata: { finalizers: ["example.com/hold"] } });
+  expect(releaseOfPush(object({ finalizers }))?.patch).toEqual({
+    metadata: { finalizers: ["example.com/hold"] },
+  });
   expect(releaseOfPush(object({ finalizers: ["example.com/hold"] }))).toBeUndefined();
 });

@@ -3,7 +3,13 @@ import { systemClock } from "../../../lib/clock.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES } from "../../kube/resource.ts";
-import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import {
+  addAllNamespacesOption,
+  addClusterOptions,
+  type Cluster,
+  type ClusterFlags,
+  withCluster,
+} from "../cluster/cluster.ts";
 import { type Cell, formatTable } from "../../../command-line/table.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
 import { findReleases, type Releasable } from "./find-releases.ts";
@@ -22,7 +28,11 @@ const ATTEMPTS = 5;
 const STOP = "stop it first, for example with kubectl delete -k deploy/base (docs/uninstall.md)";
 
 /** Releases one object. @throws KubeError */
-async function releaseOne(api: KubeApi, { kind, metadata, releaseOf }: Releasable, signal: AbortSignal): Promise<void> {
+async function releaseOne(
+  api: KubeApi,
+  { kind, metadata, releaseOf }: Releasable,
+  signal: AbortSignal,
+): Promise<void> {
   const { namespace, name, uid } = metadata;
   let current = metadata;
   for (let attempt = 1; ; attempt += 1) {
@@ -49,7 +59,10 @@ async function outcomeOf(api: KubeApi, one: Releasable, signal: AbortSignal): Pr
     signal.throwIfAborted();
     // It was deleted meanwhile.
     if (isKubeError(error, "NotFound")) return released;
-    return { text: `failed: ${error instanceof Error ? error.message : String(error)}`, color: "red" };
+    return {
+      text: `failed: ${error instanceof Error ? error.message : String(error)}`,
+      color: "red",
+    };
   }
 }
 
@@ -65,25 +78,48 @@ const isFailed = (outcome: Cell): boolean => typeof outcome !== "string" && outc
 function tableOf(found: readonly Releasable[], outcomes: readonly Cell[]): string {
   const rows = found.map(({ kind, metadata, release }, index) => {
     const owners = release.owners.length === 0 ? "-" : release.owners.join(", ");
-    return [metadata.namespace ?? "", `${kind.kind}/${metadata.name}`, owners, outcomes[index] ?? ""];
+    return [
+      metadata.namespace ?? "",
+      `${kind.kind}/${metadata.name}`,
+      owners,
+      outcomes[index] ?? "",
+    ];
   });
   return formatTable(["NAMESPACE", "OBJECT", "RESOURCE", "RESULT"], rows);
 }
 
-/** Says why nothing may be released while an operator runs: it would create further targets, and add finalizers again. */
-async function operatorProblem({ api }: Cluster, flags: ReleaseFlags, signal: AbortSignal): Promise<string | undefined> {
+/**
+ * Says why nothing may be released while an operator runs: it would create further targets, and add
+ * finalizers again.
+ */
+async function operatorProblem(
+  { api }: Cluster,
+  flags: ReleaseFlags,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const place = { namespace: flags.operatorNamespace ?? ALL_NAMESPACES, clock: systemClock };
-  const remedy = "name the operator's namespace with --operator-namespace, or request the permission to list Leases there";
+  const remedy =
+    "name the operator's namespace with --operator-namespace, or request the permission to list Leases there";
   const running = await runningOperator(api, place, signal).catch(withRemedy(remedy));
-  return running && `an operator is running: ${running.holder} renews the Lease ${running.lease}: ${STOP}`;
+  return (
+    running &&
+    `an operator is running: ${running.holder} renews the Lease ${running.lease}: ${STOP}`
+  );
 }
 
-async function releaseAll(cluster: Cluster, flags: ReleaseFlags, signal: AbortSignal): Promise<void> {
+async function releaseAll(
+  cluster: Cluster,
+  flags: ReleaseFlags,
+  signal: AbortSignal,
+): Promise<void> {
   const problem = await operatorProblem(cluster, flags, signal);
-  if (problem !== undefined && flags.confirm === true) throw new Error(`nothing was released: ${problem}`);
-  const remedy = "request the permission to list and patch Secrets, ConfigMaps and VaultPushes, or use --namespace";
+  if (problem !== undefined && flags.confirm === true)
+    throw new Error(`nothing was released: ${problem}`);
+  const remedy =
+    "request the permission to list and patch Secrets, ConfigMaps and VaultPushes, or use --namespace";
   const found = await findReleases(cluster, signal).catch(withRemedy(remedy));
-  const where = cluster.namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${cluster.namespace}`;
+  const where =
+    cluster.namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${cluster.namespace}`;
   if (found.length === 0) process.stderr.write(`nothing to release in ${where}\n`);
   else if (flags.confirm !== true) {
     process.stdout.write(
@@ -92,17 +128,24 @@ async function releaseAll(cluster: Cluster, flags: ReleaseFlags, signal: AbortSi
         found.map(() => "would be released"),
       ),
     );
-    process.stderr.write(`nothing was changed: run the command again with --confirm to release ${found.length} objects\n`);
+    process.stderr.write(
+      `nothing was changed: run the command again with --confirm to release ${found.length} objects\n`,
+    );
   } else {
     const outcomes: Cell[] = [];
     for (let next = 0; next < found.length; next += PARALLEL) {
       const batch = found.slice(next, next + PARALLEL);
-      outcomes.push(...(await Promise.all(batch.map((one) => outcomeOf(cluster.api, one, signal)))));
+      outcomes.push(
+        ...(await Promise.all(batch.map((one) => outcomeOf(cluster.api, one, signal)))),
+      );
     }
     process.stdout.write(tableOf(found, outcomes));
     const failures = outcomes.filter(isFailed).length;
     process.stderr.write(`released ${found.length - failures} of ${found.length} objects\n`);
-    if (failures > 0) throw new Error(`${failures} objects were not released: run the command again before you delete anything`);
+    if (failures > 0)
+      throw new Error(
+        `${failures} objects were not released: run the command again before you delete anything`,
+      );
   }
   if (problem !== undefined) process.stderr.write(`${problem}\n`);
 }
@@ -124,14 +167,19 @@ export function releaseCommand(): Command {
     .description(
       "Detach all targets from their resources before the CRDs are deleted, so that they stay. Without --confirm, print what would be released. No operator may run.",
     )
-    .option("--operator-namespace <name>", "namespace in which no operator may run (default: all namespaces)")
+    .option(
+      "--operator-namespace <name>",
+      "namespace in which no operator may run (default: all namespaces)",
+    )
     .option("--confirm", "release the objects")
     .addHelpText("after", HELP)
     .action(async (flags: ReleaseFlags) => {
       const signal = stopSignal();
-      await withCluster(flags, (cluster) => releaseAll(cluster, flags, signal)).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-        throw new Error("interrupted: run the command again before you delete anything");
-      });
+      await withCluster(flags, (cluster) => releaseAll(cluster, flags, signal)).catch(
+        (error: unknown) => {
+          if (!signal.aborted) throw error;
+          throw new Error("interrupted: run the command again before you delete anything");
+        },
+      );
     });
 }

@@ -58,14 +58,29 @@ export interface ConnectionState extends ObjectState {
   readonly tokenExpiresAt?: string | undefined;
 }
 
-function readiness(conditions: readonly Condition[] | undefined, { metadata }: KubeObject): Readiness {
+function readiness(
+  conditions: readonly Condition[] | undefined,
+  { metadata }: KubeObject,
+): Readiness {
   const ready = findCondition(conditions, "Ready");
   const stale = findCondition(conditions, "Stale")?.status === "True";
   if (ready === undefined) {
-    return { ready: "Unknown", reason: "Pending", message: "no operator has reconciled it yet", current: false, stale };
+    return {
+      ready: "Unknown",
+      reason: "Pending",
+      message: "no operator has reconciled it yet",
+      current: false,
+      stale,
+    };
   }
   const { status, reason, message, observedGeneration } = ready;
-  return { ready: status, reason, message, current: observedGeneration === metadata.generation, stale };
+  return {
+    ready: status,
+    reason,
+    message,
+    current: observedGeneration === metadata.generation,
+    stale,
+  };
 }
 
 function identity({ metadata }: KubeObject, { singular }: Kind) {
@@ -92,14 +107,21 @@ function pushState(object: KubeObject): ResourceState {
   };
 }
 
-/** Returns the state of a VaultSecret, VaultFile or VaultPush. A malformed status counts as none. */
+/**
+ * Returns the state of a VaultSecret, VaultFile or VaultPush. A malformed status counts as none.
+ */
 export function resourceState(object: KubeObject): ResourceState {
   if (object.kind === vaultPushKind.kind) return pushState(object);
   const isFile = object.kind === vaultFileKind.kind;
-  const { data: status = {} } = (isFile ? fileStatus : secretStatus).safeParse(object["status"] ?? {});
+  const { data: status = {} } = (isFile ? fileStatus : secretStatus).safeParse(
+    object["status"] ?? {},
+  );
   const items = (status.items ?? []).map((item): ItemState => {
     const { version, latest, expiresAt, deleteAt } = item;
-    const names = "filename" in item ? { key: item.key, source: item.filename } : { key: item.secretKey, source: item.key };
+    const names =
+      "filename" in item
+        ? { key: item.key, source: item.filename }
+        : { key: item.secretKey, source: item.key };
     return { ...names, version, latest, expiresAt, deleteAt };
   });
   return {
@@ -118,7 +140,12 @@ export function connectionState(object: KubeObject): ConnectionState {
   const spec = object["spec"];
   const url = typeof spec === "object" && spec !== null && "url" in spec ? String(spec.url) : "";
   return {
-    ...identity(object, object.kind === clusterVaultConnectionKind.kind ? clusterVaultConnectionKind : vaultConnectionKind),
+    ...identity(
+      object,
+      object.kind === clusterVaultConnectionKind.kind
+        ? clusterVaultConnectionKind
+        : vaultConnectionKind,
+    ),
     ...readiness(status.conditions, object),
     url,
     secrets: status.secrets,

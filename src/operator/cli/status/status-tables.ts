@@ -22,12 +22,16 @@ const colors = { True: "green", False: "red", Unknown: "yellow" } as const;
 const nameOf = ({ kind, name }: Readable): string => `${kind}/${name}`;
 
 /** Reports whether an object is in the state that its spec requests. */
-export const isReady = ({ ready, current, stale }: Readable): boolean => ready === "True" && current && !stale;
+export const isReady = ({ ready, current, stale }: Readable): boolean =>
+  ready === "True" && current && !stale;
 
 function readyCells(state: Readable): Cell[] {
   const { ready, reason, current, stale } = state;
   const color = ready === "True" && !isReady(state) ? "yellow" : colors[ready];
-  const notes = [...(stale ? ["stale"] : []), ...(current || reason === "Pending" ? [] : ["outdated"])];
+  const notes = [
+    ...(stale ? ["stale"] : []),
+    ...(current || reason === "Pending" ? [] : ["outdated"]),
+  ];
   return [{ text: ready, color }, notes.length === 0 ? reason : `${reason} (${notes.join(", ")})`];
 }
 
@@ -39,7 +43,10 @@ const until = (timestamp: string | undefined, now: number): string => {
   return ms < 0 ? `${formatAge(-ms)} ago` : formatAge(ms);
 };
 
-const earliest = (items: readonly ItemState[], field: "expiresAt" | "deleteAt"): string | undefined =>
+const earliest = (
+  items: readonly ItemState[],
+  field: "expiresAt" | "deleteAt",
+): string | undefined =>
   items
     .flatMap((item) => item[field] ?? [])
     .sort((a, b) => Date.parse(a) - Date.parse(b))
@@ -56,18 +63,34 @@ function versionsText({ items, itemsOmitted }: ResourceState): string {
   const [first, second] = items;
   if (first === undefined) return NONE;
   if (second === undefined && itemsOmitted === 0) return versionText(first);
-  const current = items.filter(({ version, latest }) => version !== undefined && version === latest).length;
+  const current = items.filter(
+    ({ version, latest }) => version !== undefined && version === latest,
+  ).length;
   const more = itemsOmitted === 0 ? "" : `, ${itemsOmitted} not listed`;
   return `${current} of ${items.length} latest${more}`;
 }
 
 const namespaceCells = ({ namespace }: Readable, { allNamespaces }: TableOptions): Cell[] =>
   allNamespaces ? [namespace || NONE] : [];
-const namespaceHeader = ({ allNamespaces }: TableOptions): string[] => (allNamespaces ? ["NAMESPACE"] : []);
+const namespaceHeader = ({ allNamespaces }: TableOptions): string[] =>
+  allNamespaces ? ["NAMESPACE"] : [];
 
 /** Formats the connections, one row each. */
-export function connectionTable(connections: readonly ConnectionState[], options: TableOptions): string {
-  const header = [...namespaceHeader(options), "CONNECTION", "READY", "REASON", "SECRETS", "FILES", "USERS", "TOKEN", "URL"];
+export function connectionTable(
+  connections: readonly ConnectionState[],
+  options: TableOptions,
+): string {
+  const header = [
+    ...namespaceHeader(options),
+    "CONNECTION",
+    "READY",
+    "REASON",
+    "SECRETS",
+    "FILES",
+    "USERS",
+    "TOKEN",
+    "URL",
+  ];
   const rows = connections.map((state): Cell[] => [
     ...namespaceCells(state, options),
     nameOf(state),
@@ -85,7 +108,16 @@ export function connectionTable(connections: readonly ConnectionState[], options
 export function resourceTable(resources: readonly ResourceState[], options: TableOptions): string {
   const { now, items: byItem } = options;
   const last = byItem ? ["KEY", "SOURCE", "VERSION"] : ["TARGET", "VERSION"];
-  const header = [...namespaceHeader(options), "RESOURCE", "READY", "REASON", ...last, "SYNCED", "EXPIRES", "REMOVAL"];
+  const header = [
+    ...namespaceHeader(options),
+    "RESOURCE",
+    "READY",
+    "REASON",
+    ...last,
+    "SYNCED",
+    "EXPIRES",
+    "REMOVAL",
+  ];
   const rows = resources.flatMap((state): Cell[][] => {
     const start = [...namespaceCells(state, options), nameOf(state), ...readyCells(state)];
     const rowOf = (middle: readonly string[], items: readonly ItemState[]): Cell[] => [
@@ -102,10 +134,15 @@ export function resourceTable(resources: readonly ResourceState[], options: Tabl
   return formatTable(header, rows);
 }
 
-/** Returns a line for each object that is not ready: what is wrong, in the words of its condition. */
+/**
+ * Returns a line for each object that is not ready: what is wrong, in the words of its condition.
+ */
 export function problemLines(states: readonly Readable[], { allNamespaces }: TableOptions): string {
   return states
     .filter(({ ready }) => ready !== "True")
-    .map((state) => `${allNamespaces && state.namespace !== "" ? `${state.namespace}/` : ""}${nameOf(state)}: ${state.message}\n`)
+    .map(
+      (state) =>
+        `${allNamespaces && state.namespace !== "" ? `${state.namespace}/` : ""}${nameOf(state)}: ${state.message}\n`,
+    )
     .join("");
 }

@@ -1,14 +1,40 @@
 import { Command } from "commander";
 import { systemClock } from "../../../lib/clock.ts";
-import { vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "../../api/kinds.ts";
+import {
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../../api/kinds.ts";
 import { ALL_NAMESPACES } from "../../kube/resource.ts";
-import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import {
+  addAllNamespacesOption,
+  addClusterOptions,
+  type Cluster,
+  type ClusterFlags,
+  withCluster,
+} from "../cluster/cluster.ts";
 import { listClusterConnections } from "../cluster/list-cluster-connections.ts";
 import { listAll } from "../cluster/list-all.ts";
-import { addFormatOption, type FormatFlags, formatObject } from "../../../command-line/format-option.ts";
+import {
+  addFormatOption,
+  type FormatFlags,
+  formatObject,
+} from "../../../command-line/format-option.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
-import { type ConnectionState, connectionState, type ResourceState, resourceState } from "./resource-state.ts";
-import { connectionTable, isReady, NOT_READY, problemLines, resourceTable } from "./status-tables.ts";
+import {
+  type ConnectionState,
+  connectionState,
+  type ResourceState,
+  resourceState,
+} from "./resource-state.ts";
+import {
+  connectionTable,
+  isReady,
+  NOT_READY,
+  problemLines,
+  resourceTable,
+} from "./status-tables.ts";
 
 interface StatusFlags extends ClusterFlags, FormatFlags {
   readonly items?: boolean;
@@ -26,14 +52,19 @@ interface Status {
 
 async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status> {
   const kinds = [vaultConnectionKind, vaultSecretKind, vaultFileKind, vaultPushKind];
-  const [connections = [], ...rest] = await Promise.all(kinds.map((kind) => listAll(cluster, kind, signal)));
+  const [connections = [], ...rest] = await Promise.all(
+    kinds.map((kind) => listAll(cluster, kind, signal)),
+  );
   const resources = rest.flat();
   connections.push(...(await listClusterConnections(cluster, resources, signal)));
   return { connections: connections.map(connectionState), resources: resources.map(resourceState) };
 }
 
 /** Returns what to print for a status. */
-function format({ connections, resources }: Status, { output, items = false, allNamespaces = false }: StatusFlags): string {
+function format(
+  { connections, resources }: Status,
+  { output, items = false, allNamespaces = false }: StatusFlags,
+): string {
   if (output !== "table") return formatObject({ connections, resources }, output);
   const options = { now: systemClock.now(), allNamespaces, items };
   const sections = [
@@ -47,7 +78,11 @@ function format({ connections, resources }: Status, { output, items = false, all
 /** Clears the terminal, so that the next status replaces the last one. */
 const clear = (): void => void (process.stdout.isTTY && process.stdout.write("\u001B[H\u001B[2J"));
 
-async function showStatus(cluster: Cluster, flags: StatusFlags, signal: AbortSignal): Promise<void> {
+async function showStatus(
+  cluster: Cluster,
+  flags: StatusFlags,
+  signal: AbortSignal,
+): Promise<void> {
   let last: string | undefined;
   for (;;) {
     const status = await readStatus(cluster, signal);
@@ -58,7 +93,10 @@ async function showStatus(cluster: Cluster, flags: StatusFlags, signal: AbortSig
     if (shown !== last) {
       if (flags.watch === true) clear();
       process.stdout.write(text);
-      if (states.length === 0) process.stderr.write(`no connection, VaultSecret, VaultFile or VaultPush in ${where(cluster)}\n`);
+      if (states.length === 0)
+        process.stderr.write(
+          `no connection, VaultSecret, VaultFile or VaultPush in ${where(cluster)}\n`,
+        );
     }
     last = shown;
     process.exitCode = states.every(isReady) ? 0 : NOT_READY;
@@ -67,7 +105,8 @@ async function showStatus(cluster: Cluster, flags: StatusFlags, signal: AbortSig
   }
 }
 
-const where = ({ namespace }: Cluster): string => (namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${namespace}`);
+const where = ({ namespace }: Cluster): string =>
+  namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${namespace}`;
 
 /** Returns the definition of `vaultsync status`, which reads resources and changes nothing. */
 export function statusCommand(): Command {
@@ -79,8 +118,10 @@ export function statusCommand(): Command {
     .option("-w, --watch", "show each change until interrupted")
     .action(async (flags: StatusFlags) => {
       const signal = stopSignal();
-      await withCluster(flags, (cluster) => showStatus(cluster, flags, signal)).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+      await withCluster(flags, (cluster) => showStatus(cluster, flags, signal)).catch(
+        (error: unknown) => {
+          if (!signal.aborted) throw error;
+        },
+      );
     });
 }

@@ -1,4 +1,7 @@
-/** Numbers of names of a connection that its vault listed, of targets that they feed, and of those that disappeared together. */
+/**
+ * Numbers of names of a connection that its vault listed, of targets that they feed, and of those
+ * that disappeared together.
+ */
 export interface Losses {
   readonly names: number;
   readonly lostNames: number;
@@ -10,15 +13,18 @@ export interface Losses {
 /** One open connection to a vault. */
 export interface BlastMember {
   /**
-   * Arrival of the oldest of its last lists, in monotonic milliseconds: -∞ if one is missing, ∞ while the connection is stale and no list
-   * is expected.
+   * Arrival of the oldest of its last lists, in monotonic milliseconds: -∞ if one is missing, ∞
+   * while the connection is stale and no list is expected.
    */
   readonly heardAt: number;
   /** The same before its last list. */
   readonly heardBefore: number;
   /** Returns what it lost: names whose removal is not proven yet, and those that are held. */
   losses(): Losses;
-  /** Holds the removals of what it lost until a user confirms them. Returns whether they are more than before. */
+  /**
+   * Holds the removals of what it lost until a user confirms them. Returns whether they are more
+   * than before.
+   */
   hold(): boolean;
   /** Called when the loss of another connection made this one hold more names. */
   onHeld(): void;
@@ -30,7 +36,8 @@ export interface BlastMember {
 const MAX_SHARE = 0.2;
 const MIN_HELD = 5;
 
-const isTooMany = (lost: number, all: number): boolean => lost >= MIN_HELD && lost > MAX_SHARE * all;
+const isTooMany = (lost: number, all: number): boolean =>
+  lost >= MIN_HELD && lost > MAX_SHARE * all;
 
 /** Reports whether so much is lost that a fault is likelier than an intention. */
 function exceeds(members: Iterable<BlastMember>): boolean {
@@ -45,10 +52,16 @@ function exceeds(members: Iterable<BlastMember>): boolean {
   return isTooMany(sum.lostNames, sum.names) || isTooMany(sum.lostTargets, sum.targets);
 }
 
-/** The connections of this process to one vault, whose losses are counted together; see docs/design/engine.md#removals. */
+/**
+ * The connections of this process to one vault, whose losses are counted together; see
+ * docs/design/engine.md#removals.
+ */
 export class BlastLimit {
   readonly #members = new Set<BlastMember>();
-  /** The connection whose list is taken in: what others lost is still pending if they waited for this list. */
+  /**
+   * The connection whose list is taken in: what others lost is still pending if they waited for
+   * this list.
+   */
   #listing: BlastMember | undefined;
 
   join(member: BlastMember): void {
@@ -61,7 +74,10 @@ export class BlastLimit {
     return this.#members.size === 0;
   }
 
-  /** Starts a hold of one connection, or of all, if too much disappeared with what the last list of `member` lacks. */
+  /**
+   * Starts a hold of one connection, or of all, if too much disappeared with what the last list of
+   * `member` lacks.
+   */
   check(member: BlastMember): void {
     this.#listing = member;
     if (member.losses().lostNames > 0) {
@@ -71,7 +87,10 @@ export class BlastLimit {
     this.#listing = undefined;
   }
 
-  /** Reports whether every connection has listed since: what the same fault took from them is counted. */
+  /**
+   * Reports whether every connection has listed since: what the same fault took from them is
+   * counted.
+   */
   isHeardSince(at: number): boolean {
     for (const member of this.#members) {
       if ((member === this.#listing ? member.heardBefore : member.heardAt) < at) return false;
@@ -85,7 +104,8 @@ export class BlastLimit {
   }
 
   #hold(): void {
-    for (const member of this.#members) if (member.hold() && member !== this.#listing) member.onHeld();
+    for (const member of this.#members)
+      if (member.hold() && member !== this.#listing) member.onHeld();
   }
 }
 
@@ -93,8 +113,14 @@ export class BlastLimit {
 export class BlastLimits {
   readonly #ofOrigin = new Map<string, BlastLimit>();
 
-  /** Adds a connection to those of the vault at this URL. Returns its limit, and the way to remove the connection. */
-  join(url: string, member: BlastMember): { readonly limit: BlastLimit; readonly leave: () => void } {
+  /**
+   * Adds a connection to those of the vault at this URL. Returns its limit, and the way to remove
+   * the connection.
+   */
+  join(
+    url: string,
+    member: BlastMember,
+  ): { readonly limit: BlastLimit; readonly leave: () => void } {
     const origin = URL.parse(url)?.origin ?? url;
     const limit = this.#ofOrigin.get(origin) ?? new BlastLimit();
     this.#ofOrigin.set(origin, limit);

@@ -4,12 +4,16 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../kube/resource.ts";
 
-/** PEM certificates (`undefined`: the public authorities), or the reason why they cannot be used. */
+/**
+ * PEM certificates (`undefined`: the public authorities), or the reason why they cannot be used.
+ */
 export type CaBundle = { readonly pem: string | undefined } | { readonly problem: string };
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Returns the certificates in a text, and nothing else of it: the object may contain a private key. */
+/**
+ * Returns the certificates in a text, and nothing else of it: the object may contain a private key.
+ */
 function certificatesIn(text: string): string | undefined {
   const certificates = text.match(CERTIFICATE) ?? [];
   try {
@@ -26,7 +30,10 @@ function textUnder(object: KubeObject, kind: "ConfigMap" | "Secret", key: string
   return kind === "Secret" ? Buffer.from(value, "base64").toString("utf8") : value;
 }
 
-/** Reads the authorities that a connection trusts. @throws KubeError when the API server is unavailable */
+/**
+ * Reads the authorities that a connection trusts. @throws KubeError when the API server is
+ * unavailable
+ */
 export async function readCaBundle(
   api: KubeApi,
   namespace: string,
@@ -34,15 +41,25 @@ export async function readCaBundle(
   signal: AbortSignal,
 ): Promise<CaBundle> {
   try {
-    const object = await api.get(kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace, name }, signal);
+    const object = await api.get(
+      kind === "Secret" ? SECRETS : CONFIG_MAPS,
+      { namespace, name },
+      signal,
+    );
     const pem = certificatesIn(textUnder(object, kind, key));
     if (pem !== undefined) return { pem };
-    return { problem: `spec.caBundleRef: ${kind} ${name} has no readable PEM certificates under the key ${key}` };
+    return {
+      problem: `spec.caBundleRef: ${kind} ${name} has no readable PEM certificates under the key ${key}`,
+    };
   } catch (error) {
     if (isKubeError(error, "NotFound"))
-      return { problem: `spec.caBundleRef: ${kind} ${name} not found in namespace ${namespace}: create it, or correct the name` };
+      return {
+        problem: `spec.caBundleRef: ${kind} ${name} not found in namespace ${namespace}: create it, or correct the name`,
+      };
     if (isKubeError(error, "Forbidden"))
-      return { problem: `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount` };
+      return {
+        problem: `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`,
+      };
     throw error;
   }
 }

@@ -2,7 +2,13 @@ import { connectionKindOf } from "../../api/connection-key.ts";
 import type { Labels } from "../../api/namespace-selector.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { accessOf, type AccessRule, accessRules, everything, type NamespaceAccess } from "../../sync/namespace-access.ts";
+import {
+  accessOf,
+  type AccessRule,
+  accessRules,
+  everything,
+  type NamespaceAccess,
+} from "../../sync/namespace-access.ts";
 import { parseConnection } from "./parse-connection.ts";
 
 export interface ClusterAccessOptions {
@@ -18,8 +24,9 @@ interface Rules {
 }
 
 /**
- * Decides which namespaces may read what through a connection: everything through a VaultConnection, which is in the same namespace,
- * and what `spec.access` of a ClusterVaultConnection allows now. See docs/design/security.md#cluster-connections.
+ * Decides which namespaces may read what through a connection: everything through a
+ * VaultConnection, which is in the same namespace, and what `spec.access` of a
+ * ClusterVaultConnection allows now. See docs/design/security.md#cluster-connections.
  */
 export class ClusterAccess {
   readonly #options: ClusterAccessOptions;
@@ -44,11 +51,14 @@ export class ClusterAccess {
   }
 
   /**
-   * Reports whether a client was opened for the current spec of a ClusterVaultConnection. The access of a changed spec is not for the
-   * vault and the account of the one before.
+   * Reports whether a client was opened for the current spec of a ClusterVaultConnection. The
+   * access of a changed spec is not for the vault and the account of the one before.
    */
   isCurrent(connection: string, fingerprint: string): boolean {
-    return connectionKindOf(connection) === "VaultConnection" || this.#rulesOf(connection)?.fingerprint === fingerprint;
+    return (
+      connectionKindOf(connection) === "VaultConnection" ||
+      this.#rulesOf(connection)?.fingerprint === fingerprint
+    );
   }
 
   #rulesOf(connection: string): Rules | undefined {
@@ -56,7 +66,9 @@ export class ClusterAccess {
     if (object === undefined) return undefined;
     if (!this.#rules.has(object)) {
       const parsed = parseConnection(object);
-      const rules = parsed.ok ? { fingerprint: parsed.fingerprint, entries: accessRules(parsed.access) } : undefined;
+      const rules = parsed.ok
+        ? { fingerprint: parsed.fingerprint, entries: accessRules(parsed.access) }
+        : undefined;
       this.#rules.set(object, rules);
     }
     return this.#rules.get(object);

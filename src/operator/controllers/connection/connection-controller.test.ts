@@ -13,7 +13,14 @@ const KEY = "shop/vault";
 const UNKNOWN = {};
 
 function connection(changes: Partial<ObjectMeta> = {}, status?: object): KubeObject {
-  const metadata = { name: "vault", namespace: "shop", uid: "uid-1", generation: 1, resourceVersion: "1", ...changes };
+  const metadata = {
+    name: "vault",
+    namespace: "shop",
+    uid: "uid-1",
+    generation: 1,
+    resourceVersion: "1",
+    ...changes,
+  };
   return { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", metadata, status };
 }
 
@@ -62,13 +69,16 @@ test.each<[string, StoreChange<KubeObject>, number]>([
   ["that is being deleted", updated({ deletionTimestamp: "2026-11-21T12:00:00Z" }), 1],
   ["whose status changed", updated({}, { users: 1 }), 0],
   ["whose status another process changed", updated({}, UNKNOWN), 1],
-])("a connection %s is reconciled immediately, unless it is the own write", async (_, change, times) => {
-  const { clock, controller, reconciled, reported } = scene();
-  controller.resourceChanged(change);
-  await clock.advance(0);
-  expect(reconciled).toEqual(Array.from({ length: times }, () => [KEY, 0]));
-  expect(reported).toEqual(Array.from({ length: times }, () => "VaultConnection"));
-});
+])(
+  "a connection %s is reconciled immediately, unless it is the own write",
+  async (_, change, times) => {
+    const { clock, controller, reconciled, reported } = scene();
+    controller.resourceChanged(change);
+    await clock.advance(0);
+    expect(reconciled).toEqual(Array.from({ length: times }, () => [KEY, 0]));
+    expect(reported).toEqual(Array.from({ length: times }, () => "VaultConnection"));
+  },
+);
 
 test("status changes within 250 ms share a reconcile, and so do changes of the users within 1 s", async () => {
   const { clock, controller, reconciled } = scene();

@@ -26,9 +26,15 @@ export interface ConnectionControllerOptions {
   readonly observer: ControllerObserver;
 }
 
-/** Delay in milliseconds within which status changes of a connection share one reconcile, and so one status write. */
+/**
+ * Delay in milliseconds within which status changes of a connection share one reconcile, and so one
+ * status write.
+ */
 const STATUS_DELAY_MS = 250;
-/** Delay in milliseconds after a change in the number of users: applying a thousand resources changes it a thousand times. */
+/**
+ * Delay in milliseconds after a change in the number of users: applying a thousand resources
+ * changes it a thousand times.
+ */
 const USERS_DELAY_MS = 1_000;
 
 /** Maps changes of connections to keys of the work queue. */
@@ -44,7 +50,10 @@ export class ConnectionController implements ConnectionReporter {
 
   /** Queues a connection whose spec or unknown status changed, or that was created or deleted. */
   resourceChanged(change: StoreChange<KubeObject>): void {
-    if (change.type !== "updated" || desiredStateChanged(change.before, change.now, [CONFIRM_REMOVALS_ANNOTATION])) {
+    if (
+      change.type !== "updated" ||
+      desiredStateChanged(change.before, change.now, [CONFIRM_REMOVALS_ANNOTATION])
+    ) {
       return this.queue.add(change.key, "spec");
     }
     const delay = this.#options.reconciler.statusRepairDelay(change.key, change.before, change.now);

@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import { connectionSpec } from "../../api/vault-connection.ts";
 import { factsOf } from "./connection-facts.ts";
 
-const base = { url: "https://vault.example.com/", email: "ops@example.com", auth: { passwordSecretRef: { name: "login" } } };
+const base = {
+  url: "https://vault.example.com/",
+  email: "ops@example.com",
+  auth: { passwordSecretRef: { name: "login" } },
+};
 const facts = (more: object) => factsOf(connectionSpec.parse({ ...base, ...more }));
 
 test("the facts of a connection name its Secret with the key, and what it trusts", () => {
@@ -23,7 +27,10 @@ test("the facts of a connection name its Secret with the key, and what it trusts
 
 test.each([
   [{ secretName: ["a", "b"] }, "secretName a, b"],
-  [{ environmentType: ["prod"], secretName: ["a", "b", "c", "d", "e"] }, "environmentType prod; secretName a, b, c and 2 more"],
+  [
+    { environmentType: ["prod"], secretName: ["a", "b", "c", "d", "e"] },
+    "environmentType prod; secretName a, b, c and 2 more",
+  ],
   [{ environmentType: ["prod", "*"], onlyReferenced: true }, ""],
 ])("the scope %j is %j in a message: only what it limits, and few values", (scope, text) => {
   expect(facts({ scope }).scope).toBe(text);

@@ -8,11 +8,16 @@ export interface ConnectionFacts {
   readonly url: string;
   readonly email: string;
   readonly usesTokens: boolean;
-  /** The Secret of the credentials, and the key of a password: "Secret vault-login, key password". */
+  /**
+   * The Secret of the credentials, and the key of a password: "Secret vault-login, key password".
+   */
   readonly credentials: string;
   /** The limits that `spec.scope` sets: "secretName other"; empty if it sets none. */
   readonly scope: string;
-  /** The object of the authorities and its key: "ConfigMap vault-ca, key ca.crt"; `undefined`: the public ones. */
+  /**
+   * The object of the authorities and its key: "ConfigMap vault-ca, key ca.crt"; `undefined`: the
+   * public ones.
+   */
   readonly caBundle: string | undefined;
 }
 
@@ -38,8 +43,11 @@ export function factsOf(spec: ConnectionSpec): ConnectionFacts {
     url: settingsOf(spec).url,
     email: spec.email,
     usesTokens,
-    credentials: usesTokens ? secret : `${secret}, key ${auth.passwordSecretRef?.key ?? connectionDefaults.passwordKey}`,
+    credentials: usesTokens
+      ? secret
+      : `${secret}, key ${auth.passwordSecretRef?.key ?? connectionDefaults.passwordKey}`,
     scope: scopeText(spec.scope),
-    caBundle: bundle && `${bundle.kind} ${bundle.name}, key ${bundle.key ?? connectionDefaults.caKey}`,
+    caBundle:
+      bundle && `${bundle.kind} ${bundle.name}, key ${bundle.key ?? connectionDefaults.caKey}`,
   };
 }

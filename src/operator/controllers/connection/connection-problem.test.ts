@@ -107,8 +107,16 @@ describe("explainFailure says what is wrong and what to do", () => {
   });
 
   test.each<[string, AuthError, string]>([
-    ["access token", new AuthError(login, "token"), "the vault rejects the access_token in Secret tokens"],
-    ["refresh token", new AuthError(login, "refresh_token"), "the vault rejects the refresh_token in Secret tokens"],
+    [
+      "access token",
+      new AuthError(login, "token"),
+      "the vault rejects the access_token in Secret tokens",
+    ],
+    [
+      "refresh token",
+      new AuthError(login, "refresh_token"),
+      "the vault rejects the refresh_token in Secret tokens",
+    ],
   ])("a stored %s that the vault rejects", (_, error, cause) => {
     expect(explain(error, { usesTokens: true, credentials: "Secret tokens" })).toBe(
       `${cause}; store a new pair of tokens of ops@example.com there`,
@@ -116,13 +124,22 @@ describe("explainFailure says what is wrong and what to do", () => {
   });
 
   test("stored tokens of another account", () => {
-    expect(explain(new AuthError(login, "email_mismatch"), { usesTokens: true, credentials: "Secret tokens" })).toBe(
+    expect(
+      explain(new AuthError(login, "email_mismatch"), {
+        usesTokens: true,
+        credentials: "Secret tokens",
+      }),
+    ).toBe(
       "the tokens in Secret tokens belong to another account; store a new pair of tokens of ops@example.com there, or correct spec.email",
     );
   });
 
   test("an authority that is missing in the CA bundle", () => {
-    expect(explain(new RefusedError(login, "tls", "SELF_SIGNED_CERT_IN_CHAIN"), { caBundle: "ConfigMap ca, key ca.crt" })).toBe(
+    expect(
+      explain(new RefusedError(login, "tls", "SELF_SIGNED_CERT_IN_CHAIN"), {
+        caBundle: "ConfigMap ca, key ca.crt",
+      }),
+    ).toBe(
       "no trusted authority signed the certificate of vault.example.com (SELF_SIGNED_CERT_IN_CHAIN); add the certificate of its authority to ConfigMap ca, key ca.crt",
     );
   });
@@ -133,7 +150,9 @@ describe("explainFailure says what is wrong and what to do", () => {
     ["list_no_dup", "cannot list the secrets of ops@example.com at https://vault.example.com"],
     ["list_file", "cannot list the files of ops@example.com at https://vault.example.com"],
   ] as const)("%s: the message names what was tried", (operation, tried) => {
-    expect(explainFailure(new TransientError(operation, "timeout"), testFacts).startsWith(`${tried}: `)).toBe(true);
+    expect(
+      explainFailure(new TransientError(operation, "timeout"), testFacts).startsWith(`${tried}: `),
+    ).toBe(true);
   });
 });
 
@@ -150,6 +169,11 @@ test.each([
   ["https://[fe80::1]", "InvalidSpec"],
   ["https://localhost:8200", "InvalidSpec"],
   ["https://vault.example.com", "VaultUnreachable"],
-])("a forbidden address of %s is %s: InvalidSpec only where no DNS record can be wrong", (url, reason) => {
-  expect(connectionProblem(new RefusedError(login, "address"), { ...testFacts, url }).reason).toBe(reason);
-});
+])(
+  "a forbidden address of %s is %s: InvalidSpec only where no DNS record can be wrong",
+  (url, reason) => {
+    expect(
+      connectionProblem(new RefusedError(login, "address"), { ...testFacts, url }).reason,
+    ).toBe(reason);
+  },
+);

@@ -17,7 +17,15 @@ import { tlsProblem } from "./tls-problem.ts";
 /** The meaning of a failure of a connection, and how to resolve it. */
 export interface ConnectionProblem {
   /** The check of `vaultsync doctor` that finds it. */
-  readonly check: "address" | "DNS" | "network" | "TLS" | "vault" | "login" | "scope" | "credentials";
+  readonly check:
+    | "address"
+    | "DNS"
+    | "network"
+    | "TLS"
+    | "vault"
+    | "login"
+    | "scope"
+    | "credentials";
   readonly reason: Reason;
   /** The field of the spec to correct, if it is certain that the spec is wrong. */
   readonly field?: string;
@@ -25,13 +33,17 @@ export interface ConnectionProblem {
   readonly remedy: string;
 }
 
-const NOT_A_VAULT = "check that spec.url is the base URL of the vault, not that of a proxy or another service";
+const NOT_A_VAULT =
+  "check that spec.url is the base URL of the vault, not that of a proxy or another service";
 const VAULT_DOWN = "check the vault and the proxies before it";
 
 /** Returns the host of a URL without the brackets of IPv6. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/gu, "");
 
-/** Reports whether the host of a URL is an address, or has always the same one, so that no DNS record can be wrong. */
+/**
+ * Reports whether the host of a URL is an address, or has always the same one, so that no DNS
+ * record can be wrong.
+ */
 const isAddress = (url: URL): boolean => isIP(hostOf(url)) !== 0 || isLoopback(hostOf(url));
 
 function addressProblem(error: RefusedError, url: URL): ConnectionProblem {
@@ -39,11 +51,22 @@ function addressProblem(error: RefusedError, url: URL): ConnectionProblem {
   const cause = isLoopback(detail)
     ? `${detail} is the loopback address of the operator itself`
     : `${detail} is not the address of a vault, but link-local, multicast, or that of a cloud's instance credentials`;
-  const flag = isLoopback(detail) ? ", or start the operator with --allow-http for development" : "";
+  const flag = isLoopback(detail)
+    ? ", or start the operator with --allow-http for development"
+    : "";
   const common = { check: "address", cause } as const;
   return isAddress(url)
-    ? { ...common, reason: "InvalidSpec", field: "spec.url", remedy: `set spec.url to the address of the vault${flag}` }
-    : { ...common, reason: "VaultUnreachable", remedy: `correct the DNS record of ${url.hostname}, or spec.url${flag}` };
+    ? {
+        ...common,
+        reason: "InvalidSpec",
+        field: "spec.url",
+        remedy: `set spec.url to the address of the vault${flag}`,
+      }
+    : {
+        ...common,
+        reason: "VaultUnreachable",
+        remedy: `correct the DNS record of ${url.hostname}, or spec.url${flag}`,
+      };
 }
 
 function refused(error: RefusedError, facts: ConnectionFacts, url: URL): ConnectionProblem {
@@ -62,7 +85,11 @@ function refused(error: RefusedError, facts: ConnectionFacts, url: URL): Connect
         remedy: "correct that object",
       };
     case "redirect":
-      return { ...spec, cause: "the vault redirects to another address", remedy: "set spec.url to the final one" };
+      return {
+        ...spec,
+        cause: "the vault redirects to another address",
+        remedy: "set spec.url to the final one",
+      };
     case "insecure":
       return {
         ...spec,
@@ -76,7 +103,11 @@ function refused(error: RefusedError, facts: ConnectionFacts, url: URL): Connect
         remedy: "use an allowed host, or add this one to the flag of the operator",
       };
     case "url":
-      return { ...spec, cause: "it is not a base URL", remedy: "write it as https://vault.example.com" };
+      return {
+        ...spec,
+        cause: "it is not a base URL",
+        remedy: "write it as https://vault.example.com",
+      };
   }
 }
 
@@ -92,12 +123,20 @@ function unreachable({ detail = "" }: TransientError, { hostname, host }: URL): 
     };
   return {
     ...common,
-    cause: detail === "ECONNREFUSED" ? `nothing listens at ${host}${code}` : `no connection to ${host}${code}`,
-    remedy: "check the host and port in spec.url, that the vault runs there, and that no firewall or NetworkPolicy is in between",
+    cause:
+      detail === "ECONNREFUSED"
+        ? `nothing listens at ${host}${code}`
+        : `no connection to ${host}${code}`,
+    remedy:
+      "check the host and port in spec.url, that the vault runs there, and that no firewall or NetworkPolicy is in between",
   };
 }
 
-function transient(error: TransientError, { credentials }: ConnectionFacts, url: URL): ConnectionProblem {
+function transient(
+  error: TransientError,
+  { credentials }: ConnectionFacts,
+  url: URL,
+): ConnectionProblem {
   const common = { check: "vault", reason: "VaultUnreachable" } as const;
   const code = error.detail === undefined ? "" : ` (${error.detail})`;
   switch (error.code) {
@@ -114,7 +153,10 @@ function transient(error: TransientError, { credentials }: ConnectionFacts, url:
       return {
         ...common,
         cause: `${url.host} closed the connection before its response was complete${code}`,
-        remedy: url.protocol === "http:" ? `if it expects TLS, write https:// in spec.url; otherwise ${VAULT_DOWN}` : VAULT_DOWN,
+        remedy:
+          url.protocol === "http:"
+            ? `if it expects TLS, write https:// in spec.url; otherwise ${VAULT_DOWN}`
+            : VAULT_DOWN,
       };
     case "credentials_not_read":
       return {
@@ -131,13 +173,20 @@ function transient(error: TransientError, { credentials }: ConnectionFacts, url:
         remedy: "wait; if it persists, use fewer connections with long lists in this namespace",
       };
     case "server_error":
-      return { ...common, cause: `the vault responds with status ${error.status ?? 500}`, remedy: VAULT_DOWN };
+      return {
+        ...common,
+        cause: `the vault responds with status ${error.status ?? 500}`,
+        remedy: VAULT_DOWN,
+      };
     default:
       return { ...common, cause: error.text, remedy: VAULT_DOWN };
   }
 }
 
-function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFacts): ConnectionProblem {
+function auth(
+  error: AuthError,
+  { credentials, usesTokens, email }: ConnectionFacts,
+): ConnectionProblem {
   const login = { check: "login", reason: "AuthFailed" } as const;
   const newTokens = `store a new pair of tokens of ${email} there`;
   switch (error.code) {
@@ -150,11 +199,23 @@ function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFa
         remedy: `${newTokens}, or correct spec.email`,
       };
     case "refresh_token":
-      return { ...login, cause: `the vault rejects the refresh_token in ${credentials}`, remedy: newTokens };
+      return {
+        ...login,
+        cause: `the vault rejects the refresh_token in ${credentials}`,
+        remedy: newTokens,
+      };
     case "token":
       return usesTokens
-        ? { ...login, cause: `the vault rejects the access_token in ${credentials}`, remedy: newTokens }
-        : { ...login, cause: "the vault rejects the token that it has just issued", remedy: "check the vault, and its clock" };
+        ? {
+            ...login,
+            cause: `the vault rejects the access_token in ${credentials}`,
+            remedy: newTokens,
+          }
+        : {
+            ...login,
+            cause: "the vault rejects the token that it has just issued",
+            remedy: "check the vault, and its clock",
+          };
     case "too_many_rejected":
       return {
         ...login,
@@ -170,7 +231,10 @@ function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFa
   }
 }
 
-function tooLong({ operation, excess }: ListTooLongError, { email }: ConnectionFacts): ConnectionProblem {
+function tooLong(
+  { operation, excess }: ListTooLongError,
+  { email }: ConnectionFacts,
+): ConnectionProblem {
   const less =
     operation === "list_file"
       ? `delete files of ${email}`
@@ -196,18 +260,33 @@ function permanent(error: PermanentError, facts: ConnectionFacts): ConnectionPro
       remedy: "correct its attributes, values and names",
     };
   const isDenied = code === "forbidden" || code === "out_of_scope";
-  const common = { reason: "UnexpectedResponse", cause: `the vault responds with the error "${text}"` } as const;
+  const common = {
+    reason: "UnexpectedResponse",
+    cause: `the vault responds with the error "${text}"`,
+  } as const;
   return isDenied
-    ? { ...common, check: "scope", remedy: `allow ${email} what spec.scope requests, or correct spec.scope` }
+    ? {
+        ...common,
+        check: "scope",
+        remedy: `allow ${email} what spec.scope requests, or correct spec.scope`,
+      }
     : { ...common, check: "vault", remedy: NOT_A_VAULT };
 }
 
 /** Returns what a failure of a connection means, and how to resolve it. */
-export function connectionProblem(error: Error | undefined, facts: ConnectionFacts): ConnectionProblem {
+export function connectionProblem(
+  error: Error | undefined,
+  facts: ConnectionFacts,
+): ConnectionProblem {
   const url = new URL(facts.url);
   if (!isVaultError(error)) {
     const cause = error?.message ?? "no response in time";
-    return { check: "vault", reason: "VaultUnreachable", cause, remedy: "see the log of the operator" };
+    return {
+      check: "vault",
+      reason: "VaultUnreachable",
+      cause,
+      remedy: "see the log of the operator",
+    };
   }
   switch (error.kind) {
     case "refused":
@@ -235,11 +314,19 @@ export function connectionProblem(error: Error | undefined, facts: ConnectionFac
   }
 }
 
-/** Returns the failure of a list that a forced sync requested, for a resource that uses a connection of this kind. */
-export function listProblem(error: Error, facts: ConnectionFacts, kind: ConnectionKind): { reason: Reason; message: string } {
+/**
+ * Returns the failure of a list that a forced sync requested, for a resource that uses a connection
+ * of this kind.
+ */
+export function listProblem(
+  error: Error,
+  facts: ConnectionFacts,
+  kind: ConnectionKind,
+): { reason: Reason; message: string } {
   const { reason } = connectionProblem(error, facts);
   // The spec to correct, if any, is that of the connection.
-  const isOfVault = reason === "VaultUnreachable" || reason === "RateLimited" || reason === "UnexpectedResponse";
+  const isOfVault =
+    reason === "VaultUnreachable" || reason === "RateLimited" || reason === "UnexpectedResponse";
   const message = `the vault was not listed for the forced sync: ${explainToUser(error, facts, kind)}`;
   return { reason: isOfVault ? reason : "ConnectionNotReady", message };
 }
@@ -261,17 +348,26 @@ function attempt({ operation }: VaultError, { url, email }: ConnectionFacts): st
 }
 
 /**
- * Returns the message of a failure for a resource that uses a connection of this kind. Users of a ClusterVaultConnection need not know its
- * address, account and Secret.
+ * Returns the message of a failure for a resource that uses a connection of this kind. Users of a
+ * ClusterVaultConnection need not know its address, account and Secret.
  */
-export function explainToUser(error: Error | undefined, facts: ConnectionFacts, kind: ConnectionKind): string {
+export function explainToUser(
+  error: Error | undefined,
+  facts: ConnectionFacts,
+  kind: ConnectionKind,
+): string {
   if (kind === "VaultConnection") return explainFailure(error, facts);
   return `${connectionProblem(error, facts).reason}: see its condition Ready, or ask who manages it`;
 }
 
-/** Returns the message of a failure: what was tried where and as whom, what is wrong, and what to do. */
+/**
+ * Returns the message of a failure: what was tried where and as whom, what is wrong, and what to
+ * do.
+ */
 export function explainFailure(error: Error | undefined, facts: ConnectionFacts): string {
   const { field, cause, remedy } = connectionProblem(error, facts);
-  const tried = isVaultError(error) ? attempt(error, facts) : `cannot use ${facts.url} as ${facts.email}`;
+  const tried = isVaultError(error)
+    ? attempt(error, facts)
+    : `cannot use ${facts.url} as ${facts.email}`;
   return `${field === undefined ? tried : `${tried}: ${field}`}: ${cause}${remedy === "" ? "" : `; ${remedy}`}`;
 }

@@ -91,13 +91,22 @@ class Scene {
   /** Shows this state of the VaultConnection to the reconciler. */
   watch(object: KubeObject | undefined): void {
     if (object === undefined) this.#resources.delete(KEY, this.object().metadata.uid);
-    else this.#resources.set(KEY, { uid: object.metadata.uid, resourceVersion: undefined, value: object });
+    else
+      this.#resources.set(KEY, {
+        uid: object.metadata.uid,
+        resourceVersion: undefined,
+        value: object,
+      });
   }
 
   /** Reconciles and returns the status and the time until the next reconcile. */
   async reconcile(): Promise<ConnectionStatus & { readonly waitMs: number | undefined }> {
     const object = await this.api.get(vaultConnectionKind, { namespace: "shop", name: "vault" });
-    this.#resources.set(KEY, { uid: object.metadata.uid, resourceVersion: object.metadata.resourceVersion, value: object });
+    this.#resources.set(KEY, {
+      uid: object.metadata.uid,
+      resourceVersion: object.metadata.resourceVersion,
+      value: object,
+    });
     const result = await this.reconciler.reconcile(KEY, signal);
     const written = await this.api.get(vaultConnectionKind, { namespace: "shop", name: "vault" });
     const waitMs = result.outcome === "done" ? result.wait?.atMostMs : undefined;
@@ -131,10 +140,14 @@ test("a CA bundle is read before the connection is opened, and again while it is
   const ca = certificate("ca").cert;
   const scene = new Scene({ caBundleRef });
   const missing = await scene.reconcile();
-  expect(ready(missing)).toContain("False InvalidCaBundle: spec.caBundleRef: ConfigMap vault-ca not found");
+  expect(ready(missing)).toContain(
+    "False InvalidCaBundle: spec.caBundleRef: ConfigMap vault-ca not found",
+  );
   expect([scene.requests, missing.waitMs]).toEqual([[], 30_000]);
   scene.api.put("configmaps", configMap({ "ca.crt": "no certificate" }));
-  expect(ready(await scene.reconcile())).toContain("has no readable PEM certificates under the key ca.crt");
+  expect(ready(await scene.reconcile())).toContain(
+    "has no readable PEM certificates under the key ca.crt",
+  );
   scene.api.put("configmaps", configMap({ "ca.crt": `# comment\n${ca}` }));
   await scene.reconcile();
   expect(scene.requests.map((request) => request.ca)).toEqual([ca.trim()]);
@@ -191,7 +204,10 @@ test("a pause is published, and removed when it ends", async () => {
   await scene.reconcile();
   const [connection] = scene.opened;
   connection!.loginPause = { until: Date.UTC(2026, 10, 21, 13), credentials: "7" };
-  expect(await scene.reconcile()).toMatchObject({ loginPausedUntil: "2026-11-21T13:00:00.000Z", rejectedCredentials: "7" });
+  expect(await scene.reconcile()).toMatchObject({
+    loginPausedUntil: "2026-11-21T13:00:00.000Z",
+    rejectedCredentials: "7",
+  });
   connection!.loginPause = undefined;
   const after = await scene.reconcile();
   expect([after.loginPausedUntil, after.rejectedCredentials]).toEqual([undefined, undefined]);
@@ -217,7 +233,10 @@ test.each(["absent", "terminating"])(
     const scene = new Scene({ caBundleRef });
     scene.api.put("configmaps", configMap({ "ca.crt": certificate("ca").cert }));
     await scene.reconcile();
-    const again = { ...scene.object(), metadata: { ...scene.object().metadata, deletionTimestamp: "2026-11-21T12:00:00Z" } };
+    const again = {
+      ...scene.object(),
+      metadata: { ...scene.object().metadata, deletionTimestamp: "2026-11-21T12:00:00Z" },
+    };
     scene.watch(how === "absent" ? undefined : again);
     expect(await scene.reconciler.reconcile(KEY, signal)).toEqual({ outcome: "done", gone: true });
     expect(scene.opened.map(({ closed }) => closed)).toEqual([true]);
@@ -232,16 +251,27 @@ test("an invalid spec closes the client, and the status says what is wrong", asy
   scene.setSpec({ url: "vault" });
   const status = await scene.reconcile();
   expect(ready(status)).toContain("False InvalidSpec: spec.url");
-  expect([status.waitMs, status.observedGeneration, scene.opened[0]?.closed]).toEqual([undefined, 1, true]);
+  expect([status.waitMs, status.observedGeneration, scene.opened[0]?.closed]).toEqual([
+    undefined,
+    1,
+    true,
+  ]);
 });
 
 test("trusted owners are compared in lower case, and no other one is trusted by default", async () => {
   const scene = new Scene();
   await scene.reconcile();
-  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: undefined, receive: "Trusted", account: "ops@example.com" });
+  expect(scene.registry.get(KEY)).toMatchObject({
+    trustedOwners: undefined,
+    receive: "Trusted",
+    account: "ops@example.com",
+  });
   scene.setSpec({ trustedOwners: ["DBA@Example.com"], receive: "Anyone" });
   await scene.reconcile();
-  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: new Set(["dba@example.com"]), receive: "Anyone" });
+  expect(scene.registry.get(KEY)).toMatchObject({
+    trustedOwners: new Set(["dba@example.com"]),
+    receive: "Anyone",
+  });
 });
 
 test.each([{ loginPausedUntil: "2026-11-21T13:00:00.000Z" }, { rejectedCredentials: "7" }])(

@@ -1,7 +1,11 @@
 import { findCondition, readyIn } from "../../api/conditions.ts";
 import { connectionKindOf } from "../../api/connection-key.ts";
 import { type ConnectionKind, connectionKinds } from "../../api/kinds.ts";
-import { type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
+import {
+  type ConnectionSpec,
+  connectionStatus,
+  type ConnectionStatus,
+} from "../../api/vault-connection.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import { isReason } from "../../api/reasons.ts";
 import type { Condition } from "../../api/status.ts";
@@ -40,12 +44,18 @@ export interface ConnectionRequest {
 }
 
 /** Opens the client of one vault. Implemented by the composition root. */
-export type ConnectionFactory = (request: ConnectionRequest, callbacks: ConnectionCallbacks) => Connection;
+export type ConnectionFactory = (
+  request: ConnectionRequest,
+  callbacks: ConnectionCallbacks,
+) => Connection;
 
 export interface ConnectionReconcilerOptions {
   /** The connections of both kinds. */
   readonly resources: ReadonlyStore<KubeObject>;
-  /** The operator's namespace, which has the Secrets and certificates of each ClusterVaultConnection. */
+  /**
+   * The operator's namespace, which has the Secrets and certificates of each
+   * ClusterVaultConnection.
+   */
   readonly namespace: string;
   readonly connections: ConnectionRegistry;
   readonly connectionFactory: ConnectionFactory;
@@ -59,10 +69,16 @@ export interface ConnectionReconcilerOptions {
   readonly logger: Logger;
 }
 
-/** Times in milliseconds after which a CA bundle is read again, while the connection works and while it does not. */
+/**
+ * Times in milliseconds after which a CA bundle is read again, while the connection works and while
+ * it does not.
+ */
 const CA_RELOAD_MS = { healthy: 300_000, failing: 30_000 };
 
-/** Keeps one client open for each connection of either kind, according to its spec, and writes its status. */
+/**
+ * Keeps one client open for each connection of either kind, according to its spec, and writes its
+ * status.
+ */
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
   readonly #statuses: Readonly<Record<ConnectionKind, StatusWriter>>;
@@ -99,46 +115,69 @@ export class ConnectionReconciler {
     if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
     const notReady = (await this.#writeStatus(key, object, problem, signal)) === "False";
     if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done", notReady };
-    const reloadMs = client?.health.state === "healthy" ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
+    const reloadMs =
+      client?.health.state === "healthy" ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
     return { outcome: "done", notReady, wait: { for: "time", atMostMs: reloadMs } };
   }
 
-  /** Returns the delay after which a resource is to be reconciled whose status another process changed; see StatusWriter. */
+  /**
+   * Returns the delay after which a resource is to be reconciled whose status another process
+   * changed; see StatusWriter.
+   */
   statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     return this.#statusesOf(key).repairDelay(key, before, now);
   }
 
   /** Makes the connections whose credentials are in this Secret use them now. */
   credentialsChanged(secret: string): void {
-    for (const key of this.#credentials.connectionsOf(secret)) this.#options.connections.client(key)?.credentialsChanged();
+    for (const key of this.#credentials.connectionsOf(secret))
+      this.#options.connections.client(key)?.credentialsChanged();
   }
 
   /**
-   * Makes the removals that are held, if a user confirmed exactly this number of them. Removes the annotation in any case: it must not
-   * confirm another loss of as many names later.
+   * Makes the removals that are held, if a user confirmed exactly this number of them. Removes the
+   * annotation in any case: it must not confirm another loss of as many names later.
    */
   async #confirmRemovals(key: string, object: KubeObject, signal: AbortSignal): Promise<boolean> {
     const { api, connections, events } = this.#options;
     const number = object.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
     const state = connections.get(key);
-    if (number === undefined || state.state !== "open" || connections.client(key)?.snapshot === undefined) return false;
+    if (
+      number === undefined ||
+      state.state !== "open" ||
+      connections.client(key)?.snapshot === undefined
+    )
+      return false;
     const { removals } = state;
     if (removals.isResuming) return false;
     const { held } = removals;
-    // First, so that it cannot confirm others later. The version of the object rules out that it was changed meanwhile.
+    // First, so that it cannot confirm others later. The version of the object rules out that it
+    // was changed meanwhile.
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const patch = { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: null } } };
-    await api.patch(connectionKinds[connectionKindOf(key)], { namespace, name, uid, resourceVersion }, patch, signal);
-    if (held > 0 && number === `${held}` && removals.held === held) connections.confirmRemovals(key);
+    await api.patch(
+      connectionKinds[connectionKindOf(key)],
+      { namespace, name, uid, resourceVersion },
+      patch,
+      signal,
+    );
+    if (held > 0 && number === `${held}` && removals.held === held)
+      connections.confirmRemovals(key);
     else recordUnconfirmed(events, object, removals.held);
     return true;
   }
 
-  /** Opens the connection that the spec describes. Returns why that is not possible, in which case an open one is kept. */
+  /**
+   * Opens the connection that the spec describes. Returns why that is not possible, in which case
+   * an open one is kept.
+   */
   async #open(key: string, object: KubeObject, signal: AbortSignal): Promise<string | undefined> {
     const { connections } = this.#options;
     const parsed = parseConnection(object);
-    this.#credentials.set(key, parsed.ok ? `${this.#namespaceOf(key)}/${credentialsName(parsed.spec)}` : undefined);
+    this.#credentials.set(
+      key,
+      parsed.ok ? `${this.#namespaceOf(key)}/${credentialsName(parsed.spec)}` : undefined,
+    );
     if (!parsed.ok) {
       await connections.markInvalid(key, parsed.problem);
       return undefined;
@@ -152,35 +191,54 @@ export class ConnectionReconciler {
     };
     const bundle = await this.#readBundle(key, spec, signal);
     if ("problem" in bundle) {
-      if (!connections.isOpen(key, wanted.fingerprint)) await connections.markInvalid(key, bundle.problem);
+      if (!connections.isOpen(key, wanted.fingerprint))
+        await connections.markInvalid(key, bundle.problem);
       return bundle.problem;
     }
     const { pem } = bundle;
     const request = this.#request(key, object, spec, pem);
-    const opened = await connections.open(key, wanted, (callbacks) => this.#options.connectionFactory(request, callbacks));
+    const opened = await connections.open(key, wanted, (callbacks) =>
+      this.#options.connectionFactory(request, callbacks),
+    );
     if (!opened && pem !== this.#bundles.get(key)) connections.client(key)?.updateCa(pem);
     if (pem !== undefined) this.#bundles.set(key, pem);
     else this.#bundles.delete(key);
     return undefined;
   }
 
-  async #readBundle(key: string, { caBundleRef }: ConnectionSpec, signal: AbortSignal): Promise<CaBundle> {
+  async #readBundle(
+    key: string,
+    { caBundleRef }: ConnectionSpec,
+    signal: AbortSignal,
+  ): Promise<CaBundle> {
     if (caBundleRef === undefined) return { pem: undefined };
     return readCaBundle(this.#options.api, this.#namespaceOf(key), caBundleRef, signal);
   }
 
-  #request(key: string, object: KubeObject, spec: ConnectionSpec, ca: string | undefined): ConnectionRequest {
+  #request(
+    key: string,
+    object: KubeObject,
+    spec: ConnectionSpec,
+    ca: string | undefined,
+  ): ConnectionRequest {
     const { loginPausedUntil, rejectedCredentials } = this.#status(key, object);
     const until = Date.parse(loginPausedUntil ?? "");
     const loginPause =
-      Number.isNaN(until) || rejectedCredentials === undefined ? undefined : { until, credentials: rejectedCredentials };
+      Number.isNaN(until) || rejectedCredentials === undefined
+        ? undefined
+        : { until, credentials: rejectedCredentials };
     const credentials = credentialSource(this.#options.api, this.#namespaceOf(key), spec);
     return { key, settings: settingsOf(spec), credentials, loginPause, ca };
   }
 
-  /** Returns the namespace of the Secrets and certificates of a connection, which no field of it can choose. */
+  /**
+   * Returns the namespace of the Secrets and certificates of a connection, which no field of it can
+   * choose.
+   */
   #namespaceOf(key: string): string {
-    return connectionKindOf(key) === "ClusterVaultConnection" ? this.#options.namespace : namespaceOf(key);
+    return connectionKindOf(key) === "ClusterVaultConnection"
+      ? this.#options.namespace
+      : namespaceOf(key);
   }
 
   #statusesOf(key: string): StatusWriter {
@@ -202,7 +260,12 @@ export class ConnectionReconciler {
     const state = connections.get(key);
     if (state.state === "absent" || state.state === "opening") return undefined;
     const before = this.#status(key, object);
-    const facts = { problem, generation: object.metadata.generation ?? 0, users: usersOf(key), now: clock.now() };
+    const facts = {
+      problem,
+      generation: object.metadata.generation ?? 0,
+      users: usersOf(key),
+      now: clock.now(),
+    };
     const status = nextConnectionStatus(before, state, facts);
     await this.#statusesOf(key).write(key, object, status, signal);
     recordConnectionEvents(events, object, before, status);
@@ -227,11 +290,22 @@ function wantedConnection(
   };
 }
 
-/** Returns the staleness that an earlier process published for this spec: a restart in an outage changes no status. */
-function publishedStaleness({ metadata }: KubeObject, { conditions, staleSince }: ConnectionStatus): Staleness | undefined {
+/**
+ * Returns the staleness that an earlier process published for this spec: a restart in an outage
+ * changes no status.
+ */
+function publishedStaleness(
+  { metadata }: KubeObject,
+  { conditions, staleSince }: ConnectionStatus,
+): Staleness | undefined {
   const condition = findCondition(conditions, "Stale");
   const since = Date.parse(staleSince ?? "");
-  if (condition === undefined || condition.observedGeneration !== metadata.generation || Number.isNaN(since)) return undefined;
+  if (
+    condition === undefined ||
+    condition.observedGeneration !== metadata.generation ||
+    Number.isNaN(since)
+  )
+    return undefined;
   return { since, reason: isReason(condition.reason) ? condition.reason : "VaultUnreachable" };
 }
 

@@ -77,7 +77,8 @@ describe("ConnectionRegistry.open", () => {
     let exists = true;
     const { connections, open, takeCalls } = registryScene(() => exists);
     await open();
-    // Deleted in the foreground: one event sets the deletion timestamp, another one removes the object.
+    // Deleted in the foreground: one event sets the deletion timestamp, another one removes the
+    // object.
     await connections.close(KEY);
     takeCalls();
     exists = false;

@@ -3,7 +3,11 @@ import type { Trust } from "../../api/received-secrets.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import type { Staleness } from "../../sync/staleness.ts";
-import type { ConnectionCallbacks, ConnectionReporter, ConnectionUsers } from "./connection-users.ts";
+import type {
+  ConnectionCallbacks,
+  ConnectionReporter,
+  ConnectionUsers,
+} from "./connection-users.ts";
 import { lastHeard, staleAt, stalenessOf } from "./list-age.ts";
 import type { BlastLimits } from "./blast-limit.ts";
 import { Removals } from "./removals.ts";
@@ -29,9 +33,10 @@ export interface OpenConnection extends Trust {
 }
 
 /**
- * The state of a connection, as far as its resources are concerned. `absent`: there is no connection of this kind and name, or it is being deleted.
- * `opening`: it was created and is opened next. `invalid`: it cannot be opened, `message` says why. Every change of state
- * requeues the resources of the connection.
+ * The state of a connection, as far as its resources are concerned. `absent`: there is no
+ * connection of this kind and name, or it is being deleted. `opening`: it was created and is opened
+ * next. `invalid`: it cannot be opened, `message` says why. Every change of state requeues the
+ * resources of the connection.
  */
 export type ConnectionState =
   | { readonly state: "absent" }
@@ -42,9 +47,20 @@ export type ConnectionState =
 /** The properties of a connection to open; another fingerprint requires another client. */
 export interface WantedConnection extends Pick<
   OpenConnection,
-  "fingerprint" | "id" | "vault" | "account" | "facts" | "trustedOwners" | "receive" | "intervalMs" | "stale"
+  | "fingerprint"
+  | "id"
+  | "vault"
+  | "account"
+  | "facts"
+  | "trustedOwners"
+  | "receive"
+  | "intervalMs"
+  | "stale"
 > {
-  /** The status shows that removals are held. Like `stale`, it may be what an earlier process published. */
+  /**
+   * The status shows that removals are held. Like `stale`, it may be what an earlier process
+   * published.
+   */
   readonly wasHeld: boolean;
 }
 
@@ -79,8 +95,8 @@ export interface ConnectionRegistryOptions {
 }
 
 /**
- * Owns the open connections, knows the state of every other one, and tracks whether each vault still responds; see
- * docs/design/engine.md#connections.
+ * Owns the open connections, knows the state of every other one, and tracks whether each vault
+ * still responds; see docs/design/engine.md#connections.
  */
 export class ConnectionRegistry implements AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
@@ -108,7 +124,19 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message };
-    const { connection, fingerprint, id, vault, account, facts, trustedOwners, receive, intervalMs, removals, stale } = entry;
+    const {
+      connection,
+      fingerprint,
+      id,
+      vault,
+      account,
+      facts,
+      trustedOwners,
+      receive,
+      intervalMs,
+      removals,
+      stale,
+    } = entry;
     const settings = { fingerprint, id, vault, account, facts, trustedOwners, receive, intervalMs };
     return { state: "open", connection, ...settings, removals, stale };
   }
@@ -118,7 +146,10 @@ export class ConnectionRegistry implements AsyncDisposable {
     return this.#opened(key)?.connection;
   }
 
-  /** Returns the time in milliseconds since the last list of an open connection, or since it was opened if there was none. */
+  /**
+   * Returns the time in milliseconds since the last list of an open connection, or since it was
+   * opened if there was none.
+   */
   listAgeMs(key: string): number | undefined {
     const entry = this.#opened(key);
     return entry && this.#clock.monotonic() - lastHeard(entry);
@@ -128,8 +159,15 @@ export class ConnectionRegistry implements AsyncDisposable {
     return this.#opened(key)?.fingerprint === fingerprint;
   }
 
-  /** Opens the connection, or reopens it if `fingerprint` differs from that of the open one. Returns whether it did. */
-  async open(key: string, wanted: WantedConnection, connect: (callbacks: ConnectionCallbacks) => Connection): Promise<boolean> {
+  /**
+   * Opens the connection, or reopens it if `fingerprint` differs from that of the open one. Returns
+   * whether it did.
+   */
+  async open(
+    key: string,
+    wanted: WantedConnection,
+    connect: (callbacks: ConnectionCallbacks) => Connection,
+  ): Promise<boolean> {
     if (this.isOpen(key, wanted.fingerprint)) return false;
     await this.#close(key);
     const connection = connect({
@@ -158,12 +196,18 @@ export class ConnectionRegistry implements AsyncDisposable {
     return true;
   }
 
-  /** Takes in, before any resource is reconciled, that resources refer to other names or follow another policy. */
+  /**
+   * Takes in, before any resource is reconciled, that resources refer to other names or follow
+   * another policy.
+   */
   referencesChanged(key: string): void {
     this.#opened(key)?.removals.referencesChanged();
   }
 
-  /** Forgets disappeared names that no resource refers to any more, and passes on whether removals are still held. */
+  /**
+   * Forgets disappeared names that no resource refers to any more, and passes on whether removals
+   * are still held.
+   */
   pruneRemovals(key: string): void {
     const entry = this.#opened(key);
     if (entry === undefined) return;
@@ -188,8 +232,8 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Closes a connection whose object is absent. Always notifies its resources: they may have seen an earlier state,
-   * also when there is nothing to close.
+   * Closes a connection whose object is absent. Always notifies its resources: they may have seen
+   * an earlier state, also when there is nothing to close.
    */
   async close(key: string): Promise<void> {
     await this.#close(key);
@@ -209,7 +253,11 @@ export class ConnectionRegistry implements AsyncDisposable {
     await entry.connection[Symbol.asyncDispose]();
   }
 
-  #removalsOf(key: string, { facts: { url }, intervalMs, wasHeld }: WantedConnection, connection: Connection): Removals {
+  #removalsOf(
+    key: string,
+    { facts: { url }, intervalMs, wasHeld }: WantedConnection,
+    connection: Connection,
+  ): Removals {
     return new Removals({
       url,
       intervalMs,
@@ -239,8 +287,8 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * The first list concerns all resources, including those whose names it does not contain, and so does a hold of removals; later
-   * lists concern only the changed names.
+   * The first list concerns all resources, including those whose names it does not contain, and so
+   * does a hold of removals; later lists concern only the changed names.
    */
   #onSnapshotChange(key: string, change: SnapshotChange): void {
     const entry = this.#opened(key);
@@ -252,7 +300,12 @@ export class ConnectionRegistry implements AsyncDisposable {
     entry.listed = true;
     entry.filesCovered = filesCovered;
     if (this.#changesHold(entry) || isFirst) this.#users().onConnectionStateChange(key, snapshot);
-    else this.#users().onSnapshotChange(key, change, snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
+    else
+      this.#users().onSnapshotChange(
+        key,
+        change,
+        snapshot?.listedAtMonotonic ?? this.#clock.monotonic(),
+      );
     this.#reporter().statusChanged(key);
   }
 
@@ -263,13 +316,18 @@ export class ConnectionRegistry implements AsyncDisposable {
     entry.health = health.state;
     this.#watchStaleness(key, entry);
     const neverListed = entry.connection.snapshot === undefined;
-    // A resource may wait for hours after a failure of the connection, for example until the next login is allowed.
+    // A resource may wait for hours after a failure of the connection, for example until the next
+    // login is allowed.
     const recovered = before === "failing" && health.state === "healthy";
-    if (recovered || (health.state === "failing" && neverListed)) this.#users().onConnectionStateChange(key);
+    if (recovered || (health.state === "failing" && neverListed))
+      this.#users().onConnectionStateChange(key);
     this.#reporter().statusChanged(key);
   }
 
-  /** Checks whether the connection is stale, and again when that may change, even if no request to the vault fails. */
+  /**
+   * Checks whether the connection is stale, and again when that may change, even if no request to
+   * the vault fails.
+   */
   #watchStaleness(key: string, entry: Opened): void {
     const left = staleAt(entry) - this.#clock.monotonic();
     const wasStale = entry.stale !== undefined;
@@ -287,7 +345,10 @@ export class ConnectionRegistry implements AsyncDisposable {
     this.#users().onConnectionStateChange(key);
   }
 
-  /** Reports whether two lists in a row arrived since the connection became stale: one may be a pause in an outage. See `unlisted`. */
+  /**
+   * Reports whether two lists in a row arrived since the connection became stale: one may be a
+   * pause in an outage. See `unlisted`.
+   */
   #hasRecovered(entry: Opened): boolean {
     const listedAt = entry.connection.snapshot?.listedAtMonotonic;
     if (entry.health === "failing" || listedAt === undefined) {

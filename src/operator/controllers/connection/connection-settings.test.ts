@@ -12,7 +12,13 @@ test("settingsOf applies the defaults of omitted fields", () => {
   expect(settingsOf(least)).toEqual({
     url: "https://vault.example.com",
     email: "ops@example.com",
-    scope: { cloud_type: "*", environment_type: "*", application_type: "*", classification: "*", secret_name: "*" },
+    scope: {
+      cloud_type: "*",
+      environment_type: "*",
+      application_type: "*",
+      classification: "*",
+      secret_name: "*",
+    },
     onlyReferenced: false,
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
@@ -40,7 +46,11 @@ test("settingsOf converts durations to milliseconds", () => {
 });
 
 test("settingsOf converts a scope attribute to a set, and * to every value", () => {
-  const scope = { cloudType: ["aws", "aws"], environmentType: ["prod", "*"], secretName: ["a", "b"] };
+  const scope = {
+    cloudType: ["aws", "aws"],
+    environmentType: ["prod", "*"],
+    secretName: ["a", "b"],
+  };
   expect(settingsOf({ ...least, scope }).scope).toEqual({
     cloud_type: new Set(["aws"]),
     environment_type: "*",

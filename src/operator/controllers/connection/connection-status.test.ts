@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
-import { ignoredCallbacks, noRemovals, testFacts } from "../../../../test/lab/vault/open-connection.ts";
+import {
+  ignoredCallbacks,
+  noRemovals,
+  testFacts,
+} from "../../../../test/lab/vault/open-connection.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { Reason } from "../../api/reasons.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
@@ -22,12 +26,17 @@ const NOW = Date.UTC(2026, 10, 21, 12);
 const TIMESTAMP = "2026-11-21T12:00:00.000Z";
 const facts = { problem: undefined as string | undefined, generation: 3, users: 2, now: NOW };
 
-const connectionOf = (): InMemoryConnection => new InMemoryConnection(new VirtualClock(), ignoredCallbacks);
+const connectionOf = (): InMemoryConnection =>
+  new InMemoryConnection(new VirtualClock(), ignoredCallbacks);
 
 function healthy(): InMemoryConnection {
   const connection = connectionOf();
   connection.list({ secretCount: 5, fileCount: 1 });
-  connection.token = { expiresAt: NOW + 3_600_000, refreshedAt: NOW - 60_000, scope: { text: "cloud_type:aws" } };
+  connection.token = {
+    expiresAt: NOW + 3_600_000,
+    refreshedAt: NOW - 60_000,
+    scope: { text: "cloud_type:aws" },
+  };
   return connection;
 }
 
@@ -37,7 +46,11 @@ function failing(error: Error): InMemoryConnection {
   return connection;
 }
 
-const open = (connection: InMemoryConnection, staleSince?: number, reason: Reason = "VaultUnreachable"): State => ({
+const open = (
+  connection: InMemoryConnection,
+  staleSince?: number,
+  reason: Reason = "VaultUnreachable",
+): State => ({
   state: "open",
   connection,
   facts: testFacts,
@@ -51,8 +64,14 @@ const withRemovals = (removals: Partial<typeof noRemovals>): State => {
 };
 
 /** Returns the status as the next reconcile parses it. */
-function next(before: ConnectionStatus, view: State, changes: Partial<typeof facts> = {}): ConnectionStatus {
-  return connectionStatus.parse(JSON.parse(JSON.stringify(nextConnectionStatus(before, view, { ...facts, ...changes }))));
+function next(
+  before: ConnectionStatus,
+  view: State,
+  changes: Partial<typeof facts> = {},
+): ConnectionStatus {
+  return connectionStatus.parse(
+    JSON.parse(JSON.stringify(nextConnectionStatus(before, view, { ...facts, ...changes }))),
+  );
 }
 const types = ({ conditions = [] }: ConnectionStatus): string[] =>
   conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
@@ -70,7 +89,11 @@ test("nextConnectionStatus reports token and counts of a healthy connection", ()
         lastTransitionTime: TIMESTAMP,
       },
     ],
-    token: { expiresAt: "2026-11-21T13:00:00.000Z", refreshedAt: "2026-11-21T11:59:00.000Z", scope: "cloud_type:aws" },
+    token: {
+      expiresAt: "2026-11-21T13:00:00.000Z",
+      refreshedAt: "2026-11-21T11:59:00.000Z",
+      scope: "cloud_type:aws",
+    },
     secrets: 5,
     files: 1,
     users: 2,
@@ -88,7 +111,11 @@ describe("nextConnectionStatus for a failing connection", () => {
     [new AuthError("generate_access_token", "credentials"), "AuthFailed", true],
     [new CredentialsError("Secret login not found"), "AuthFailed", true],
     [new UnexpectedResponse("list_no_dup", "secrets"), "UnexpectedResponse", false],
-    [new TransientError("generate_access_token", "credentials_not_read", { detail: "Timeout" }), "Progressing", false],
+    [
+      new TransientError("generate_access_token", "credentials_not_read", { detail: "Timeout" }),
+      "Progressing",
+      false,
+    ],
     [new RefusedError("list_no_dup", "insecure"), "InvalidSpec", true],
     [new RefusedError("list_no_dup", "ca"), "InvalidCaBundle", true],
     [new RefusedError("list_no_dup", "tls", "CERT_HAS_EXPIRED"), "VaultUnreachable", false],
@@ -100,35 +127,58 @@ describe("nextConnectionStatus for a failing connection", () => {
     const connection = healthy();
     connection.setHealth("failing", error);
     const status = next({}, open(connection));
-    expect(types(status)).toEqual([`Ready=False ${reason}`, ...(stalled ? [`Stalled=True ${reason}`] : [])]);
+    expect(types(status)).toEqual([
+      `Ready=False ${reason}`,
+      ...(stalled ? [`Stalled=True ${reason}`] : []),
+    ]);
     expect(status.conditions?.[0]?.message.startsWith(explainFailure(error, testFacts))).toBe(true);
   });
 
   test.each<[Error, string]>([
-    [new TransientError("list_no_dup", "unreachable"), ". The operator tries again, at least every 5 minutes"],
+    [
+      new TransientError("list_no_dup", "unreachable"),
+      ". The operator tries again, at least every 5 minutes",
+    ],
     [new RateLimitedError("list_no_dup", 5_000), ". The next attempt is when the vault allows it"],
-    [new RefusedError("list_no_dup", "insecure"), "start the operator with --allow-http for development"],
-  ])("%s: the message says when the next attempt is, with no time that each attempt would change", (error, end) => {
-    expect(next({}, open(failing(error))).conditions?.[0]?.message.endsWith(end)).toBe(true);
-  });
+    [
+      new RefusedError("list_no_dup", "insecure"),
+      "start the operator with --allow-http for development",
+    ],
+  ])(
+    "%s: the message says when the next attempt is, with no time that each attempt would change",
+    (error, end) => {
+      expect(next({}, open(failing(error))).conditions?.[0]?.message.endsWith(end)).toBe(true);
+    },
+  );
 
   test("keeps the counts of the last list", () => {
     const before = next({}, open(healthy()));
-    expect(next(before, open(failing(new TransientError("list_no_dup", "timeout"))))).toMatchObject({ secrets: 5, files: 1 });
+    expect(next(before, open(failing(new TransientError("list_no_dup", "timeout"))))).toMatchObject(
+      { secrets: 5, files: 1 },
+    );
     expect(next(before, open(connectionOf()))).toMatchObject({ secrets: 5, files: 1 });
   });
 });
 
 test("nextConnectionStatus reports InvalidSpec without a token for an invalid spec", () => {
-  const status = next(next({}, open(healthy())), { state: "invalid", message: "spec.url: write it" });
+  const status = next(next({}, open(healthy())), {
+    state: "invalid",
+    message: "spec.url: write it",
+  });
   expect(types(status)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec"]);
-  expect(status.conditions?.map(({ message }) => message)).toEqual(["spec.url: write it", "spec.url: write it"]);
+  expect(status.conditions?.map(({ message }) => message)).toEqual([
+    "spec.url: write it",
+    "spec.url: write it",
+  ]);
   expect(status).not.toHaveProperty("token");
   expect(status).toMatchObject({ secrets: 5, users: 2 });
 });
 
 test("nextConnectionStatus sets Stale with the time of the last response", () => {
-  const status = next({}, open(failing(new TransientError("list_no_dup", "timeout")), NOW - 600_000));
+  const status = next(
+    {},
+    open(failing(new TransientError("list_no_dup", "timeout")), NOW - 600_000),
+  );
   expect(types(status)).toEqual(["Ready=False VaultUnreachable", "Stale=True VaultUnreachable"]);
   expect(status.conditions?.at(-1)?.message).toContain("2026-11-21T11:50:00.000Z");
   expect(types(next(status, open(healthy())))).toEqual(["Ready=True Synced"]);
@@ -151,14 +201,19 @@ describe("nextConnectionStatus changes only with its input", () => {
   const views: [string, State][] = [
     ["healthy", open(healthy())],
     ["starting", open(connectionOf())],
-    ["failing", open(failing(new AuthError("generate_access_token", "credentials")), NOW - 600_000)],
+    [
+      "failing",
+      open(failing(new AuthError("generate_access_token", "credentials")), NOW - 600_000),
+    ],
     ["invalid", { state: "invalid", message: "spec.url: no" }],
   ];
 
   test.each(views)("%s: the same input returns an equal status at any time", (_, view) => {
     for (const [, earlier] of views) {
       const first = next(next({}, earlier, { now: NOW - 86_400_000 }), view);
-      expect(nextConnectionStatus(first, view, { ...facts, now: NOW + 3_600_000 })).toStrictEqual(first);
+      expect(nextConnectionStatus(first, view, { ...facts, now: NOW + 3_600_000 })).toStrictEqual(
+        first,
+      );
     }
   });
 
@@ -166,7 +221,9 @@ describe("nextConnectionStatus changes only with its input", () => {
     const first = next({}, open(healthy()), { now: NOW - 86_400_000 });
     const second = next(first, open(failing(new TransientError("list_no_dup", "timeout"))));
     expect(second.conditions?.[0]?.lastTransitionTime).toBe(TIMESTAMP);
-    const third = next(second, open(failing(new AuthError("list_no_dup", "token"))), { now: NOW + 1 });
+    const third = next(second, open(failing(new AuthError("list_no_dup", "token"))), {
+      now: NOW + 1,
+    });
     expect(third.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([
       TIMESTAMP,
       "2026-11-21T12:00:00.001Z",
@@ -176,7 +233,9 @@ describe("nextConnectionStatus changes only with its input", () => {
   test("a change of users or generation changes the status", () => {
     const first = next({}, open(healthy()));
     expect(next(first, open(healthy()), { users: 0 }).users).toBe(0);
-    expect(next(first, open(healthy()), { generation: 4 })).toMatchObject({ observedGeneration: 4 });
+    expect(next(first, open(healthy()), { generation: 4 })).toMatchObject({
+      observedGeneration: 4,
+    });
   });
 });
 
@@ -184,8 +243,13 @@ test("nextConnectionStatus shows a pause of the login and the rejected version",
   const connection = failing(new AuthError("generate_access_token", "credentials", 60_000));
   connection.loginPause = { until: NOW + 60_000, credentials: "7" };
   const status = next({}, open(connection));
-  expect(status).toMatchObject({ loginPausedUntil: "2026-11-21T12:01:00.000Z", rejectedCredentials: "7" });
-  expect(status.conditions?.[0]?.message).toMatch(/The next login is at 2026-11-21T12:01:00\.000Z, or immediately after/u);
+  expect(status).toMatchObject({
+    loginPausedUntil: "2026-11-21T12:01:00.000Z",
+    rejectedCredentials: "7",
+  });
+  expect(status.conditions?.[0]?.message).toMatch(
+    /The next login is at 2026-11-21T12:01:00\.000Z, or immediately after/u,
+  );
   // The same pause is no change, although less of it is left.
   expect(next(status, open(connection), { now: NOW + 30_000 })).toEqual(status);
 });
@@ -209,7 +273,10 @@ test("nextConnectionStatus limits the scope to whole entries of at most 1,024 ch
 test("nextConnectionStatus omits the scope of a stored token, which is not known", () => {
   const connection = healthy();
   connection.token = { expiresAt: NOW, refreshedAt: NOW, scope: undefined };
-  expect(next({}, open(connection)).token).toEqual({ expiresAt: TIMESTAMP, refreshedAt: TIMESTAMP });
+  expect(next({}, open(connection)).token).toEqual({
+    expiresAt: TIMESTAMP,
+    refreshedAt: TIMESTAMP,
+  });
 });
 
 describe("nextConnectionStatus of a connection that holds removals", () => {
@@ -217,7 +284,9 @@ describe("nextConnectionStatus of a connection that holds removals", () => {
 
   test("names their number", () => {
     expect(types(before)).toEqual(["Ready=True Synced", "RemovalsHeld=True RemovalsHeld"]);
-    expect(before.conditions?.[1]?.message).toContain("set the annotation vaultsync.dev/confirm-removals=4");
+    expect(before.conditions?.[1]?.message).toContain(
+      "set the annotation vaultsync.dev/confirm-removals=4",
+    );
   });
 
   test("keeps the condition until the lists of a new client say whether it continues", () => {
@@ -230,6 +299,10 @@ describe("nextConnectionStatus of a connection that holds removals", () => {
 
   test("keeps the condition while the connection cannot be opened", () => {
     const invalid = next(before, { state: "invalid", message: "spec.url: no" });
-    expect(types(invalid)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec", "RemovalsHeld=True RemovalsHeld"]);
+    expect(types(invalid)).toEqual([
+      "Ready=False InvalidSpec",
+      "Stalled=True InvalidSpec",
+      "RemovalsHeld=True RemovalsHeld",
+    ]);
   });
 });

@@ -14,17 +14,29 @@ import { connectionProblem, explainFailure } from "./connection-problem.ts";
 import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
 
 /**
- * Returns the conditions that stay unchanged. After a restart nothing new is known about a connection until a list succeeds or fails, so
- * that it is Ready or not as before.
+ * Returns the conditions that stay unchanged. After a restart nothing new is known about a
+ * connection until a list succeeds or fails, so that it is Ready or not as before.
  */
-function staying({ conditions = [] }: ConnectionStatus, view: ReportedState, { problem, generation }: StatusFacts): Condition[] {
-  if (view.state !== "open" || view.connection.health.state !== "starting" || problem !== undefined) return [];
+function staying(
+  { conditions = [] }: ConnectionStatus,
+  view: ReportedState,
+  { problem, generation }: StatusFacts,
+): Condition[] {
+  if (view.state !== "open" || view.connection.health.state !== "starting" || problem !== undefined)
+    return [];
   const ready = findCondition(conditions, "Ready");
-  if (ready?.observedGeneration !== generation || ["InvalidSpec", "InvalidCaBundle"].includes(ready.reason)) return [];
+  if (
+    ready?.observedGeneration !== generation ||
+    ["InvalidSpec", "InvalidCaBundle"].includes(ready.reason)
+  )
+    return [];
   return conditions.filter(({ type }) => type === "Ready" || type === "Stalled");
 }
 
-/** Returns the hold that an earlier client published, until the lists say whether it continues: nothing is removed before. */
+/**
+ * Returns the hold that an earlier client published, until the lists say whether it continues:
+ * nothing is removed before.
+ */
 function stillHeld({ conditions = [] }: ConnectionStatus, view: ReportedState): Condition[] {
   if (view.state === "open" && !view.removals.isResuming) return [];
   return conditions.filter(({ type }) => type === "RemovalsHeld");
@@ -42,11 +54,15 @@ const invalid = (reason: "InvalidSpec" | "InvalidCaBundle", message: string): Co
   readyConditions(notReady(reason, message));
 
 function conditionsOf(view: ReportedState, problem: string | undefined): ConditionNow[] {
-  if (view.state === "invalid") return invalid(problem === undefined ? "InvalidSpec" : "InvalidCaBundle", view.message);
+  if (view.state === "invalid")
+    return invalid(problem === undefined ? "InvalidSpec" : "InvalidCaBundle", view.message);
   const { health, loginPause } = view.connection;
   const conditions: ConditionNow[] =
-    problem === undefined ? healthConditions(health, loginPause, view.facts) : invalid("InvalidCaBundle", problem);
-  if (view.stale !== undefined) conditions.push(staleCondition(view.stale, "all targets are kept unchanged"));
+    problem === undefined
+      ? healthConditions(health, loginPause, view.facts)
+      : invalid("InvalidCaBundle", problem);
+  if (view.stale !== undefined)
+    conditions.push(staleCondition(view.stale, "all targets are kept unchanged"));
   const { held } = view.removals;
   if (held > 0) {
     const message =
@@ -61,25 +77,55 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
 const RETRIED = "The operator tries again, at least every 5 minutes";
 
 /** Reports whether a changed password would wait too. */
-const isUnsent = (error: Error | undefined): boolean => error instanceof AuthError && error.code === "too_many_rejected";
+const isUnsent = (error: Error | undefined): boolean =>
+  error instanceof AuthError && error.code === "too_many_rejected";
 
-/** Returns when the next attempt is, in words that are the same for each attempt: a status is not written for each. */
-function nextAttempt(reason: Reason, error: Error | undefined, pause: LoginPause | undefined): string {
+/**
+ * Returns when the next attempt is, in words that are the same for each attempt: a status is not
+ * written for each.
+ */
+function nextAttempt(
+  reason: Reason,
+  error: Error | undefined,
+  pause: LoginPause | undefined,
+): string {
   if (reason === "AuthFailed" && pause !== undefined) {
     const next = `. The next login is at ${new Date(pause.until).toISOString()}`;
     return isUnsent(error) ? next : `${next}, or immediately after a change of the Secret`;
   }
   if (reason === "InvalidSpec" || reason === "AuthFailed") return "";
-  return reason === "RateLimited" ? ". The next attempt is when the vault allows it" : `. ${RETRIED}`;
+  return reason === "RateLimited"
+    ? ". The next attempt is when the vault allows it"
+    : `. ${RETRIED}`;
 }
 
-function healthConditions(health: Health, pause: LoginPause | undefined, facts: ConnectionFacts): ConditionNow[] {
+function healthConditions(
+  health: Health,
+  pause: LoginPause | undefined,
+  facts: ConnectionFacts,
+): ConditionNow[] {
   if (health.state === "healthy")
-    return readyConditions({ ready: true, reason: "Synced", message: "logged in; the vault's list is up to date" });
+    return readyConditions({
+      ready: true,
+      reason: "Synced",
+      message: "logged in; the vault's list is up to date",
+    });
   if (health.state === "starting")
-    return [{ type: "Ready", status: "Unknown", reason: "Progressing", message: "logging in for the first time" }];
+    return [
+      {
+        type: "Ready",
+        status: "Unknown",
+        reason: "Progressing",
+        message: "logging in for the first time",
+      },
+    ];
   const { reason } = connectionProblem(health.error, facts);
-  return readyConditions(notReady(reason, explainFailure(health.error, facts) + nextAttempt(reason, health.error, pause)));
+  return readyConditions(
+    notReady(
+      reason,
+      explainFailure(health.error, facts) + nextAttempt(reason, health.error, pause),
+    ),
+  );
 }
 
 /** Returns the scope, without the names that are too many for a status. */
@@ -97,7 +143,10 @@ function tokenStatus({ expiresAt, refreshedAt, scope }: NonNullable<Connection["
 }
 
 export interface StatusFacts {
-  /** Reason why the certificates of spec.caBundleRef cannot be used; a connection may be open nevertheless. */
+  /**
+   * Reason why the certificates of spec.caBundleRef cannot be used; a connection may be open
+   * nevertheless.
+   */
   readonly problem: string | undefined;
   readonly generation: number;
   readonly users: number;
@@ -105,31 +154,48 @@ export interface StatusFacts {
   readonly now: number;
 }
 
-/** Returns the staleness of what the connection ever listed: without any list there is no target that may be outdated. */
+/**
+ * Returns the staleness of what the connection ever listed: without any list there is no target
+ * that may be outdated.
+ */
 function staleView(view: ReportedState, { secrets }: ConnectionStatus): ReportedState {
-  if (view.state !== "open" || view.connection.snapshot !== undefined || secrets !== undefined) return view;
+  if (view.state !== "open" || view.connection.snapshot !== undefined || secrets !== undefined)
+    return view;
   return { ...view, stale: undefined };
 }
 
 /** Returns the status to write. It equals `before` if nothing changed. */
-export function nextConnectionStatus(before: ConnectionStatus, current: ReportedState, facts: StatusFacts): object {
+export function nextConnectionStatus(
+  before: ConnectionStatus,
+  current: ReportedState,
+  facts: StatusFacts,
+): object {
   const view = staleView(current, before);
   const { problem, generation, users, now } = facts;
   const kept = staying(before, view, facts);
-  const conditions = conditionsOf(view, problem).filter(({ type }) => !kept.some((one) => one.type === type));
-  const held = conditions.some(({ type }) => type === "RemovalsHeld") ? [] : stillHeld(before, view);
+  const conditions = conditionsOf(view, problem).filter(
+    ({ type }) => !kept.some((one) => one.type === type),
+  );
+  const held = conditions.some(({ type }) => type === "RemovalsHeld")
+    ? []
+    : stillHeld(before, view);
   const connection = view.state === "open" ? view.connection : undefined;
   const token = connection?.token;
   const pause = connection?.loginPause;
   return defined({
     observedGeneration: generation,
-    conditions: [...kept, ...mergeConditions(before.conditions, conditions, generation, new Date(now).toISOString()), ...held],
+    conditions: [
+      ...kept,
+      ...mergeConditions(before.conditions, conditions, generation, new Date(now).toISOString()),
+      ...held,
+    ],
     token: token === undefined ? (kept.length > 0 ? before.token : undefined) : tokenStatus(token),
     loginPausedUntil: pause && new Date(pause.until).toISOString(),
     rejectedCredentials: pause?.credentials,
     secrets: connection?.snapshot?.secretCount ?? before.secrets,
     files: connection?.snapshot === undefined ? before.files : connection.snapshot.fileCount,
     users,
-    staleSince: view.state === "open" && view.stale ? new Date(view.stale.since).toISOString() : undefined,
+    staleSince:
+      view.state === "open" && view.stale ? new Date(view.stale.since).toISOString() : undefined,
   });
 }

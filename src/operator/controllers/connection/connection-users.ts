@@ -13,7 +13,10 @@ export interface ConnectionCallbacks {
 export interface ConnectionUsers {
   /** The list of the vault, which arrived at `listedAt` (monotonic), changed in these names. */
   onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;
-  /** The connection changed in a way that concerns all its resources. `list` is its first list, or one that covers another kind. */
+  /**
+   * The connection changed in a way that concerns all its resources. `list` is its first list, or
+   * one that covers another kind.
+   */
   onConnectionStateChange(key: string, list?: Snapshot): void;
   /** Returns what is known about the names that the resources refer to. */
   removalFactsOf(key: string): RemovalFacts;

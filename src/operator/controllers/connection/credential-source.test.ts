@@ -7,7 +7,11 @@ import { credentialsName, credentialSource } from "./credential-source.ts";
 
 const signal = new AbortController().signal;
 const URL = "https://vault.example.com:8443";
-const specOf = (auth: ConnectionSpec["auth"]): ConnectionSpec => ({ url: URL, email: "ops@example.com", auth });
+const specOf = (auth: ConnectionSpec["auth"]): ConnectionSpec => ({
+  url: URL,
+  email: "ops@example.com",
+  auth,
+});
 
 interface Changes {
   readonly data?: Record<string, string>;
@@ -15,18 +19,32 @@ interface Changes {
   readonly key?: string;
 }
 
-/** Reads the password of a connection from the Secret `shop/login`, whose data is given in clear text. */
+/**
+ * Reads the password of a connection from the Secret `shop/login`, whose data is given in clear
+ * text.
+ */
 async function passwordOf({ data = { password: "canary-77" }, hosts, key }: Changes) {
   const api = new InMemoryKubeApi();
-  const encoded = Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]);
+  const encoded = Object.entries(data).map(([name, text]) => [
+    name,
+    Buffer.from(text).toString("base64"),
+  ]);
   api.put("secrets", {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: "login", namespace: "shop", ...(hosts !== undefined && { annotations: { "vaultsync.dev/hosts": hosts } }) },
+    metadata: {
+      name: "login",
+      namespace: "shop",
+      ...(hosts !== undefined && { annotations: { "vaultsync.dev/hosts": hosts } }),
+    },
     type: "vaultsync.dev/credentials",
     data: Object.fromEntries(encoded),
   });
-  const source = credentialSource(api, "shop", specOf({ passwordSecretRef: { name: "login", ...(key && { key }) } }));
+  const source = credentialSource(
+    api,
+    "shop",
+    specOf({ passwordSecretRef: { name: "login", ...(key && { key }) } }),
+  );
   if (source.kind !== "password") throw new Error("expected a password");
   const { password, version } = await source.read(signal);
   return { password: password.reveal(), version };
@@ -35,7 +53,11 @@ async function passwordOf({ data = { password: "canary-77" }, hosts, key }: Chan
 test("the credentials Secret of a connection is the one of its password or of its tokens", () => {
   expect(credentialsName(specOf({ passwordSecretRef: { name: "login" } }))).toBe("login");
   expect(credentialsName(specOf({ tokenSecretRef: { name: "pair" } }))).toBe("pair");
-  const source = credentialSource(new InMemoryKubeApi(), "shop", specOf({ tokenSecretRef: { name: "pair" } }));
+  const source = credentialSource(
+    new InMemoryKubeApi(),
+    "shop",
+    specOf({ tokenSecretRef: { name: "pair" } }),
+  );
   expect(source.kind).toBe("tokens");
 });
 
@@ -44,7 +66,11 @@ test.each<[string, Changes, string]>([
   ["under the named key", { data: { pw: "canary-78", password: "other" }, key: "pw" }, "canary-78"],
   ["without the line break at its end", { data: { password: "canary-79\r\n" } }, "canary-79"],
   ["without one line break at its end only", { data: { password: " a\nb\n\n" } }, " a\nb\n"],
-  ["for the host name of the vault", { hosts: "other.example.com, VAULT.example.com" }, "canary-77"],
+  [
+    "for the host name of the vault",
+    { hosts: "other.example.com, VAULT.example.com" },
+    "canary-77",
+  ],
   ["for the host and port of the vault", { hosts: "vault.example.com:8443" }, "canary-77"],
 ])("a password %s is read with the version of its Secret", async (_, changes, password) => {
   expect(await passwordOf(changes)).toEqual({ password, version: "1" });
@@ -57,7 +83,11 @@ test.each<[string, Changes, string]>([
     "Secret login has no value under the key password: add it, or set passwordSecretRef.key",
   ],
   ["whose value is a line break", { data: { password: "\n" } }, "no value under the key password"],
-  ["with a key that every object has", { key: "constructor" }, "no value under the key constructor"],
+  [
+    "with a key that every object has",
+    { key: "constructor" },
+    "no value under the key constructor",
+  ],
   [
     "for another port",
     { hosts: "vault.example.com:443" },
@@ -72,7 +102,11 @@ test.each<[string, Changes, string]>([
 });
 
 test("a missing Secret is reported with the command that creates it", async () => {
-  const source = credentialSource(new InMemoryKubeApi(), "shop", specOf({ passwordSecretRef: { name: "login", key: "pw" } }));
+  const source = credentialSource(
+    new InMemoryKubeApi(),
+    "shop",
+    specOf({ passwordSecretRef: { name: "login", key: "pw" } }),
+  );
   if (source.kind !== "password") throw new Error("expected a password");
   expect(String(await failureOf(source.read(signal)))).toContain(
     "Secret login not found: create it with kubectl create secret generic login -n shop --type=vaultsync.dev/credentials --from-file=pw=FILE",

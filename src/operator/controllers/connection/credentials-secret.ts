@@ -5,7 +5,10 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, SECRETS } from "../../kube/resource.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 
-/** A Secret of credentials in the namespace of its connection, which may be sent to the host of `url`. */
+/**
+ * A Secret of credentials in the namespace of its connection, which may be sent to the host of
+ * `url`.
+ */
 export interface CredentialsRef {
   readonly namespace: string;
   readonly name: string;
@@ -26,7 +29,10 @@ function checkType(secret: KubeObject, ref: CredentialsRef): void {
   );
 }
 
-/** Checks the hosts a Secret is limited to, so that a user who can only write connections cannot have it sent to another host. */
+/**
+ * Checks the hosts a Secret is limited to, so that a user who can only write connections cannot
+ * have it sent to another host.
+ */
 function checkHost(secret: KubeObject, { name, url }: CredentialsRef): void {
   const allowed = secret.metadata.annotations?.[HOSTS_ANNOTATION];
   if (allowed === undefined) return;
@@ -39,14 +45,21 @@ function checkHost(secret: KubeObject, { name, url }: CredentialsRef): void {
 }
 
 /**
- * Reads a Secret of credentials. It is read again for each use, so that they stay in memory no longer than necessary.
+ * Reads a Secret of credentials. It is read again for each use, so that they stay in memory no
+ * longer than necessary.
  * @throws CredentialsError; KubeError when the API server is unavailable
  */
-export async function readCredentials(api: KubeApi, ref: CredentialsRef, signal: AbortSignal): Promise<KubeObject> {
+export async function readCredentials(
+  api: KubeApi,
+  ref: CredentialsRef,
+  signal: AbortSignal,
+): Promise<KubeObject> {
   const { namespace, name } = ref;
   const secret = await api.get(SECRETS, { namespace, name }, signal).catch((error: unknown) => {
     if (isKubeError(error, "NotFound"))
-      throw new CredentialsError(`Secret ${name} not found: create it with ${createCommand(ref, name)}`);
+      throw new CredentialsError(
+        `Secret ${name} not found: create it with ${createCommand(ref, name)}`,
+      );
     if (isKubeError(error, "Forbidden"))
       throw new CredentialsError(
         `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`,
@@ -58,7 +71,10 @@ export async function readCredentials(api: KubeApi, ref: CredentialsRef, signal:
   return secret;
 }
 
-/** Returns the text under a key without the line break that an editor or echo appends; `undefined` if there is none. */
+/**
+ * Returns the text under a key without the line break that an editor or echo appends; `undefined`
+ * if there is none.
+ */
 export function textOf(secret: KubeObject, key: string): Redacted<string> | undefined {
   const encoded: unknown = new Map(Object.entries(secret.data ?? {})).get(key);
   if (typeof encoded !== "string") return undefined;

@@ -11,11 +11,19 @@ const DOWN = new TransientError("list_no_dup", "reset");
 
 /** A connection whose lists end when the test says so. */
 class SlowConnection extends InMemoryConnection {
-  readonly lists: { readonly kind: EntryKind; readonly signal: AbortSignal; readonly end: (error?: Error) => void }[] = [];
+  readonly lists: {
+    readonly kind: EntryKind;
+    readonly signal: AbortSignal;
+    readonly end: (error?: Error) => void;
+  }[] = [];
 
   override listAgain(kind: EntryKind, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.lists.push({ kind, signal, end: (error) => (error === undefined ? resolve() : reject(error)) });
+    this.lists.push({
+      kind,
+      signal,
+      end: (error) => (error === undefined ? resolve() : reject(error)),
+    });
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     return promise;
   }
@@ -61,12 +69,24 @@ describe("FreshLists", () => {
     const { requeued, lists, connection, request, end } = setUp();
     request();
     await end(DOWN);
-    expect([request(), lists.failure(KEY, connection), connection.lists.length]).toEqual([DOWN, DOWN, 2]);
+    expect([request(), lists.failure(KEY, connection), connection.lists.length]).toEqual([
+      DOWN,
+      DOWN,
+      2,
+    ]);
     lists.reported(KEY);
     await end(new TransientError("list_no_dup", "circuit_open"));
-    expect([lists.failure(KEY, connection), requeued.length, connection.lists.length]).toEqual([DOWN, 2, 3]);
+    expect([lists.failure(KEY, connection), requeued.length, connection.lists.length]).toEqual([
+      DOWN,
+      2,
+      3,
+    ]);
     await end();
-    expect([lists.failure(KEY, connection), requeued.length, connection.lists.length]).toEqual([undefined, 3, 3]);
+    expect([lists.failure(KEY, connection), requeued.length, connection.lists.length]).toEqual([
+      undefined,
+      3,
+      3,
+    ]);
   });
 
   test("reports the failure of the connection if the list was not sent because of it", async () => {
@@ -93,7 +113,9 @@ describe("FreshLists", () => {
     request();
     await end();
     expect([request("again"), connection.lists.length]).toEqual(["requested", 2]);
-    expect(lists.request(KEY, "again", new SlowConnection(clock, ignoredCallbacks), ["secret"])).toBe("requested");
+    expect(
+      lists.request(KEY, "again", new SlowConnection(clock, ignoredCallbacks), ["secret"]),
+    ).toBe("requested");
     await clock.advance(0);
     expect([connection.lists.at(-1)?.signal.aborted, clock.pending]).toEqual([true, 1]);
   });

@@ -2,10 +2,16 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Connection, EntryKind } from "../../vault-client/connection.ts";
 import { TransientError } from "../../vault-client/vault-error.ts";
 
-/** Maximum time in milliseconds for which a resource waits for its list before it reports that as a failure. */
+/**
+ * Maximum time in milliseconds for which a resource waits for its list before it reports that as a
+ * failure.
+ */
 export const FRESH_LIST_MS = 10_000;
 
-/** The state of a list that a resource requested: it has not ended, it has succeeded, or why it failed first and has not succeeded since. */
+/**
+ * The state of a list that a resource requested: it has not ended, it has succeeded, or why it
+ * failed first and has not succeeded since.
+ */
 export type FreshListState = "requested" | "listed" | Error;
 
 interface FreshList {
@@ -19,31 +25,54 @@ interface FreshList {
 }
 
 /**
- * The lists that forced syncs and removals wait for, one for each resource. No reconcile waits for a list: its end requeues the resource,
- * and so does the end of each further one until one has succeeded.
+ * The lists that forced syncs and removals wait for, one for each resource. No reconcile waits for
+ * a list: its end requeues the resource, and so does the end of each further one until one has
+ * succeeded.
  */
 export class FreshLists {
   readonly #clock: Clock;
   readonly #requeue: (key: string) => void;
   readonly #lists = new Map<string, FreshList>();
 
-  /** @param requeue called with the key of a resource whose list has changed its state, or was tried again */
+  /**
+   * @param requeue called with the key of a resource whose list has changed its state, or was tried
+   * again
+   */
   constructor(clock: Clock, requeue: (key: string) => void) {
     this.#clock = clock;
     this.#requeue = requeue;
   }
 
-  /** Lists the vault for a request of a resource, the first time and after each failure. Another request has a list of its own. */
-  request(key: string, request: string, connection: Connection, kinds: readonly EntryKind[]): FreshListState {
+  /**
+   * Lists the vault for a request of a resource, the first time and after each failure. Another
+   * request has a list of its own.
+   */
+  request(
+    key: string,
+    request: string,
+    connection: Connection,
+    kinds: readonly EntryKind[],
+  ): FreshListState {
     const known = this.#lists.get(key);
-    if (known?.request === request && known.connection === connection) return this.#continue(key, known);
+    if (known?.request === request && known.connection === connection)
+      return this.#continue(key, known);
     this.forget(key);
-    const list: FreshList = { request, connection, kinds, state: "requested", abort: new AbortController(), isListing: false };
+    const list: FreshList = {
+      request,
+      connection,
+      kinds,
+      state: "requested",
+      abort: new AbortController(),
+      isListing: false,
+    };
     this.#lists.set(key, list);
     return this.#continue(key, list);
   }
 
-  /** Returns why the list that a resource requested failed, as long as none has succeeded through this connection, and tries again. */
+  /**
+   * Returns why the list that a resource requested failed, as long as none has succeeded through
+   * this connection, and tries again.
+   */
   failure(key: string, connection: Connection): Error | undefined {
     const known = this.#lists.get(key);
     if (known === undefined || !(known.state instanceof Error)) return undefined;
@@ -91,7 +120,8 @@ export class FreshLists {
       })
       .then(
         () => end("listed"),
-        (error: unknown) => fail(error instanceof Error ? error : new Error("not an error", { cause: error })),
+        (error: unknown) =>
+          fail(error instanceof Error ? error : new Error("not an error", { cause: error })),
       );
   }
 }

@@ -12,12 +12,20 @@ interface Listed {
   readonly intervalMs: number;
 }
 
-/** Number of refresh intervals without a list after which the resources of a connection are `Stale`. */
+/**
+ * Number of refresh intervals without a list after which the resources of a connection are `Stale`.
+ */
 const STALE_AFTER_INTERVALS = 3;
-/** Minimum time in milliseconds without a list: a vault that is unavailable every other half minute causes no writes. */
+/**
+ * Minimum time in milliseconds without a list: a vault that is unavailable every other half minute
+ * causes no writes.
+ */
 const MIN_STALE_MS = 30_000;
 
-/** Returns the monotonic time of the last list, or of the opening of the connection if there was none. */
+/**
+ * Returns the monotonic time of the last list, or of the opening of the connection if there was
+ * none.
+ */
 export function lastHeard({ connection, openedAtMonotonic }: Listed): number {
   return connection.snapshot?.listedAtMonotonic ?? openedAtMonotonic;
 }
@@ -29,5 +37,8 @@ export function staleAt(entry: Listed): number {
 
 /** Returns the staleness of a connection that becomes stale now. */
 export function stalenessOf({ connection, openedAt, facts }: Listed): Staleness {
-  return { since: connection.snapshot?.listedAt ?? openedAt, reason: connectionProblem(connection.health.error, facts).reason };
+  return {
+    since: connection.snapshot?.listedAt ?? openedAt,
+    reason: connectionProblem(connection.health.error, facts).reason,
+  };
 }

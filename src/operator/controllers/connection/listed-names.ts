@@ -1,6 +1,9 @@
 import type { EntryKind } from "../../vault-client/connection.ts";
 
-/** The first list without a name: its number among those of its kind, and its arrival in monotonic milliseconds. */
+/**
+ * The first list without a name: its number among those of its kind, and its arrival in monotonic
+ * milliseconds.
+ */
 export interface Absence {
   readonly list: number;
   readonly at: number;
@@ -8,7 +11,10 @@ export interface Absence {
   readonly isDue: boolean;
 }
 
-/** The referenced names of one kind: listed ones, and ones that disappeared. Or those that rules with the same metadata lost. */
+/**
+ * The referenced names of one kind: listed ones, and ones that disappeared. Or those that rules
+ * with the same metadata lost.
+ */
 export class ListedNames {
   readonly kind: EntryKind;
   /** Identifies the metadata that rules request; `undefined`: the names themselves. */
@@ -19,7 +25,10 @@ export class ListedNames {
   readonly gone = new Set<string>();
   /** Names that disappeared, and that a user has to confirm. */
   readonly held = new Set<string>();
-  /** Those of {@link held} whose keys no resource removes any more: they are held again as soon as one does. */
+  /**
+   * Those of {@link held} whose keys no resource removes any more: they are held again as soon as
+   * one does.
+   */
   readonly waived = new Set<string>();
   /** Names that disappeared together with held ones, and whose keys no resource removes. */
   readonly spared = new Set<string>();
@@ -44,7 +53,8 @@ export class ListedNames {
 
   /** Drops what is known about the names that this does not select. */
   prune(isKept: (name: string) => boolean): void {
-    for (const name of [...this.listed, ...this.absences.keys()]) if (!isKept(name)) this.forget(name);
+    for (const name of [...this.listed, ...this.absences.keys()])
+      if (!isKept(name)) this.forget(name);
   }
 
   forget(name: string): void {
@@ -52,14 +62,20 @@ export class ListedNames {
     this.#isBack(name);
   }
 
-  /** Holds the names that disappeared and whose keys would be removed. Returns whether more are held than before. */
+  /**
+   * Holds the names that disappeared and whose keys would be removed. Returns whether more are held
+   * than before.
+   */
   hold(isRemoved: (name: string, isDue: boolean) => boolean): boolean {
     for (const name of this.gone) this.spared.add(name);
     this.gone.clear();
     return this.reconsider(isRemoved);
   }
 
-  /** Decides again which of the names that disappeared together are held: a policy may have changed. Returns whether more are. */
+  /**
+   * Decides again which of the names that disappeared together are held: a policy may have changed.
+   * Returns whether more are.
+   */
   reconsider(isRemoved: (name: string, isDue: boolean) => boolean): boolean {
     let isMore = false;
     for (const name of [...this.spared, ...this.held]) {

@@ -1,4 +1,7 @@
-import { type ClusterConnectionSpec, clusterConnectionSpec } from "../../api/cluster-vault-connection.ts";
+import {
+  type ClusterConnectionSpec,
+  clusterConnectionSpec,
+} from "../../api/cluster-vault-connection.ts";
 import { clusterVaultConnectionKind } from "../../api/kinds.ts";
 import { explainProblems } from "../../api/validation.ts";
 import { connectionSpec, type ConnectionSpec } from "../../api/vault-connection.ts";
@@ -10,14 +13,23 @@ export type ParsedConnection =
   | {
       readonly ok: true;
       readonly spec: ConnectionSpec;
-      /** Namespaces that may use a ClusterVaultConnection, with their names; empty for a VaultConnection. */
+      /**
+       * Namespaces that may use a ClusterVaultConnection, with their names; empty for a
+       * VaultConnection.
+       */
       readonly access: readonly AccessEntry[];
-      /** Identifies everything that a client is opened with, so not the access, which may change while it is open. */
+      /**
+       * Identifies everything that a client is opened with, so not the access, which may change
+       * while it is open.
+       */
       readonly fingerprint: string;
     }
   | { readonly ok: false; readonly problem: string };
 
-/** Parses and validates a connection, because the installed CRD may be older than the operator. Total. */
+/**
+ * Parses and validates a connection, because the installed CRD may be older than the operator.
+ * Total.
+ */
 export function parseConnection({ kind, metadata, spec }: KubeObject): ParsedConnection {
   const schema = kind === clusterVaultConnectionKind.kind ? clusterConnectionSpec : connectionSpec;
   const parsed = schema.safeParse(spec);

@@ -6,7 +6,9 @@ import type { KubeObject } from "../../kube/resource.ts";
 import { recordReadiness, recoveryNote } from "../status/record-readiness.ts";
 import { regarding } from "../status/regarding.ts";
 
-/** Records that the operator stopped or resumed sending requests for a connection of either kind. */
+/**
+ * Records that the operator stopped or resumed sending requests for a connection of either kind.
+ */
 export function recordCircuitEvent(events: EventRecorder, object: KubeObject, open: boolean): void {
   events.record({
     ...regarding(object),
@@ -20,7 +22,12 @@ export function recordCircuitEvent(events: EventRecorder, object: KubeObject, op
 }
 
 /** Records that a connection is Ready, for the first time or again, or why it is not any more. */
-export function recordConnectionEvents(events: EventRecorder, object: KubeObject, before: unknown, now: unknown): void {
+export function recordConnectionEvents(
+  events: EventRecorder,
+  object: KubeObject,
+  before: unknown,
+  now: unknown,
+): void {
   const [earlier, ready] = [readyIn(before), readyIn(now)];
   if (ready?.status !== "True") return recordReadiness(events, object, "List", before, now);
   if (earlier?.status === "True") return;
@@ -31,7 +38,16 @@ export function recordConnectionEvents(events: EventRecorder, object: KubeObject
 
 /** Records that a user confirmed another number of removals than are held. */
 export function recordUnconfirmed(events: EventRecorder, object: KubeObject, held: number): void {
-  const now = held === 0 ? "no removals are held" : `${held} removals are held: look at them, and confirm this number`;
+  const now =
+    held === 0
+      ? "no removals are held"
+      : `${held} removals are held: look at them, and confirm this number`;
   const note = `the annotation ${CONFIRM_REMOVALS_ANNOTATION} confirmed nothing, and was removed: ${now}`;
-  events.record({ ...regarding(object), type: "Warning", reason: eventReasons.unconfirmed, action: "Confirm", note });
+  events.record({
+    ...regarding(object),
+    type: "Warning",
+    reason: eventReasons.unconfirmed,
+    action: "Confirm",
+    note,
+  });
 }

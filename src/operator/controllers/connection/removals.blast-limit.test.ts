@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { alone, INTERVAL, methodsOf, names, RemovalsVault } from "../../../../test/lab/operator/removals-scene.ts";
+import {
+  alone,
+  INTERVAL,
+  methodsOf,
+  names,
+  RemovalsVault,
+} from "../../../../test/lab/operator/removals-scene.ts";
 
 const own = (count: number, of: string): string[] => names(count).map((name) => `${of}-${name}`);
 
@@ -98,17 +104,20 @@ describe("the blast limit of one connection", () => {
     ["n0 due", 1, 1],
     ["n0", 0, 1],
     ["n0", 1, 0],
-  ])("knows whether a name is due: %s is retained, %d ms before its deadline, %d held", (retained, ms, held) => {
-    for (const isRestart of [false, true]) {
-      const one = alone();
-      one.targets.set("n0", names(5));
-      one.retained.add(retained);
-      one.deadlines.set("n0", 2 * INTERVAL + ms);
-      if (isRestart) one.served.add("secret n0");
-      one.list(isRestart ? [] : ["n0"], []);
-      expect(one.list([], ["n0"])).toBe(held);
-    }
-  });
+  ])(
+    "knows whether a name is due: %s is retained, %d ms before its deadline, %d held",
+    (retained, ms, held) => {
+      for (const isRestart of [false, true]) {
+        const one = alone();
+        one.targets.set("n0", names(5));
+        one.retained.add(retained);
+        one.deadlines.set("n0", 2 * INTERVAL + ms);
+        if (isRestart) one.served.add("secret n0");
+        one.list(isRestart ? [] : ["n0"], []);
+        expect(one.list([], ["n0"])).toBe(held);
+      }
+    },
+  );
 
   test("counts no names that are referenced but were never listed", () => {
     const { list } = methodsOf(alone());

@@ -9,7 +9,10 @@ import {
   VAULT_URL,
 } from "../../../../test/lab/operator/removals-scene.ts";
 
-/** Returns two connections to one vault: the first lost the name `a` and has proved that, the other one has not listed since. */
+/**
+ * Returns two connections to one vault: the first lost the name `a` and has proved that, the other
+ * one has not listed since.
+ */
 function oneIsProven(): [RemovalsConnection, RemovalsConnection] {
   const vault = new RemovalsVault();
   const [one, other] = [vault.connection(), vault.connection({ intervalMs: 100 * INTERVAL })];
@@ -80,7 +83,10 @@ describe("the proof that a name is deleted", () => {
     expect([one.untilProven("f", "file"), one.untilProven("f")]).toEqual([Infinity, 2 * INTERVAL]);
     one.list(["f", "g"], [], { kind: "file" });
     one.list([], ["g"], { kind: "file" });
-    expect([one.untilProven("f", "file"), one.untilProven("g", "file")]).toEqual([Infinity, 2 * INTERVAL]);
+    expect([one.untilProven("f", "file"), one.untilProven("g", "file")]).toEqual([
+      Infinity,
+      2 * INTERVAL,
+    ]);
   });
 });
 
@@ -121,7 +127,10 @@ describe("the proof that a name is deleted, of one of two connections to a vault
     other.removals[Symbol.dispose]();
     expect(one.untilProven("a")).toBe(0);
     const vault = new RemovalsVault();
-    const [first] = [vault.connection({ url: `${VAULT_URL}/a` }), vault.connection({ url: "https://other.example.com" })];
+    const [first] = [
+      vault.connection({ url: `${VAULT_URL}/a` }),
+      vault.connection({ url: "https://other.example.com" }),
+    ];
     first.list(["a"], []);
     first.list([], ["a"]);
     for (const _ of [1, 2]) first.list([], []);

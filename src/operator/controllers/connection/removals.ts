@@ -1,4 +1,9 @@
-import type { EntryKind, ListProgress, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import type {
+  EntryKind,
+  ListProgress,
+  Snapshot,
+  SnapshotChange,
+} from "../../vault-client/connection.ts";
 import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
 import { type Absence, ListedNames } from "./listed-names.ts";
@@ -23,18 +28,21 @@ export interface RemovalsOptions {
 
 const kinds = ["secret", "file"] as const;
 
-/** Number of lists in a row, and of intervals, for which a name must be absent before its keys are removed. */
+/**
+ * Number of lists in a row, and of intervals, for which a name must be absent before its keys are
+ * removed.
+ */
 const PROOF_LISTS = 3;
 const PROOF_INTERVALS = 2;
 /**
- * Longest time in milliseconds that a proof waits for the lists of the vault's other connections: a client that fails tries again every
- * five minutes.
+ * Longest time in milliseconds that a proof waits for the lists of the vault's other connections: a
+ * client that fails tries again every five minutes.
  */
 const MAX_WAIT_MS = 600_000;
 
 /**
- * The names that disappeared from the lists of one open connection: for how long, and whether there are so many that every
- * removal of keys and targets is held; see docs/design/engine.md#removals.
+ * The names that disappeared from the lists of one open connection: for how long, and whether there
+ * are so many that every removal of keys and targets is held; see docs/design/engine.md#removals.
  */
 export class Removals implements BlastMember, Disposable {
   readonly #options: RemovalsOptions;
@@ -71,7 +79,9 @@ export class Removals implements BlastMember, Disposable {
 
   /** An earlier client held removals, and no list says yet whether this one does. */
   get isResuming(): boolean {
-    return [...this.#unlisted].some((kind) => kind === "secret" || this.#options.facts.hasReferences(kind));
+    return [...this.#unlisted].some(
+      (kind) => kind === "secret" || this.#options.facts.hasReferences(kind),
+    );
   }
 
   get heardAt(): number {
@@ -98,12 +108,16 @@ export class Removals implements BlastMember, Disposable {
   /** Forgets names that no resource refers to any more. */
   prune(): void {
     const { facts } = this.#options;
-    for (const names of this.#groups()) names.prune((name) => facts.isReferenced(names.kind, name, names.rule));
+    for (const names of this.#groups())
+      names.prune((name) => facts.isReferenced(names.kind, name, names.rule));
     for (const [id, { absences }] of this.#byRule) if (absences.size === 0) this.#byRule.delete(id);
     this.#changed();
   }
 
-  /** Takes in that resources refer to other names, feed other targets from them, or keep their keys when they are gone. */
+  /**
+   * Takes in that resources refer to other names, feed other targets from them, or keep their keys
+   * when they are gone.
+   */
   referencesChanged(): void {
     this.#isOutdated = true;
     this.#changed();
@@ -124,7 +138,8 @@ export class Removals implements BlastMember, Disposable {
   losses(): Losses {
     for (const names of this.#groups()) {
       const progress = this.#options.snapshot()?.progress(names.kind);
-      if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress))) this.#changed();
+      if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress)))
+        this.#changed();
     }
     return (this.#losses ??= this.#count());
   }
@@ -138,8 +153,9 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Returns how much longer a name must be absent, in milliseconds, to count as deleted; 0 if it does. One failed list is not
-   * evidence, nor are several within a second. With `rule`, the name is listed, and must lack the metadata that the rule requests.
+   * Returns how much longer a name must be absent, in milliseconds, to count as deleted; 0 if it
+   * does. One failed list is not evidence, nor are several within a second. With `rule`, the name
+   * is listed, and must lack the metadata that the rule requests.
    */
   untilProven(snapshot: Snapshot, kind: EntryKind, name: string, rule?: string): number {
     const progress = snapshot.progress(kind);
@@ -151,7 +167,10 @@ export class Removals implements BlastMember, Disposable {
     return this.#options.intervalMs;
   }
 
-  /** Reports whether a listed name was found by rules that request this metadata, and is not any more. */
+  /**
+   * Reports whether a listed name was found by rules that request this metadata, and is not any
+   * more.
+   */
   isUnmatched(kind: EntryKind, name: string, rule: string): boolean {
     return this.#byRule.get(`${kind} ${rule}`)?.absences.has(name) ?? false;
   }
@@ -172,15 +191,25 @@ export class Removals implements BlastMember, Disposable {
   }
 
   #countHeld(): number {
-    return new Set(this.#groups().flatMap((names) => names.unconfirmed().map((name) => `${names.kind} ${name}`))).size;
+    return new Set(
+      this.#groups().flatMap((names) => names.unconfirmed().map((name) => `${names.kind} ${name}`)),
+    ).size;
   }
 
-  #observe(kind: EntryKind, snapshot: Snapshot, changed: ReadonlySet<string>, isListed: (name: string) => boolean): void {
+  #observe(
+    kind: EntryKind,
+    snapshot: Snapshot,
+    changed: ReadonlySet<string>,
+    isListed: (name: string) => boolean,
+  ): void {
     const { facts } = this.#options;
     const progress = snapshot.progress(kind);
     if (progress === undefined) return;
     const unannounced = { list: progress.lists, at: progress.at, isDue: false };
-    const absenceOf = (name: string) => (): Absence => ({ ...unannounced, isDue: this.#isDue(kind, name, snapshot) });
+    const absenceOf = (name: string) => (): Absence => ({
+      ...unannounced,
+      isDue: this.#isDue(kind, name, snapshot),
+    });
     const claimed = new Map<string, ReadonlySet<string>>();
     const wasFound = (rule: MetadataRule, name: string): boolean => {
       if (this.#before?.progress(kind) !== undefined) return rule.finds(this.#before);
@@ -204,7 +233,9 @@ export class Removals implements BlastMember, Disposable {
   /** Reports whether the vault had announced the removal of an entry that a list lacks. */
   #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot): boolean {
     if (kind === "file") return false;
-    const before = this.#before?.secrets(name).map(({ deleteAt }) => deleteAt) ?? [this.#options.facts.deadlineOf(kind, name)];
+    const before = this.#before?.secrets(name).map(({ deleteAt }) => deleteAt) ?? [
+      this.#options.facts.deadlineOf(kind, name),
+    ];
     return before.some((deleteAt) => deleteAt !== undefined && deleteAt <= listedAt);
   }
 
@@ -220,8 +251,16 @@ export class Removals implements BlastMember, Disposable {
     return [this.#names.secret, this.#names.file, ...this.#byRule.values()];
   }
 
-  /** Returns the absence of a name. That of a rule which no list was compared with, because it is new, begins now. */
-  #absence(kind: EntryKind, name: string, rule: string | undefined, progress: ListProgress | undefined): Absence | undefined {
+  /**
+   * Returns the absence of a name. That of a rule which no list was compared with, because it is
+   * new, begins now.
+   */
+  #absence(
+    kind: EntryKind,
+    name: string,
+    rule: string | undefined,
+    progress: ListProgress | undefined,
+  ): Absence | undefined {
     const { absences } = this.#namesOf(kind, rule);
     const known = absences.get(name);
     if (known !== undefined || rule === undefined || progress === undefined) return known;
@@ -245,13 +284,19 @@ export class Removals implements BlastMember, Disposable {
     return progress.lists - absence.list + 1 >= PROOF_LISTS ? 0 : intervalMs;
   }
 
-  /** Reports whether the other connections to the vault have shown what they lost at that time, or cannot. */
+  /**
+   * Reports whether the other connections to the vault have shown what they lost at that time, or
+   * cannot.
+   */
   #isCounted(absence: Absence, progress: ListProgress): boolean {
     const waitedMs = progress.at - absence.at - PROOF_INTERVALS * this.#options.intervalMs;
     return waitedMs >= MAX_WAIT_MS || this.#limit.isHeardSince(absence.at);
   }
 
-  /** Reports whether the removal of a name that is gone is not proven yet, so that a hold would still prevent it. */
+  /**
+   * Reports whether the removal of a name that is gone is not proven yet, so that a hold would
+   * still prevent it.
+   */
   #isPending(absence: Absence, progress: ListProgress): boolean {
     return this.#ownProof(absence, progress) > 0 || !this.#isCounted(absence, progress);
   }

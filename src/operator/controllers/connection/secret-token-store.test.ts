@@ -9,8 +9,13 @@ import { SecretTokenStore } from "./secret-token-store.ts";
 const signal = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A store of the Secret `shop/pair`, which has the pair `canary-access`, `canary-refresh` and another key. */
-function scene(changes: { data?: object; type?: string; annotations?: Record<string, string> } = {}) {
+/**
+ * A store of the Secret `shop/pair`, which has the pair `canary-access`, `canary-refresh` and
+ * another key.
+ */
+function scene(
+  changes: { data?: object; type?: string; annotations?: Record<string, string> } = {},
+) {
   const api = new InMemoryKubeApi();
   const { data = {}, type = "vaultsync.dev/credentials", annotations = {} } = changes;
   const put = (): unknown =>
@@ -19,10 +24,19 @@ function scene(changes: { data?: object; type?: string; annotations?: Record<str
       kind: "Secret",
       metadata: { name: "pair", namespace: "shop", uid: "u", annotations },
       type,
-      data: { access_token: base64("canary-access\n"), refresh_token: base64("canary-refresh"), note: base64("kept"), ...data },
+      data: {
+        access_token: base64("canary-access\n"),
+        refresh_token: base64("canary-refresh"),
+        note: base64("kept"),
+        ...data,
+      },
     });
   put();
-  const store = new SecretTokenStore(api, { namespace: "shop", name: "pair", url: "https://vault.example.com" });
+  const store = new SecretTokenStore(api, {
+    namespace: "shop",
+    name: "pair",
+    url: "https://vault.example.com",
+  });
   return { api, put, store, stored: () => api.objects.get("secrets/shop/pair")?.data };
 }
 
@@ -35,7 +49,11 @@ test("a written pair replaces only its two keys", async () => {
   const { store, stored } = scene();
   const pair = await store.read(signal);
   expect(await store.write({ ...pair, access: new Redacted("next") }, signal)).toBe(true);
-  expect(stored()).toEqual({ access_token: base64("next"), refresh_token: base64("canary-refresh"), note: base64("kept") });
+  expect(stored()).toEqual({
+    access_token: base64("next"),
+    refresh_token: base64("canary-refresh"),
+    note: base64("kept"),
+  });
 });
 
 test("a pair is not written over a Secret that changed or was deleted since it was read", async () => {
@@ -53,9 +71,21 @@ test("a pair is not written over a Secret that changed or was deleted since it w
 
 test.each<[string, Parameters<typeof scene>[0], string]>([
   ["of another type", { type: "Opaque" }, "must have the type vaultsync.dev/credentials"],
-  ["for other hosts", { annotations: { "vaultsync.dev/hosts": "other.example.com" } }, "does not allow the host"],
-  ["without an access token", { data: { access_token: "" } }, "no access token under the key access_token"],
-  ["whose token cannot be sent in a header", { data: { access_token: base64("a b") } }, "no access token"],
+  [
+    "for other hosts",
+    { annotations: { "vaultsync.dev/hosts": "other.example.com" } },
+    "does not allow the host",
+  ],
+  [
+    "without an access token",
+    { data: { access_token: "" } },
+    "no access token under the key access_token",
+  ],
+  [
+    "whose token cannot be sent in a header",
+    { data: { access_token: base64("a b") } },
+    "no access token",
+  ],
 ])("a Secret %s is not used", async (_, changes, message) => {
   const error = await failureOf(scene(changes).store.read(signal));
   expect(error).toBeInstanceOf(CredentialsError);
@@ -78,8 +108,12 @@ test.each<[KubeErrorKind, boolean]>([
 
 test("a read that is denied names the permission, and an unavailable API server is passed on", async () => {
   const { api, store } = scene();
-  api.get = () => Promise.reject(new KubeError({ kind: "Forbidden", operation: "get secrets shop/pair" }));
-  expect(String(await failureOf(store.read(signal)))).toContain("permission denied: get secrets shop/pair");
-  api.get = () => Promise.reject(new KubeError({ kind: "Timeout", operation: "get secrets shop/pair" }));
+  api.get = () =>
+    Promise.reject(new KubeError({ kind: "Forbidden", operation: "get secrets shop/pair" }));
+  expect(String(await failureOf(store.read(signal)))).toContain(
+    "permission denied: get secrets shop/pair",
+  );
+  api.get = () =>
+    Promise.reject(new KubeError({ kind: "Timeout", operation: "get secrets shop/pair" }));
   expect(await failureOf(store.read(signal))).toBeInstanceOf(KubeError);
 });

@@ -12,7 +12,10 @@ const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 
-/** Keeps a pair of tokens in a credentials Secret, under the keys `access_token` and `refresh_token`. */
+/**
+ * Keeps a pair of tokens in a credentials Secret, under the keys `access_token` and
+ * `refresh_token`.
+ */
 export class SecretTokenStore implements TokenStore {
   readonly #api: KubeApi;
   readonly #ref: CredentialsRef;
@@ -26,7 +29,9 @@ export class SecretTokenStore implements TokenStore {
     const secret = await readCredentials(this.#api, this.#ref, signal);
     const [access, refresh] = [textOf(secret, ACCESS), textOf(secret, REFRESH)];
     if (access === undefined || !TOKEN.test(access.reveal()))
-      throw new CredentialsError(`Secret ${this.#ref.name} has no access token under the key ${ACCESS}: store a pair of tokens`);
+      throw new CredentialsError(
+        `Secret ${this.#ref.name} has no access token under the key ${ACCESS}: store a pair of tokens`,
+      );
     return { access, refresh, version: secret.metadata.resourceVersion ?? "" };
   }
 
@@ -37,7 +42,12 @@ export class SecretTokenStore implements TokenStore {
       ...(refresh !== undefined && { [REFRESH]: encoded(refresh.reveal()) }),
     };
     try {
-      await this.#api.patch(SECRETS, { namespace, name, resourceVersion: version }, { data }, signal);
+      await this.#api.patch(
+        SECRETS,
+        { namespace, name, resourceVersion: version },
+        { data },
+        signal,
+      );
       return true;
     } catch (error) {
       if (isKubeError(error, "Conflict", "NotFound")) return false;

@@ -12,27 +12,39 @@ function untrusted(facts: ConnectionFacts): string {
 }
 
 /**
- * Returns what a code of Node or OpenSSL for a connection without a verified peer means. The spec need not be wrong: a certificate is
- * renewed at the vault.
+ * Returns what a code of Node or OpenSSL for a connection without a verified peer means. The spec
+ * need not be wrong: a certificate is renewed at the vault.
  */
-export function tlsProblem(code: string, facts: ConnectionFacts, { host, hostname }: URL): ConnectionProblem {
+export function tlsProblem(
+  code: string,
+  facts: ConnectionFacts,
+  { host, hostname }: URL,
+): ConnectionProblem {
   const problem = (cause: string, remedy: string): ConnectionProblem => ({
     check: "TLS",
     reason: "VaultUnreachable",
     cause: code === "" ? cause : `${cause} (${code})`,
     remedy,
   });
-  if (UNTRUSTED.test(code)) return problem(`no trusted authority signed the certificate of ${host}`, untrusted(facts));
-  if (code === "CERT_HAS_EXPIRED") return problem(`the certificate of ${host} has expired`, "renew it at the vault");
+  if (UNTRUSTED.test(code))
+    return problem(`no trusted authority signed the certificate of ${host}`, untrusted(facts));
+  if (code === "CERT_HAS_EXPIRED")
+    return problem(`the certificate of ${host} has expired`, "renew it at the vault");
   if (code === "CERT_NOT_YET_VALID")
-    return problem(`the certificate of ${host} is not valid yet`, "check the clocks of the vault and of the operator");
+    return problem(
+      `the certificate of ${host} is not valid yet`,
+      "check the clocks of the vault and of the operator",
+    );
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
     return problem(
       `the certificate is not for the host ${hostname}`,
       "use a host in spec.url that it names, or issue one for this host",
     );
   if (NOT_TLS.test(code))
-    return problem(`${host} does not speak TLS`, "correct the port in spec.url, or serve the vault with TLS there");
+    return problem(
+      `${host} does not speak TLS`,
+      "correct the port in spec.url, or serve the vault with TLS there",
+    );
   return problem(
     `no TLS connection to ${host}`,
     "check that spec.url leads to an https server that offers TLS 1.2 or later with a valid certificate",

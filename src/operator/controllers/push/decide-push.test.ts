@@ -3,7 +3,10 @@ import { decidePush, type PushDecision, type PushFacts } from "./decide-push.ts"
 
 const NOW = Date.UTC(2026, 10, 21);
 const at = (ms: number): string => new Date(NOW + ms).toISOString();
-const record = (content: string, deleteAt?: string): PushFacts["record"] => ({ content, ...(deleteAt && { deleteAt }) });
+const record = (content: string, deleteAt?: string): PushFacts["record"] => ({
+  content,
+  ...(deleteAt && { deleteAt }),
+});
 const listed = (content?: string): PushFacts["listed"] => ({ content });
 const push = (restored: boolean): PushDecision => ({ action: "push", restored });
 const keep: PushDecision = { action: "keep" };
@@ -13,7 +16,12 @@ test.each<[string, PushFacts["listed"], PushFacts["record"], PushDecision]>([
   ["no entry, never pushed", undefined, undefined, push(false)],
   ["no entry, other bytes were pushed", undefined, record("b"), push(false)],
   ["no entry, these bytes were pushed", undefined, record("a"), push(true)],
-  ["no entry, these bytes were removed at their deadline", undefined, record("a", at(-1)), { action: "removed" }],
+  [
+    "no entry, these bytes were removed at their deadline",
+    undefined,
+    record("a", at(-1)),
+    { action: "removed" },
+  ],
   ["no entry at the deadline itself", undefined, record("a", at(0)), { action: "removed" }],
   ["no entry before the deadline", undefined, record("a", at(1)), push(true)],
   ["no entry after the deadline of other bytes", undefined, record("b", at(-1)), push(false)],

@@ -1,10 +1,16 @@
 import type { PushItemStatus } from "../../api/vault-push.ts";
 
-/** Everything that decides about one key: what the Secret has, what the vault has, and what was pushed last. */
+/**
+ * Everything that decides about one key: what the Secret has, what the vault has, and what was
+ * pushed last.
+ */
 export interface PushFacts {
   /** HMAC of the entry and the bytes of the key. */
   readonly content: string;
-  /** HMAC of the listed version, if its bytes are known; `undefined` if the vault lists no such entry. */
+  /**
+   * HMAC of the listed version, if its bytes are known; `undefined` if the vault lists no such
+   * entry.
+   */
   readonly listed: { readonly content: string | undefined } | undefined;
   /** The last push to this entry, or the version that had the bytes. */
   readonly record: Pick<PushItemStatus, "content" | "deleteAt"> | undefined;
@@ -12,17 +18,19 @@ export interface PushFacts {
 }
 
 /**
- * `keep`: the vault has the bytes. `removed`: the vault removed them at the deleteTime, and the key is unchanged since. `compare`: the
- * bytes of the listed version are to be read first. `push`: `restored` if the key is unchanged since the last push, so that another
- * writer changed or deleted the entry.
+ * `keep`: the vault has the bytes. `removed`: the vault removed them at the deleteTime, and the key
+ * is unchanged since. `compare`: the bytes of the listed version are to be read first. `push`:
+ * `restored` if the key is unchanged since the last push, so that another writer changed or deleted
+ * the entry.
  */
 export type PushDecision =
   | { readonly action: "keep" | "removed" | "compare" }
   | { readonly action: "push"; readonly restored: boolean };
 
 /**
- * Decides what to do with one key. A push needs a difference between the bytes of the Secret and those of the vault, never one
- * between version numbers: so a push whose result is unknown, or was not reported, is not repeated.
+ * Decides what to do with one key. A push needs a difference between the bytes of the Secret and
+ * those of the vault, never one between version numbers: so a push whose result is unknown, or was
+ * not reported, is not repeated.
  */
 export function decidePush({ content, listed, record, now }: PushFacts): PushDecision {
   const unchanged = record?.content === content;

@@ -11,7 +11,11 @@ export interface ListedVersion {
   readonly deleteAt: string | undefined;
 }
 
-export const listedVersion = ({ version, createdAt, ...record }: SecretRecord | FileRecord): ListedVersion => ({
+export const listedVersion = ({
+  version,
+  createdAt,
+  ...record
+}: SecretRecord | FileRecord): ListedVersion => ({
   version,
   createdAt: formatTimestamp(createdAt),
   deleteAt: "deleteAt" in record ? formatTimestamp(record.deleteAt) : undefined,
@@ -22,9 +26,13 @@ interface VersionIdentity {
   readonly createdAt?: string | undefined;
 }
 
-/** Reports whether two states are the same version of the same entry. A vault need not say when it created a version. */
+/**
+ * Reports whether two states are the same version of the same entry. A vault need not say when it
+ * created a version.
+ */
 export const isSameVersion = (a: VersionIdentity, b: VersionIdentity): boolean =>
-  a.version === b.version && (a.createdAt === undefined || b.createdAt === undefined || a.createdAt === b.createdAt);
+  a.version === b.version &&
+  (a.createdAt === undefined || b.createdAt === undefined || a.createdAt === b.createdAt);
 
 /** The entry of the vault that a key is pushed to. */
 export interface WritableEntry {
@@ -38,12 +46,16 @@ export interface WritableEntry {
 const ofOwner = (records: readonly SecretRecord[], owner: string): SecretRecord[] =>
   records.filter((record) => record.owner?.toLowerCase() === owner);
 
-const received = (record: SecretRecord): WritableEntry => ({ record, owner: record.owner, shared: true });
+const received = (record: SecretRecord): WritableEntry => ({
+  record,
+  owner: record.owner,
+  shared: true,
+});
 
 /**
- * Returns the entry that a key is pushed to, or the reason why it must not be pushed. A secret of another account is written only if
- * the spec or the connection names its creator: otherwise a user of the vault could have a value sent to them by sharing a secret of
- * that name.
+ * Returns the entry that a key is pushed to, or the reason why it must not be pushed. A secret of
+ * another account is written only if the spec or the connection names its creator: otherwise a user
+ * of the vault could have a value sent to them by sharing a secret of that name.
  */
 export function listedEntry(
   item: PushItem,
@@ -60,11 +72,15 @@ export function listedEntry(
     const message = `${entryOf(item)} of ${wanted} is not in the vault's list: ask its creator to share it with ${account} with permission RW`;
     return notReady("SourceMissing", message);
   }
-  const own = records.find((record) => (record.owner === undefined ? record.shared !== true : isOwner(record, account)));
+  const own = records.find((record) =>
+    record.owner === undefined ? record.shared !== true : isOwner(record, account),
+  );
   if (own !== undefined || wanted === account || records.length === 0) {
     return { record: own, owner: undefined, shared: own?.shared === true };
   }
-  const trusted = records.filter((record) => access.trustedOwners?.has(record.owner?.toLowerCase() ?? "") === true);
+  const trusted = records.filter(
+    (record) => access.trustedOwners?.has(record.owner?.toLowerCase() ?? "") === true,
+  );
   const [first, ...others] = trusted;
   if (first !== undefined && others.length === 0) return received(first);
   // Like a read, a push ignores secrets of creators that are not trusted.
@@ -76,4 +92,5 @@ export function listedEntry(
   return notReady("AmbiguousName", message);
 }
 
-const isOwner = ({ owner }: SecretRecord, account: string): boolean => owner?.toLowerCase() === account;
+const isOwner = ({ owner }: SecretRecord, account: string): boolean =>
+  owner?.toLowerCase() === account;

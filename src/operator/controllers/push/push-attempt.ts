@@ -9,7 +9,12 @@ import { mayHaveHappened } from "../../vault-client/vault-error.ts";
 import { countRepair, repairDelay } from "../status/repair-count.ts";
 import { retryable } from "../sync/sync-result.ts";
 import { decidePush } from "./decide-push.ts";
-import { isSameVersion, type ListedVersion, listedVersion, type WritableEntry } from "./listed-entry.ts";
+import {
+  isSameVersion,
+  type ListedVersion,
+  listedVersion,
+  type WritableEntry,
+} from "./listed-entry.ts";
 import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
 import { entryContent, type KeyFacts, keyFacts } from "./push-content.ts";
 import { concernsConnection, pushFailure } from "./push-failure.ts";
@@ -29,7 +34,13 @@ export class PushAttempt {
   readonly #content: string;
   readonly #sha256: string;
 
-  constructor(options: ItemPusherOptions, context: PushContext, item: PushItem, entry: WritableEntry, facts: KeyFacts) {
+  constructor(
+    options: ItemPusherOptions,
+    context: PushContext,
+    item: PushItem,
+    entry: WritableEntry,
+    facts: KeyFacts,
+  ) {
     this.#options = options;
     this.#context = context;
     this.#item = item;
@@ -42,7 +53,10 @@ export class PushAttempt {
   async run(): Promise<PushOutcome> {
     const [item, record, listed] = [this.#item, this.#record, this.#listed];
     const facts = { content: this.#content, record, now: this.#options.clock.now() };
-    let decision = decidePush({ ...facts, listed: listed && { content: this.#listedContent(listed) } });
+    let decision = decidePush({
+      ...facts,
+      listed: listed && { content: this.#listedContent(listed) },
+    });
     if (decision.action === "compare" && listed !== undefined) {
       const failed = await this.#compare(listed);
       if (failed !== undefined) return failed;
@@ -72,7 +86,10 @@ export class PushAttempt {
     return this.#entry.record && listedVersion(this.#entry.record);
   }
 
-  /** Identifies the entry among those of all vaults. Connections with different accounts may push to it. */
+  /**
+   * Identifies the entry among those of all vaults. Connections with different accounts may push to
+   * it.
+   */
   get #budgetKey(): string {
     const { facts, account } = this.#context.access;
     const { kind, name } = this.#item;
@@ -83,15 +100,23 @@ export class PushAttempt {
   #listedContent(listed: ListedVersion): string | undefined {
     const { memory, verify } = this.#context;
     const record = this.#record;
-    // The list is older than the last push, or the entry was recreated: before a write the latest version is read.
+    // The list is older than the last push, or the entry was recreated: before a write the latest
+    // version is read.
     if (record !== undefined && listed.version < record.version) return "";
     if (!verify && record !== undefined && isSameVersion(record, listed)) return record.content;
     const file = this.#entry.record;
-    if (file !== undefined && "sha256" in file && file.sha256 !== undefined && file.version === listed.version) {
+    if (
+      file !== undefined &&
+      "sha256" in file &&
+      file.sha256 !== undefined &&
+      file.version === listed.version
+    ) {
       return file.sha256 === this.#sha256 ? this.#content : "";
     }
     const compared = memory.compared.get(this.#id);
-    return compared !== undefined && isSameVersion(compared, listed) ? this.#contentOf(compared.digest) : undefined;
+    return compared !== undefined && isSameVersion(compared, listed)
+      ? this.#contentOf(compared.digest)
+      : undefined;
   }
 
   #contentOf(digest: string): string {
@@ -122,12 +147,16 @@ export class PushAttempt {
   /** Records the version that has the bytes of the key. */
   #keep(listed: ListedVersion): void {
     const record = this.#record;
-    const isKnown = record !== undefined && isSameVersion(record, listed) && record.content === this.#content;
+    const isKnown =
+      record !== undefined && isSameVersion(record, listed) && record.content === this.#content;
     const pushedAt = isKnown ? record.pushedAt : undefined;
     this.#store({ ...listed, pushedAt, created: this.#created(listed) });
   }
 
-  /** Reports whether this resource created the entry: it did before, or by a push whose response was lost. */
+  /**
+   * Reports whether this resource created the entry: it did before, or by a push whose response was
+   * lost.
+   */
   #created({ version }: Pick<ListedVersion, "version">): boolean {
     const record = this.#record;
     if (version === 1 && this.#context.memory.uncertain.get(this.#id) === true) return true;
@@ -147,7 +176,13 @@ export class PushAttempt {
       ...(kind === "file" ? { filename: name } : { key: name }),
       version,
       content: this.#content,
-      ...defined({ owner: this.#entry.owner, createdAt, deleteAt, pushedAt, created: created ? true : undefined }),
+      ...defined({
+        owner: this.#entry.owner,
+        createdAt,
+        deleteAt,
+        pushedAt,
+        created: created ? true : undefined,
+      }),
     });
   }
 
@@ -157,13 +192,18 @@ export class PushAttempt {
     return notReady("SourceRemoved", message);
   }
 
-  /** Pushes, unless the vault rejected the same push before, or another writer changes the entry each time it is pushed. */
+  /**
+   * Pushes, unless the vault rejected the same push before, or another writer changes the entry
+   * each time it is pushed.
+   */
   async #limited(listed: ListedVersion | undefined, restored: boolean): Promise<PushOutcome> {
     const { memory, object } = this.#context;
     const item = this.#item;
     const now = this.#options.clock.monotonic();
     const rejected = memory.rejected.get(this.#id);
-    const isSame = rejected?.content === this.#content && rejected.generation === (object.metadata.generation ?? 0);
+    const isSame =
+      rejected?.content === this.#content &&
+      rejected.generation === (object.metadata.generation ?? 0);
     if (isSame && rejected.version === listed?.version && rejected.until > now) {
       return { item, failure: rejected.failure, waitMs: rejected.until - now };
     }
@@ -179,7 +219,8 @@ export class PushAttempt {
       return { item, problem: notReady("TargetContested", message), waitMs: exhausted.waitMs };
     }
     const outcome = await this.#write(listed, restored);
-    if (outcome.effect !== undefined && restored) memory.repairs.set(this.#id, countRepair(repairs, now));
+    if (outcome.effect !== undefined && restored)
+      memory.repairs.set(this.#id, countRepair(repairs, now));
     return outcome;
   }
 
@@ -200,19 +241,28 @@ export class PushAttempt {
       if (failure.next.outcome === "done") {
         const { generation = 0 } = object.metadata;
         const until = clock.monotonic() + REJECTED_MS;
-        memory.rejected.set(this.#id, { content: this.#content, generation, version: listed?.version, until, failure });
+        memory.rejected.set(this.#id, {
+          content: this.#content,
+          generation,
+          version: listed?.version,
+          until,
+          failure,
+        });
       }
       return { item, failure, ends: concernsConnection(error) };
     }
   }
 
   /**
-   * Reports whether the vault has the bytes already, whatever its list shows: the response to an earlier push may have been lost, its
-   * status not been written, or the list may be an old one.
+   * Reports whether the vault has the bytes already, whatever its list shows: the response to an
+   * earlier push may have been lost, its status not been written, or the list may be an old one.
    */
   async #isStored(request: EntryWrite): Promise<boolean> {
     const { access, signal } = this.#context;
-    const address = request.kind === "file" ? { ...request, owner: undefined, received: false, shared: false } : request;
+    const address =
+      request.kind === "file"
+        ? { ...request, owner: undefined, received: false, shared: false }
+        : request;
     const latest = await access.connection.latest(address, signal);
     if (latest === undefined) return false;
     const { digest } = keyFacts(this.#options.contentKey, latest.bytes.reveal());
@@ -222,21 +272,34 @@ export class PushAttempt {
     const isListed = record !== undefined && record.version === version;
     // Without its number the version is compared again in the next reconcile.
     if (!isListed) access.connection.pollSoon();
-    if (version !== undefined) this.#keep(isListed ? record : { version, createdAt: undefined, deleteAt: undefined });
+    if (version !== undefined)
+      this.#keep(isListed ? record : { version, createdAt: undefined, deleteAt: undefined });
     this.#confirm();
     return true;
   }
 
   /** Counts a push whose result was unknown: the entry has its bytes. */
   #confirm(): void {
-    if (this.#context.memory.uncertain.delete(this.#id)) this.#options.pushBudget.count(this.#budgetKey);
+    if (this.#context.memory.uncertain.delete(this.#id))
+      this.#options.pushBudget.count(this.#budgetKey);
   }
 
-  #written({ version, createdAt, deleteAt }: WrittenVersion, listed: ListedVersion | undefined): void {
+  #written(
+    { version, createdAt, deleteAt }: WrittenVersion,
+    listed: ListedVersion | undefined,
+  ): void {
     const { memory } = this.#context;
-    const times = { createdAt: formatTimestamp(createdAt), deleteAt: formatTimestamp(deleteAt) ?? listed?.deleteAt };
+    const times = {
+      createdAt: formatTimestamp(createdAt),
+      deleteAt: formatTimestamp(deleteAt) ?? listed?.deleteAt,
+    };
     const created = listed === undefined ? version === 1 : this.#created({ version });
-    this.#store({ version, ...times, created, pushedAt: new Date(this.#options.clock.now()).toISOString() });
+    this.#store({
+      version,
+      ...times,
+      created,
+      pushedAt: new Date(this.#options.clock.now()).toISOString(),
+    });
     this.#options.pushBudget.count(this.#budgetKey);
     memory.uncertain.delete(this.#id);
     memory.rejected.delete(this.#id);
@@ -252,7 +315,8 @@ export class PushAttempt {
       name,
       guard,
       value: new Redacted(utf8Text(bytes) ?? ""),
-      // Without it, the secret of another account could be taken for the account's own one of that name.
+      // Without it, the secret of another account could be taken for the account's own one of that
+      // name.
       owner: owner ?? this.#context.access.account,
       received: owner !== undefined,
       shared,

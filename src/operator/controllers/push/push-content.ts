@@ -15,7 +15,10 @@ export interface KeyFacts {
   readonly sha256: string;
 }
 
-/** Returns the facts about the bytes of these keys of a Secret. A key that the Secret lacks is omitted. */
+/**
+ * Returns the facts about the bytes of these keys of a Secret. A key that the Secret lacks is
+ * omitted.
+ */
 export function factsOf(
   contentKey: Redacted<Uint8Array>,
   secret: KubeObject,
@@ -36,8 +39,8 @@ export function keyFacts(contentKey: Redacted<Uint8Array>, bytes: Uint8Array): K
 }
 
 /**
- * Returns the HMAC that a status shows: of the entry and the digest of its bytes. It includes the entry, so that two statuses do not
- * reveal that two entries have the same bytes.
+ * Returns the HMAC that a status shows: of the entry and the digest of its bytes. It includes the
+ * entry, so that two statuses do not reveal that two entries have the same bytes.
  */
 export function entryContent(
   contentKey: Redacted<Uint8Array>,
@@ -45,6 +48,12 @@ export function entryContent(
   identity: { readonly vault: string; readonly owner: string | undefined },
   digest: string,
 ): string {
-  const text = JSON.stringify([identity.vault, kind, name, identity.owner?.toLowerCase() ?? null, digest]);
+  const text = JSON.stringify([
+    identity.vault,
+    kind,
+    name,
+    identity.owner?.toLowerCase() ?? null,
+    digest,
+  ]);
   return createHmac("sha256", contentKey.reveal()).update("push:").update(text).digest("base64url");
 }

@@ -21,7 +21,9 @@ export interface PushControllerOptions {
   readonly rivals: PushRivals;
   /** The VaultPushes of this shard. */
   readonly resources: ReadonlyStore<KubeObject>;
-  /** Called when the resources that refer to a connection, or the names that they refer to, change. */
+  /**
+   * Called when the resources that refer to a connection, or the names that they refer to, change.
+   */
   readonly onReferencesChange: (connection: string) => void;
   readonly limits: QueueLimits;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
@@ -32,12 +34,19 @@ export interface PushControllerOptions {
   readonly observer: ControllerObserver;
 }
 
-/** Maximum number of VaultPushes of one connection that are reconciled simultaneously: reads of the connection go on meanwhile. */
+/**
+ * Maximum number of VaultPushes of one connection that are reconciled simultaneously: reads of the
+ * connection go on meanwhile.
+ */
 const MAX_IN_FLIGHT = 2;
 
-const entryName = (connection: string, kind: EntryKind, name: string): string => `${connection}\n${kind}\n${name}`;
+const entryName = (connection: string, kind: EntryKind, name: string): string =>
+  `${connection}\n${kind}\n${name}`;
 
-/** Maps changes of VaultPushes, of their rivals, their Secrets and the vault to keys of the work queue. It decides nothing. */
+/**
+ * Maps changes of VaultPushes, of their rivals, their Secrets and the vault to keys of the work
+ * queue. It decides nothing.
+ */
 export class PushController {
   readonly #options: PushControllerOptions;
   /** Keys of the resources by connection, and by connection and entry. */
@@ -58,7 +67,10 @@ export class PushController {
     });
   }
 
-  /** Queues a resource of this shard whose desired state or unknown status changed, and updates its references. */
+  /**
+   * Queues a resource of this shard whose desired state or unknown status changed, and updates its
+   * references.
+   */
   resourceChanged(change: StoreChange<KubeObject>): void {
     const { key } = change;
     if (change.type === "deleted") {
@@ -67,7 +79,10 @@ export class PushController {
       // The reconcile of an object that does not exist drops its deadline.
       return this.queue.add(key);
     }
-    if (change.type === "updated" && !desiredStateChanged(change.before, change.now, [FORCE_SYNC_ANNOTATION])) {
+    if (
+      change.type === "updated" &&
+      !desiredStateChanged(change.before, change.now, [FORCE_SYNC_ANNOTATION])
+    ) {
       const delay = this.#options.reconciler.statusRepairDelay(key, change.before, change.now);
       if (delay !== undefined) this.queue.addAfter(key, delay, "drift");
       return;
@@ -81,12 +96,18 @@ export class PushController {
     this.#addOwn(this.#options.rivals.pushChanged(change));
   }
 
-  /** Queues the resources whose Secret is the target of a changed VaultSecret or VaultFile of any shard. */
+  /**
+   * Queues the resources whose Secret is the target of a changed VaultSecret or VaultFile of any
+   * shard.
+   */
   readerChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
     this.#addOwn(this.#options.rivals.readerChanged(kind, change));
   }
 
-  /** Queues the resources of a Secret that a watch shows: one that is the target of another resource. */
+  /**
+   * Queues the resources of a Secret that a watch shows: one that is the target of another
+   * resource.
+   */
   secretChanged(secret: string): void {
     this.#addOwn(this.#options.rivals.ofSecret(secret));
   }
@@ -98,8 +119,10 @@ export class PushController {
 
   /** Requeues the resources that push to a changed entry of the vault. */
   onSnapshotChange(connection: string, { secrets, files }: SnapshotChange): void {
-    for (const name of secrets) this.#add(this.#byEntry.get(entryName(connection, "secret", name)), "vault");
-    for (const name of files) this.#add(this.#byEntry.get(entryName(connection, "file", name)), "vault");
+    for (const name of secrets)
+      this.#add(this.#byEntry.get(entryName(connection, "secret", name)), "vault");
+    for (const name of files)
+      this.#add(this.#byEntry.get(entryName(connection, "file", name)), "vault");
   }
 
   /** Requeues all resources of a connection. */
@@ -155,7 +178,11 @@ export class PushController {
       key,
       (resource?.items ?? []).map(({ kind, name }) => entryName(connection ?? "", kind, name)),
     );
-    if (JSON.stringify(before) === JSON.stringify([this.#byConnection.namesOf(key), this.#byEntry.namesOf(key)])) return;
+    if (
+      JSON.stringify(before) ===
+      JSON.stringify([this.#byConnection.namesOf(key), this.#byEntry.namesOf(key)])
+    )
+      return;
     for (const changed of new Set([...(before[0] ?? []), ...this.#byConnection.namesOf(key)])) {
       this.#options.onReferencesChange(changed);
     }

@@ -8,12 +8,18 @@ import { entryOf, type PushItem } from "./push-resource.ts";
 export function pushFailure(error: unknown, item: PushItem, { owner }: WritableEntry): Failure {
   if (!isVaultError(error)) throw error;
   const failure = entryFailure(error, entryOf(item), true);
-  if (error.kind !== "permanent" || error.code !== "forbidden" || owner === undefined) return failure;
+  if (error.kind !== "permanent" || error.code !== "forbidden" || owner === undefined)
+    return failure;
   const message = `${entryOf(item)}: the account may only read it: ask ${owner} to share it with permission RW`;
   return lasting(failure.condition.reason, message, failure.next);
 }
 
-/** Reports whether a failure concerns the whole connection, so that pushing further keys would fail as well. */
+/**
+ * Reports whether a failure concerns the whole connection, so that pushing further keys would fail
+ * as well.
+ */
 export function concernsConnection(error: unknown): boolean {
-  return !isVaultError(error) || (error.kind !== "permanent" && error.kind !== "unexpected-response");
+  return (
+    !isVaultError(error) || (error.kind !== "permanent" && error.kind !== "unexpected-response")
+  );
 }

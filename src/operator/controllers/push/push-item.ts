@@ -5,7 +5,10 @@ import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context
 import type { KeyFacts } from "./push-content.ts";
 import { entryOf, itemId, type PushItem, type PushResource } from "./push-resource.ts";
 
-/** Brings one entry of the vault to the bytes of its key: compares, decides, and writes at most once. */
+/**
+ * Brings one entry of the vault to the bytes of its key: compares, decides, and writes at most
+ * once.
+ */
 export class ItemPusher {
   readonly #options: ItemPusherOptions;
 
@@ -28,19 +31,33 @@ export class ItemPusher {
     if (problem !== undefined || facts === undefined) return { item, ...(problem && { problem }) };
     const attempt = new PushAttempt(this.#options, context, item, entry, facts);
     const outcome = await attempt.run();
-    const isIgnored = entry.shared && (item.metadata !== undefined || item.deleteMinutes !== undefined);
-    const remark = isIgnored ? `metadata and deleteTime of the ${entryOf(item)} are not stored, because it is shared` : undefined;
+    const isIgnored =
+      entry.shared && (item.metadata !== undefined || item.deleteMinutes !== undefined);
+    const remark = isIgnored
+      ? `metadata and deleteTime of the ${entryOf(item)} are not stored, because it is shared`
+      : undefined;
     return { remark, ...outcome };
   }
 }
 
 /** Returns why the bytes of a key cannot be pushed. The vault keeps what it has. */
-function sourceProblem({ secret }: PushResource, item: PushItem, facts: KeyFacts | undefined): ReadyCondition | undefined {
+function sourceProblem(
+  { secret }: PushResource,
+  item: PushItem,
+  facts: KeyFacts | undefined,
+): ReadyCondition | undefined {
   const key = `the key ${item.secretKey} of the Secret ${secret}`;
-  if (facts === undefined) return notReady("SourceMissing", `${key} does not exist; the ${entryOf(item)} is kept`);
+  if (facts === undefined)
+    return notReady("SourceMissing", `${key} does not exist; the ${entryOf(item)} is kept`);
   if (facts.size === 0) {
-    return notReady("SourceSuspicious", `${key} is empty: an empty value is not pushed, and the ${entryOf(item)} is kept`);
+    return notReady(
+      "SourceSuspicious",
+      `${key} is empty: an empty value is not pushed, and the ${entryOf(item)} is kept`,
+    );
   }
   if (item.kind === "file" || facts.isText) return undefined;
-  return notReady("InvalidContent", `${key} is not UTF-8, as the value of a secret has to be: push it to a file instead`);
+  return notReady(
+    "InvalidContent",
+    `${key} is not UTF-8, as the value of a secret has to be: push it to a file instead`,
+  );
 }

@@ -13,7 +13,9 @@ interface ComparedVersion {
   readonly digest: string;
 }
 
-/** A push that the vault rejected. It is not repeated for the same bytes and spec before this time. */
+/**
+ * A push that the vault rejected. It is not repeated for the same bytes and spec before this time.
+ */
 interface RejectedPush {
   readonly content: string;
   readonly generation: number;
@@ -23,7 +25,10 @@ interface RejectedPush {
   readonly failure: Failure;
 }
 
-/** Knowledge of one process about a VaultPush, in addition to its status. Items are named by {@link itemId}. */
+/**
+ * Knowledge of one process about a VaultPush, in addition to its status. Items are named by {@link
+ * itemId}.
+ */
 export interface PushMemory {
   readonly uid: string;
   /** The vault that the records are about. */
@@ -32,7 +37,11 @@ export interface PushMemory {
   readonly records: Map<string, PushItemStatus>;
   /** The state of the Secret that was read last. */
   source:
-    | { readonly resourceVersion: string; readonly keys: ReadonlySet<string>; readonly facts: ReadonlyMap<string, KeyFacts> }
+    | {
+        readonly resourceVersion: string;
+        readonly keys: ReadonlySet<string>;
+        readonly facts: ReadonlyMap<string, KeyFacts>;
+      }
     | undefined;
   readonly compared: Map<string, ComparedVersion>;
   /** Pushes whose result is unknown, each with whether it would have created the entry. */
@@ -73,6 +82,8 @@ export function forgetOthers({ uncertain }: PushMemory, ids: readonly string[]):
 
 function idOf({ secretKey, key, filename }: PushItemStatus): string {
   const entry =
-    filename === undefined ? ({ kind: "secret", name: key ?? "" } as const) : ({ kind: "file", name: filename } as const);
+    filename === undefined
+      ? ({ kind: "secret", name: key ?? "" } as const)
+      : ({ kind: "file", name: filename } as const);
   return itemId({ secretKey, ...entry });
 }

@@ -62,8 +62,8 @@ const WAITING = "waiting for a list of the vault";
 const nothing = (next: ReconcileResult): Result => ({ report: undefined, next });
 
 /**
- * Reconciles VaultPushes, level-triggered: reads what the Secret has, compares it with what the vault has, and writes the entries that
- * differ; see docs/design/engine.md#pushes.
+ * Reconciles VaultPushes, level-triggered: reads what the Secret has, compares it with what the
+ * vault has, and writes the entries that differ; see docs/design/engine.md#pushes.
  */
 export class PushReconciler {
   readonly #options: PushReconcilerOptions;
@@ -77,7 +77,10 @@ export class PushReconciler {
     this.#pusher = new ItemPusher(options);
   }
 
-  /** Returns the delay after which a resource is to be reconciled whose status another process changed; see StatusWriter. */
+  /**
+   * Returns the delay after which a resource is to be reconciled whose status another process
+   * changed; see StatusWriter.
+   */
   statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     return this.#statuses.repairDelay(key, before, now);
   }
@@ -94,12 +97,23 @@ export class PushReconciler {
     const object = this.#options.resources.get(key);
     if (object === undefined) return GONE;
     const before = readPushStatus(this.#statuses.current(key, object));
-    const context: Context = { key, object, before, memory: this.#memoryOf(key, object, before), signal };
+    const context: Context = {
+      key,
+      object,
+      before,
+      memory: this.#memoryOf(key, object, before),
+      signal,
+    };
     const { report, outcomes = [], next } = await this.#reconcile(context);
     const { unreported } = context.memory;
     unreported.push(...outcomes.filter(({ effect }) => effect !== undefined));
     if (report === undefined) return next;
-    const status = nextPushStatus(before, report, object.metadata.generation ?? 0, this.#options.clock.now());
+    const status = nextPushStatus(
+      before,
+      report,
+      object.metadata.generation ?? 0,
+      this.#options.clock.now(),
+    );
     await this.#statuses.write(key, object, status, signal);
     this.#options.lists.reported(key);
     const { events } = this.#options;
@@ -115,37 +129,55 @@ export class PushReconciler {
     const parsed = parsePush(object);
     if (object.metadata.deletionTimestamp !== undefined) {
       if (!hasFinalizer(object)) return nothing(DONE);
-      return parsed.ok ? limits.wait(() => removal.run(context, parsed)) : removal.run(context, parsed);
+      return parsed.ok
+        ? limits.wait(() => removal.run(context, parsed))
+        : removal.run(context, parsed);
     }
     if (!parsed.ok) return { report: { readyCondition: parsed.readyCondition }, next: DONE };
     const { resource } = parsed;
     const isWanted = resource.deletionPolicy === "Delete";
     if (isWanted !== hasFinalizer(object)) {
-      // Before the first push, so that no entry remains. The object changes, which requeues the resource.
+      // Before the first push, so that no entry remains. The object changes, which requeues the
+      // resource.
       await setFinalizer(api, object, isWanted, signal);
       return nothing(DONE);
     }
     if (resource.suspend) {
-      return { report: { readyCondition: notReady("Suspended", "spec.suspend is true: nothing is pushed") }, next: DONE };
+      return {
+        report: {
+          readyCondition: notReady("Suspended", "spec.suspend is true: nothing is pushed"),
+        },
+        next: DONE,
+      };
     }
     return this.#connected(context, resource);
   }
 
-  /** Continues with a list of the vault that covers all names, a forced sync after a list of its own. */
+  /**
+   * Continues with a list of the vault that covers all names, a forced sync after a list of its
+   * own.
+   */
   async #connected(context: Context, resource: PushResource): Promise<Result> {
     const { key, memory, before } = context;
-    const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
+    const access = this.#options.connections.get(
+      connectionKey(resource.connection, resource.namespace),
+    );
     const forced = resource.forceSync === before.lastForceSync ? undefined : resource.forceSync;
     if (access.state === "opening") return nothing(waitFor("connection"));
     if (access.state === "absent") {
       const { kind, name } = resource.connection;
       const message = `${kind} ${name} not found: create it, or correct spec.connectionRef`;
-      return { report: { readyCondition: notReady("ConnectionNotFound", message) }, next: waitFor("connection") };
+      return {
+        report: { readyCondition: notReady("ConnectionNotFound", message) },
+        next: waitFor("connection"),
+      };
     }
     if (access.state === "invalid") return this.#awaitConnection(context, access.message, {});
     const { connection, stale } = access;
     const { snapshot, health } = connection;
-    const isCovered = snapshot !== undefined && resource.items.every(({ kind, name }) => snapshot.covers(kind, name));
+    const isCovered =
+      snapshot !== undefined &&
+      resource.items.every(({ kind, name }) => snapshot.covers(kind, name));
     if (!isCovered || stale !== undefined) {
       if (health.state !== "failing" && stale === undefined) return nothing(waitFor("connection"));
       const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
@@ -161,22 +193,39 @@ export class PushReconciler {
     if (list === "requested") return nothing(waitFor("connection", FRESH_LIST_MS));
     const result = await this.#push(context, resource, access, snapshot, forced);
     const { report } = result;
-    if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false) return result;
+    if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false)
+      return result;
     const { reason, message } = listProblem(list, access.facts, resource.connection.kind);
-    return { ...result, report: { ...report, readyCondition: notReady(reason, message), reconciling: { reason, message } } };
+    return {
+      ...result,
+      report: {
+        ...report,
+        readyCondition: notReady(reason, message),
+        reconciling: { reason, message },
+      },
+    };
   }
 
   /**
-   * Waits for a connection that cannot be used. What was pushed stays Ready, because no difference is known, unless a user requests
-   * a sync now.
+   * Waits for a connection that cannot be used. What was pushed stays Ready, because no difference
+   * is known, unless a user requests a sync now.
    */
-  #awaitConnection({ before, object }: Context, why: string, facts: Pick<PushReport, "stale" | "forced">): Result {
+  #awaitConnection(
+    { before, object }: Context,
+    why: string,
+    facts: Pick<PushReport, "stale" | "forced">,
+  ): Result {
     const ready = before.conditions?.find(({ type }) => type === "Ready");
-    const wasReady = ready?.status === "True" && ready.observedGeneration === object.metadata.generation;
+    const wasReady =
+      ready?.status === "True" && ready.observedGeneration === object.metadata.generation;
     const message = `the connection is not ready: ${why}`;
     const reconciling = { reason: "ConnectionNotReady", message } as const;
-    const readyCondition = wasReady && facts.forced === undefined ? undefined : notReady("ConnectionNotReady", message);
-    return { report: { readyCondition, reconciling, ...facts }, next: waitFor("connection", 60_000) };
+    const readyCondition =
+      wasReady && facts.forced === undefined ? undefined : notReady("ConnectionNotReady", message);
+    return {
+      report: { readyCondition, reconciling, ...facts },
+      next: waitFor("connection", 60_000),
+    };
   }
 
   async #push(
@@ -193,9 +242,22 @@ export class PushReconciler {
     try {
       const facts = await source.facts();
       if ("reason" in facts)
-        return { report: { readyCondition: facts, forced }, next: waitFor("time", resource.refreshIntervalMs) };
+        return {
+          report: { readyCondition: facts, forced },
+          next: waitFor("time", resource.refreshIntervalMs),
+        };
       const verify = forced !== undefined;
-      const outcomes = await this.#pushAll({ object, resource, memory, access, snapshot, source, facts, verify, signal });
+      const outcomes = await this.#pushAll({
+        object,
+        resource,
+        memory,
+        access,
+        snapshot,
+        source,
+        facts,
+        verify,
+        signal,
+      });
       for (const { effect } of outcomes) {
         if (effect === undefined) continue;
         const action = effect.restored ? "restored" : "pushed";
@@ -204,11 +266,19 @@ export class PushReconciler {
       }
       const items = resource.items.flatMap((item) => memory.records.get(itemId(item)) ?? []);
       const { report, next } = summarize(outcomes, resource.refreshIntervalMs);
-      return { report: { ...report, forced, pushed: { vault: access.vault, items } }, outcomes, next };
+      return {
+        report: { ...report, forced, pushed: { vault: access.vault, items } },
+        outcomes,
+        next,
+      };
     } catch (error) {
       if (!(error instanceof SourceChangedError)) throw error;
       memory.source = undefined;
-      return nothing({ outcome: "retry", cause: "target", reason: "the Secret was changed concurrently" });
+      return nothing({
+        outcome: "retry",
+        cause: "target",
+        reason: "the Secret was changed concurrently",
+      });
     }
   }
 
@@ -219,7 +289,10 @@ export class PushReconciler {
     const outcomes: PushOutcome[] = [];
     for (const item of resource.items) {
       const problem = rivals.problemOf(resource, object, item);
-      const outcome = problem === undefined ? await limits.wait(() => this.#pusher.push(context, item)) : { item, problem };
+      const outcome =
+        problem === undefined
+          ? await limits.wait(() => this.#pusher.push(context, item))
+          : { item, problem };
       outcomes.push(outcome);
       if (outcome.ends === true) break;
     }

@@ -19,7 +19,14 @@ import type { ItemPusherOptions } from "./push-context.ts";
 import { entryContent, keyFacts } from "./push-content.ts";
 import { pushFailure } from "./push-failure.ts";
 import type { PushMemory } from "./push-memory.ts";
-import { entryOf, itemId, kindsOf, type ParsedPush, type PushItem, type PushResource } from "./push-resource.ts";
+import {
+  entryOf,
+  itemId,
+  kindsOf,
+  type ParsedPush,
+  type PushItem,
+  type PushResource,
+} from "./push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import type { PushReport } from "./push-status.ts";
 import { recordRemoval } from "./record-push-events.ts";
@@ -46,7 +53,10 @@ interface Result {
   readonly next: ReconcileResult;
 }
 
-/** Time in milliseconds after which a deletion no longer waits for a VaultConnection that does not exist: that of a whole namespace removes both. */
+/**
+ * Time in milliseconds after which a deletion no longer waits for a VaultConnection that does not
+ * exist: that of a whole namespace removes both.
+ */
 const ABSENT_CONNECTION_MS = 5 * 60_000;
 const CHECK_MS = 60_000;
 
@@ -55,8 +65,8 @@ const NOT_CREATED = "the status does not show that this resource created it";
 const WAY_OUT = "To delete the resource and keep the entries, set spec.deletionPolicy to Retain";
 
 /**
- * Deletes the entries of a VaultPush that is being deleted, then removes its finalizer. An entry is deleted only if the status proves
- * that this resource created it and pushed its latest version.
+ * Deletes the entries of a VaultPush that is being deleted, then removes its finalizer. An entry is
+ * deleted only if the status proves that this resource created it and pushed its latest version.
  */
 export class PushRemoval {
   readonly #options: PushRemovalOptions;
@@ -67,16 +77,26 @@ export class PushRemoval {
 
   /** @throws KubeError */
   async run(context: Context, parsed: ParsedPush): Promise<Result> {
-    if (!parsed.ok) return this.#wait(parsed.readyCondition.reason, `${parsed.readyCondition.message}. ${WAY_OUT}`);
+    if (!parsed.ok)
+      return this.#wait(
+        parsed.readyCondition.reason,
+        `${parsed.readyCondition.message}. ${WAY_OUT}`,
+      );
     const { resource } = parsed;
     if (resource.deletionPolicy === "Retain" || resource.suspend) return this.#finish(context);
     const owned = resource.items.filter((item) => isCreated(context, item));
     if (owned.length === 0) return this.#finish(context, resource);
-    const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
-    if (access.state === "opening") return { report: undefined, next: waitFor("connection", CHECK_MS) };
+    const access = this.#options.connections.get(
+      connectionKey(resource.connection, resource.namespace),
+    );
+    if (access.state === "opening")
+      return { report: undefined, next: waitFor("connection", CHECK_MS) };
     if (access.state === "absent") return this.#withoutConnection(context, resource);
     if (access.state === "invalid")
-      return this.#wait("ConnectionNotReady", `the entries are not deleted yet: ${access.message}. ${WAY_OUT}`);
+      return this.#wait(
+        "ConnectionNotReady",
+        `the entries are not deleted yet: ${access.message}. ${WAY_OUT}`,
+      );
     if (access.vault !== context.memory.vault) {
       this.#record(
         context,
@@ -88,14 +108,21 @@ export class PushRemoval {
     return this.#remove(context, resource, owned, access);
   }
 
-  async #remove(context: Context, resource: PushResource, owned: readonly PushItem[], access: OpenConnection): Promise<Result> {
+  async #remove(
+    context: Context,
+    resource: PushResource,
+    owned: readonly PushItem[],
+    access: OpenConnection,
+  ): Promise<Result> {
     const { connection } = access;
     const { snapshot, health } = connection;
-    const isCovered = snapshot !== undefined && owned.every(({ kind, name }) => snapshot.covers(kind, name));
+    const isCovered =
+      snapshot !== undefined && owned.every(({ kind, name }) => snapshot.covers(kind, name));
     const list = this.#options.lists.request(context.key, "removal", connection, kindsOf(owned));
     if (!isCovered || list !== "listed") {
       const error = list instanceof Error ? list : health.error;
-      if (error === undefined) return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
+      if (error === undefined)
+        return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
       const why = explainFailure(error, access.facts);
       return this.#wait("VaultUnreachable", `the entries are not deleted yet: ${why}. ${WAY_OUT}`);
     }
@@ -129,7 +156,10 @@ export class PushRemoval {
       await access.connection.remove(item.kind, item.name, guard, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const isGone = isVaultError(error) && error.kind === "permanent" && /^(secret|file)_not_found$/.test(error.code);
+      const isGone =
+        isVaultError(error) &&
+        error.kind === "permanent" &&
+        /^(secret|file)_not_found$/.test(error.code);
       if (!isGone) {
         this.#options.lists.forget(context.key);
         const { condition, next } = pushFailure(error, item, entry);
@@ -141,7 +171,10 @@ export class PushRemoval {
     return undefined;
   }
 
-  /** Reports whether the vault has the bytes that were pushed, whatever its list shows: it may be an old one. */
+  /**
+   * Reports whether the vault has the bytes that were pushed, whatever its list shows: it may be an
+   * old one.
+   */
   async #isPushed(
     item: PushItem,
     { content, version }: PushItemStatus,
@@ -163,18 +196,29 @@ export class PushRemoval {
     const gone = `${connection.kind} ${connection.name} does not exist`;
     if (left > 0) {
       const message = `the entries are not deleted yet: ${gone}. Without it they are kept in five minutes. ${WAY_OUT}`;
-      return { ...this.#wait("ConnectionNotFound", message), next: waitFor("connection", Math.min(left, CHECK_MS)) };
+      return {
+        ...this.#wait("ConnectionNotFound", message),
+        next: waitFor("connection", Math.min(left, CHECK_MS)),
+      };
     }
     this.#record(context, false, `kept the entries in the vault: ${gone}`);
     return this.#finish(context);
   }
 
   #wait(reason: Parameters<typeof notReady>[0], message: string): Result {
-    return { report: { readyCondition: notReady(reason, message) }, next: waitFor("connection", CHECK_MS) };
+    return {
+      report: { readyCondition: notReady(reason, message) },
+      next: waitFor("connection", CHECK_MS),
+    };
   }
 
   #record({ key, object }: Context, deleted: boolean, note: string): void {
-    const fields = { controller: "VaultPush", key, action: deleted ? "deleted" : "kept", message: note };
+    const fields = {
+      controller: "VaultPush",
+      key,
+      action: deleted ? "deleted" : "kept",
+      message: note,
+    };
     this.#options.logger.info(fields, deleted ? "entry deleted" : "entry kept");
     if (deleted) this.#options.observer.written("VaultPush", "deleted");
     recordRemoval(this.#options.events, object, deleted, note);
@@ -184,15 +228,27 @@ export class PushRemoval {
   async #finish(context: Context, resource?: PushResource): Promise<Result> {
     await setFinalizer(this.#options.api, context.object, false, context.signal);
     for (const item of resource?.items ?? []) {
-      if (!isCreated(context, item)) this.#record(context, false, `kept the ${entryOf(item)}: ${NOT_CREATED}`);
+      if (!isCreated(context, item))
+        this.#record(context, false, `kept the ${entryOf(item)}: ${NOT_CREATED}`);
     }
     return { report: undefined, next: DONE };
   }
 }
 
-const isCreated = ({ memory }: Context, item: PushItem): boolean => memory.records.get(itemId(item))?.created === true;
+const isCreated = ({ memory }: Context, item: PushItem): boolean =>
+  memory.records.get(itemId(item))?.created === true;
 
-/** Reports whether the listed version is certainly the one that was pushed. Without a creation time nothing is certain. */
-function isProven(record: PushItemStatus, listed: { readonly version: number; readonly createdAt: string | undefined }): boolean {
-  return record.createdAt !== undefined && listed.createdAt !== undefined && isSameVersion(record, listed);
+/**
+ * Reports whether the listed version is certainly the one that was pushed. Without a creation time
+ * nothing is certain.
+ */
+function isProven(
+  record: PushItemStatus,
+  listed: { readonly version: number; readonly createdAt: string | undefined },
+): boolean {
+  return (
+    record.createdAt !== undefined &&
+    listed.createdAt !== undefined &&
+    isSameVersion(record, listed)
+  );
 }

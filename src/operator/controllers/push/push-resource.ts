@@ -53,11 +53,20 @@ function itemOf({ secretKey, remoteRef, file, metadata, deleteTime }: Entry): Pu
   };
 }
 
-/** Parses and validates a VaultPush, because the installed CRD may be older than the operator. Total. */
+/**
+ * Parses and validates a VaultPush, because the installed CRD may be older than the operator.
+ * Total.
+ */
 export function parsePush({ metadata, spec: written }: KubeObject): ParsedPush {
   const { success, data: spec, error } = vaultPushSpec.safeParse(written);
-  if (!success) return { ok: false, readyCondition: notReady("InvalidSpec", explainProblems(error)) };
-  const { connectionRef, suspend = false, refreshInterval = DEFAULT_REFRESH_INTERVAL, deletionPolicy = "Retain" } = spec;
+  if (!success)
+    return { ok: false, readyCondition: notReady("InvalidSpec", explainProblems(error)) };
+  const {
+    connectionRef,
+    suspend = false,
+    refreshInterval = DEFAULT_REFRESH_INTERVAL,
+    deletionPolicy = "Retain",
+  } = spec;
   return {
     ok: true,
     resource: {
@@ -75,11 +84,18 @@ export function parsePush({ metadata, spec: written }: KubeObject): ParsedPush {
 }
 
 /** Returns the name of the entry of an item for messages. */
-export const entryOf = ({ kind, name }: Pick<PushItem, "kind" | "name">): string => `${kind} ${name}`;
+export const entryOf = ({ kind, name }: Pick<PushItem, "kind" | "name">): string =>
+  `${kind} ${name}`;
 
 /** Identifies an item in the memory of a resource. */
-export const itemId = ({ secretKey, kind, name }: Pick<PushItem, "secretKey" | "kind" | "name">): string =>
+export const itemId = ({
+  secretKey,
+  kind,
+  name,
+}: Pick<PushItem, "secretKey" | "kind" | "name">): string =>
   JSON.stringify([secretKey, kind, name]);
 
 /** Returns the kinds of these items. */
-export const kindsOf = (items: readonly PushItem[]): readonly EntryKind[] => [...new Set(items.map(({ kind }) => kind))];
+export const kindsOf = (items: readonly PushItem[]): readonly EntryKind[] => [
+  ...new Set(items.map(({ kind }) => kind)),
+];

@@ -33,13 +33,16 @@ const entryName = ({ kind, name }: Pick<PushItem, "kind" | "name">): string => `
 const kindOf: Readonly<Record<SyncKind, EntryKind>> = { VaultSecret: "secret", VaultFile: "file" };
 
 /**
- * Finds the resources of the cluster that contradict a VaultPush: those that read what it pushes into the same Secret, which would
- * never come to rest, and older ones that push to the same entry.
+ * Finds the resources of the cluster that contradict a VaultPush: those that read what it pushes
+ * into the same Secret, which would never come to rest, and older ones that push to the same entry.
  */
 export class PushRivals {
   readonly #cluster: ClusterResources;
   readonly #sources: Readonly<Record<SyncKind, SourceKind>>;
-  /** Keys of the VaultPushes by entry and by Secret, and of the readers by target, each `<kind>/<namespace>/<name>`. */
+  /**
+   * Keys of the VaultPushes by entry and by Secret, and of the readers by target, each
+   * `<kind>/<namespace>/<name>`.
+   */
   readonly #byEntry = new NamedKeys();
   readonly #bySecret = new NamedKeys();
   readonly #byTarget = new NamedKeys();
@@ -51,18 +54,27 @@ export class PushRivals {
     this.#sources = sources;
   }
 
-  /** Updates the index. Returns the keys of the VaultPushes that share an entry with the changed one, before or after. */
+  /**
+   * Updates the index. Returns the keys of the VaultPushes that share an entry with the changed
+   * one, before or after.
+   */
   pushChanged({ key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
     if (!this.#hasPushes) this.#indexReaders();
     const affected = this.#sharing(key);
     const parsed = "now" in change ? parsePush(change.now) : undefined;
     const resource = parsed?.ok === true ? parsed.resource : undefined;
     this.#byEntry.set(key, resource?.items.map(entryName) ?? []);
-    this.#bySecret.set(key, resource === undefined ? [] : [`${resource.namespace}/${resource.secret}`]);
+    this.#bySecret.set(
+      key,
+      resource === undefined ? [] : [`${resource.namespace}/${resource.secret}`],
+    );
     return new Set([...affected, ...this.#sharing(key)]);
   }
 
-  /** Updates the index. Returns the keys of the VaultPushes whose Secret is the target of the changed resource, before or after. */
+  /**
+   * Updates the index. Returns the keys of the VaultPushes whose Secret is the target of the
+   * changed resource, before or after.
+   */
   readerChanged(kind: SyncKind, { key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
     if (!this.#hasPushes) return new Set();
     const reader = `${kind}/${key}`;
@@ -78,7 +90,11 @@ export class PushRivals {
   }
 
   /** Returns why this key must not be pushed; `undefined` if no other resource contradicts it. */
-  problemOf(resource: PushResource, object: KubeObject, item: PushItem): ReadyCondition | undefined {
+  problemOf(
+    resource: PushResource,
+    object: KubeObject,
+    item: PushItem,
+  ): ReadyCondition | undefined {
     const vault = this.#vaultOf(resource.connection, resource.namespace);
     if (vault === undefined) return undefined;
     const reader = this.#readerOf(resource, item, vault);
@@ -90,53 +106,80 @@ export class PushRivals {
     if (older === undefined) return undefined;
     const isNear = older.metadata.namespace === resource.namespace;
     // A user of one namespace must not learn names of another one.
-    const name = isNear ? `the VaultPush ${older.metadata.name}` : "a VaultPush of another namespace";
-    return notReady("PushConflict", `${name} is older and pushes to the ${entryOf(item)} of this vault: remove one of the two`);
+    const name = isNear
+      ? `the VaultPush ${older.metadata.name}`
+      : "a VaultPush of another namespace";
+    return notReady(
+      "PushConflict",
+      `${name} is older and pushes to the ${entryOf(item)} of this vault: remove one of the two`,
+    );
   }
 
   /** Reports whether another VaultPush, older or not, pushes to the entry of this item. */
   isShared(resource: PushResource, object: KubeObject, item: PushItem): boolean {
     const vault = this.#vaultOf(resource.connection, resource.namespace);
     if (vault === undefined) return false;
-    return [...this.#rivalsOf(object, item, vault)].some(({ metadata }) => metadata.deletionTimestamp === undefined);
+    return [...this.#rivalsOf(object, item, vault)].some(
+      ({ metadata }) => metadata.deletionTimestamp === undefined,
+    );
   }
 
   #indexReaders(): void {
     this.#hasPushes = true;
     const { secrets, files } = this.#cluster;
-    for (const [key, object] of secrets.store.entries()) this.#indexReader("VaultSecret", key, object);
+    for (const [key, object] of secrets.store.entries())
+      this.#indexReader("VaultSecret", key, object);
     for (const [key, object] of files.store.entries()) this.#indexReader("VaultFile", key, object);
   }
 
   #indexReader(kind: SyncKind, key: string, object: KubeObject | undefined): void {
     const parsed = object && this.#sources[kind].parse(object);
     const isRead = parsed?.ok === true && parsed.resource.target.kind === "Secret";
-    this.#byTarget.set(`${kind}/${key}`, isRead ? [`${parsed.resource.namespace}/${parsed.resource.target.name}`] : []);
+    this.#byTarget.set(
+      `${kind}/${key}`,
+      isRead ? [`${parsed.resource.namespace}/${parsed.resource.target.name}`] : [],
+    );
   }
 
   #sharing(key: string): Set<string> {
-    return new Set(this.#byEntry.namesOf(key).flatMap((entry) => [...this.#byEntry.get(entry)].filter((other) => other !== key)));
+    return new Set(
+      this.#byEntry
+        .namesOf(key)
+        .flatMap((entry) => [...this.#byEntry.get(entry)].filter((other) => other !== key)),
+    );
   }
 
-  /** Any account of the vault counts: it may have received the secret, which then is the same entry. */
-  #readerOf({ namespace, secret }: PushResource, item: PushItem, { url }: VaultAccount): string | undefined {
+  /**
+   * Any account of the vault counts: it may have received the secret, which then is the same entry.
+   */
+  #readerOf(
+    { namespace, secret }: PushResource,
+    item: PushItem,
+    { url }: VaultAccount,
+  ): string | undefined {
     for (const reader of this.#byTarget.get(`${namespace}/${secret}`)) {
       const [kind, key] = readerKey(reader);
       const object = this.#cluster[kind === "VaultFile" ? "files" : "secrets"].store.get(key);
       if (object === undefined || kindOf[kind] !== item.kind) continue;
       const { resource } = this.#sources[kind].parse(object);
-      const reads = resource.items.some(({ source }) => source === item.name) || findsName(resource, item.name);
-      if (reads && this.#vaultOf(resource.connection, namespace)?.url === url) return `${kind} ${resource.name}`;
+      const reads =
+        resource.items.some(({ source }) => source === item.name) || findsName(resource, item.name);
+      if (reads && this.#vaultOf(resource.connection, namespace)?.url === url)
+        return `${kind} ${resource.name}`;
     }
     return undefined;
   }
 
   #olderThan(object: KubeObject, item: PushItem, vault: VaultAccount): KubeObject | undefined {
-    for (const rival of this.#rivalsOf(object, item, vault)) if (isOlder(rival, object)) return rival;
+    for (const rival of this.#rivalsOf(object, item, vault))
+      if (isOlder(rival, object)) return rival;
     return undefined;
   }
 
-  /** Returns the other VaultPushes to the same entry. One that is being deleted counts: it may still push or delete. */
+  /**
+   * Returns the other VaultPushes to the same entry. One that is being deleted counts: it may still
+   * push or delete.
+   */
   *#rivalsOf({ metadata }: KubeObject, item: PushItem, vault: VaultAccount): Generator<KubeObject> {
     for (const key of this.#byEntry.get(entryName(item))) {
       if (key === keyOf(metadata)) continue;
@@ -146,7 +189,12 @@ export class PushRivals {
       const { connection, namespace, items } = parsed.resource;
       const theirs = this.#vaultOf(connection, namespace);
       const rival = items.find((each) => entryName(each) === entryName(item));
-      if (theirs?.url === vault.url && rival !== undefined && ownerOf(rival, theirs) === ownerOf(item, vault)) yield other;
+      if (
+        theirs?.url === vault.url &&
+        rival !== undefined &&
+        ownerOf(rival, theirs) === ownerOf(item, vault)
+      )
+        yield other;
     }
   }
 
@@ -161,7 +209,10 @@ export class PushRivals {
   }
 }
 
-/** Reports whether a rule may find the name. Its metadata, which can change at any time, does not count. */
+/**
+ * Reports whether a rule may find the name. Its metadata, which can change at any time, does not
+ * count.
+ */
 const findsName = ({ finds }: SyncResource, name: string): boolean =>
   finds.some(({ pattern }) => matchesPattern(patternReference(pattern), name));
 
@@ -169,10 +220,16 @@ const ownerOf = ({ owner }: PushItem, { account }: VaultAccount): string => owne
 
 function readerKey(reader: string): [SyncKind, string] {
   const slash = reader.indexOf("/");
-  return [reader.slice(0, slash) === "VaultFile" ? "VaultFile" : "VaultSecret", reader.slice(slash + 1)];
+  return [
+    reader.slice(0, slash) === "VaultFile" ? "VaultFile" : "VaultSecret",
+    reader.slice(slash + 1),
+  ];
 }
 
-/** Orders resources by their age, and those of the same second by their keys, so that every process sees the same order. */
+/**
+ * Orders resources by their age, and those of the same second by their keys, so that every process
+ * sees the same order.
+ */
 function isOlder({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean {
   const [a, b] = [one.creationTimestamp ?? "", other.creationTimestamp ?? ""];
   return a === b ? keyOf(one) < keyOf(other) : a < b;

@@ -14,8 +14,9 @@ import type { PushResource } from "./push-resource.ts";
 export class SourceChangedError extends Error {}
 
 /**
- * The Secret of a VaultPush in one reconcile. Its metadata is read first; the Secret itself only when it has changed, or when its bytes
- * are pushed. The bytes are not kept longer than the reconcile.
+ * The Secret of a VaultPush in one reconcile. Its metadata is read first; the Secret itself only
+ * when it has changed, or when its bytes are pushed. The bytes are not kept longer than the
+ * reconcile.
  */
 export class PushSource {
   readonly #api: KubeApi;
@@ -27,7 +28,15 @@ export class PushSource {
 
   constructor(
     { api, contentKey }: { readonly api: KubeApi; readonly contentKey: Redacted<Uint8Array> },
-    { resource, memory, signal }: { readonly resource: PushResource; readonly memory: PushMemory; readonly signal: AbortSignal },
+    {
+      resource,
+      memory,
+      signal,
+    }: {
+      readonly resource: PushResource;
+      readonly memory: PushMemory;
+      readonly signal: AbortSignal;
+    },
   ) {
     this.#api = api;
     this.#contentKey = contentKey;
@@ -42,7 +51,11 @@ export class PushSource {
     const known = this.#memory.source;
     try {
       if (known !== undefined) {
-        const { metadata } = await this.#api.getMetadata(SECRETS, { namespace, name }, this.#signal);
+        const { metadata } = await this.#api.getMetadata(
+          SECRETS,
+          { namespace, name },
+          this.#signal,
+        );
         const isKnown = items.every(({ secretKey }) => known.keys.has(secretKey));
         if (metadata.resourceVersion === known.resourceVersion && isKnown) return known.facts;
       }
@@ -73,7 +86,10 @@ export class PushSource {
     const { namespace, secret: name } = this.#resource;
     this.#secret ??= await this.#api.get(SECRETS, { namespace, name }, this.#signal);
     const bytes = readContent("Secret", this.#secret).get(key);
-    if (this.#secret.metadata.resourceVersion !== this.#memory.source?.resourceVersion || bytes === undefined) {
+    if (
+      this.#secret.metadata.resourceVersion !== this.#memory.source?.resourceVersion ||
+      bytes === undefined
+    ) {
       throw new SourceChangedError();
     }
     return bytes;

@@ -15,7 +15,8 @@ import { PushReconciler } from "./push-reconciler.ts";
 import { PushRemoval } from "./push-removal.ts";
 import { type ClusterResources, PushRivals } from "./push-rivals.ts";
 
-export interface PushesOptions extends Omit<PushControllerOptions, "reconciler" | "rivals" | "resources">, ItemPusherOptions {
+export interface PushesOptions
+  extends Omit<PushControllerOptions, "reconciler" | "rivals" | "resources">, ItemPusherOptions {
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly observer: ControllerObserver & WriteObserver;
@@ -43,15 +44,24 @@ export class Pushes {
     this.controller = new PushController({ ...parts, reconciler });
   }
 
-  /** Passes the current objects and all later changes to the controller, until the returned handle is disposed. */
+  /**
+   * Passes the current objects and all later changes to the controller, until the returned handle
+   * is disposed.
+   */
   subscribe(): Disposable {
     const { controller } = this;
     const { cluster, pushes, targetSecrets } = this.#options;
     const stack = new DisposableStack();
     // First, so that no VaultPush is reconciled before its rivals are known.
     stack.use(replayAndSubscribe(cluster.pushes, (change) => controller.rivalChanged(change)));
-    stack.use(replayAndSubscribe(cluster.secrets, (change) => controller.readerChanged("VaultSecret", change)));
-    stack.use(replayAndSubscribe(cluster.files, (change) => controller.readerChanged("VaultFile", change)));
+    stack.use(
+      replayAndSubscribe(cluster.secrets, (change) =>
+        controller.readerChanged("VaultSecret", change),
+      ),
+    );
+    stack.use(
+      replayAndSubscribe(cluster.files, (change) => controller.readerChanged("VaultFile", change)),
+    );
     stack.use(replayAndSubscribe(pushes, (change) => controller.resourceChanged(change)));
     stack.use(targetSecrets.onChange(({ key }) => controller.secretChanged(key)));
     return stack;

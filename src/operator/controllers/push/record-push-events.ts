@@ -24,8 +24,15 @@ export function recordPushEvents(
   recordReadiness(events, object, "Push", before, now);
 }
 
-/** Records that an entry was deleted in the vault, or kept although the deletion policy is `Delete`. */
-export function recordRemoval(events: EventRecorder, object: KubeObject, deleted: boolean, note: string): void {
+/**
+ * Records that an entry was deleted in the vault, or kept although the deletion policy is `Delete`.
+ */
+export function recordRemoval(
+  events: EventRecorder,
+  object: KubeObject,
+  deleted: boolean,
+  note: string,
+): void {
   const what = deleted
     ? ({ type: "Normal", reason: eventReasons.removed } as const)
     : ({ type: "Warning", reason: eventReasons.kept } as const);

@@ -14,21 +14,37 @@ export interface PushSummary {
 /** Maximum number of problems in a message. */
 const SHOWN = 3;
 
-/** Returns the Ready condition: the problems of one reason, first of all one that requires action. */
+/**
+ * Returns the Ready condition: the problems of one reason, first of all one that requires action.
+ */
 function readyOf(outcomes: readonly PushOutcome[]): ReadyCondition {
   const problems = outcomes.flatMap(({ problem, failure }) => problem ?? failure?.condition ?? []);
   const worst = problems.find(({ reason }) => isStalled(reason)) ?? problems[0];
   if (worst === undefined) {
     const remarks = outcomes.flatMap(({ remark }) => remark ?? []).slice(0, SHOWN);
-    return { ready: true, reason: "Synced", message: ["the vault has the bytes of the Secret", ...remarks].join("; ") };
+    return {
+      ready: true,
+      reason: "Synced",
+      message: ["the vault has the bytes of the Secret", ...remarks].join("; "),
+    };
   }
-  const alike = [...new Set(problems.filter(({ reason }) => reason === worst.reason).map(({ message }) => message))];
+  const alike = [
+    ...new Set(
+      problems.filter(({ reason }) => reason === worst.reason).map(({ message }) => message),
+    ),
+  ];
   const rest = alike.length > SHOWN ? `; and ${alike.length - SHOWN} more` : "";
   return notReady(worst.reason, alike.slice(0, SHOWN).join("; ") + rest);
 }
 
-/** Returns what to report and when to continue: after a failure as it says, otherwise when the Secret is checked again. */
-export function summarize(outcomes: readonly PushOutcome[], refreshIntervalMs: number): PushSummary {
+/**
+ * Returns what to report and when to continue: after a failure as it says, otherwise when the
+ * Secret is checked again.
+ */
+export function summarize(
+  outcomes: readonly PushOutcome[],
+  refreshIntervalMs: number,
+): PushSummary {
   const readyCondition = readyOf(outcomes);
   const failures = outcomes.flatMap(({ failure }) => failure ?? []);
   const retried = failures.find(({ next }) => next.outcome === "retry");
@@ -37,5 +53,8 @@ export function summarize(outcomes: readonly PushOutcome[], refreshIntervalMs: n
     return { report: { readyCondition, reconciling: { reason, message } }, next: retried.next };
   }
   const waits = outcomes.flatMap(({ waitMs }) => waitMs ?? []);
-  return { report: { readyCondition }, next: waitFor("time", Math.min(refreshIntervalMs, ...waits)) };
+  return {
+    report: { readyCondition },
+    next: waitFor("time", Math.min(refreshIntervalMs, ...waits)),
+  };
 }

@@ -26,16 +26,28 @@ export class PodSources {
     return this.#users.get(target);
   }
 
-  /** Returns what the pods of a workload use. Reads the workload when its spec has changed. @throws KubeError */
-  async of(key: string, ref: WorkloadRef, metadata: WorkloadMetadata, signal: AbortSignal): Promise<readonly string[]> {
+  /**
+   * Returns what the pods of a workload use. Reads the workload when its spec has changed. @throws
+   * KubeError
+   */
+  async of(
+    key: string,
+    ref: WorkloadRef,
+    metadata: WorkloadMetadata,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
     const { uid, generation } = metadata;
     const known = this.#known.get(key);
     if (known?.uid === uid && known.generation === generation) return known.targets;
     const { kind, namespace, name } = ref;
-    const object = await this.#api.get(workloadDescriptor[kind], { namespace, name }, signal).catch((error: unknown) => {
-      if (!isKubeError(error, "NotFound")) throw error;
-    });
-    const targets = [...podReferences(object)].map((reference) => reference.replace("/", `/${namespace}/`));
+    const object = await this.#api
+      .get(workloadDescriptor[kind], { namespace, name }, signal)
+      .catch((error: unknown) => {
+        if (!isKubeError(error, "NotFound")) throw error;
+      });
+    const targets = [...podReferences(object)].map((reference) =>
+      reference.replace("/", `/${namespace}/`),
+    );
     this.forget(key);
     this.#known.set(key, { uid, generation, targets });
     for (const target of targets) this.#users.add(target, key);

@@ -6,7 +6,8 @@ import { at, RestartScene } from "../../../../test/lab/kube/restart-scene.ts";
 
 const WEB = { kind: "Deployment", name: "web" } as const;
 const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
-const versions = (version: number): Record<string, number> => Object.fromEntries(names.map((name) => [name, version]));
+const versions = (version: number): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, version]));
 
 /** Starts an operator with a Deployment that was recorded as a user of these secrets. */
 async function recorded(...secrets: readonly string[]): Promise<RestartScene> {
@@ -22,7 +23,11 @@ test("20 resources that change within 5 s restart a Deployment once, 30 s after 
   await using scene = await recorded(...names);
   const begin = scene.operator.clock.monotonic();
   for (const [index, name] of names.entries()) {
-    scene.lists({ ...versions(1), ...Object.fromEntries(names.slice(0, index).map((one) => [one, 2])), [name]: 2 });
+    scene.lists({
+      ...versions(1),
+      ...Object.fromEntries(names.slice(0, index).map((one) => [one, 2])),
+      [name]: 2,
+    });
     await scene.settle(250);
   }
   scene.patch("Deployment", "web", { spec: { replicas: 7 } });
@@ -32,8 +37,13 @@ test("20 resources that change within 5 s restart a Deployment once, 30 s after 
   expect((times[0] ?? 0) - begin).toBeGreaterThanOrEqual(30_000);
   expect((times[0] ?? 0) - begin).toBeLessThan(32_000);
   const { spec } = scene.get("Deployment", "web");
-  expect([at(spec, "replicas"), at(spec, "template", "metadata", "annotations", "note")]).toEqual([7, "theirs"]);
-  expect(scene.shown("s7")).toEqual([{ ...WEB, result: "Progressing", time: expect.any(String) as unknown }]);
+  expect([at(spec, "replicas"), at(spec, "template", "metadata", "annotations", "note")]).toEqual([
+    7,
+    "theirs",
+  ]);
+  expect(scene.shown("s7")).toEqual([
+    { ...WEB, result: "Progressing", time: expect.any(String) as unknown },
+  ]);
 });
 
 test("the first sync restarts nothing, and neither does a workload that appears later", async () => {
@@ -72,7 +82,8 @@ test("changes after a restart lead to the next one, a quiet window later", async
   await scene.settle(60_000);
   const times = scene.restarts.get("Deployment/web") ?? [];
   expect(times.length).toBeGreaterThanOrEqual(4);
-  for (const [index, time] of times.entries()) expect(time - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(30_000);
+  for (const [index, time] of times.entries())
+    expect(time - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(30_000);
   await scene.settle(120_000);
   expect(scene.count("Deployment", "web")).toBe(times.length);
 });
@@ -94,7 +105,8 @@ test("a change whose status the operator could not write before it died leads to
   await using scene = await recorded("db");
   scene.operator.network = {
     send: ({ verb, resource }) => {
-      if (verb === "update" && resource.plural === "vaultsecrets") throw new Error("the process dies");
+      if (verb === "update" && resource.plural === "vaultsecrets")
+        throw new Error("the process dies");
     },
   };
   scene.lists({ db: 2 });
@@ -114,16 +126,22 @@ test("bytes of an operator that died begin the quiet window when the next one re
   await scene.settle(60_000);
   scene.operator.network = {
     send: ({ verb, resource }) => {
-      if (verb === "update" && resource.plural === "vaultsecrets") throw new Error("the process dies");
+      if (verb === "update" && resource.plural === "vaultsecrets")
+        throw new Error("the process dies");
     },
   };
   scene.lists({ db: 2 });
   await scene.settle(500);
   await scene.operator.stop();
   scene.operator.network = {};
-  expect([scene.operator.status().syncedAt, scene.operator.target()?.data?.["password"]]).toEqual([before, btoa("vault db@2")]);
+  expect([scene.operator.status().syncedAt, scene.operator.target()?.data?.["password"]]).toEqual([
+    before,
+    btoa("vault db@2"),
+  ]);
   await scene.operator.restart();
-  expect(Date.parse(scene.operator.status().syncedAt ?? "") - Date.parse(before ?? "")).toBeGreaterThanOrEqual(60_000);
+  expect(
+    Date.parse(scene.operator.status().syncedAt ?? "") - Date.parse(before ?? ""),
+  ).toBeGreaterThanOrEqual(60_000);
   await scene.settle(20_000);
   expect(scene.count("Deployment", "web")).toBe(0);
   await scene.settle(10_000);
@@ -137,7 +155,8 @@ test("a restart whose response is lost is not repeated", async () => {
     respond: ({ verb, resource }) => {
       if (verb !== "patch" || resource.plural !== "deployments") return;
       lost.count += 1;
-      if (lost.count < 3) throw new KubeError({ kind: "Timeout", operation: "apply deployments shop/web" });
+      if (lost.count < 3)
+        throw new KubeError({ kind: "Timeout", operation: "apply deployments shop/web" });
     },
   };
   scene.lists({ db: 2 });
@@ -161,8 +180,15 @@ test("two leaders that restart a workload for different contents do so a quiet w
   function restartFor(content: string): void {
     const { metadata } = scene.get("Deployment", "web");
     const state = parseRestartState(metadata.annotations?.[RESTART_STATE_ANNOTATION]);
-    const sources = new Map([...state.sources].map(([source, digest]) => [source, `${digest.split(".")[0]}.${content}`]));
-    const annotations = { [RESTART_STATE_ANNOTATION]: formatRestartState({ sources, restart: { at: clock.now(), content } }) };
+    const sources = new Map(
+      [...state.sources].map(([source, digest]) => [source, `${digest.split(".")[0]}.${content}`]),
+    );
+    const annotations = {
+      [RESTART_STATE_ANNOTATION]: formatRestartState({
+        sources,
+        restart: { at: clock.now(), content },
+      }),
+    };
     const template = { metadata: { annotations: { [CONTENT_ANNOTATION]: content } } };
     scene.patch("Deployment", "web", { metadata: { annotations }, spec: { template } });
   }
@@ -198,11 +224,21 @@ test("a workload of the same name in another namespace is not restarted", async 
   scene.operator.server.createNamespace("elsewhere");
   const foreign = scene.get("Deployment", "web");
   const { server } = scene.operator;
-  const resource = { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true };
+  const resource = {
+    group: "apps",
+    version: "v1",
+    plural: "deployments",
+    kind: "Deployment",
+    namespaced: true,
+  };
   server.create(resource, { ...foreign, metadata: { name: "web", namespace: "elsewhere" } });
   scene.lists({ db: 2 });
   await scene.settle(60_000);
-  const annotations = at(server.get(resource, { name: "web", namespace: "elsewhere" }), "metadata", "annotations");
+  const annotations = at(
+    server.get(resource, { name: "web", namespace: "elsewhere" }),
+    "metadata",
+    "annotations",
+  );
   expect([scene.count("Deployment", "web"), annotations]).toEqual([1, undefined]);
 });
 
@@ -225,7 +261,13 @@ test("without a reference or the annotation no workload is watched, with --auto-
   await scene.operator.restart();
   scene.follow("db");
   await scene.settle();
-  const resource = { group: "apps", version: "v1", plural: "deployments", kind: "Deployment", namespaced: true };
+  const resource = {
+    group: "apps",
+    version: "v1",
+    plural: "deployments",
+    kind: "Deployment",
+    namespaced: true,
+  };
   expect(scene.operator.server.watches(resource)).toEqual([]);
   scene.follow("db", WEB);
   await scene.settle();

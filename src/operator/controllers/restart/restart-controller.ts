@@ -25,7 +25,10 @@ export interface RestartControllerOptions {
   /** All resources, of every shard: a workload may use the content of several. */
   readonly resources: Readonly<Record<SyncKind, Watched<KubeObject>>>;
   readonly watches: Readonly<Record<WorkloadKind, WorkloadWatch>>;
-  /** Reports whether the shard of this controller is responsible for the workloads of a namespace, which share a limit. */
+  /**
+   * Reports whether the shard of this controller is responsible for the workloads of a namespace,
+   * which share a limit.
+   */
   readonly isResponsible: (namespace: string) => boolean;
   /** Duration of the quiet window in milliseconds. */
   readonly windowMs: number;
@@ -40,7 +43,10 @@ export interface RestartControllerOptions {
   readonly logger: Logger;
 }
 
-/** Delay in milliseconds after a change of a resource: changes of several resources share one reconcile. */
+/**
+ * Delay in milliseconds after a change of a resource: changes of several resources share one
+ * reconcile.
+ */
 const CHANGES_DELAY_MS = 500;
 /** Namespaces whose workloads are reconciled simultaneously. */
 const CONCURRENCY = 4;
@@ -58,15 +64,25 @@ export class RestartController {
   constructor(options: RestartControllerOptions) {
     const { clock, random, resources } = options;
     this.#options = options;
-    // One workload of a namespace at a time: several of them may show themselves in the status of one resource.
+    // One workload of a namespace at a time: several of them may show themselves in the status of
+    // one resource.
     const limits = new QueueLimits(clock, CONCURRENCY);
     this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1, limits });
-    const stores = { VaultSecret: resources.VaultSecret.store, VaultFile: resources.VaultFile.store };
+    const stores = {
+      VaultSecret: resources.VaultSecret.store,
+      VaultFile: resources.VaultFile.store,
+    };
     this.#index = new RestartIndex(stores);
     this.#statuses = new RestartStatuses({ ...options, resources: stores, index: this.#index });
     const events = new RestartEvents({ ...options, resources: stores });
     const pace = new RestartPace(clock, (key) => this.#add(key));
-    this.#reconciler = new RestartReconciler({ ...options, index: this.#index, statuses: this.#statuses, events, pace });
+    this.#reconciler = new RestartReconciler({
+      ...options,
+      index: this.#index,
+      statuses: this.#statuses,
+      events,
+      pace,
+    });
   }
 
   /** Follows the current objects and all later changes, until the returned handle is disposed. */
@@ -82,7 +98,8 @@ export class RestartController {
     }
     for (const kind of SYNC_KINDS) {
       const watched = resources[kind];
-      for (const [key, now] of watched.store.entries()) this.#resourceChanged(kind, { type: "added", key, now });
+      for (const [key, now] of watched.store.entries())
+        this.#resourceChanged(kind, { type: "added", key, now });
       stack.use(watched.onChange((change) => this.#resourceChanged(kind, change)));
     }
     for (const kind of workloadKinds) this.#addAll(kind);
@@ -138,13 +155,18 @@ export class RestartController {
   #workloadsOf(source: RestartSource): string[] {
     const { namespace, references, target } = source;
     const { watches } = this.#options;
-    const workloads = [...shownBy(source), ...(target === undefined ? [] : this.#reconciler.pods.usersOf(target))];
+    const workloads = [
+      ...shownBy(source),
+      ...(target === undefined ? [] : this.#reconciler.pods.usersOf(target)),
+    ];
     for (const { kind, name, selector } of references) {
       if (name !== undefined) workloads.push(workloadKey(kind, `${namespace}/${name}`));
       if (selector === undefined) continue;
       const wanted = Object.entries(selector.matchLabels);
       for (const [objectKey, { labels }] of watches[kind].store.entries()) {
-        const isSelected = objectKey.startsWith(`${namespace}/`) && wanted.every(([label, value]) => labels[label] === value);
+        const isSelected =
+          objectKey.startsWith(`${namespace}/`) &&
+          wanted.every(([label, value]) => labels[label] === value);
         if (isSelected) workloads.push(workloadKey(kind, objectKey));
       }
     }

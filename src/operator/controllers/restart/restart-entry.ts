@@ -9,7 +9,10 @@ export type Entry = Omit<RestartStatus, "kind" | "name">;
 
 const QUEUED = `waits: ${MAX_ROLLING} workloads of the namespace roll out, and it is restarted when one of them has ended`;
 
-/** Returns what is to be shown about the last restart; nothing if there was none, and none failed or waits. */
+/**
+ * Returns what is to be shown about the last restart; nothing if there was none, and none failed or
+ * waits.
+ */
 export function restartEntry(
   restart: Restart | undefined,
   { failure, progress, queued }: Pick<RestartMemory, "failure" | "progress" | "queued">,
@@ -18,6 +21,7 @@ export function restartEntry(
   if (failure !== undefined) return { result: "Failed", ...defined({ time, message: failure }) };
   if (queued === true) return { result: "Progressing", ...defined({ time, message: QUEUED }) };
   if (restart === undefined) return undefined;
-  const { result = "Progressing", message = result === "Progressing" ? progress : undefined } = restart;
+  const { result = "Progressing", message = result === "Progressing" ? progress : undefined } =
+    restart;
   return { result, ...defined({ time, message }) };
 }

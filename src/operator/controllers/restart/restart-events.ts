@@ -54,7 +54,16 @@ export class RestartEvents {
       if (object === undefined) continue;
       const resource = kind === "VaultSecret" ? vaultSecretKind : vaultFileKind;
       const { namespace = "", name, uid: of = "" } = object.metadata;
-      this.#options.events.record({ resource, namespace, name, uid: of, type, reason, action: "Restart", note });
+      this.#options.events.record({
+        resource,
+        namespace,
+        name,
+        uid: of,
+        type,
+        reason,
+        action: "Restart",
+        note,
+      });
     }
   }
 
@@ -63,6 +72,13 @@ export class RestartEvents {
     uid: string,
     event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly note: string },
   ): void {
-    this.#options.events.record({ resource: workloadDescriptor[kind], namespace, name, uid, action: "Restart", ...event });
+    this.#options.events.record({
+      resource: workloadDescriptor[kind],
+      namespace,
+      name,
+      uid,
+      action: "Restart",
+      ...event,
+    });
   }
 }

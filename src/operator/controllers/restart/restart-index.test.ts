@@ -3,13 +3,25 @@ import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { RestartIndex, restartSource } from "./restart-index.ts";
 
-/** An index of VaultSecrets in the namespace `shop`; `put` returns the number of entries that it then has. */
+/**
+ * An index of VaultSecrets in the namespace `shop`; `put` returns the number of entries that it
+ * then has.
+ */
 function scene() {
   const store = new ObjectStore<KubeObject>();
   const index = new RestartIndex({ VaultSecret: store, VaultFile: new ObjectStore<KubeObject>() });
   const put = (name: string, target = name, spec: object = {}): number => {
-    const status = { target: { kind: "Secret", name: target, digest: "d" }, syncedAt: "2026-01-01T00:00:00Z" };
-    const object = { apiVersion: "v1", kind: "VaultSecret", metadata: { namespace: "shop", name }, spec, status };
+    const status = {
+      target: { kind: "Secret", name: target, digest: "d" },
+      syncedAt: "2026-01-01T00:00:00Z",
+    };
+    const object = {
+      apiVersion: "v1",
+      kind: "VaultSecret",
+      metadata: { namespace: "shop", name },
+      spec,
+      status,
+    };
     const before = index.get(`VaultSecret/shop/${name}`);
     store.set(`shop/${name}`, { uid: name, resourceVersion: undefined, value: object });
     index.replace(`VaultSecret/shop/${name}`, before, restartSource("VaultSecret", object));
@@ -29,7 +41,9 @@ test("a resource without references takes no entry, and is found by its usual ta
   const { index, put } = scene();
   expect(put("db")).toBe(0);
   expect([...index.writing("Secret/shop/db")]).toEqual(["VaultSecret/shop/db"]);
-  expect([...index.writing("ConfigMap/shop/db"), ...index.writing("Secret/shop/other")]).toEqual([]);
+  expect([...index.writing("ConfigMap/shop/db"), ...index.writing("Secret/shop/other")]).toEqual(
+    [],
+  );
   expect(index.get("VaultSecret/shop/db")?.content?.digest).toBe("d");
 });
 
@@ -37,7 +51,10 @@ test("a target with another name is found until the resource has another one", (
   const { index, put } = scene();
   put("app");
   expect(put("db", "app")).toBe(1);
-  expect([...index.writing("Secret/shop/app")]).toEqual(["VaultSecret/shop/app", "VaultSecret/shop/db"]);
+  expect([...index.writing("Secret/shop/app")]).toEqual([
+    "VaultSecret/shop/app",
+    "VaultSecret/shop/db",
+  ]);
   expect([...index.writing("Secret/shop/db")]).toEqual([]);
   expect(put("db")).toBe(0);
   expect([...index.writing("Secret/shop/app")]).toEqual(["VaultSecret/shop/app"]);

@@ -1,5 +1,9 @@
 import { Groups } from "../../lib/groups.ts";
-import { type RestartReference, rolloutRestart, type WorkloadKind } from "../../api/rollout-restart.ts";
+import {
+  type RestartReference,
+  rolloutRestart,
+  type WorkloadKind,
+} from "../../api/rollout-restart.ts";
 import type { RestartStatus } from "../../api/status.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
@@ -23,7 +27,9 @@ export interface RestartSource {
   readonly restarts: readonly RestartStatus[];
 }
 
-/** Parses a resource. References that are not valid count as none: such a resource is not synced. */
+/**
+ * Parses a resource. References that are not valid count as none: such a resource is not synced.
+ */
 export function restartSource(kind: SyncKind, object: KubeObject): RestartSource {
   const { namespace = "", name } = object.metadata;
   const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;
@@ -51,19 +57,27 @@ export function shownBy({ namespace, restarts }: RestartSource): string[] {
 const kindIn = (kind: WorkloadKind, namespace: string): string => `${kind}/${namespace}`;
 
 function namedBy({ namespace, references }: RestartSource): string[] {
-  return references.flatMap(({ kind, name }) => (name === undefined ? [] : [workloadKey(kind, keyOf({ namespace, name }))]));
+  return references.flatMap(({ kind, name }) =>
+    name === undefined ? [] : [workloadKey(kind, keyOf({ namespace, name }))],
+  );
 }
 
 function selectedKinds({ namespace, references }: RestartSource): string[] {
-  return references.flatMap(({ kind, selector }) => (selector === undefined ? [] : [kindIn(kind, namespace)]));
+  return references.flatMap(({ kind, selector }) =>
+    selector === undefined ? [] : [kindIn(kind, namespace)],
+  );
 }
 
 /** Kind of the target that has the name of its resource unless the spec names another one. */
-const usualTarget: Readonly<Record<SyncKind, string>> = { VaultSecret: "Secret", VaultFile: "ConfigMap" };
+const usualTarget: Readonly<Record<SyncKind, string>> = {
+  VaultSecret: "Secret",
+  VaultFile: "ConfigMap",
+};
 
 /**
- * Finds the resources that concern a workload. Keys are those of the queues. A resource without references and restarts takes no memory,
- * as long as its target has its name: most are of that kind.
+ * Finds the resources that concern a workload. Keys are those of the queues. A resource without
+ * references and restarts takes no memory, as long as its target has its name: most are of that
+ * kind.
  */
 export class RestartIndex {
   readonly #resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>;
@@ -127,8 +141,14 @@ export class RestartIndex {
   }
 
   /** Returns the resources that name or select the workload. */
-  referring(workload: string, ref: WorkloadRef, { labels }: Pick<WorkloadMetadata, "labels">): Set<string> {
-    const selecting = [...this.selecting(ref)].filter((key) => this.#selects(key, ref.kind, labels));
+  referring(
+    workload: string,
+    ref: WorkloadRef,
+    { labels }: Pick<WorkloadMetadata, "labels">,
+  ): Set<string> {
+    const selecting = [...this.selecting(ref)].filter((key) =>
+      this.#selects(key, ref.kind, labels),
+    );
     return new Set([...this.naming(workload), ...selecting]);
   }
 
@@ -136,7 +156,9 @@ export class RestartIndex {
     const { references = [] } = this.get(key) ?? {};
     return references.some((reference) => {
       if (reference.kind !== kind || reference.selector === undefined) return false;
-      return Object.entries(reference.selector.matchLabels).every(([name, value]) => labels[name] === value);
+      return Object.entries(reference.selector.matchLabels).every(
+        ([name, value]) => labels[name] === value,
+      );
     });
   }
 

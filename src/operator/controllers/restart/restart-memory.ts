@@ -1,4 +1,7 @@
-/** Facts about one workload that are kept between two reconciles. The cluster has everything that must survive this process. */
+/**
+ * Facts about one workload that are kept between two reconciles. The cluster has everything that
+ * must survive this process.
+ */
 export interface RestartMemory {
   readonly uid: string;
   pendingSince?: number | undefined;

@@ -10,17 +10,27 @@ const SELECTED = { kind: "Deployment", selector: { matchLabels: { app: "shop" } 
 const names = Array.from({ length: 25 }, (_, n) => `w${String(n).padStart(2, "0")}`);
 
 /** The Deployments of the scene that were restarted, in the order of their restarts. */
-const restarted = (scene: RestartScene): string[] => [...scene.restarts.keys()].map((key) => key.replace("Deployment/", ""));
-const MESSAGE = "waits: 10 workloads of the namespace roll out, and it is restarted when one of them has ended";
+const restarted = (scene: RestartScene): string[] =>
+  [...scene.restarts.keys()].map((key) => key.replace("Deployment/", ""));
+const MESSAGE =
+  "waits: 10 workloads of the namespace roll out, and it is restarted when one of them has ended";
 /** The Deployments that the status shows as waiting. */
 const waitingOf = (scene: RestartScene): string[] =>
-  scene.shown("db").flatMap(({ result, message, name }) => (result === "Progressing" && message === MESSAGE ? [name] : []));
+  scene
+    .shown("db")
+    .flatMap(({ result, message, name }) =>
+      result === "Progressing" && message === MESSAGE ? [name] : [],
+    );
 const key = (name: string, namespace = "shop"): string => `Deployment/${namespace}/${name}`;
 
 /** Starts an operator with these Deployments, which use the secret `db`. */
-async function started(workloads: readonly string[] = names, spec: object = {}): Promise<RestartScene> {
+async function started(
+  workloads: readonly string[] = names,
+  spec: object = {},
+): Promise<RestartScene> {
   const scene = await RestartScene.start("db");
-  for (const name of workloads) scene.workload("Deployment", name, { metadata: { labels: { app: "shop" } }, spec });
+  for (const name of workloads)
+    scene.workload("Deployment", name, { metadata: { labels: { app: "shop" } }, spec });
   scene.follow("db", SELECTED);
   await scene.settle();
   return scene;
@@ -43,7 +53,9 @@ describe("the workloads of a namespace that use a changed secret", () => {
     await scene.settle();
     expect(restarted(scene)).toHaveLength(MAX_ROLLING + 3);
     scene.delete("Deployment", first[3] ?? "");
-    const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
+    const conditions = [
+      { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" },
+    ];
     scene.report("Deployment", first[4] ?? "", { replicas: 2, conditions });
     await scene.settle();
     expect(restarted(scene)).toHaveLength(MAX_ROLLING + 5);
@@ -52,27 +64,31 @@ describe("the workloads of a namespace that use a changed secret", () => {
     for (const name of names) expect(scene.count("Deployment", name), name).toBe(1);
   });
 
-  test.each([true, false])("roll out ten at a time also after a restart of the operator: takes over %j", async (takesOver) => {
-    await using scene = await RestartScene.start("api", "db");
-    // The first workload that the next operator reconciles waits.
-    scene.workload("Deployment", "waits");
-    scene.follow("api", { kind: "Deployment", name: "waits" });
-    for (const name of names.slice(0, MAX_ROLLING)) scene.workload("Deployment", name, { metadata: { labels: { app: "shop" } } });
-    scene.follow("db", SELECTED);
-    await scene.settle();
-    scene.lists({ api: 1, db: 2 });
-    await scene.settle(40_000);
-    scene.lists({ api: 2, db: 2 });
-    await scene.settle(40_000);
-    const first = restarted(scene);
-    expect(first).toHaveLength(MAX_ROLLING);
-    await scene.operator.restart({ takesOver });
-    await scene.settle(5 * MINUTE);
-    expect(restarted(scene)).toEqual(first);
-    scene.rollOut(first[0] ?? "");
-    await scene.settle();
-    expect(restarted(scene)).toHaveLength(MAX_ROLLING + 1);
-  });
+  test.each([true, false])(
+    "roll out ten at a time also after a restart of the operator: takes over %j",
+    async (takesOver) => {
+      await using scene = await RestartScene.start("api", "db");
+      // The first workload that the next operator reconciles waits.
+      scene.workload("Deployment", "waits");
+      scene.follow("api", { kind: "Deployment", name: "waits" });
+      for (const name of names.slice(0, MAX_ROLLING))
+        scene.workload("Deployment", name, { metadata: { labels: { app: "shop" } } });
+      scene.follow("db", SELECTED);
+      await scene.settle();
+      scene.lists({ api: 1, db: 2 });
+      await scene.settle(40_000);
+      scene.lists({ api: 2, db: 2 });
+      await scene.settle(40_000);
+      const first = restarted(scene);
+      expect(first).toHaveLength(MAX_ROLLING);
+      await scene.operator.restart({ takesOver });
+      await scene.settle(5 * MINUTE);
+      expect(restarted(scene)).toEqual(first);
+      scene.rollOut(first[0] ?? "");
+      await scene.settle();
+      expect(restarted(scene)).toHaveLength(MAX_ROLLING + 1);
+    },
+  );
 
   test("roll out ten at a time while the watch is behind", async () => {
     await using scene = await started();
@@ -82,7 +98,8 @@ describe("the workloads of a namespace that use a changed secret", () => {
     scene.lists({ db: 2 });
     // The watch shows these changes after the restarts.
     for (let second = 0; second < 40; second += 1) {
-      for (const name of names) scene.patch("Deployment", name, { metadata: { labels: { second: `${second}` } } });
+      for (const name of names)
+        scene.patch("Deployment", name, { metadata: { labels: { second: `${second}` } } });
       await scene.settle(1_000);
     }
     expect(restarted(scene)).toHaveLength(MAX_ROLLING);
@@ -100,7 +117,10 @@ describe("the workloads of a namespace that use a changed secret", () => {
     // The first ones changed as well, but wait behind those that have not been restarted yet.
     for (const name of first) scene.rollOut(name);
     await scene.settle(MINUTE);
-    expect(restarted(scene).slice(0, 20)).toEqual([...first, ...names.filter((name) => !first.includes(name)).slice(0, 10)]);
+    expect(restarted(scene).slice(0, 20)).toEqual([
+      ...first,
+      ...names.filter((name) => !first.includes(name)).slice(0, 10),
+    ]);
     expect(Math.max(...names.map((name) => scene.count("Deployment", name)))).toBe(1);
   });
 
@@ -111,26 +131,33 @@ describe("the workloads of a namespace that use a changed secret", () => {
     expect(restarted(scene)).toHaveLength(names.length);
   });
 
-  test.each(["get", "patch", "deleted"])("do not wait for those that cannot be restarted: %s", async (how) => {
-    await using scene = await started();
-    await change(scene);
-    const first = restarted(scene);
-    const waiting = names.filter((name) => !first.includes(name));
-    const failing = waiting.slice(0, 12);
-    scene.operator.network = {
-      send: ({ verb, ref }) => {
-        if (verb === how && failing.includes(ref.name ?? "")) throw new Error("the connection was reset");
-      },
-    };
-    for (const name of failing) {
-      if (how === "deleted") scene.delete("Deployment", name);
-      // Its pods are read.
-      if (how === "get") scene.patch("Deployment", name, { metadata: { annotations: { [RESTART_ANNOTATION]: "auto" } } });
-    }
-    scene.rollOut(first[0] ?? "");
-    await scene.settle(1_000);
-    expect(restarted(scene)).toEqual([...first, ...waiting.slice(12, 13)]);
-  });
+  test.each(["get", "patch", "deleted"])(
+    "do not wait for those that cannot be restarted: %s",
+    async (how) => {
+      await using scene = await started();
+      await change(scene);
+      const first = restarted(scene);
+      const waiting = names.filter((name) => !first.includes(name));
+      const failing = waiting.slice(0, 12);
+      scene.operator.network = {
+        send: ({ verb, ref }) => {
+          if (verb === how && failing.includes(ref.name ?? ""))
+            throw new Error("the connection was reset");
+        },
+      };
+      for (const name of failing) {
+        if (how === "deleted") scene.delete("Deployment", name);
+        // Its pods are read.
+        if (how === "get")
+          scene.patch("Deployment", name, {
+            metadata: { annotations: { [RESTART_ANNOTATION]: "auto" } },
+          });
+      }
+      scene.rollOut(first[0] ?? "");
+      await scene.settle(1_000);
+      expect(restarted(scene)).toEqual([...first, ...waiting.slice(12, 13)]);
+    },
+  );
 });
 
 /** A pace with ten workloads that roll out since now, and the keys that it requeues. */
@@ -153,7 +180,11 @@ describe("RestartPace", () => {
     for (const name of ["a", "b"]) pace.admits(key(name));
     pace.observe(key("r0"), undefined);
     expect(takeRequeued()).toEqual([key("a")]);
-    expect([pace.admits(key("new")), pace.admits(key("b")), pace.admits(key("a"))]).toEqual([false, false, true]);
+    expect([pace.admits(key("new")), pace.admits(key("b")), pace.admits(key("a"))]).toEqual([
+      false,
+      false,
+      true,
+    ]);
     pace.leave(key("a"));
     expect(takeRequeued()).toEqual([key("b")]);
   });
@@ -165,11 +196,14 @@ describe("RestartPace", () => {
     expect(pace.admits(key("r0"))).toBe(false);
   });
 
-  test.each([15 * MINUTE, -15 * MINUTE])("counts a rollout without a result for 15 minutes: %i ms", (ms) => {
-    const { clock, pace } = paced();
-    pace.observe(key("r0"), clock.now() - ms + Math.sign(ms));
-    expect(pace.admits(key("a"))).toBe(false);
-    pace.observe(key("r0"), clock.now() - ms);
-    expect(pace.admits(key("a"))).toBe(true);
-  });
+  test.each([15 * MINUTE, -15 * MINUTE])(
+    "counts a rollout without a result for 15 minutes: %i ms",
+    (ms) => {
+      const { clock, pace } = paced();
+      pace.observe(key("r0"), clock.now() - ms + Math.sign(ms));
+      expect(pace.admits(key("a"))).toBe(false);
+      pace.observe(key("r0"), clock.now() - ms);
+      expect(pace.admits(key("a"))).toBe(true);
+    },
+  );
 });

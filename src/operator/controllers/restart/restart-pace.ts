@@ -10,9 +10,9 @@ export const ROLLOUT_DEADLINE_MS = 15 * 60_000;
 const namespaceOf = (workload: string): string => parseWorkloadKey(workload).namespace;
 
 /**
- * Limits the rollouts of each namespace: a change of one Secret may restart hundreds of workloads. Those that wait are restarted in the
- * order in which they came. A workload that rolls out and is to be restarted again waits as well if others do, so that ten of them cannot
- * keep all places.
+ * Limits the rollouts of each namespace: a change of one Secret may restart hundreds of workloads.
+ * Those that wait are restarted in the order in which they came. A workload that rolls out and is
+ * to be restarted again waits as well if others do, so that ten of them cannot keep all places.
  */
 export class RestartPace {
   readonly #clock: Clock;
@@ -30,7 +30,10 @@ export class RestartPace {
     this.#requeue = requeue;
   }
 
-  /** Takes in the time of a restart whose rollout is in progress; `undefined` if the workload does not roll out. */
+  /**
+   * Takes in the time of a restart whose rollout is in progress; `undefined` if the workload does
+   * not roll out.
+   */
   observe(workload: string, restartedAt: number | undefined): void {
     const namespace = namespaceOf(workload);
     if (restartedAt !== undefined) {
@@ -42,7 +45,10 @@ export class RestartPace {
     }
   }
 
-  /** Reports whether the workload may be restarted now. Otherwise it takes a place in the queue, unless it has one. */
+  /**
+   * Reports whether the workload may be restarted now. Otherwise it takes a place in the queue,
+   * unless it has one.
+   */
   admits(workload: string): boolean {
     const namespace = namespaceOf(workload);
     const waiting = [...this.#waiting.get(namespace)];
@@ -64,7 +70,9 @@ export class RestartPace {
     const now = this.#clock.now();
     const rolling = [...this.#rolling.get(namespace)].filter((one) => {
       // A time in the future, of a clock that was ahead, counts for as long at most.
-      return one !== workload && Math.abs(now - (this.#restartedAt.get(one) ?? 0)) < ROLLOUT_DEADLINE_MS;
+      return (
+        one !== workload && Math.abs(now - (this.#restartedAt.get(one) ?? 0)) < ROLLOUT_DEADLINE_MS
+      );
     });
     return MAX_ROLLING - rolling.length;
   }
@@ -72,6 +80,7 @@ export class RestartPace {
   #wake(namespace: string): void {
     const waiting = this.#waiting.get(namespace);
     if (waiting.size === 0) return;
-    for (const workload of [...waiting].slice(0, Math.max(0, this.#free(namespace)))) this.#requeue(workload);
+    for (const workload of [...waiting].slice(0, Math.max(0, this.#free(namespace))))
+      this.#requeue(workload);
   }
 }

@@ -5,8 +5,17 @@ import { RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { decideRestart, type RestartDecision, type SourceContent } from "../../restart/decide-restart.ts";
-import { formatRestartState, parseRestartState, type Restart, type RestartState } from "../../restart/restart-state.ts";
+import {
+  decideRestart,
+  type RestartDecision,
+  type SourceContent,
+} from "../../restart/decide-restart.ts";
+import {
+  formatRestartState,
+  parseRestartState,
+  type Restart,
+  type RestartState,
+} from "../../restart/restart-state.ts";
 import { rolloutProgress } from "../../restart/rollout-progress.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { OwnWrites } from "../status/own-writes.ts";
@@ -18,7 +27,13 @@ import { type Entry, restartEntry } from "./restart-entry.ts";
 import { type RestartPace, ROLLOUT_DEADLINE_MS } from "./restart-pace.ts";
 import type { RestartMemory } from "./restart-memory.ts";
 import type { RestartStatuses } from "./restart-statuses.ts";
-import { parseWorkloadKey, workloadDescriptor, type WorkloadMetadata, workloadMetadata, type WorkloadRef } from "./workload.ts";
+import {
+  parseWorkloadKey,
+  workloadDescriptor,
+  type WorkloadMetadata,
+  workloadMetadata,
+  type WorkloadRef,
+} from "./workload.ts";
 import type { WorkloadWatch } from "./workload-watch.ts";
 import { WorkloadWriter } from "./workload-writer.ts";
 
@@ -29,7 +44,9 @@ export interface RestartObserver {
 
 export interface RestartReconcilerOptions {
   readonly api: KubeApi;
-  readonly watches: Readonly<Record<WorkloadKind, Pick<WorkloadWatch, "store" | "isComplete" | "problem">>>;
+  readonly watches: Readonly<
+    Record<WorkloadKind, Pick<WorkloadWatch, "store" | "isComplete" | "problem">>
+  >;
   readonly index: RestartIndex;
   readonly statuses: RestartStatuses;
   readonly events: RestartEvents;
@@ -43,15 +60,26 @@ export interface RestartReconcilerOptions {
   readonly logger: Logger;
 }
 
-/** Minimum time between two reads of a workload during its rollout, and maximum time without one, in milliseconds. */
+/**
+ * Minimum time between two reads of a workload during its rollout, and maximum time without one, in
+ * milliseconds.
+ */
 const OBSERVE_MS = { shortest: 2_000, longest: 60_000 };
-/** Time in milliseconds in which the same record is not written twice: another writer reverts it. */
+/**
+ * Time in milliseconds in which the same record is not written twice: another writer reverts it.
+ */
 const REVERTED_MS = 300_000;
-/** Maximum time in milliseconds until a workload that waits for others is reconciled: usually the end of a rollout requeues it. */
+/**
+ * Maximum time in milliseconds until a workload that waits for others is reconciled: usually the
+ * end of a rollout requeues it.
+ */
 const QUEUED_MS = 60_000;
 
 const DONE: ReconcileResult = { outcome: "done" };
-const wait = (atMostMs: number): ReconcileResult => ({ outcome: "done", wait: { for: "time", atMostMs } });
+const wait = (atMostMs: number): ReconcileResult => ({
+  outcome: "done",
+  wait: { for: "time", atMostMs },
+});
 
 /** Input of one reconcile. */
 interface Context {
@@ -65,9 +93,10 @@ interface Context {
 }
 
 /**
- * Restarts workloads, level-triggered: compares the content of all targets that a workload uses with the content that the workload
- * records, restarts it at the end of the quiet window, observes the rollout, and reports it; see docs/design/restarts.md. Everything
- * that must survive a crash is in the statuses of the resources and in one annotation of the workload.
+ * Restarts workloads, level-triggered: compares the content of all targets that a workload uses
+ * with the content that the workload records, restarts it at the end of the quiet window, observes
+ * the rollout, and reports it; see docs/design/restarts.md. Everything that must survive a crash is
+ * in the statuses of the resources and in one annotation of the workload.
  */
 export class RestartReconciler {
   readonly #options: RestartReconcilerOptions;
@@ -106,7 +135,8 @@ export class RestartReconciler {
     const ref = parseWorkloadKey(key);
     const watch = this.#options.watches[ref.kind];
     const problem = watch.problem(ref.namespace);
-    if (problem !== undefined) return this.#showNames(key, { result: "Failed", message: problem }, signal);
+    if (problem !== undefined)
+      return this.#showNames(key, { result: "Failed", message: problem }, signal);
     if (!watch.isComplete(ref.namespace)) return DONE;
     const watched = watch.store.get(ref.objectKey);
     if (watched === undefined || watched.deleting) {
@@ -117,7 +147,14 @@ export class RestartReconciler {
     }
     const metadata = this.#ownWrites.newest(key, watched);
     const users = await this.#usersOf(key, ref, metadata, signal);
-    const context = { key, ref, users, signal, memory: this.#memoryOf(key, metadata.uid), sources: this.#contentOf(users) };
+    const context = {
+      key,
+      ref,
+      users,
+      signal,
+      memory: this.#memoryOf(key, metadata.uid),
+      sources: this.#contentOf(users),
+    };
     try {
       return await this.#follow(context, metadata);
     } catch (error) {
@@ -143,11 +180,14 @@ export class RestartReconciler {
       return ms === Infinity ? DONE : wait(ms);
     }
     const { namespace, name } = ref;
-    const object = await api.get(workloadDescriptor[ref.kind], { namespace, name }, signal).catch((error: unknown) => {
-      if (!isKubeError(error, "NotFound")) throw error;
-    });
+    const object = await api
+      .get(workloadDescriptor[ref.kind], { namespace, name }, signal)
+      .catch((error: unknown) => {
+        if (!isKubeError(error, "NotFound")) throw error;
+      });
     // The watch shows its deletion.
-    if (object === undefined || object.metadata.uid !== metadata.uid) return wait(OBSERVE_MS.shortest);
+    if (object === undefined || object.metadata.uid !== metadata.uid)
+      return wait(OBSERVE_MS.shortest);
     return this.#act(context, object);
   }
 
@@ -166,7 +206,10 @@ export class RestartReconciler {
         const next = await this.#observe(context, object, state);
         await this.#publish(context, next);
         memory.observedAt = this.#options.clock.monotonic();
-        const observeMs = next.restart?.result === undefined && next.restart !== undefined ? OBSERVE_MS.longest : Infinity;
+        const observeMs =
+          next.restart?.result === undefined && next.restart !== undefined
+            ? OBSERVE_MS.longest
+            : Infinity;
         const ms = Math.min(decision.action === "wait" ? decision.ms : Infinity, observeMs);
         return ms === Infinity ? DONE : wait(ms);
       }
@@ -181,32 +224,50 @@ export class RestartReconciler {
     const { key, ref, memory, signal } = context;
     const { clock, logger, events } = this.#options;
     const state: RestartState = { sources, restart: { at: clock.now(), content } };
-    this.#ownWrites.recordWrite(key, workloadMetadata(await this.#writer.restart(ref, object, state, content, signal)));
+    this.#ownWrites.recordWrite(
+      key,
+      workloadMetadata(await this.#writer.restart(ref, object, state, content, signal)),
+    );
     this.#track(key, state);
     memory.restartedFor = content;
     memory.pendingSince = undefined;
     memory.failure = undefined;
     memory.observedAt = clock.monotonic();
-    logger.info({ controller: "restart", key, action: "restarted", count: changed.length }, "workload restarted");
+    logger.info(
+      { controller: "restart", key, action: "restarted", count: changed.length },
+      "workload restarted",
+    );
     events.restarted(ref, object.metadata.uid ?? "", changed);
     await this.#publish(context, state);
     return wait(OBSERVE_MS.shortest);
   }
 
-  async #record(context: Context, object: KubeObject, state: RestartState): Promise<ReconcileResult> {
+  async #record(
+    context: Context,
+    object: KubeObject,
+    state: RestartState,
+  ): Promise<ReconcileResult> {
     const { key, ref, memory, signal } = context;
     const now = this.#options.clock.monotonic();
     const text = formatRestartState(state);
     const { recorded } = memory;
-    if (recorded?.text === text && now - recorded.at < REVERTED_MS) return wait(REVERTED_MS - (now - recorded.at));
-    this.#ownWrites.recordWrite(key, workloadMetadata(await this.#writer.record(ref, object, state, signal)));
+    if (recorded?.text === text && now - recorded.at < REVERTED_MS)
+      return wait(REVERTED_MS - (now - recorded.at));
+    this.#ownWrites.recordWrite(
+      key,
+      workloadMetadata(await this.#writer.record(ref, object, state, signal)),
+    );
     memory.recorded = { text, at: now };
     // What else there is to do is decided with the recorded state.
     return wait(1);
   }
 
   /** Returns the state with the result of the rollout, once it has one, after storing it. */
-  async #observe({ key, ref, users, memory, signal }: Context, object: KubeObject, state: RestartState): Promise<RestartState> {
+  async #observe(
+    { key, ref, users, memory, signal }: Context,
+    object: KubeObject,
+    state: RestartState,
+  ): Promise<RestartState> {
     const { clock, events, observer } = this.#options;
     const { restart } = state;
     if (restart === undefined || restart.result !== undefined) return state;
@@ -216,18 +277,28 @@ export class RestartReconciler {
     if (memory.paused) memory.pausedAt = clock.now();
     this.#track(key, state);
     const isLate = clock.now() - Math.max(restart.at, memory.pausedAt ?? 0) >= ROLLOUT_DEADLINE_MS;
-    const result = progress.result === "Progressing" ? (isLate ? "TimedOut" : undefined) : progress.result;
+    const result =
+      progress.result === "Progressing" ? (isLate ? "TimedOut" : undefined) : progress.result;
     if (result === undefined) return state;
     const message = progress.result === "Failed" ? progress.message : undefined;
     const ended: RestartState = { ...state, restart: { ...restart, result, message } };
-    this.#ownWrites.recordWrite(key, workloadMetadata(await this.#writer.record(ref, object, ended, signal)));
+    this.#ownWrites.recordWrite(
+      key,
+      workloadMetadata(await this.#writer.record(ref, object, ended, signal)),
+    );
     observer.restartEnded(ref.kind, result);
     events.ended(ref, object.metadata.uid ?? "", result, message, users);
     return ended;
   }
 
-  /** Reports a request about the workload that the API server rejects; it is retried with backoff. */
-  async #failed(context: Context, metadata: WorkloadMetadata, error: KubeError): Promise<ReconcileResult> {
+  /**
+   * Reports a request about the workload that the API server rejects; it is retried with backoff.
+   */
+  async #failed(
+    context: Context,
+    metadata: WorkloadMetadata,
+    error: KubeError,
+  ): Promise<ReconcileResult> {
     const { ref, users, memory } = context;
     const message = explainRejection(ref.kind, error);
     if (memory.failure !== message) {
@@ -256,8 +327,16 @@ export class RestartReconciler {
     this.#options.pace.observe(key, result === undefined && !isPaused ? at : undefined);
   }
 
-  /** Returns the keys of the resources whose content a workload uses: they name or select it, or it asks for it. */
-  async #usersOf(key: string, ref: WorkloadRef, metadata: WorkloadMetadata, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  /**
+   * Returns the keys of the resources whose content a workload uses: they name or select it, or it
+   * asks for it.
+   */
+  async #usersOf(
+    key: string,
+    ref: WorkloadRef,
+    metadata: WorkloadMetadata,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
     const { index, auto } = this.#options;
     const users = index.referring(key, ref, metadata);
     if (!auto || !metadata.auto) {

@@ -27,17 +27,24 @@ const isOf =
   (one: RestartStatus): boolean =>
     one.kind === kind && one.name === name;
 
-/** Newest first; workloads that were never restarted last. Equal times in a fixed order, so that the list does not change by itself. */
+/**
+ * Newest first; workloads that were never restarted last. Equal times in a fixed order, so that the
+ * list does not change by itself.
+ */
 function byTime(a: RestartStatus, b: RestartStatus): number {
-  const [one, other] = [a, b].map(({ time = "", kind, name }) => ({ time, key: `${kind}/${name}` }));
+  const [one, other] = [a, b].map(({ time = "", kind, name }) => ({
+    time,
+    key: `${kind}/${name}`,
+  }));
   if (one === undefined || other === undefined) return 0;
   if (one.time !== other.time) return one.time < other.time ? 1 : -1;
   return one.key < other.key ? -1 : 1;
 }
 
 /**
- * Writes `status.restarts` of the resources, each only if it changes, and leaves the rest of the status unchanged. The reconciler of
- * the resource is another writer of the status: the version of the resource is the precondition of both.
+ * Writes `status.restarts` of the resources, each only if it changes, and leaves the rest of the
+ * status unchanged. The reconciler of the resource is another writer of the status: the version of
+ * the resource is the precondition of both.
  */
 export class RestartStatuses {
   readonly #options: RestartStatusesOptions;
@@ -53,18 +60,34 @@ export class RestartStatuses {
   }
 
   /**
-   * Makes the statuses of these resources show an entry of the workload, and those of all others none.
+   * Makes the statuses of these resources show an entry of the workload, and those of all others
+   * none.
    * @throws KubeError, `Conflict` when a resource has changed concurrently
    */
-  async show(workload: string, users: ReadonlySet<string>, entry: Entry | undefined, signal: AbortSignal): Promise<void> {
+  async show(
+    workload: string,
+    users: ReadonlySet<string>,
+    entry: Entry | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { kind, name } = parseWorkloadKey(workload);
     for (const user of new Set([...users, ...this.#options.index.showing(workload)])) {
       const isShown = users.has(user) && entry !== undefined;
-      await this.#show(user, { kind, name }, isShown ? { kind, name, ...entry } : undefined, signal);
+      await this.#show(
+        user,
+        { kind, name },
+        isShown ? { kind, name, ...entry } : undefined,
+        signal,
+      );
     }
   }
 
-  async #show(key: string, workload: Workload, entry: RestartStatus | undefined, signal: AbortSignal): Promise<void> {
+  async #show(
+    key: string,
+    workload: Workload,
+    entry: RestartStatus | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { kind, objectKey } = parseSyncKey(key);
     const object = this.#options.resources[kind].get(objectKey);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return;
@@ -73,9 +96,16 @@ export class RestartStatuses {
     // The reconciler of the resource writes the first status; this entry follows.
     if (!isObject(current) || isDeepStrictEqual(restarts.find(isOf(workload)), entry)) return;
     const others = restarts.filter((one) => !isOf(workload)(one));
-    const next = [...others, ...(entry === undefined ? [] : [entry])].sort(byTime).slice(0, MAX_STATUS_RESTARTS);
+    const next = [...others, ...(entry === undefined ? [] : [entry])]
+      .sort(byTime)
+      .slice(0, MAX_STATUS_RESTARTS);
     const { restarts: _, ...rest } = current;
-    await this.#writers[kind].write(key, object, { ...rest, ...(next.length > 0 && { restarts: next }) }, signal);
+    await this.#writers[kind].write(
+      key,
+      object,
+      { ...rest, ...(next.length > 0 && { restarts: next }) },
+      signal,
+    );
   }
 
   /** Drops what is remembered of a deleted resource. */

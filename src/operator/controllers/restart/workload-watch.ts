@@ -31,8 +31,9 @@ const STARTING: NamespaceState = { isComplete: false, problem: undefined };
 const COMPLETE: NamespaceState = { isComplete: true, problem: undefined };
 
 /**
- * The workloads of one kind, metadata only. Nothing is listed or watched until a resource refers to the kind. A kind that the API
- * server does not serve, or that RBAC denies in a namespace, is tried again every five minutes: that is no failure of the operator.
+ * The workloads of one kind, metadata only. Nothing is listed or watched until a resource refers to
+ * the kind. A kind that the API server does not serve, or that RBAC denies in a namespace, is tried
+ * again every five minutes: that is no failure of the operator.
  */
 export class WorkloadWatch {
   readonly #options: WorkloadWatchOptions;
@@ -44,7 +45,12 @@ export class WorkloadWatch {
   constructor(options: WorkloadWatchOptions) {
     this.#options = options;
     const resource = workloadDescriptor[options.kind];
-    this.#reflectors = new ReflectorGroup({ ...options, resource, metadataOnly: true, project: workloadMetadata });
+    this.#reflectors = new ReflectorGroup({
+      ...options,
+      resource,
+      metadataOnly: true,
+      project: workloadMetadata,
+    });
   }
 
   get store(): ReadonlyStore<WorkloadMetadata> {
@@ -70,7 +76,10 @@ export class WorkloadWatch {
     return this.#reflectors.onChange(handler);
   }
 
-  /** Calls the handler when the store is complete for one more namespace, and when a {@link problem} changes. */
+  /**
+   * Calls the handler when the store is complete for one more namespace, and when a {@link problem}
+   * changes.
+   */
   onStateChange(handler: () => void): Disposable {
     this.#stateHandlers.add(handler);
     return { [Symbol.dispose]: () => void this.#stateHandlers.delete(handler) };
@@ -80,13 +89,18 @@ export class WorkloadWatch {
     return this.#reflectors.onReconnect(handler);
   }
 
-  /** Waits for a demand, then lists and watches a namespace, or all, until the signal is aborted. Never rejects. */
+  /**
+   * Waits for a demand, then lists and watches a namespace, or all, until the signal is aborted.
+   * Never rejects.
+   */
   async run(namespace: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     if (signal.aborted) return;
     // A namespace that is served again starts again, whatever its former watch found.
     this.#states.set(namespace, STARTING);
-    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    const aborted = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
     await Promise.race([this.#demanded.promise, aborted]);
     while (!signal.aborted && (await this.#isUnavailable(namespace, signal))) {
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);
@@ -114,13 +128,21 @@ export class WorkloadWatch {
     const { api, kind, logger } = this.#options;
     const resource = workloadDescriptor[kind];
     try {
-      for await (const _ of api.list(resource, { namespace, metadataOnly: true, paged: true }, signal)) break;
+      for await (const _ of api.list(
+        resource,
+        { namespace, metadataOnly: true, paged: true },
+        signal,
+      ))
+        break;
       return false;
     } catch (error) {
       if (!isKubeError(error, "Forbidden", "NotServed")) return false;
       const problem = error.kind === "NotServed" ? notServed(kind) : denied(kind, namespace);
       if (problem !== this.#stateIn(namespace).problem) {
-        logger.info({ resource: resource.plural, namespace, reason: error.kind }, "workloads are not watched");
+        logger.info(
+          { resource: resource.plural, namespace, reason: error.kind },
+          "workloads are not watched",
+        );
       }
       this.#changeState(namespace, { isComplete: false, problem });
       return true;
@@ -137,7 +159,8 @@ export class WorkloadWatch {
   }
 }
 
-const notServed = (kind: WorkloadKind): string => `the API server does not serve the kind ${kind}: install its CRD`;
+const notServed = (kind: WorkloadKind): string =>
+  `the API server does not serve the kind ${kind}: install its CRD`;
 const denied = (kind: WorkloadKind, namespace: string): string => {
   const rules = namespace === ALL_NAMESPACES ? "deploy/base/rbac.yaml" : "deploy/namespaced/tenant";
   return `the operator may not list ${workloadDescriptor[kind].plural}: grant it get, list, watch and patch, as ${rules} does`;

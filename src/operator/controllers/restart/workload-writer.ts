@@ -19,10 +19,11 @@ function templateContent({ spec }: KubeObject): string | undefined {
 }
 
 /**
- * Writes the annotations of workloads by server-side apply: the state of the restarts in the metadata, and the digest of the content
- * in the pod template, both in one request. No other field is sent. Each is the operator's own, so that a value of another manager,
- * as `kubectl rollout undo` leaves it, is taken over. The version that was read is the precondition: what is written was decided for it,
- * and another leader may have restarted the workload since.
+ * Writes the annotations of workloads by server-side apply: the state of the restarts in the
+ * metadata, and the digest of the content in the pod template, both in one request. No other field
+ * is sent. Each is the operator's own, so that a value of another manager, as `kubectl rollout
+ * undo` leaves it, is taken over. The version that was read is the precondition: what is written
+ * was decided for it, and another leader may have restarted the workload since.
  */
 export class WorkloadWriter {
   readonly #api: KubeApi;
@@ -32,16 +33,30 @@ export class WorkloadWriter {
   }
 
   /**
-   * Stores the state of the restarts without a restart. Without the annotation of the pod template the apply would remove it, which
-   * is a rollout: it is repeated.
+   * Stores the state of the restarts without a restart. Without the annotation of the pod template
+   * the apply would remove it, which is a rollout: it is repeated.
    * @throws KubeError
    */
-  record(ref: WorkloadRef, object: KubeObject, state: RestartState, signal: AbortSignal): Promise<KubeObject> {
+  record(
+    ref: WorkloadRef,
+    object: KubeObject,
+    state: RestartState,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     return this.#apply(ref, object, state, templateContent(object), signal);
   }
 
-  /** Changes the pod template and stores the state, unless the workload has changed since it was read. @throws KubeError */
-  restart(ref: WorkloadRef, object: KubeObject, state: RestartState, content: string, signal: AbortSignal): Promise<KubeObject> {
+  /**
+   * Changes the pod template and stores the state, unless the workload has changed since it was
+   * read. @throws KubeError
+   */
+  restart(
+    ref: WorkloadRef,
+    object: KubeObject,
+    state: RestartState,
+    content: string,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     return this.#apply(ref, object, state, content, signal);
   }
 

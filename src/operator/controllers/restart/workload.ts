@@ -27,7 +27,14 @@ export interface WorkloadMetadata {
 }
 
 export function workloadMetadata({ metadata }: KubeObject): WorkloadMetadata {
-  const { uid = "", resourceVersion = "", generation = 0, labels = {}, annotations = {}, deletionTimestamp } = metadata;
+  const {
+    uid = "",
+    resourceVersion = "",
+    generation = 0,
+    labels = {},
+    annotations = {},
+    deletionTimestamp,
+  } = metadata;
   return {
     uid,
     resourceVersion,
@@ -40,7 +47,8 @@ export function workloadMetadata({ metadata }: KubeObject): WorkloadMetadata {
 }
 
 /** The key of a workload in the queue: `<kind>/<namespace>/<name>`. */
-export const workloadKey = (kind: WorkloadKind, objectKey: string): string => `${kind}/${objectKey}`;
+export const workloadKey = (kind: WorkloadKind, objectKey: string): string =>
+  `${kind}/${objectKey}`;
 
 export interface WorkloadRef {
   readonly kind: WorkloadKind;

@@ -8,12 +8,18 @@ const EXPECTED = new Map([
 ]);
 
 /**
- * Logs that the condition Ready of a resource has another status or reason: a warning if something is wrong now. That a new resource is
- * ready is not logged, because the write of its target is.
+ * Logs that the condition Ready of a resource has another status or reason: a warning if something
+ * is wrong now. That a new resource is ready is not logged, because the write of its target is.
  */
-export function logReadyChange(logger: Logger, resource: object, before: unknown, now: unknown): void {
+export function logReadyChange(
+  logger: Logger,
+  resource: object,
+  before: unknown,
+  now: unknown,
+): void {
   const [earlier, ready] = [readyIn(before), readyIn(now)];
-  if (ready === undefined || (earlier?.status === ready.status && earlier.reason === ready.reason)) return;
+  if (ready === undefined || (earlier?.status === ready.status && earlier.reason === ready.reason))
+    return;
   const { status, reason, message } = ready;
   const fields = { ...resource, ready: status, reason, message };
   if (status === "True") {

@@ -45,7 +45,8 @@ describe("isAheadOfWatch of a write", () => {
     expect(isWriteAhead(state("10"), undefined, WATCH_LAG_MS)).toBe(false);
   });
 
-  // With a silent watch, an own write was forgotten, and the version that it had replaced was reported again.
+  // With a silent watch, an own write was forgotten, and the version that it had replaced was
+  // reported again.
   test("is true without a limit while the watch shows an older state of the very object", () => {
     expect(isWriteAhead(state("10"), state("9"), 10 * WATCH_LAG_MS)).toBe(true);
     expect(isWriteAhead(state("10"), state("10"), 10 * WATCH_LAG_MS)).toBe(false);
@@ -90,11 +91,11 @@ describe("OwnWrites", () => {
     const { writes } = setUp();
     writes.recordWrite("k", state("10"));
     const shown = state("10");
-    expect([writes.observe("k", state("9")), writes.observe("k", shown), writes.observe("k", state("11"))]).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect([
+      writes.observe("k", state("9")),
+      writes.observe("k", shown),
+      writes.observe("k", state("11")),
+    ]).toEqual([true, true, false]);
     expect(writes.newest("k", state("9"))).toBe(shown);
   });
 

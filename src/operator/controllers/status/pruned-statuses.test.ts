@@ -14,28 +14,43 @@ test.each([
   [{ a: 1, b: 2 }, { a: 1 }, ["b"]],
   [{ a: { b: 1, c: 2 } }, { a: { b: 1 } }, ["a.c"]],
   [{ a: { b: 1 } }, {}, ["a"]],
-  [{ items: [{ a: 1 }, { a: 1, b: 2 }, { b: 3 }] }, { items: [{ a: 1 }, { a: 1 }, {}] }, ["items[].b"]],
+  [
+    { items: [{ a: 1 }, { a: 1, b: 2 }, { b: 3 }] },
+    { items: [{ a: 1 }, { a: 1 }, {}] },
+    ["items[].b"],
+  ],
   [{ a: 1 }, { a: 1, b: 2 }, []],
   [{ a: undefined }, {}, []],
 ])("prunedFields(%j, %j) is %j", (sent, stored, expected) => {
   expect([...prunedFields(sent, stored)]).toEqual(expected);
 });
 
-/** A VaultConnection whose CRD has no `status.staleSince`, and the statuses that were sent for it. */
+/**
+ * A VaultConnection whose CRD has no `status.staleSince`, and the statuses that were sent for it.
+ */
 function scene() {
   const api = new InMemoryKubeApi();
   const sent: object[] = [];
   const metadata = { name: "vault", namespace: "shop", uid: "uid-1" };
-  let object = api.put("vaultconnections", { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", metadata });
+  let object = api.put("vaultconnections", {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultConnection",
+    metadata,
+  });
   const replaceStatus = api.replaceStatus.bind(api);
-  api.replaceStatus = async (resource, ref, { staleSince, ...status }: { staleSince?: string }): Promise<KubeObject> => {
+  api.replaceStatus = async (
+    resource,
+    ref,
+    { staleSince, ...status }: { staleSince?: string },
+  ): Promise<KubeObject> => {
     sent.push({ ...status, ...(staleSince !== undefined && { staleSince }) });
     return (object = await replaceStatus(resource, ref, status));
   };
   const clock = new VirtualClock();
   const { logger, lines } = recordingLogger();
   const writer = new StatusWriter(api, vaultConnectionKind, clock, logger);
-  const write = (status: object): Promise<void> => writer.write("shop/vault", object, status, signal);
+  const write = (status: object): Promise<void> =>
+    writer.write("shop/vault", object, status, signal);
   return { clock, lines, sent, write };
 }
 

@@ -3,14 +3,22 @@ import type { Clock } from "../../../lib/clock.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { Logger } from "../../../lib/logger.ts";
 
-/** Time in milliseconds after which a status is written again that was stored in part: the CRD may have been updated since. */
+/**
+ * Time in milliseconds after which a status is written again that was stored in part: the CRD may
+ * have been updated since.
+ */
 export const WRITE_AGAIN_MS = 10 * 60_000;
 
-/** Returns the paths of the fields of `sent` that `stored` lacks, each entry of a list under the same path, for example `items[].owner`. */
+/**
+ * Returns the paths of the fields of `sent` that `stored` lacks, each entry of a list under the
+ * same path, for example `items[].owner`.
+ */
 export function prunedFields(sent: unknown, stored: unknown, path = ""): Set<string> {
   if (Array.isArray(sent)) {
     const entries: unknown[] = Array.isArray(stored) ? stored : [];
-    return new Set(sent.flatMap((entry, index) => [...prunedFields(entry, entries[index], `${path}[]`)]));
+    return new Set(
+      sent.flatMap((entry, index) => [...prunedFields(entry, entries[index], `${path}[]`)]),
+    );
   }
   if (!isObject(sent) || !isObject(stored)) return new Set();
   return new Set(
@@ -29,8 +37,9 @@ interface Pruned {
 }
 
 /**
- * Stores the statuses of which the API server dropped fields, because the installed CRD is older than this operator. Each would
- * otherwise differ from its resource, and be written, at every reconcile.
+ * Stores the statuses of which the API server dropped fields, because the installed CRD is older
+ * than this operator. Each would otherwise differ from its resource, and be written, at every
+ * reconcile.
  */
 export class PrunedStatuses {
   readonly #byKey = new Map<string, Pruned>();
@@ -46,7 +55,10 @@ export class PrunedStatuses {
     this.#logger = logger;
   }
 
-  /** Compares a status with what the API server returned for it. Logs each field that it dropped once. */
+  /**
+   * Compares a status with what the API server returned for it. Logs each field that it dropped
+   * once.
+   */
   record(key: string, sent: object, stored: unknown): void {
     const fields = prunedFields(sent, stored ?? {});
     if (fields.size === 0) return this.forget(key);
@@ -61,7 +73,10 @@ export class PrunedStatuses {
     );
   }
 
-  /** Reports whether `status` is what was sent when the API server stored `stored`, so that writing it again changes nothing. */
+  /**
+   * Reports whether `status` is what was sent when the API server stored `stored`, so that writing
+   * it again changes nothing.
+   */
   includes(key: string, stored: unknown, status: object): boolean {
     const pruned = this.#byKey.get(key);
     if (pruned === undefined || this.#clock.monotonic() - pruned.at >= WRITE_AGAIN_MS) return false;

@@ -3,7 +3,11 @@ import type { EventRecord } from "../../kube/event-recorder.ts";
 import { recordConnectionEvents } from "../connection/record-connection-events.ts";
 import { recordReadiness } from "./record-readiness.ts";
 
-const object = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultPush", metadata: { name: "db", namespace: "shop", uid: "u" } };
+const object = {
+  apiVersion: "vaultsync.dev/v1alpha1",
+  kind: "VaultPush",
+  metadata: { name: "db", namespace: "shop", uid: "u" },
+};
 const TIME = "2026-11-21T12:00:00.000Z";
 const ready = (status: string, reason: string, message = "m"): object => ({
   conditions: [{ type: "Ready", status, reason, message, lastTransitionTime: TIME }],
@@ -24,7 +28,13 @@ test.each([
   ["a connection", ofConnection],
 ] as const)("%s has a warning for each new reason why it is not Ready", (_, record) => {
   const failed = ready("False", "AuthFailed", "wrong password");
-  for (const before of [undefined, {}, ready("True", "Synced"), ready("Unknown", "Progressing"), ready("False", "InvalidSpec")])
+  for (const before of [
+    undefined,
+    {},
+    ready("True", "Synced"),
+    ready("Unknown", "Progressing"),
+    ready("False", "InvalidSpec"),
+  ])
     expect(eventsOf(record, before, failed)).toEqual(["Warning AuthFailed: wrong password"]);
   expect(eventsOf(record, failed, ready("False", "AuthFailed", "another message"))).toEqual([]);
   for (const now of [{}, ready("Unknown", "Suspended"), ready("Unknown", "Progressing")])
@@ -34,13 +44,18 @@ test.each([
 test("the recovery of a resource says since when and why it was not Ready", () => {
   const now = ready("True", "Synced", "in sync");
   const since = `in sync; it was not Ready since ${TIME}: AuthFailed`;
-  expect(eventsOf(recordReadiness, ready("False", "AuthFailed"), now)).toEqual([`Normal Recovered: ${since}`]);
-  expect(eventsOf(ofConnection, ready("False", "AuthFailed"), now)).toEqual([`Normal Connected: ${since}`]);
+  expect(eventsOf(recordReadiness, ready("False", "AuthFailed"), now)).toEqual([
+    `Normal Recovered: ${since}`,
+  ]);
+  expect(eventsOf(ofConnection, ready("False", "AuthFailed"), now)).toEqual([
+    `Normal Connected: ${since}`,
+  ]);
   for (const before of [undefined, ready("Unknown", "Progressing")]) {
     expect(eventsOf(recordReadiness, before, now)).toEqual([]);
     expect(eventsOf(ofConnection, before, now)).toEqual(["Normal Connected: in sync"]);
   }
-  for (const record of [recordReadiness, ofConnection]) expect(eventsOf(record, now, now)).toEqual([]);
+  for (const record of [recordReadiness, ofConnection])
+    expect(eventsOf(record, now, now)).toEqual([]);
 });
 
 test("a connection that is not ready is no event of its resources", () => {

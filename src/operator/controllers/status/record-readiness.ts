@@ -6,17 +6,28 @@ import { regarding } from "./regarding.ts";
 
 type Ready = NonNullable<ReturnType<typeof readyIn>>;
 
-/** Reason of resources whose connection has the event: one outage is one event, not one for each resource. */
+/**
+ * Reason of resources whose connection has the event: one outage is one event, not one for each
+ * resource.
+ */
 const OF_CONNECTION = "ConnectionNotReady";
 
 /**
- * Records that the condition Ready of a resource became False, or False for another reason, and that the resource recovered from that.
+ * Records that the condition Ready of a resource became False, or False for another reason, and
+ * that the resource recovered from that.
  * @param before status before the change
  * @param now status that was written
  */
-export function recordReadiness(events: EventRecorder, object: KubeObject, action: string, before: unknown, now: unknown): void {
+export function recordReadiness(
+  events: EventRecorder,
+  object: KubeObject,
+  action: string,
+  before: unknown,
+  now: unknown,
+): void {
   const [earlier, ready] = [readyIn(before), readyIn(now)];
-  if (ready === undefined || (ready.status === earlier?.status && ready.reason === earlier.reason)) return;
+  if (ready === undefined || (ready.status === earlier?.status && ready.reason === earlier.reason))
+    return;
   const record = (event: Pick<EventRecord, "type" | "reason" | "note">): void =>
     events.record({ ...regarding(object), action, ...event });
   if (ready.status === "False" && ready.reason !== OF_CONNECTION) {
@@ -25,7 +36,10 @@ export function recordReadiness(events: EventRecorder, object: KubeObject, actio
     record({ type: "Normal", reason: eventReasons.recovered, note: recoveryNote(earlier, ready) });
 }
 
-/** Returns the note of an event about a recovery. Its time makes each an event of its own: the last one shown is the last one. */
+/**
+ * Returns the note of an event about a recovery. Its time makes each an event of its own: the last
+ * one shown is the last one.
+ */
 export function recoveryNote(earlier: Ready, { message }: Ready): string {
   return `${message}; it was not Ready since ${earlier.lastTransitionTime ?? "an unknown time"}: ${earlier.reason}`;
 }

@@ -1,4 +1,7 @@
-/** The recent repairs of something that another writer changes. Times are monotonic, in milliseconds. */
+/**
+ * The recent repairs of something that another writer changes. Times are monotonic, in
+ * milliseconds.
+ */
 export interface RepairCount {
   readonly count: number;
   readonly lastAt: number;
@@ -14,11 +17,16 @@ const MAX_DELAY_MS = 300_000;
 
 /** Counts a repair. */
 export function countRepair(before: RepairCount | undefined, now: number): RepairCount {
-  const isRecent = before !== undefined && now - before.lastAt < (before.count <= IMMEDIATE ? WINDOW_MS : FORGET_MS);
+  const isRecent =
+    before !== undefined &&
+    now - before.lastAt < (before.count <= IMMEDIATE ? WINDOW_MS : FORGET_MS);
   return { count: (isRecent ? before.count : 0) + 1, lastAt: now };
 }
 
-/** Returns the time in milliseconds until the next repair may be made: 0 for the first ones, then 5 s … 5 min. */
+/**
+ * Returns the time in milliseconds until the next repair may be made: 0 for the first ones, then 5
+ * s … 5 min.
+ */
 export function repairDelay(repairs: RepairCount | undefined, now: number): number {
   if (repairs === undefined || repairs.count < IMMEDIATE) return 0;
   const delay = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (repairs.count - IMMEDIATE));

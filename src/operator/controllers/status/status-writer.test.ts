@@ -28,7 +28,8 @@ function scene(status?: object) {
   };
   const clock = new VirtualClock();
   const writer = new StatusWriter(api, vaultConnectionKind, clock);
-  const write = (object: KubeObject, next: object): Promise<void> => writer.write(KEY, object, next, signal);
+  const write = (object: KubeObject, next: object): Promise<void> =>
+    writer.write(KEY, object, next, signal);
   return { api, clock, put, writes, writer, write };
 }
 
@@ -38,7 +39,12 @@ test("a status is written with the identity and version of its object, and only 
   await write(watched, { users: 1 });
   expect(writes).toEqual([]);
   await write(watched, { users: 2 });
-  const ref = { namespace: "shop", name: "vault", uid: "uid-1", resourceVersion: watched.metadata.resourceVersion };
+  const ref = {
+    namespace: "shop",
+    name: "vault",
+    uid: "uid-1",
+    resourceVersion: watched.metadata.resourceVersion,
+  };
   expect(writes).toEqual([[ref, { users: 2 }]]);
 });
 
@@ -61,7 +67,10 @@ test("a second write before the watch shows the first is based on the first", as
 test("a write to an object does not count for another that was recreated under its name", async () => {
   const { put, writer, write } = scene();
   await write(put(), { users: 1 });
-  const recreated = { ...put("uid-2", { users: 0 }), metadata: { uid: "uid-2", resourceVersion: "1", name: "vault" } };
+  const recreated = {
+    ...put("uid-2", { users: 0 }),
+    metadata: { uid: "uid-2", resourceVersion: "1", name: "vault" },
+  };
   expect(writer.current(KEY, recreated)).toEqual({ users: 0 });
 });
 
@@ -112,7 +121,8 @@ describe("a status that the watch shows", () => {
   test("is unknown after a write that failed, and never if it did not change", async () => {
     const { api, put, writer, write } = scene({ users: 0 });
     const watched = put();
-    api.replaceStatus = () => Promise.reject(new KubeError({ kind: "Unavailable", operation: "update status" }));
+    api.replaceStatus = () =>
+      Promise.reject(new KubeError({ kind: "Unavailable", operation: "update status" }));
     await failureOf(write(watched, { users: 1 }));
     expect(writer.repairDelay(KEY, watched, shown("7", { users: 1 }))).toBe(0);
     expect(writer.repairDelay(KEY, watched, shown("7", { users: 0 }))).toBeUndefined();
@@ -153,7 +163,9 @@ test.each<[KubeErrorKind, boolean]>([
   const watched = put();
   const error = new KubeError({ kind, operation: "update status" });
   api.replaceStatus = () => Promise.reject(error);
-  const outcome = reported ? await failureOf(write(watched, { users: 1 })) : await write(watched, { users: 1 });
+  const outcome = reported
+    ? await failureOf(write(watched, { users: 1 }))
+    : await write(watched, { users: 1 });
   expect(outcome).toBe(reported ? error : undefined);
   expect(writer.current(KEY, watched)).toBeUndefined();
 });

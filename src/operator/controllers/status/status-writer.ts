@@ -21,10 +21,16 @@ interface InFlight {
   shown?: StoredStatus;
 }
 
-/** Number of repairs, each soon after the last, from which on another writer is certain: restarts and new leaders write a few times. */
+/**
+ * Number of repairs, each soon after the last, from which on another writer is certain: restarts
+ * and new leaders write a few times.
+ */
 const CONTESTED = 4;
 
-/** Writes the statuses of one kind of resource, each only if it changed, and logs each change of the condition Ready; see docs/design/status.md#status-writes. */
+/**
+ * Writes the statuses of one kind of resource, each only if it changed, and logs each change of the
+ * condition Ready; see docs/design/status.md#status-writes.
+ */
 export class StatusWriter {
   readonly #api: KubeApi;
   readonly #descriptor: ResourceDescriptor;
@@ -39,7 +45,12 @@ export class StatusWriter {
   readonly #repairs = new Map<string, RepairCount>();
   readonly #pruned: PrunedStatuses;
 
-  constructor(api: KubeApi, descriptor: ResourceDescriptor, clock: Clock, logger: Logger = silentLogger) {
+  constructor(
+    api: KubeApi,
+    descriptor: ResourceDescriptor,
+    clock: Clock,
+    logger: Logger = silentLogger,
+  ) {
     this.#api = api;
     this.#descriptor = descriptor;
     this.#logger = logger;
@@ -57,18 +68,35 @@ export class StatusWriter {
   async write(key: string, object: KubeObject, status: object, signal: AbortSignal): Promise<void> {
     const stored = this.#stored(key, object);
     const isUnknown = this.#unknown.delete(key);
-    if (isDeepStrictEqual(stored.status ?? {}, status) || this.#pruned.includes(key, stored.status, status)) return;
+    if (
+      isDeepStrictEqual(stored.status ?? {}, status) ||
+      this.#pruned.includes(key, stored.status, status)
+    )
+      return;
     if (isUnknown) this.#countRepair(key);
     const { namespace, name } = object.metadata;
     const { uid, resourceVersion } = stored;
     const inFlight: InFlight = { status };
     this.#inFlight.set(key, inFlight);
     try {
-      const written = await this.#api.replaceStatus(this.#descriptor, { namespace, name, uid, resourceVersion }, status, signal);
+      const written = await this.#api.replaceStatus(
+        this.#descriptor,
+        { namespace, name, uid, resourceVersion },
+        status,
+        signal,
+      );
       const state = stateOf(written);
-      this.#ownWrites.recordWrite(key, inFlight.shown?.resourceVersion === state.resourceVersion ? inFlight.shown : state);
+      this.#ownWrites.recordWrite(
+        key,
+        inFlight.shown?.resourceVersion === state.resourceVersion ? inFlight.shown : state,
+      );
       this.#pruned.record(key, status, written["status"]);
-      logReadyChange(this.#logger, { controller: this.#descriptor.kind, key }, stored.status, status);
+      logReadyChange(
+        this.#logger,
+        { controller: this.#descriptor.kind, key },
+        stored.status,
+        status,
+      );
     } catch (error) {
       // A deleted resource needs no status.
       if (!isKubeError(error, "NotFound")) throw error;
@@ -78,9 +106,10 @@ export class StatusWriter {
   }
 
   /**
-   * Returns the time in milliseconds after which a resource is to be reconciled whose status the watch shows changed; `undefined` for an
-   * own write. A status that another writer changed is repaired immediately twice within a minute; then the delay grows up to 5
-   * minutes, so that two operators do not overwrite each other's statuses as fast as the API server permits.
+   * Returns the time in milliseconds after which a resource is to be reconciled whose status the
+   * watch shows changed; `undefined` for an own write. A status that another writer changed is
+   * repaired immediately twice within a minute; then the delay grows up to 5 minutes, so that two
+   * operators do not overwrite each other's statuses as fast as the API server permits.
    */
   repairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     if (!this.#isUnknown(key, before, now)) return undefined;
@@ -89,8 +118,9 @@ export class StatusWriter {
   }
 
   /**
-   * Reports whether the watch shows another status than this process knew: that of another process, or an own one that it no longer
-   * remembered. A reconcile before may have skipped a write because of the outdated status.
+   * Reports whether the watch shows another status than this process knew: that of another process,
+   * or an own one that it no longer remembered. A reconcile before may have skipped a write because
+   * of the outdated status.
    */
   #isUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
     const { status } = now;

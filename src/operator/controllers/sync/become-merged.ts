@@ -26,10 +26,12 @@ const asOwner = (resource: SyncResource): SyncResource => ({
 });
 
 /**
- * Turns a target that belongs to a resource into an object of others that the resource has merged its keys into: after its policy has
- * become `Merge`. First the unchanged keys and what is known about them are applied like merged ones; then the resource lets go of
- * the rest, and its keys have no owner but the merging one. The bytes stay. If the process ends in between, the object still is a
- * target, and all of this is repeated. @throws KubeError, `Conflict` when the target has changed meanwhile
+ * Turns a target that belongs to a resource into an object of others that the resource has merged
+ * its keys into: after its policy has become `Merge`. First the unchanged keys and what is known
+ * about them are applied like merged ones; then the resource lets go of the rest, and its keys have
+ * no owner but the merging one. The bytes stay. If the process ends in between, the object still is
+ * a target, and all of this is repeated. @throws KubeError, `Conflict` when the target has changed
+ * meanwhile
  */
 export async function becomeMerged(
   { api, targets, contentKey }: BecomeMergedOptions,
@@ -44,22 +46,42 @@ export async function becomeMerged(
   });
   const state = object && targetState(asOwner(resource), targetMetadata(object));
   if (object === undefined || state?.state !== "owned") return;
-  const applied = renderMerge(mergedRendering(resource, owner, contentKey, { object, ...state }), state, true);
-  const { metadata } = await api.apply(descriptor, applied, { fieldManager: mergeManager(resource) }, signal);
+  const applied = renderMerge(
+    mergedRendering(resource, owner, contentKey, { object, ...state }),
+    state,
+    true,
+  );
+  const { metadata } = await api.apply(
+    descriptor,
+    applied,
+    { fieldManager: mergeManager(resource) },
+    signal,
+  );
   const current = await api.getMetadata(descriptor, ref, signal);
   const patch = releasePatch(resource, current.metadata);
-  const managedFields = (current.metadata.managedFields ?? []).filter((entry) => !isOwnEntry(entry));
+  const managedFields = (current.metadata.managedFields ?? []).filter(
+    (entry) => !isOwnEntry(entry),
+  );
   const expected = { ...ref, uid: state.uid, resourceVersion: metadata.resourceVersion };
   await api.patch(descriptor, expected, { metadata: { ...patch.metadata, managedFields } }, signal);
   targets.recordDelete(asOwner(resource), state.uid);
 }
 
-/** Reports whether an entry of `managedFields` is of the writes of whole targets: the keys would belong to two managers. */
-const isOwnEntry = (entry: unknown): boolean => isObject(entry) && entry["manager"] === FIELD_MANAGER;
+/**
+ * Reports whether an entry of `managedFields` is of the writes of whole targets: the keys would
+ * belong to two managers.
+ */
+const isOwnEntry = (entry: unknown): boolean =>
+  isObject(entry) && entry["manager"] === FIELD_MANAGER;
 
-type Target = Extract<ReturnType<typeof targetState>, { readonly state: "owned" }> & { readonly object: KubeObject };
+type Target = Extract<ReturnType<typeof targetState>, { readonly state: "owned" }> & {
+  readonly object: KubeObject;
+};
 
-/** Returns the keys of a target as merged ones. If a user edited them, their digest does not become right. */
+/**
+ * Returns the keys of a target as merged ones. If a user edited them, their digest does not become
+ * right.
+ */
 function mergedRendering(
   resource: SyncResource,
   owner: ResourceDescriptor,
@@ -69,7 +91,8 @@ function mergedRendering(
   const content = readContent(resource.target.kind, object);
   const keys = new Map([...content].map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)]));
   const type = typeof object["type"] === "string" ? object["type"] : undefined;
-  const isTrusted = !annotationsCorrupted && contentDigest(contentKey, { type, keys, synced }) === written;
+  const isTrusted =
+    !annotationsCorrupted && contentDigest(contentKey, { type, keys, synced }) === written;
   const digest = isTrusted ? contentDigest(contentKey, { type: undefined, keys, synced }) : written;
   return { resource, owner, content, digest, synced };
 }

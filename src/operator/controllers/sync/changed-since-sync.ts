@@ -6,17 +6,29 @@ import type { SyncKind } from "./sync-key.ts";
 /** The part of a list that shows when versions were created. */
 export type ListedVersions = Pick<Snapshot, "secrets" | "file">;
 
-// Both functions run for all resources at the start, and decide only about the order of work: they read single fields of the status.
-const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> => (isObject(status) ? status : {});
-
-/** Reports whether the status is about the current spec, as that of each unchanged resource at the start of the operator. */
-export const isObserved = (object: KubeObject): boolean => statusOf(object)["observedGeneration"] === object.metadata.generation;
+// Both functions run for all resources at the start, and decide only about the order of work: they
+// read single fields of the status.
+const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
+  isObject(status) ? status : {};
 
 /**
- * Reports whether the vault lists a version of a source that is younger than the last sync of the resource. The clocks of vault and
- * operator may differ, so nothing but the order of work may depend on it.
+ * Reports whether the status is about the current spec, as that of each unchanged resource at the
+ * start of the operator.
  */
-export function changedSinceSync(kind: SyncKind, object: KubeObject, sources: readonly string[], list: ListedVersions): boolean {
+export const isObserved = (object: KubeObject): boolean =>
+  statusOf(object)["observedGeneration"] === object.metadata.generation;
+
+/**
+ * Reports whether the vault lists a version of a source that is younger than the last sync of the
+ * resource. The clocks of vault and operator may differ, so nothing but the order of work may
+ * depend on it.
+ */
+export function changedSinceSync(
+  kind: SyncKind,
+  object: KubeObject,
+  sources: readonly string[],
+  list: ListedVersions,
+): boolean {
   const { syncedAt } = statusOf(object);
   const synced = typeof syncedAt === "string" ? Date.parse(syncedAt) : Number.NaN;
   const isYounger = (source: string): boolean => {

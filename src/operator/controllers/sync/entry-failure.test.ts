@@ -17,12 +17,18 @@ test.each<[VaultError, string]>([
     new TransientError("expose", "unreachable", { detail: "ECONNREFUSED" }),
     "the vault cannot be reached (ECONNREFUSED): see the connection",
   ],
-  [new TransientError("expose", "timeout"), "the vault did not respond in time: see the connection"],
+  [
+    new TransientError("expose", "timeout"),
+    "the vault did not respond in time: see the connection",
+  ],
   [
     new TransientError("expose", "reset", { detail: "ECONNRESET" }),
     "the vault closed the connection before its response was complete (ECONNRESET)",
   ],
-  [new TransientError("expose", "server_error", { status: 503 }), "the vault responds with status 503: see the log of the vault"],
+  [
+    new TransientError("expose", "server_error", { status: 503 }),
+    "the vault responds with status 503: see the log of the vault",
+  ],
   [
     new TransientError("generate_access_token", "credentials_not_read", { detail: "Timeout" }),
     "the API server did not return the credentials (Timeout): check the API server",
@@ -33,22 +39,36 @@ test.each<[VaultError, string]>([
   ],
   [new TransientError("download_file", "size_mismatch"), "size mismatch"],
   [new RateLimitedError("expose", 90_000), "the vault throttles the operator"],
-  [new AuthError("expose", "token"), "the vault rejects the account or its token: see the connection"],
+  [
+    new AuthError("expose", "token"),
+    "the vault rejects the account or its token: see the connection",
+  ],
   [new CredentialsError("Secret login not found"), "Secret login not found"],
-  [new UnexpectedResponse("expose", "key_value"), "the response of the vault cannot be read: key_value is missing or malformed"],
+  [
+    new UnexpectedResponse("expose", "key_value"),
+    "the response of the vault cannot be read: key_value is missing or malformed",
+  ],
   [
     new PermanentError("expose", "out_of_scope"),
     "it is outside spec.scope of the connection, by its name or its metadata: extend the scope",
   ],
   [new PermanentError("expose", "conflict"), 'the vault responds with the error "conflict"'],
-  [new RefusedError("expose", "redirect"), "refused (redirect): the vault redirects; set the URL to the final address"],
+  [
+    new RefusedError("expose", "redirect"),
+    "refused (redirect): the vault redirects; set the URL to the final address",
+  ],
 ])("entryFailure explains %s without the operation", (error, text) => {
   expect(entryFailure(error, "db").condition.message).toBe(`db: ${text}`);
 });
 
 describe("entryFailure", () => {
   test.each<[string, VaultError, string, number | undefined]>([
-    ["retries a transient error with backoff", new TransientError("expose", "timeout"), "VaultUnreachable", undefined],
+    [
+      "retries a transient error with backoff",
+      new TransientError("expose", "timeout"),
+      "VaultUnreachable",
+      undefined,
+    ],
     [
       "retries a transient error after the requested delay",
       new TransientError("expose", "server_error", { status: 503, retryAfterMs: 7_000 }),
@@ -68,8 +88,18 @@ describe("entryFailure", () => {
       300_000,
     ],
     ["retries a rejected token slowly", new AuthError("expose", "token"), "AuthFailed", 60_000],
-    ["retries a malformed response slowly", new UnexpectedResponse("expose", "key_value"), "UnexpectedResponse", 60_000],
-    ["retries an untrusted vault slowly", new RefusedError("expose", "redirect"), "ConnectionNotReady", 60_000],
+    [
+      "retries a malformed response slowly",
+      new UnexpectedResponse("expose", "key_value"),
+      "UnexpectedResponse",
+      60_000,
+    ],
+    [
+      "retries an untrusted vault slowly",
+      new RefusedError("expose", "redirect"),
+      "ConnectionNotReady",
+      60_000,
+    ],
   ])("%s and keeps Ready", (_, error, reason, atLeastMs) => {
     expect(entryFailure(error, "db")).toEqual({
       condition: { ready: false, reason, message: expect.stringMatching(/^db: ./u) as string },
@@ -79,7 +109,11 @@ describe("entryFailure", () => {
 
   test("retries a rate-limited request after the requested delay, which is not in the message", () => {
     const failure = entryFailure(new RateLimitedError("expose", 90_000), "db");
-    expect(failure.next).toMatchObject({ outcome: "retry", reason: "RateLimited", atLeastMs: 90_000 });
+    expect(failure.next).toMatchObject({
+      outcome: "retry",
+      reason: "RateLimited",
+      atLeastMs: 90_000,
+    });
     expect(failure.condition.message).toBe("db: the vault throttles the operator");
   });
 

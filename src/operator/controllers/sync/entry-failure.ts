@@ -2,9 +2,15 @@ import type { Reason } from "../../api/reasons.ts";
 import type { PermanentCode, TransientError, VaultError } from "../../vault-client/vault-error.ts";
 import { type Failure, lasting, retryable, waitFor } from "./sync-result.ts";
 
-/** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission. */
+/**
+ * Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a
+ * permission.
+ */
 const SLOW_RETRY_MS = 60_000;
-/** A rejection of the vault lasts until the spec or the list changes, which requeues the resource, or permissions do. */
+/**
+ * A rejection of the vault lasts until the spec or the list changes, which requeues the resource,
+ * or permissions do.
+ */
 const PERMANENT_WAIT_MS = 10 * 60_000;
 
 /** Meaning of a rejection of the vault, and what a user can do, if anything. */
@@ -32,8 +38,14 @@ const rejections: Readonly<Record<PermanentCode, Rejection>> = {
     reason: "ScopeDenied",
     text: "it is outside spec.scope of the connection, by its name or its metadata: extend the scope",
   },
-  forbidden: { reason: "ScopeDenied", text: "the account lacks the permission: ask its creator to share it accordingly" },
-  secret_expired: { reason: "Expired", text: "it has expired, and the vault does not serve it: create a new version" },
+  forbidden: {
+    reason: "ScopeDenied",
+    text: "the account lacks the permission: ask its creator to share it accordingly",
+  },
+  secret_expired: {
+    reason: "Expired",
+    text: "it has expired, and the vault does not serve it: create a new version",
+  },
   too_large: {
     reason: "TooLarge",
     text: "its value is too large: split it",
@@ -42,7 +54,8 @@ const rejections: Readonly<Record<PermanentCode, Rejection>> = {
   quota_exceeded: {
     reason: "QuotaExceeded",
     text: "a quota of the vault is used up: raise it, or free some of it",
-    textOfWrite: "the account, or the creator of the secret, has used up a quota of the vault: raise it, or free some of it",
+    textOfWrite:
+      "the account, or the creator of the secret, has used up a quota of the vault: raise it, or free some of it",
   },
   // Only lists have this code.
   list_too_long: { reason: "TooLarge" },
@@ -79,12 +92,16 @@ function transientText({ code, status, detail, text }: TransientError): string {
 
 function rejection(code: PermanentCode, text: string, isWrite: boolean): string {
   const known = rejections[code];
-  return (isWrite ? known.textOfWrite : undefined) ?? known.text ?? `the vault responds with the error "${text}"`;
+  return (
+    (isWrite ? known.textOfWrite : undefined) ??
+    known.text ??
+    `the vault responds with the error "${text}"`
+  );
 }
 
 /**
- * Returns the failure of a request for one entry of the vault: its reason, what to do, and when it is tried again. The message contains
- * no value, and no delay, so that retries share it.
+ * Returns the failure of a request for one entry of the vault: its reason, what to do, and when it
+ * is tried again. The message contains no value, and no delay, so that retries share it.
  */
 export function entryFailure(error: VaultError, entry: string, isWrite = false): Failure {
   const message = (text: string): string => `${entry}: ${text}`;
@@ -94,9 +111,16 @@ export function entryFailure(error: VaultError, entry: string, isWrite = false):
         ? retryable("ConnectionNotReady", message(transientText(error)))
         : retryable("VaultUnreachable", message(transientText(error)), error.retryAfterMs);
     case "rate-limited":
-      return retryable("RateLimited", message("the vault throttles the operator"), error.retryAfterMs);
+      return retryable(
+        "RateLimited",
+        message("the vault throttles the operator"),
+        error.retryAfterMs,
+      );
     case "auth": {
-      const text = error.code === "unusable" ? error.text : "the vault rejects the account or its token: see the connection";
+      const text =
+        error.code === "unusable"
+          ? error.text
+          : "the vault rejects the account or its token: see the connection";
       return retryable("AuthFailed", message(text), error.retryAfterMs ?? SLOW_RETRY_MS);
     }
     case "unexpected-response": {

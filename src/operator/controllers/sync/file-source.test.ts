@@ -12,16 +12,23 @@ import { fileSource } from "./file-source.ts";
 function candidates(record: FileRecord | undefined): readonly Candidate[] {
   const connection = new InMemoryConnection(new VirtualClock(), ignoredCallbacks);
   connection.list();
-  const file = (filename: string): FileRecord | undefined => (filename === "app.conf" ? record : undefined);
+  const file = (filename: string): FileRecord | undefined =>
+    filename === "app.conf" ? record : undefined;
   const snapshot = { ...connection.snapshot!, file };
-  return fileSource.candidates(snapshot, syncItem("key", { source: "app.conf" }), openConnection(connection));
+  return fileSource.candidates(
+    snapshot,
+    syncItem("key", { source: "app.conf" }),
+    openConnection(connection),
+  );
 }
 
 describe("fileSource", () => {
   test("finds a file with the sizes and creation times of its versions, as far as listed", () => {
     const first = { version: 1, size: 10, sha256: undefined, createdAt: 1_000 };
     const latest = { version: 2, size: 20, sha256: undefined };
-    expect(candidates({ ...latest, filename: "app.conf", versions: [first, latest] })).toMatchObject([
+    expect(
+      candidates({ ...latest, filename: "app.conf", versions: [first, latest] }),
+    ).toMatchObject([
       {
         vault: vaultId("https://vault.example.com", "ops@example.com"),
         owner: undefined,
@@ -53,7 +60,12 @@ describe("fileSource", () => {
   ])("parses the target %j", (target, expected) => {
     const spec = { connectionRef: { name: "vault" }, files: [{ filename: "app.conf" }], target };
     const metadata = { name: "db", namespace: "shop" };
-    const parsed = fileSource.parse({ apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultFile", metadata, spec });
+    const parsed = fileSource.parse({
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultFile",
+      metadata,
+      spec,
+    });
     expect(parsed).toMatchObject({ ok: true, resource: { target: expected } });
   });
 });

@@ -9,7 +9,11 @@ export const fileSource: SourceKind = {
   entries: "file",
   parse: parseFile,
   covers: (snapshot, item) => snapshot.covers("file", item.source),
-  names: (snapshot, find) => [...snapshot.matching("file", patternReference(find.pattern))].map((name) => ({ name, own: true })),
+  names: (snapshot, find) =>
+    [...snapshot.matching("file", patternReference(find.pattern))].map((name) => ({
+      name,
+      own: true,
+    })),
   isListed: (snapshot, name) => snapshot.file(name) !== undefined,
   hasMetadata: (snapshot, name) => snapshot.file(name) !== undefined,
   changed: ({ files }) => files,
@@ -24,7 +28,9 @@ export const fileSource: SourceKind = {
         latest: record.version,
         sizes: new Map(record.versions.map(({ version, size }) => [version, size])),
         createdAt: new Map(
-          record.versions.flatMap(({ version, createdAt }) => (createdAt === undefined ? [] : [[version, createdAt]])),
+          record.versions.flatMap(({ version, createdAt }) =>
+            createdAt === undefined ? [] : [[version, createdAt]],
+          ),
         ),
         expiresAt: undefined,
         deleteAt: undefined,

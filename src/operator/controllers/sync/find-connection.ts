@@ -14,9 +14,15 @@ export interface ConnectionSources {
   readonly access: Pick<ClusterAccess, "of" | "isCurrent" | "isAvailable">;
 }
 
-const waiting = (what: "connection" | "namespace"): SyncResult => ({ report: undefined, next: waitFor(what) });
+const waiting = (what: "connection" | "namespace"): SyncResult => ({
+  report: undefined,
+  next: waitFor(what),
+});
 
-/** Returns the connection that a resource may use now, or the result of a reconcile that ends here because there is none. */
+/**
+ * Returns the connection that a resource may use now, or the result of a reconcile that ends here
+ * because there is none.
+ */
 export function findConnection(
   { connections, access }: ConnectionSources,
   entries: EntryKind,
@@ -27,7 +33,10 @@ export function findConnection(
   const key = connectionKey(connection, namespace);
   const found = connections.get(key);
   if (found.state === "absent") {
-    const readyCondition = notReady("ConnectionNotFound", explainAbsence(resource, access.isAvailable));
+    const readyCondition = notReady(
+      "ConnectionNotFound",
+      explainAbsence(resource, access.isAvailable),
+    );
     return { report: reportOf(readyCondition), next: waitFor("connection") };
   }
   const verdict = checkAccess(resource, entries, access.of(key, namespace));
@@ -38,7 +47,10 @@ export function findConnection(
   return access.isCurrent(key, found.fingerprint) ? found : waiting("connection");
 }
 
-function explainAbsence({ connection: { kind, name }, namespace }: SyncResource, isAvailable: boolean): string {
+function explainAbsence(
+  { connection: { kind, name }, namespace }: SyncResource,
+  isAvailable: boolean,
+): string {
   if (kind === "VaultConnection")
     return `VaultConnection ${name} not found in namespace ${namespace}: create it, or correct spec.connectionRef.name`;
   return isAvailable

@@ -8,8 +8,14 @@ import { checkAccess } from "../../sync/namespace-access.ts";
 import { metadataRule } from "./metadata-rule.ts";
 import type { ResolveInput } from "./resolve-items.ts";
 
-/** Reports whether the snapshot says which entries each rule finds and whether each source exists. */
-export function isCovered({ source, resource, snapshot }: Pick<ResolveInput, "source" | "resource" | "snapshot">): boolean {
+/**
+ * Reports whether the snapshot says which entries each rule finds and whether each source exists.
+ */
+export function isCovered({
+  source,
+  resource,
+  snapshot,
+}: Pick<ResolveInput, "source" | "resource" | "snapshot">): boolean {
   const { items, finds } = resource;
   return (
     items.every((item) => source.covers(snapshot, item)) &&
@@ -18,29 +24,43 @@ export function isCovered({ source, resource, snapshot }: Pick<ResolveInput, "so
 }
 
 /**
- * Adds the entries that rules find to the items of a resource, among those that its namespace may read. Returns the condition instead
- * if one of them may not be read any more, or if they are too many.
+ * Adds the entries that rules find to the items of a resource, among those that its namespace may
+ * read. Returns the condition instead if one of them may not be read any more, or if they are too
+ * many.
  */
-export function findSources(input: ResolveInput, state: TargetState): ResolveInput | ReadyCondition {
+export function findSources(
+  input: ResolveInput,
+  state: TargetState,
+): ResolveInput | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
   if (resource.finds.length === 0) return input;
   // An object that is handed over has no annotations to lose.
-  const isLost = state.state === "owned" && state.annotationsCorrupted && state.adoption === undefined;
-  // Listed, but not because the vault lacks its metadata now: it is not for an edit of the rule to decide.
+  const isLost =
+    state.state === "owned" && state.annotationsCorrupted && state.adoption === undefined;
+  // Listed, but not because the vault lacks its metadata now: it is not for an edit of the rule to
+  // decide.
   const isListed = (find: Find, name: string): boolean => {
     const rule = metadataRule(find);
-    const isUnmatched = rule !== undefined && access.removals.isUnmatched(source.entries, name, rule);
+    const isUnmatched =
+      rule !== undefined && access.removals.isUnmatched(source.entries, name, rule);
     return source.isListed(snapshot, name) && !isUnmatched;
   };
   const found = findItems(resource, {
     now: (find) =>
-      source.names(snapshot, find, access).filter(({ name }) => typeof grant === "function" && grant(source.entries, name)),
+      source
+        .names(snapshot, find, access)
+        .filter(({ name }) => typeof grant === "function" && grant(source.entries, name)),
     earlier: (find: Find) => [
-      ...(state.state === "owned" ? claimedNames(find, state.synced, (name) => isListed(find, name)) : []),
+      ...(state.state === "owned"
+        ? claimedNames(find, state.synced, (name) => isListed(find, name))
+        : []),
       // A status is all that is known if the annotations of the target are lost.
       ...(isLost ? reportedNames(before) : []),
     ],
-    served: (key) => (state.state === "owned" && !isLost ? foundName(state.synced.get(key)) : reportedName(before, key)),
+    served: (key) =>
+      state.state === "owned" && !isLost
+        ? foundName(state.synced.get(key))
+        : reportedName(before, key),
   });
   if ("reason" in found) return found;
   const expanded = { ...resource, items: found.items };

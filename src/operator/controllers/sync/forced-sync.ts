@@ -8,7 +8,10 @@ import type { OpenConnection } from "../connection/connection-registry.ts";
 import { FRESH_LIST_MS, type FreshLists } from "../connection/fresh-lists.ts";
 import { type SyncResult, waitFor } from "./sync-result.ts";
 
-/** Adds the echo of a forced sync to its report. A sync that has to be tried again is not ready, although its target may be unchanged. */
+/**
+ * Adds the echo of a forced sync to its report. A sync that has to be tried again is not ready,
+ * although its target may be unchanged.
+ */
 export function withEcho(report: Report, resource: SyncResource, before: SyncStatus): Report {
   // A suspended resource is synced when it is resumed.
   if (!isForced(resource, before) || resource.suspend) return report;
@@ -26,20 +29,33 @@ interface ForcedInput {
 }
 
 /**
- * Syncs a resource, a forced one after a list of its own. While that list has not succeeded, also after the echo, the resource is synced
- * with the last list and is not ready.
+ * Syncs a resource, a forced one after a list of its own. While that list has not succeeded, also
+ * after the echo, the resource is synced with the last list and is not ready.
  */
-export async function syncForced(lists: FreshLists, input: ForcedInput, sync: () => Promise<SyncResult>): Promise<SyncResult> {
+export async function syncForced(
+  lists: FreshLists,
+  input: ForcedInput,
+  sync: () => Promise<SyncResult>,
+): Promise<SyncResult> {
   const { key, resource, before, access, entries } = input;
   const request = JSON.stringify([resource.uid, resource.forceSync]);
   const list = isForced(resource, before)
     ? lists.request(key, request, access.connection, [entries])
     : lists.failure(key, access.connection);
-  if (list === "requested") return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
+  if (list === "requested")
+    return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
   const result = await sync();
   const { report, next } = result;
-  if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false) return result;
+  if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false)
+    return result;
   const { reason, message } = listProblem(list, access.facts, resource.connection.kind);
-  const failed = { ...report, readyCondition: notReady(reason, message), reconciling: { reason, message } };
-  return { report: failed, next: next.outcome === "done" && next.wait === undefined ? waitFor("connection") : next };
+  const failed = {
+    ...report,
+    readyCondition: notReady(reason, message),
+    reconciling: { reason, message },
+  };
+  return {
+    report: failed,
+    next: next.outcome === "done" && next.wait === undefined ? waitFor("connection") : next,
+  };
 }

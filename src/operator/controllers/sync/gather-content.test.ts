@@ -18,7 +18,10 @@ async function returns(scene: OperatorScene, version: number): Promise<void> {
   await scene.settle();
 }
 
-const messages = (scene: OperatorScene) => [scene.condition("Ready")?.message, scene.condition("Reconciling")?.message];
+const messages = (scene: OperatorScene) => [
+  scene.condition("Ready")?.message,
+  scene.condition("Reconciling")?.message,
+];
 
 describe("a vault that lists version 3 and returns an earlier one", () => {
   test("takes the target to that version if it is newer than the synced one", async () => {

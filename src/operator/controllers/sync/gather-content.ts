@@ -24,9 +24,17 @@ export interface CurrentTarget {
   readonly trusted: boolean;
 }
 
-export const NO_TARGET: CurrentTarget = { object: undefined, content: new Map(), keys: new Map(), trusted: false };
+export const NO_TARGET: CurrentTarget = {
+  object: undefined,
+  content: new Map(),
+  keys: new Map(),
+  trusted: false,
+};
 
-/** One key of the new target. `bytes` is `undefined` if the target keeps them and they were not read. */
+/**
+ * One key of the new target. `bytes` is `undefined` if the target keeps them and they were not
+ * read.
+ */
 export interface GatheredKey {
   readonly targetKey: string;
   readonly state: KeyState;
@@ -69,14 +77,20 @@ interface ReadInput extends Input {
 export const NO_CONTENT: Gathered = { keys: [], claims: new Map(), fetched: new Set() };
 
 /**
- * Assembles the content of a target: synced bytes from the target itself if it can be trusted, all others from the vault. Returns
- * `unavailable` if the bytes of an entry are in neither, or the failure that prevents a complete content.
+ * Assembles the content of a target: synced bytes from the target itself if it can be trusted, all
+ * others from the vault. Returns `unavailable` if the bytes of an entry are in neither, or the
+ * failure that prevents a complete content.
  */
-export function gatherContent(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
+export function gatherContent(
+  entries: readonly Entry[],
+  input: GatherInput,
+): Promise<Gathered | "unavailable" | Failure> {
   const { limits, resource } = input;
   return limits.wait(async () => {
     const parts: Gathered[] = [];
-    for (const part of await Promise.all(partsOf(entries, resource).map((one) => gatherPart(one, input)))) {
+    for (const part of await Promise.all(
+      partsOf(entries, resource).map((one) => gatherPart(one, input)),
+    )) {
       if (part === "unavailable" || "condition" in part) return part;
       parts.push(part);
     }
@@ -90,22 +104,31 @@ export function gatherContent(entries: readonly Entry[], input: GatherInput): Pr
 }
 
 /**
- * Returns the entries by what is made of them together: each makes a key of its own, unless the content is derived from all of them.
- * Then the target never has what was made of some sources in their new version and of others in their last one.
+ * Returns the entries by what is made of them together: each makes a key of its own, unless the
+ * content is derived from all of them. Then the target never has what was made of some sources in
+ * their new version and of others in their last one.
  */
 function partsOf(entries: readonly Entry[], resource: SyncResource): readonly (readonly Entry[])[] {
   if (!isDerived(resource)) return entries.map((entry) => [entry]);
   return entries.length === 0 ? [] : [entries];
 }
 
-/** Gathers what is made of these entries. What must not replace the content that the target has leaves it unchanged. */
-async function gatherPart(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
+/**
+ * Gathers what is made of these entries. What must not replace the content that the target has
+ * leaves it unchanged.
+ */
+async function gatherPart(
+  entries: readonly Entry[],
+  input: GatherInput,
+): Promise<Gathered | "unavailable" | Failure> {
   const kept = keptPart(entries, input);
   if (kept !== undefined && entries.every(({ from }) => from === "target")) return kept;
   const inputs = await readAll(entries, input);
   if (inputs === "unavailable" || "condition" in inputs) return inputs;
   const lag = inputs.find((one) => one.lag !== undefined)?.lag;
-  const isOld = inputs.some((one) => one.lag !== undefined && one.synced.version === kept?.claims.get(one.item.id)?.version);
+  const isOld = inputs.some(
+    (one) => one.lag !== undefined && one.synced.version === kept?.claims.get(one.item.id)?.version,
+  );
   if (kept !== undefined && isOld) return { ...kept, problem: lag };
   const made = await makePart(entries, inputs, input);
   if (!("condition" in made)) return { ...made, problem: lag };
@@ -113,10 +136,14 @@ async function gatherPart(entries: readonly Entry[], input: GatherInput): Promis
 }
 
 /**
- * Returns what the target has of these entries, if that can be trusted and nothing else is in it. What an earlier spec made of them is
- * not kept: it would be next to what this spec makes of others.
+ * Returns what the target has of these entries, if that can be trusted and nothing else is in it.
+ * What an earlier spec made of them is not kept: it would be next to what this spec makes of
+ * others.
  */
-function keptPart(entries: readonly Entry[], { resource, state, current }: GatherInput): Gathered | undefined {
+function keptPart(
+  entries: readonly Entry[],
+  { resource, state, current }: GatherInput,
+): Gathered | undefined {
   if (state.state !== "owned" || !current.trusted) return undefined;
   const claims = new Map<string, SyncedKey>();
   for (const { id, item } of entries) {
@@ -132,10 +159,15 @@ function keptPart(entries: readonly Entry[], { resource, state, current }: Gathe
 }
 
 /** Returns these keys with the content that the target has. */
-export function keptKeys(names: readonly string[], { keys, content }: CurrentTarget): GatheredKey[] {
+export function keptKeys(
+  names: readonly string[],
+  { keys, content }: CurrentTarget,
+): GatheredKey[] {
   return names.flatMap((targetKey) => {
     const state = keys.get(targetKey);
-    return state === undefined ? [] : [{ targetKey, state, bytes: content.get(targetKey), isNew: false }];
+    return state === undefined
+      ? []
+      : [{ targetKey, state, bytes: content.get(targetKey), isNew: false }];
   });
 }
 
@@ -149,7 +181,9 @@ async function readAll(
     entries.map(async ({ item, id }, index) => {
       const fetch = fetches[index];
       const before = state.state === "owned" ? state.synced.get(id) : undefined;
-      return fetch === undefined ? "unavailable" : { item, read: await readEntry(item, fetch, before, signal) };
+      return fetch === undefined
+        ? "unavailable"
+        : { item, read: await readEntry(item, fetch, before, signal) };
     }),
   );
   const inputs: ReadInput[] = [];
@@ -175,7 +209,10 @@ async function makePart(
   const keys: GatheredKey[] = [];
   for (const [targetKey, bytes] of content) {
     const items = inputsOf(sources, targetKey);
-    const state = { ...bytesDigest(contentKey, bytes), origin: items.flatMap(({ id }) => claims.get(id) ?? []) };
+    const state = {
+      ...bytesDigest(contentKey, bytes),
+      origin: items.flatMap(({ id }) => claims.get(id) ?? []),
+    };
     const objection = reviewKey(resource, items, state, comparable(entries, targetKey, input));
     if (objection !== undefined) return lasting(objection.reason, objection.message, DONE);
     const isSame = current.trusted && current.keys.get(targetKey)?.digest === state.digest;
@@ -185,20 +222,32 @@ async function makePart(
 }
 
 /** Computes the content from the bytes of items, by the template if there is one. */
-async function contentOf(inputs: readonly Input[], { resource, contentKey }: GatherInput): Promise<Content | ReadyCondition> {
+async function contentOf(
+  inputs: readonly Input[],
+  { resource, contentKey }: GatherInput,
+): Promise<Content | ReadyCondition> {
   const values = derive(resource, inputs);
   const { template, kind, namespace, name } = resource;
   if (template === undefined || "reason" in values) return values;
-  const seed = createHmac("sha256", contentKey.reveal()).update(`template:${kind}/${namespace}/${name}`).digest();
-  const rendering = await renderAside({ template, variables: values, seed: new Redacted(seed) }, namespace);
+  const seed = createHmac("sha256", contentKey.reveal())
+    .update(`template:${kind}/${namespace}/${name}`)
+    .digest();
+  const rendering = await renderAside(
+    { template, variables: values, seed: new Redacted(seed) },
+    namespace,
+  );
   return rendering.ok ? rendering.content : notReady("TemplateError", rendering.message);
 }
 
 /**
- * Returns what the new bytes of a key are compared with: the verified content, also if the target was edited since. Of edited content
- * only that is known which a new version would replace.
+ * Returns what the new bytes of a key are compared with: the verified content, also if the target
+ * was edited since. Of edited content only that is known which a new version would replace.
  */
-function comparable(entries: readonly Entry[], targetKey: string, { current, verified }: GatherInput): KeyState | undefined {
+function comparable(
+  entries: readonly Entry[],
+  targetKey: string,
+  { current, verified }: GatherInput,
+): KeyState | undefined {
   if (current.trusted) return current.keys.get(targetKey);
   const isReplaced = entries.some(({ from }) => from === "vault");
   return verified?.get(targetKey) ?? (isReplaced ? current.keys.get(targetKey) : undefined);

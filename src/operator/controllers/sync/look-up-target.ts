@@ -3,7 +3,12 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
-import { isOwnedBy, type TargetMetadata, type TargetState, targetState } from "../../sync/target.ts";
+import {
+  isOwnedBy,
+  type TargetMetadata,
+  type TargetState,
+  targetState,
+} from "../../sync/target.ts";
 import { isOlder } from "../status/own-writes.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
@@ -14,20 +19,25 @@ interface Targets {
 }
 
 /**
- * The state of a target; `deleting` if the object waits for its finalizers; `whole` if it belongs to a resource as a whole that only
- * merges keys, because its policy was another one.
+ * The state of a target; `deleting` if the object waits for its finalizers; `whole` if it belongs
+ * to a resource as a whole that only merges keys, because its policy was another one.
  */
 export type FoundTarget = TargetState | "deleting" | "whole";
 
 /** Returns the state of a target from its metadata. */
-export function currentState(resource: SyncResource, metadata: TargetMetadata | undefined): FoundTarget {
+export function currentState(
+  resource: SyncResource,
+  metadata: TargetMetadata | undefined,
+): FoundTarget {
   if (metadata?.deleting === true) return "deleting";
-  return isMerged(resource) && metadata && isOwnedBy(resource, metadata) ? "whole" : targetState(resource, metadata);
+  return isMerged(resource) && metadata && isOwnedBy(resource, metadata)
+    ? "whole"
+    : targetState(resource, metadata);
 }
 
 /**
- * Returns the state of the target that the watch shows, or reads it where the watch cannot show it or lags behind the status, which
- * another process wrote. @throws KubeError
+ * Returns the state of the target that the watch shows, or reads it where the watch cannot show it
+ * or lags behind the status, which another process wrote. @throws KubeError
  */
 export async function findTarget(
   options: Targets,
@@ -38,7 +48,8 @@ export async function findTarget(
   const { targets } = options;
   await targets.readUnwatched(resource, before.target, signal);
   const watched = targets.metadata(resource);
-  const isUnknown = watched === undefined ? mayBeHidden(resource, before) : isOutdated(watched, resource, before);
+  const isUnknown =
+    watched === undefined ? mayBeHidden(resource, before) : isOutdated(watched, resource, before);
   return isUnknown ? lookUpTarget(options, resource, signal) : currentState(resource, watched);
 }
 
@@ -46,22 +57,39 @@ const isShown = ({ target }: SyncResource, shown: SyncStatus["target"]): boolean
   shown?.kind === target.kind && shown.name === target.name;
 
 /**
- * Reports whether an object that the watch does not show may exist, because it lacks the label: one of others, or a target that was in
- * sync and whose label a tool removed.
+ * Reports whether an object that the watch does not show may exist, because it lacks the label: one
+ * of others, or a target that was in sync and whose label a tool removed.
  */
 function mayBeHidden(resource: SyncResource, { target, conditions }: SyncStatus): boolean {
   const reason = findCondition(conditions, "Ready")?.reason;
   const hadConflict = reason === "TargetConflict" || reason === "AdoptionHeld";
-  return isMerged(resource) || hadConflict || (isShown(resource, target) && target?.digest !== undefined);
+  return (
+    isMerged(resource) || hadConflict || (isShown(resource, target) && target?.digest !== undefined)
+  );
 }
 
-/** Reports whether the watch shows an earlier state of the target than the status names, which another process wrote. */
-function isOutdated({ resourceVersion }: TargetMetadata, resource: SyncResource, { target }: SyncStatus): boolean {
-  return isShown(resource, target) && target?.resourceVersion !== undefined && isOlder(resourceVersion, target.resourceVersion);
+/**
+ * Reports whether the watch shows an earlier state of the target than the status names, which
+ * another process wrote.
+ */
+function isOutdated(
+  { resourceVersion }: TargetMetadata,
+  resource: SyncResource,
+  { target }: SyncStatus,
+): boolean {
+  return (
+    isShown(resource, target) &&
+    target?.resourceVersion !== undefined &&
+    isOlder(resourceVersion, target.resourceVersion)
+  );
 }
 
 /** Reads the state of a target from the API server. @throws KubeError */
-export async function lookUpTarget({ api, targets }: Targets, resource: SyncResource, signal: AbortSignal): Promise<FoundTarget> {
+export async function lookUpTarget(
+  { api, targets }: Targets,
+  resource: SyncResource,
+  signal: AbortSignal,
+): Promise<FoundTarget> {
   const { kind, name } = resource.target;
   const object = await api
     .getMetadata(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)

@@ -8,27 +8,43 @@ import {
   targetName,
   tooLarge,
 } from "../../sync/decide.ts";
-import { notReady, type ReadyCondition, readyConditionOf, withoutRest } from "../../sync/ready-condition.ts";
+import {
+  notReady,
+  type ReadyCondition,
+  readyConditionOf,
+  withoutRest,
+} from "../../sync/ready-condition.ts";
 import type { Report } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
-import { gatherContent, type Gathered, type GatherInput, keptKeys, NO_CONTENT } from "./gather-content.ts";
+import {
+  gatherContent,
+  type Gathered,
+  type GatherInput,
+  keptKeys,
+  NO_CONTENT,
+} from "./gather-content.ts";
 import { DONE, type Failure, lasting, rejected } from "./sync-result.ts";
 
 /**
- * The content that a target is to have: `unchanged` is what it has, `none` that it is to be removed. `failure` says why it is not what
- * the spec requests.
+ * The content that a target is to have: `unchanged` is what it has, `none` that it is to be
+ * removed. `failure` says why it is not what the spec requests.
  */
 type NewContent =
   | { readonly content: Gathered; readonly failure?: Failure }
   | { readonly content: "unchanged" | "none"; readonly failure: Failure };
 
 /**
- * Returns the content that is made of `entries`. If there is none, the bytes of sources that are gone leave the target nevertheless: it
- * keeps what it has of the others, and is removed if that is not valid or cannot be distinguished. See docs/design/engine.md#removals.
+ * Returns the content that is made of `entries`. If there is none, the bytes of sources that are
+ * gone leave the target nevertheless: it keeps what it has of the others, and is removed if that is
+ * not valid or cannot be distinguished. See docs/design/engine.md#removals.
  */
-export async function newContent(entries: readonly Entry[], input: GatherInput, report: Report): Promise<NewContent> {
+export async function newContent(
+  entries: readonly Entry[],
+  input: GatherInput,
+  report: Report,
+): Promise<NewContent> {
   const { resource, state } = input;
   const { resolutions = [] } = report;
   const gathered = checked(await gatherContent(entries, input), resource, report);
@@ -41,15 +57,23 @@ export async function newContent(entries: readonly Entry[], input: GatherInput, 
     return { content: "unchanged", failure: isGone ? gone() : gathered };
   }
   const { rest, isExact } = contentWithout(dropped, input);
-  const isWaiting = gathered.next.outcome === "retry" && !dropped.every((one) => "isOverdue" in one && one.isOverdue);
+  const isWaiting =
+    gathered.next.outcome === "retry" &&
+    !dropped.every((one) => "isOverdue" in one && one.isOverdue);
   const isUnchanged = !isExact && (isWaiting || !outweighsOthers(resource, resolutions, dropped));
   if (isUnchanged) return { content: "unchanged", failure: gathered };
   if (rest !== undefined) return { content: rest, failure: gathered };
-  return isMerged(resource) ? { content: NO_CONTENT, failure: gone() } : { content: "none", failure: gone() };
+  return isMerged(resource)
+    ? { content: NO_CONTENT, failure: gone() }
+    : { content: "none", failure: gone() };
 }
 
 /** Returns content that the target may have, or the failure. */
-function checked(gathered: Gathered | "unavailable" | Failure, resource: SyncResource, report: Report): Gathered | Failure {
+function checked(
+  gathered: Gathered | "unavailable" | Failure,
+  resource: SyncResource,
+  report: Report,
+): Gathered | Failure {
   if (gathered === "unavailable") return unavailable(report);
   if ("condition" in gathered) return gathered;
   const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);
@@ -61,48 +85,83 @@ function checked(gathered: Gathered | "unavailable" | Failure, resource: SyncRes
   return problem === undefined ? gathered : rejected(problem);
 }
 
-/** Returns the condition for content that the type of the target does not allow. Only a repair of metadata does not have all bytes. */
+/**
+ * Returns the condition for content that the type of the target does not allow. Only a repair of
+ * metadata does not have all bytes.
+ */
 function shapeOf(resource: SyncResource, { keys }: Gathered): ReadyCondition | undefined {
-  const content = keys.flatMap(({ targetKey, bytes }) => (bytes === undefined ? [] : [[targetKey, bytes] as const]));
+  const content = keys.flatMap(({ targetKey, bytes }) =>
+    bytes === undefined ? [] : [[targetKey, bytes] as const],
+  );
   return content.length === keys.length ? shapeProblem(resource, new Map(content)) : undefined;
 }
 
-/** Returns the failure for a target that cannot be written, because the bytes of a source are not available. */
+/**
+ * Returns the failure for a target that cannot be written, because the bytes of a source are not
+ * available.
+ */
 function unavailable({ readyCondition, resolutions = [] }: Report): Failure {
   const known = readyCondition?.ready === false ? readyCondition : undefined;
   if (known !== undefined) return { condition: known, next: DONE, why: "" };
-  const [gone] = resolutions.filter(({ state, item }) => state === "missing" && item.isOptional === true);
+  const [gone] = resolutions.filter(
+    ({ state, item }) => state === "missing" && item.isOptional === true,
+  );
   const message = `${gone?.item.source} is not in the vault's list; the target is left unchanged until its absence is proven`;
   return lasting("SourceMissing", message, DONE);
 }
 
 /**
- * Returns what the target has without the sources that are gone, if the spec that made it is the current one and what is left is valid.
- * It is not exact if other sources lose their keys too: nothing says which member is of which extracted object.
+ * Returns what the target has without the sources that are gone, if the spec that made it is the
+ * current one and what is left is valid. It is not exact if other sources lose their keys too:
+ * nothing says which member is of which extracted object.
  */
 function contentWithout(
   dropped: readonly Resolution[],
   { resource, state, current }: GatherInput,
 ): { readonly rest?: Gathered; readonly isExact: boolean } {
-  if (state.state !== "owned" || !current.trusted || resource.template !== undefined) return { isExact: false };
+  if (state.state !== "owned" || !current.trusted || resource.template !== undefined)
+    return { isExact: false };
   const { synced } = state;
-  const isOfOtherSpec = ({ item }: Resolution): boolean => ![undefined, item.form].includes(synced.get(item.id)?.form);
+  const isOfOtherSpec = ({ item }: Resolution): boolean =>
+    ![undefined, item.form].includes(synced.get(item.id)?.form);
   if (dropped.some(isOfOtherSpec)) return { isExact: false };
   const gone = new Set(dropped.map(({ item }) => item.id));
   const losesMembers = dropped.some(({ item }) => item.isExtracted === true);
-  const names = [...current.keys.keys()].filter((key) => !gone.has(key) && (synced.has(key) || !losesMembers));
-  const claims = new Map([...synced].filter(([id]) => !gone.has(id) && (current.keys.has(id) || !losesMembers)));
+  const names = [...current.keys.keys()].filter(
+    (key) => !gone.has(key) && (synced.has(key) || !losesMembers),
+  );
+  const claims = new Map(
+    [...synced].filter(([id]) => !gone.has(id) && (current.keys.has(id) || !losesMembers)),
+  );
   const isValid = names.length > 0 && missingKeys(resource, names).length === 0;
   const isExact = claims.size === synced.size - gone.size && (isValid || claims.size === 0);
-  return isValid ? { rest: { keys: keptKeys(names, current), claims, fetched: new Set() }, isExact } : { isExact };
+  return isValid
+    ? { rest: { keys: keptKeys(names, current), claims, fetched: new Set() }, isExact }
+    : { isExact };
 }
 
-/** Returns the failure for a target that does not exist without the sources that are gone. It is the same before and after its removal. */
-function withoutTarget(failure: Failure, resource: SyncResource, resolutions: readonly Resolution[]): Failure {
+/**
+ * Returns the failure for a target that does not exist without the sources that are gone. It is the
+ * same before and after its removal.
+ */
+function withoutTarget(
+  failure: Failure,
+  resource: SyncResource,
+  resolutions: readonly Resolution[],
+): Failure {
   const { condition, next, why = condition.message } = failure;
   if (next.outcome === "retry") return failure;
-  const problems = readyConditionOf(resolutions, isMerged(resource) ? undefined : targetName(resource));
+  const problems = readyConditionOf(
+    resolutions,
+    isMerged(resource) ? undefined : targetName(resource),
+  );
   if (problems.ready)
-    return { condition: notReady(condition.reason, `${why}; there is no target, because optional sources are absent`), next };
+    return {
+      condition: notReady(
+        condition.reason,
+        `${why}; there is no target, because optional sources are absent`,
+      ),
+      next,
+    };
   return { condition: why === "" ? problems : withoutRest(problems, why), next };
 }

@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { ownerIndex, ownerKeys } from "./owner-index.ts";
 
-const metadata = (owner: string | undefined, owners: TargetMetadata["owners"] = []): TargetMetadata => ({
+const metadata = (
+  owner: string | undefined,
+  owners: TargetMetadata["owners"] = [],
+): TargetMetadata => ({
   uid: "uid-1",
   resourceVersion: "7",
   labels: {},
@@ -10,20 +13,42 @@ const metadata = (owner: string | undefined, owners: TargetMetadata["owners"] = 
   owners,
   deleting: false,
 });
-const controller = (group: string, kind: string, name: string) => ({ uid: "uid-2", group, kind, name, controller: true });
+const controller = (group: string, kind: string, name: string) => ({
+  uid: "uid-2",
+  group,
+  kind,
+  name,
+  controller: true,
+});
 
 test.each<[string, TargetMetadata, string[]]>([
   ["its annotation", metadata("VaultSecret/db"), ["VaultSecret/shop/db"]],
-  ["its controller", metadata(undefined, [controller("vaultsync.dev", "VaultFile", "web")]), ["VaultFile/shop/web"]],
-  ["both, once", metadata("VaultSecret/db", [controller("vaultsync.dev", "VaultSecret", "db")]), ["VaultSecret/shop/db"]],
+  [
+    "its controller",
+    metadata(undefined, [controller("vaultsync.dev", "VaultFile", "web")]),
+    ["VaultFile/shop/web"],
+  ],
+  [
+    "both, once",
+    metadata("VaultSecret/db", [controller("vaultsync.dev", "VaultSecret", "db")]),
+    ["VaultSecret/shop/db"],
+  ],
   [
     "two that differ",
     metadata("VaultSecret/a", [controller("vaultsync.dev", "VaultSecret", "b")]),
     ["VaultSecret/shop/a", "VaultSecret/shop/b"],
   ],
-  ["no controller of another group", metadata(undefined, [controller("apps", "VaultSecret", "db")]), []],
+  [
+    "no controller of another group",
+    metadata(undefined, [controller("apps", "VaultSecret", "db")]),
+    [],
+  ],
   ["no resource of another kind", metadata("Deployment/db"), []],
-  ["no owner that is not the controller", metadata(undefined, [{ uid: "uid-2", name: "", controller: false }]), []],
+  [
+    "no owner that is not the controller",
+    metadata(undefined, [{ uid: "uid-2", name: "", controller: false }]),
+    [],
+  ],
 ])("the owners of an object are those of %s", (_, object, expected) => {
   expect(ownerKeys("shop/app", object)).toEqual(expected);
 });

@@ -1,10 +1,16 @@
 import type { Clock } from "../../../lib/clock.ts";
 
-/** Measures for each resource the time from the first list that showed a change to the write of the target. */
+/**
+ * Measures for each resource the time from the first list that showed a change to the write of the
+ * target.
+ */
 export class Propagations {
   readonly #clock: Clock;
   readonly #onPropagated: (durationMs: number) => void;
-  /** Arrival, in monotonic milliseconds, of the first list that showed a change that no reconcile has handled since, by key. */
+  /**
+   * Arrival, in monotonic milliseconds, of the first list that showed a change that no reconcile
+   * has handled since, by key.
+   */
   readonly #changedAt = new Map<string, number>();
 
   /** @param onPropagated called when a target was written because of a change in the vault */
@@ -36,7 +42,10 @@ export class Propagations {
     this.#changedAt.delete(key);
   }
 
-  /** Drops the measurement of a change that was handled and concerned nothing that the target holds; a later change is kept. */
+  /**
+   * Drops the measurement of a change that was handled and concerned nothing that the target holds;
+   * a later change is kept.
+   */
   ended(key: string, change: number | undefined): void {
     if (this.#changedAt.get(key) === change) this.#changedAt.delete(key);
   }

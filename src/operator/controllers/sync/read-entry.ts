@@ -15,7 +15,10 @@ interface ReadEntry {
   readonly lag: Failure | undefined;
 }
 
-/** Reads the source of an item from the vault. `before` is the origin of the bytes that the target has of it. */
+/**
+ * Reads the source of an item from the vault. `before` is the origin of the bytes that the target
+ * has of it.
+ */
 export async function readEntry(
   item: SyncItem,
   fetch: Fetch,
@@ -24,21 +27,34 @@ export async function readEntry(
 ): Promise<ReadEntry | Failure> {
   const { vault, owner, createdAt, read } = fetch.candidate;
   const source = sourceId(vault, item.source, owner);
-  const fetched = await read(fetch.version, signal).catch((error: unknown) => readFailure(error, item.source));
+  const fetched = await read(fetch.version, signal).catch((error: unknown) =>
+    readFailure(error, item.source),
+  );
   if ("condition" in fetched) return fetched;
   const { version } = fetched;
-  // The response may be older than the list; it must not take the target back to an earlier version.
+  // The response may be older than the list; it must not take the target back to an earlier
+  // version.
   const wentBack = before?.source === source && version < Math.min(before.version, fetch.version);
   const message = `${item.source}: the vault returned version ${version} instead of ${fetch.version}`;
-  if ((item.version !== "latest" && version !== item.version) || wentBack) return retryable("UnexpectedResponse", message);
+  if ((item.version !== "latest" && version !== item.version) || wentBack)
+    return retryable("UnexpectedResponse", message);
   const isLagging = version < fetch.version;
-  const lag = isLagging ? retryable("Progressing", `${message}, which its list shows: the operator retries`) : undefined;
-  const synced = { version, source, createdAt: createdAt?.get(version), form: item.form, found: foundText(item) };
+  const lag = isLagging
+    ? retryable("Progressing", `${message}, which its list shows: the operator retries`)
+    : undefined;
+  const synced = {
+    version,
+    source,
+    createdAt: createdAt?.get(version),
+    form: item.form,
+    found: foundText(item),
+  };
   return { bytes: fetched.bytes.reveal(), synced, lag };
 }
 
 function readFailure(error: unknown, source: string): Failure {
   if (isVaultError(error)) return entryFailure(error, source);
-  if (error instanceof AccessChanged) return retryable("Progressing", `${error.message}: the operator retries`);
+  if (error instanceof AccessChanged)
+    return retryable("Progressing", `${error.message}: the operator retries`);
   throw error;
 }

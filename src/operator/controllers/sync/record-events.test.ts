@@ -22,23 +22,30 @@ const synced: SyncStatus = {
   target: { kind: "ConfigMap", name: "web", resourceVersion: "7" },
   conditions: conditionsOf("True", "Synced"),
 };
-const report = (changes: Partial<Report>): Report => reportOf(ready, { versions: new Map([["a", 3]]), ...changes });
+const report = (changes: Partial<Report>): Report =>
+  reportOf(ready, { versions: new Map([["a", 3]]), ...changes });
 
 const target = { kind: "ConfigMap", name: "web", type: undefined } as const;
 const statusOf = ({ readyCondition: now }: Report): object => {
   const status = now?.reason === "Suspended" ? "Unknown" : now?.ready === true ? "True" : "False";
-  return { conditions: now && [{ type: "Ready", status, reason: now.reason, message: now.message }] };
+  return {
+    conditions: now && [{ type: "Ready", status, reason: now.reason, message: now.message }],
+  };
 };
 
 function recordedEvents(before: SyncStatus, changes: Partial<Report>, name = "web"): EventRecord[] {
   const events: EventRecord[] = [];
   const resource = { target: { ...target, name } } as SyncResource;
   const now = report(changes);
-  recordEvents({ record: (event) => void events.push(event) }, object, resource, now, { before, now: statusOf(now) });
+  recordEvents({ record: (event) => void events.push(event) }, object, resource, now, {
+    before,
+    now: statusOf(now),
+  });
   return events;
 }
 
-const versions = (count: number) => new Map(Array.from({ length: count }, (_, at) => [`k${at}`, at + 1]));
+const versions = (count: number) =>
+  new Map(Array.from({ length: count }, (_, at) => [`k${at}`, at + 1]));
 
 describe("recordEvents for a target", () => {
   test.each([
@@ -48,7 +55,14 @@ describe("recordEvents for a target", () => {
     ["deleted", "TargetRemoved"],
   ] as const)("records a target that was %s as %s", (effect, reason) => {
     expect(recordedEvents(synced, { effect })).toEqual([
-      expect.objectContaining({ type: "Normal", reason, action: "Sync", namespace: "shop", name: "web", uid: "u1" }),
+      expect.objectContaining({
+        type: "Normal",
+        reason,
+        action: "Sync",
+        namespace: "shop",
+        name: "web",
+        uid: "u1",
+      }),
     ]);
   });
 
@@ -58,10 +72,16 @@ describe("recordEvents for a target", () => {
   });
 
   test("records the first creation once, also after a failure", () => {
-    const failed = { ...synced, syncedAt: undefined, conditions: conditionsOf("False", "SourceMissing") };
+    const failed = {
+      ...synced,
+      syncedAt: undefined,
+      conditions: conditionsOf("False", "SourceMissing"),
+    };
     for (const before of [{}, failed]) {
       const events = recordedEvents(before, { effect: "created" });
-      expect(events).toEqual([expect.objectContaining({ type: "Normal", reason: "TargetCreated" })]);
+      expect(events).toEqual([
+        expect.objectContaining({ type: "Normal", reason: "TargetCreated" }),
+      ]);
       expect(events[0]?.note).toBe("created the ConfigMap web; versions: a=3");
     }
   });
@@ -70,7 +90,9 @@ describe("recordEvents for a target", () => {
     for (const effect of ["created", "updated"] as const) {
       const [event, ...more] = recordedEvents(synced, { effect }, "other");
       expect([event?.reason, more]).toEqual(["TargetMoved", []]);
-      expect(event?.note).toMatch("wrote the ConfigMap other, which spec.target names now instead of the ConfigMap web");
+      expect(event?.note).toMatch(
+        "wrote the ConfigMap other, which spec.target names now instead of the ConfigMap web",
+      );
     }
   });
 
@@ -78,8 +100,12 @@ describe("recordEvents for a target", () => {
     expect(recordedEvents(synced, { effect: "updated", versions: versions(5) })[0]?.note).toMatch(
       /versions: k0=1, k1=2, k2=3, k3=4, k4=5$/,
     );
-    expect(recordedEvents(synced, { effect: "updated", versions: versions(6) })[0]?.note).toMatch(/k4=5, …$/);
-    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).toMatch(/nothing valid is left/);
+    expect(recordedEvents(synced, { effect: "updated", versions: versions(6) })[0]?.note).toMatch(
+      /k4=5, …$/,
+    );
+    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).toMatch(
+      /nothing valid is left/,
+    );
   });
 
   test("refers to the resource by the plural of its kind", () => {
@@ -98,11 +124,18 @@ describe("recordEvents for a failure", () => {
   test("records it once with its reason, and not while it lasts", () => {
     const readyCondition = notReady("SourceMissing", "db is missing");
     expect(recordedEvents(synced, { readyCondition })).toEqual([
-      expect.objectContaining({ type: "Warning", reason: "SourceMissing", action: "Sync", note: "db is missing" }),
+      expect.objectContaining({
+        type: "Warning",
+        reason: "SourceMissing",
+        action: "Sync",
+        note: "db is missing",
+      }),
     ]);
     const reported: SyncStatus = { conditions: conditionsOf("False", "SourceMissing") };
     expect(recordedEvents(reported, { readyCondition })).toEqual([]);
-    expect(recordedEvents(reported, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
+    expect(
+      recordedEvents(reported, { readyCondition: notReady("AmbiguousName", "x") }),
+    ).toHaveLength(1);
   });
 
   test("records a Warning for a new resource that fails", () => {
@@ -111,7 +144,10 @@ describe("recordEvents for a failure", () => {
 
   test("records no event if Ready is unchanged or the resource is suspended", () => {
     expect(
-      recordedEvents(synced, { readyCondition: undefined, reconciling: { reason: "VaultUnreachable", message: "x" } }),
+      recordedEvents(synced, {
+        readyCondition: undefined,
+        reconciling: { reason: "VaultUnreachable", message: "x" },
+      }),
     ).toEqual([]);
     expect(recordedEvents(synced, { readyCondition: notReady("Suspended", "x") })).toEqual([]);
   });
@@ -121,12 +157,20 @@ describe("recordEvents for a failure", () => {
     const [event, ...more] = recordedEvents(failed, {});
     expect([event?.type, event?.reason, more]).toEqual(["Normal", "Recovered", []]);
     expect(event?.note).toBe(`fine; it was not Ready since ${TIMESTAMP}: SourceMissing`);
-    const others = [undefined, conditionsOf("Unknown", "Suspended"), conditionsOf("True", "Synced")];
-    expect(others.flatMap((conditions) => recordedEvents({ ...synced, conditions }, {}))).toEqual([]);
+    const others = [
+      undefined,
+      conditionsOf("Unknown", "Suspended"),
+      conditionsOf("True", "Synced"),
+    ];
+    expect(others.flatMap((conditions) => recordedEvents({ ...synced, conditions }, {}))).toEqual(
+      [],
+    );
   });
 
   test("records nothing for a connection that is not ready: the connection has the event", () => {
     for (const before of [{}, synced])
-      expect(recordedEvents(before, { readyCondition: notReady("ConnectionNotReady", "x") })).toEqual([]);
+      expect(
+        recordedEvents(before, { readyCondition: notReady("ConnectionNotReady", "x") }),
+      ).toEqual([]);
   });
 });

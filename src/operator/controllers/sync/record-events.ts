@@ -11,19 +11,33 @@ type Effect = Exclude<Report["effect"], "none"> | "recreated" | "moved";
 
 function versions(report: Report): string {
   const shown = [...report.versions].slice(0, 5).map(([key, version]) => `${key}=${version}`);
-  return shown.length === 0 ? "" : `; versions: ${shown.join(", ")}${report.versions.size > shown.length ? ", …" : ""}`;
+  return shown.length === 0
+    ? ""
+    : `; versions: ${shown.join(", ")}${report.versions.size > shown.length ? ", …" : ""}`;
 }
 
-/** Returns what happened to the target, compared with the one that was in sync last; `undefined` if nothing did. */
-function effectOf({ effect }: Report, { kind, name }: SyncResource["target"], before: SyncStatus): Effect | undefined {
+/**
+ * Returns what happened to the target, compared with the one that was in sync last; `undefined` if
+ * nothing did.
+ */
+function effectOf(
+  { effect }: Report,
+  { kind, name }: SyncResource["target"],
+  before: SyncStatus,
+): Effect | undefined {
   if (effect === "none") return undefined;
   const { target, syncedAt } = before;
   const wasSynced = target !== undefined && syncedAt !== undefined;
-  if (wasSynced && effect !== "deleted" && (target.kind !== kind || target.name !== name)) return "moved";
+  if (wasSynced && effect !== "deleted" && (target.kind !== kind || target.name !== name))
+    return "moved";
   return effect === "created" && syncedAt !== undefined ? "recreated" : effect;
 }
 
-function noteOf(effect: Effect, { kind, name }: SyncResource["target"], before: SyncStatus): string {
+function noteOf(
+  effect: Effect,
+  { kind, name }: SyncResource["target"],
+  before: SyncStatus,
+): string {
   switch (effect) {
     case "created":
       return `created the ${kind} ${name}`;
@@ -47,7 +61,10 @@ export interface StatusChange {
   readonly now: unknown;
 }
 
-/** Records the events of one reconcile. A failure is recorded once; see docs/design/status.md#events. */
+/**
+ * Records the events of one reconcile. A failure is recorded once; see
+ * docs/design/status.md#events.
+ */
 export function recordEvents(
   events: EventRecorder,
   object: KubeObject,
@@ -58,8 +75,15 @@ export function recordEvents(
   const effect = effectOf(report, target, before);
   if (effect !== undefined) {
     const note = noteOf(effect, target, before) + versions(report);
-    events.record({ ...regarding(object), type: "Normal", reason: eventReasons[effect], action: "Sync", note });
+    events.record({
+      ...regarding(object),
+      type: "Normal",
+      reason: eventReasons[effect],
+      action: "Sync",
+      note,
+    });
   }
   // The creation of a target, which is complete, shows that the resource has recovered.
-  if (effect !== "created" || report.readyCondition?.ready !== true) recordReadiness(events, object, "Sync", before, now);
+  if (effect !== "created" || report.readyCondition?.ready !== true)
+    recordReadiness(events, object, "Sync", before, now);
 }

@@ -32,7 +32,10 @@ test("ReferenceIndex distinguishes sources of the same name by connection", () =
 test("ReferenceIndex drops references that a resource no longer has", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
-  index.set("shop/db", references({ connection: "shop/other", sources: ["api"], target: "Secret/shop/new" }));
+  index.set(
+    "shop/db",
+    references({ connection: "shop/other", sources: ["api"], target: "Secret/shop/new" }),
+  );
   expect([...index.ofConnection("shop/vault")]).toEqual([]);
   expect([...index.ofSource("shop/vault", "VaultSecret", "api")]).toEqual([]);
   expect([...index.ofTarget("Secret/shop/db")]).toEqual([]);
@@ -54,8 +57,13 @@ test("ReferenceIndex finds the resources of a pattern until the last of them is 
   const pattern = patternReference("^db");
   index.set("shop/one", references({ sources: [pattern] }));
   index.set("shop/two", references({ sources: [pattern, "db-1"] }));
-  const of = (name: string): string[] => [...index.ofName("shop/vault", "VaultSecret", name)].sort();
-  expect([of("db-1"), of("db-2"), of("api")]).toEqual([["shop/one", "shop/two"], ["shop/one", "shop/two"], []]);
+  const of = (name: string): string[] =>
+    [...index.ofName("shop/vault", "VaultSecret", name)].sort();
+  expect([of("db-1"), of("db-2"), of("api")]).toEqual([
+    ["shop/one", "shop/two"],
+    ["shop/one", "shop/two"],
+    [],
+  ]);
   expect([...index.ofName("shop/vault", "VaultFile", "db-2")]).toEqual([]);
   index.remove("shop/one");
   expect(of("db-2")).toEqual(["shop/two"]);
@@ -94,19 +102,28 @@ test("ReferenceIndex returns what a linear search would, after any changes", () 
           .map(([key]) => key)
           .sort();
       for (const connection of ["n/v", "n/w"]) {
-        expect([...index.ofConnection(connection)].sort()).toEqual(who((one) => one.connection === connection));
+        expect([...index.ofConnection(connection)].sort()).toEqual(
+          who((one) => one.connection === connection),
+        );
         for (const of of ["VaultSecret", "VaultFile"] as const) {
-          const alike = [...all.values()].filter((one) => one.connection === connection && one.kind === of);
+          const alike = [...all.values()].filter(
+            (one) => one.connection === connection && one.kind === of,
+          );
           expect([...index.sourcesOf(connection, of)].sort()).toEqual(
             [...new Set(alike.flatMap(({ sources }) => sources))].sort(),
           );
         }
         for (const source of ["a", "b", "a\nb", "__proto__"]) {
           for (const of of ["VaultSecret", "VaultFile"] as const) {
-            const found = who((one) => one.connection === connection && one.kind === of && one.sources.includes(source));
+            const found = who(
+              (one) =>
+                one.connection === connection && one.kind === of && one.sources.includes(source),
+            );
             expect([...index.ofSource(connection, of, source)].sort()).toEqual(found);
           }
-          expect([...index.ofTarget(source)].sort()).toEqual(who(({ target }) => target === source));
+          expect([...index.ofTarget(source)].sort()).toEqual(
+            who(({ target }) => target === source),
+          );
         }
       }
     }),

@@ -8,7 +8,10 @@ export interface References {
   readonly kind: SyncKind;
   /** Key of its connection; see `connectionKey`. */
   readonly connection: string;
-  /** Names in the vault, and patterns of names: of secrets for a VaultSecret, of files for a VaultFile. */
+  /**
+   * Names in the vault, and patterns of names: of secrets for a VaultSecret, of files for a
+   * VaultFile.
+   */
   readonly sources: readonly string[];
   /** The rules that request metadata, if there are any. */
   readonly rules?: readonly Find[];
@@ -19,9 +22,13 @@ export interface References {
 }
 
 const ofKind = (connection: string, kind: SyncKind): string => `${connection}\n${kind}`;
-const sourceKey = (connection: string, kind: SyncKind, source: string): string => `${ofKind(connection, kind)}\n${source}`;
+const sourceKey = (connection: string, kind: SyncKind, source: string): string =>
+  `${ofKind(connection, kind)}\n${source}`;
 
-/** Finds the resources that a change concerns: by connection, by the name of a source, and by target. Keys are those of the queue. */
+/**
+ * Finds the resources that a change concerns: by connection, by the name of a source, and by
+ * target. Keys are those of the queue.
+ */
 export class ReferenceIndex {
   readonly #references = new Map<string, References>();
   readonly #byConnection = new Groups();
@@ -29,7 +36,9 @@ export class ReferenceIndex {
   readonly #byTarget = new Groups();
   /** Names of sources by connection and kind. */
   readonly #sources = new Groups();
-  /** Those of them that are patterns: a change of one name is not compared with thousands of others. */
+  /**
+   * Those of them that are patterns: a change of one name is not compared with thousands of others.
+   */
   readonly #patterns = new Groups();
 
   /** Replaces the references of a resource. */
@@ -76,10 +85,15 @@ export class ReferenceIndex {
 
   /** Returns the resources that refer to a name, by itself or by a pattern. */
   ofName(connection: string, kind: SyncKind, name: string): ReadonlySet<string> {
-    const patterns = [...this.#patterns.get(ofKind(connection, kind))].filter((pattern) => matchesPattern(pattern, name));
+    const patterns = [...this.#patterns.get(ofKind(connection, kind))].filter((pattern) =>
+      matchesPattern(pattern, name),
+    );
     const named = this.ofSource(connection, kind, name);
     if (patterns.length === 0) return named;
-    return new Set([...named, ...patterns.flatMap((pattern) => [...this.ofSource(connection, kind, pattern)])]);
+    return new Set([
+      ...named,
+      ...patterns.flatMap((pattern) => [...this.ofSource(connection, kind, pattern)]),
+    ]);
   }
 
   ofTarget(target: string): ReadonlySet<string> {

@@ -16,14 +16,19 @@ interface Targets {
 const kinds = { VaultSecret: vaultSecretKind, VaultFile: vaultFileKind };
 
 /**
- * Returns the patch after which an object is no target of a resource any more: without the owner reference that garbage collection
- * follows, and without the label and the annotations by which the operator recognizes it. All else stays.
+ * Returns the patch after which an object is no target of a resource any more: without the owner
+ * reference that garbage collection follows, and without the label and the annotations by which the
+ * operator recognizes it. All else stays.
  */
-export function releasePatch(resource: SyncResource, { ownerReferences = [] }: ObjectMeta): MergePatch {
+export function releasePatch(
+  resource: SyncResource,
+  { ownerReferences = [] }: ObjectMeta,
+): MergePatch {
   const { group, kind } = kinds[resource.kind];
   const kept = ownerReferences.filter(
     (owner) =>
-      owner.uid !== resource.uid && !(groupOf(owner.apiVersion) === group && owner.kind === kind && owner.name === resource.name),
+      owner.uid !== resource.uid &&
+      !(groupOf(owner.apiVersion) === group && owner.kind === kind && owner.name === resource.name),
   );
   return {
     metadata: {
@@ -34,7 +39,10 @@ export function releasePatch(resource: SyncResource, { ownerReferences = [] }: O
   };
 }
 
-/** Deletes this very state of a target. @throws KubeError, `Conflict` when the target has changed since */
+/**
+ * Deletes this very state of a target. @throws KubeError, `Conflict` when the target has changed
+ * since
+ */
 export async function deleteTarget(
   { api, targets }: Targets,
   resource: SyncResource,
@@ -51,8 +59,16 @@ export async function deleteTarget(
   targets.recordDelete(resource, uid);
 }
 
-/** Makes this target an object of its users. @throws KubeError, `Conflict` when another object has its name */
-async function releaseTarget({ api, targets }: Targets, resource: SyncResource, uid: string, signal: AbortSignal): Promise<void> {
+/**
+ * Makes this target an object of its users. @throws KubeError, `Conflict` when another object has
+ * its name
+ */
+async function releaseTarget(
+  { api, targets }: Targets,
+  resource: SyncResource,
+  uid: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { kind, name } = resource.target;
   const ref = { namespace: resource.namespace, name };
   const { metadata } = await api.getMetadata(targetDescriptor[kind], ref, signal);
@@ -62,14 +78,20 @@ async function releaseTarget({ api, targets }: Targets, resource: SyncResource, 
 }
 
 /**
- * Removes the objects that belong to a resource and are not its target: former targets, whatever the status says. Under `Orphan` they
- * stay, released, and so does one that the resource does not control, which was written under that policy.
+ * Removes the objects that belong to a resource and are not its target: former targets, whatever
+ * the status says. Under `Orphan` they stay, released, and so does one that the resource does not
+ * control, which was written under that policy.
  * @throws KubeError
  */
-export async function removeFormerTargets(options: Targets, resource: SyncResource, signal: AbortSignal): Promise<void> {
+export async function removeFormerTargets(
+  options: Targets,
+  resource: SyncResource,
+  signal: AbortSignal,
+): Promise<void> {
   for (const { former, metadata } of options.targets.formers(resource)) {
     const isControlled = metadata.owners.some(({ controller }) => controller);
-    if (isControlled && resource.policy.creationPolicy !== "Orphan") await deleteTarget(options, former, metadata, signal);
+    if (isControlled && resource.policy.creationPolicy !== "Orphan")
+      await deleteTarget(options, former, metadata, signal);
     else await releaseTarget(options, former, metadata.uid, signal);
   }
 }

@@ -17,7 +17,10 @@ import { parseSyncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
 import type { TargetRecords } from "./target-records.ts";
 
-const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
+const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = {
+  secret: "VaultSecret",
+  file: "VaultFile",
+};
 
 interface Resources {
   readonly references: ReferenceIndex;
@@ -25,8 +28,17 @@ interface Resources {
   readonly targets: Pick<TargetRecords, "metadata">;
 }
 
-/** Returns the keys of the resources that refer to a name: all, or those with a rule of this id that matches the name. */
-function usersOf({ references }: Resources, connection: string, kind: EntryKind, name: string, rule?: string): readonly string[] {
+/**
+ * Returns the keys of the resources that refer to a name: all, or those with a rule of this id that
+ * matches the name.
+ */
+function usersOf(
+  { references }: Resources,
+  connection: string,
+  kind: EntryKind,
+  name: string,
+  rule?: string,
+): readonly string[] {
   const keys = [...references.ofName(connection, syncKindOf[kind], name)];
   if (rule === undefined) return keys;
   const isOf = (find: Find): boolean => metadataRule(find) === rule && matchesName(find, name);
@@ -34,7 +46,12 @@ function usersOf({ references }: Resources, connection: string, kind: EntryKind,
 }
 
 /** Returns the rules for a name by id. */
-function rulesOf({ references, kinds }: Resources, connection: string, kind: EntryKind, name: string): Iterable<MetadataRule> {
+function rulesOf(
+  { references, kinds }: Resources,
+  connection: string,
+  kind: EntryKind,
+  name: string,
+): Iterable<MetadataRule> {
   const rules = new Map<string, MetadataRule>();
   const { source } = kinds[syncKindOf[kind]];
   for (const key of references.ofName(connection, syncKindOf[kind], name)) {
@@ -58,22 +75,34 @@ function* reported({ kinds }: Resources, keys: Iterable<string>): Generator<Repo
     const { kind, objectKey } = parseSyncKey(key);
     const object = kinds[kind].resources.get(objectKey);
     if (object === undefined) continue;
-    yield { resource: kinds[kind].source.parse(object).resource, status: readStatus(kind, object["status"]) };
+    yield {
+      resource: kinds[kind].source.parse(object).resource,
+      status: readStatus(kind, object["status"]),
+    };
   }
 }
 
 /**
- * Returns the names that rules of this id found. A status shows a limited number of names, so it counts only where no target is known,
- * and for this generation of the spec: what a changed rule does not find says nothing about the vault.
+ * Returns the names that rules of this id found. A status shows a limited number of names, so it
+ * counts only where no target is known, and for this generation of the spec: what a changed rule
+ * does not find says nothing about the vault.
  */
-function claimedBy(resources: Resources, connection: string, kind: SyncKind, rule: string): ReadonlySet<string> {
+function claimedBy(
+  resources: Resources,
+  connection: string,
+  kind: SyncKind,
+  rule: string,
+): ReadonlySet<string> {
   const { references, targets } = resources;
   const names = new Set<string>();
   const isUser = (key: string): boolean => {
     const { kind: ofKind, rules = [] } = references.get(key) ?? {};
     return ofKind === kind && rules.some((find) => metadataRule(find) === rule);
   };
-  for (const { resource, status } of reported(resources, [...references.ofConnection(connection)].filter(isUser))) {
+  for (const { resource, status } of reported(
+    resources,
+    [...references.ofConnection(connection)].filter(isUser),
+  )) {
     const state = targetState(resource, targets.metadata(resource));
     const shown = status.observedGeneration === resource.generation ? reportedNames(status) : [];
     for (const find of resource.finds) {
@@ -88,7 +117,10 @@ function claimedBy(resources: Resources, connection: string, kind: SyncKind, rul
 /** Reports whether the target of a resource claims bytes of an entry that a rule found. */
 function isClaimed({ targets }: Resources, resource: SyncResource, name: string): boolean {
   const state = targetState(resource, targets.metadata(resource));
-  return state.state === "owned" && resource.finds.some((find) => claimedNames(find, state.synced, () => true).includes(name));
+  return (
+    state.state === "owned" &&
+    resource.finds.some((find) => claimedNames(find, state.synced, () => true).includes(name))
+  );
 }
 
 /** Returns what the resources of a connection refer to and show. */
@@ -103,7 +135,8 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
         : usersOf(resources, connection, kind, name, rule).length > 0,
     hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
-    wasServed: (kind, name) => users(kind, name).some(({ resource, status }) => showsServed(resource, status, name)),
+    wasServed: (kind, name) =>
+      users(kind, name).some(({ resource, status }) => showsServed(resource, status, name)),
     deadlineOf: (kind, name) =>
       users(kind, name)
         .map(({ status }) => reportedDeadline(status, name))
@@ -114,6 +147,8 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
       ),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
     targetsOf: (kind, name, rule) =>
-      usersOf(resources, connection, kind, name, rule).flatMap((key) => references.get(key)?.target ?? []),
+      usersOf(resources, connection, kind, name, rule).flatMap(
+        (key) => references.get(key)?.target ?? [],
+      ),
   };
 }

@@ -11,9 +11,18 @@ import { targetMetadata } from "./target-metadata.ts";
 const resource = syncResource([syncItem("a")]);
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
-function rendering(changes: Partial<Parameters<typeof renderTarget>[0]> = {}): Parameters<typeof renderTarget>[0] {
+function rendering(
+  changes: Partial<Parameters<typeof renderTarget>[0]> = {},
+): Parameters<typeof renderTarget>[0] {
   const synced = new Map<string, SyncedKey>([["a", { version: 3, source: "s" }]]);
-  return { resource, owner: vaultSecretKind, content: new Map([["a", text("x")]]), digest: "digest", synced, ...changes };
+  return {
+    resource,
+    owner: vaultSecretKind,
+    content: new Map([["a", text("x")]]),
+    digest: "digest",
+    synced,
+    ...changes,
+  };
 }
 
 const annotationsOf = (synced: ReadonlyMap<string, SyncedKey>) =>
@@ -58,7 +67,10 @@ test("renderTarget sets no type for a ConfigMap", () => {
 
 describe("renderTarget annotations", () => {
   test("are parsed back unchanged for any valid keys", () => {
-    const key = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString"), fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/));
+    const key = fc.oneof(
+      fc.constantFrom("__proto__", "constructor", "toString"),
+      fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/),
+    );
     // A vault with timestamps in seconds may return fractions of a millisecond.
     const createdAt = fc.option(
       fc.oneof(
@@ -69,7 +81,14 @@ describe("renderTarget annotations", () => {
     );
     const synced = fc
       .uniqueArray(
-        fc.tuple(key, fc.record({ version: fc.integer({ min: 1 }), source: fc.stringMatching(/^[\w-]{16}$/), createdAt })),
+        fc.tuple(
+          key,
+          fc.record({
+            version: fc.integer({ min: 1 }),
+            source: fc.stringMatching(/^[\w-]{16}$/),
+            createdAt,
+          }),
+        ),
         {
           selector: ([name]) => name,
           minLength: 1,
@@ -85,7 +104,10 @@ describe("renderTarget annotations", () => {
         );
         const state = targetState(
           resource,
-          targetMetadata({ ...sent, metadata: { ...sent.metadata, uid: "u", resourceVersion: "1" } }),
+          targetMetadata({
+            ...sent,
+            metadata: { ...sent.metadata, uid: "u", resourceVersion: "1" },
+          }),
         );
         expect(state).toMatchObject({
           state: "owned",
@@ -124,19 +146,26 @@ describe("renderTarget for an existing object", () => {
     ownerReferences: [],
   };
   const ownersAfter = (ownerReferences: ObjectMeta["ownerReferences"]): (string | undefined)[] =>
-    (renderTarget(rendering(), { ...current, ownerReferences: ownerReferences ?? [] }).metadata.ownerReferences ?? []).map(
-      ({ uid }) => uid,
-    );
+    (
+      renderTarget(rendering(), { ...current, ownerReferences: ownerReferences ?? [] }).metadata
+        .ownerReferences ?? []
+    ).map(({ uid }) => uid);
 
   test("keeps foreign labels, annotations and finalizers, and restores its own", () => {
     const { metadata } = renderTarget(rendering(), current);
     expect(metadata.labels).toEqual({ team: "shop", "app.kubernetes.io/managed-by": "vaultsync" });
-    expect(metadata.annotations).toMatchObject({ note: "by hand", "vaultsync.dev/content": "digest" });
+    expect(metadata.annotations).toMatchObject({
+      note: "by hand",
+      "vaultsync.dev/content": "digest",
+    });
     expect(metadata.finalizers).toEqual(["shop.example.com/finalizer"]);
   });
 
   test("sets uid and resourceVersion of the object that was read", () => {
-    expect(renderTarget(rendering(), current).metadata).toMatchObject({ uid: "uid-of-the-target", resourceVersion: "41" });
+    expect(renderTarget(rendering(), current).metadata).toMatchObject({
+      uid: "uid-of-the-target",
+      resourceVersion: "41",
+    });
     expect(renderTarget(rendering(), undefined).metadata).not.toHaveProperty("resourceVersion");
   });
 
@@ -146,7 +175,12 @@ describe("renderTarget for an existing object", () => {
 
   test("keeps foreign owners except controllers and a deleted resource of the same name", () => {
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "theirs" };
-    const former = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", name: "db", uid: "former" };
+    const former = {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultSecret",
+      name: "db",
+      uid: "former",
+    };
     const us = "uid-of-the-resource";
     expect(ownersAfter([owner])).toEqual(["theirs", us]);
     expect(ownersAfter([{ ...owner, controller: true }])).toEqual([us]);

@@ -48,9 +48,17 @@ function ownerReference({ resource, owner }: Rendering): OwnerReference {
   };
 }
 
-/** Formats one value per item as JSON, in a fixed order. `Object.fromEntries` keeps `__proto__`, a valid key, as a member. */
-function perKey(synced: ReadonlyMap<string, SyncedKey>, fact: (value: SyncedKey) => string | number): string {
-  return JSON.stringify(Object.fromEntries([...synced].sort(byKey).map(([key, value]) => [key, fact(value)])));
+/**
+ * Formats one value per item as JSON, in a fixed order. `Object.fromEntries` keeps `__proto__`, a
+ * valid key, as a member.
+ */
+function perKey(
+  synced: ReadonlyMap<string, SyncedKey>,
+  fact: (value: SyncedKey) => string | number,
+): string {
+  return JSON.stringify(
+    Object.fromEntries([...synced].sort(byKey).map(([key, value]) => [key, fact(value)])),
+  );
 }
 
 function annotations({ resource, digest, synced }: Rendering): Record<string, string> {
@@ -63,32 +71,55 @@ function annotations({ resource, digest, synced }: Rendering): Record<string, st
 }
 
 /**
- * Returns the owners that others added, without controllers (an object has at most one) and deleted resources of the same name.
+ * Returns the owners that others added, without controllers (an object has at most one) and deleted
+ * resources of the same name.
  */
-function foreignOwners(current: ObjectMeta | undefined, { resource, owner }: Rendering): OwnerReference[] {
+function foreignOwners(
+  current: ObjectMeta | undefined,
+  { resource, owner }: Rendering,
+): OwnerReference[] {
   return (current?.ownerReferences ?? []).filter(
     ({ apiVersion, kind, name, controller }) =>
-      controller !== true && !(groupOf(apiVersion) === owner.group && kind === owner.kind && name === resource.name),
+      controller !== true &&
+      !(groupOf(apiVersion) === owner.group && kind === owner.kind && name === resource.name),
   );
 }
 
 /** Returns labels or annotations without those that the operator removes. */
-function without(names: readonly string[], from: Readonly<Record<string, string>> = {}): Record<string, string> {
+function without(
+  names: readonly string[],
+  from: Readonly<Record<string, string>> = {},
+): Record<string, string> {
   return Object.fromEntries(Object.entries(from).filter(([name]) => !names.includes(name)));
 }
 
-/** Returns the labels and annotations of the target: those that the spec requests, and the ones that others added to `current`. */
-function managedMetadata(rendering: Rendering, current: ObjectMeta | undefined): Pick<ObjectMeta, "labels" | "annotations"> {
+/**
+ * Returns the labels and annotations of the target: those that the spec requests, and the ones that
+ * others added to `current`.
+ */
+function managedMetadata(
+  rendering: Rendering,
+  current: ObjectMeta | undefined,
+): Pick<ObjectMeta, "labels" | "annotations"> {
   const { policy } = rendering.resource;
   const former = managedNames(current?.annotations);
   const names = formatManagedNames(policy);
   const handOver = [ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION];
   // Whatever was merged into it is not there any more.
-  const merged = Object.keys(current?.annotations ?? {}).filter((name) => name.startsWith(`${MERGE_DOMAIN}/`));
+  const merged = Object.keys(current?.annotations ?? {}).filter((name) =>
+    name.startsWith(`${MERGE_DOMAIN}/`),
+  );
   return {
-    labels: { ...without([...former.labels, MERGED_LABEL], current?.labels), ...policy.labels, [MANAGED_BY_LABEL]: MANAGED_BY },
+    labels: {
+      ...without([...former.labels, MERGED_LABEL], current?.labels),
+      ...policy.labels,
+      [MANAGED_BY_LABEL]: MANAGED_BY,
+    },
     annotations: {
-      ...without([...former.annotations, ...merged, ...handOver, METADATA_ANNOTATION], current?.annotations),
+      ...without(
+        [...former.annotations, ...merged, ...handOver, METADATA_ANNOTATION],
+        current?.annotations,
+      ),
       ...policy.annotations,
       ...annotations(rendering),
       ...(names !== undefined && { [METADATA_ANNOTATION]: names }),
@@ -97,8 +128,9 @@ function managedMetadata(rendering: Rendering, current: ObjectMeta | undefined):
 }
 
 /**
- * Returns the complete target. Foreign labels, annotations, finalizers and owners of `current` are preserved; the content belongs
- * to the operator, so keys that others added are removed. The resourceVersion of `current` is the precondition of the write.
+ * Returns the complete target. Foreign labels, annotations, finalizers and owners of `current` are
+ * preserved; the content belongs to the operator, so keys that others added are removed. The
+ * resourceVersion of `current` is the precondition of the write.
  */
 export function renderTarget(rendering: Rendering, current: ObjectMeta | undefined): KubeObject {
   const { resource, content } = rendering;
@@ -126,8 +158,9 @@ export function renderTarget(rendering: Rendering, current: ObjectMeta | undefin
 }
 
 /**
- * Returns what a resource applies to this very state of an object of others: its keys, an annotation about them, and the label by which
- * a watch shows it; nothing to remove all of them. `namesKeys`: the annotation lists the keys, because they are not those of the items.
+ * Returns what a resource applies to this very state of an object of others: its keys, an
+ * annotation about them, and the label by which a watch shows it; nothing to remove all of them.
+ * `namesKeys`: the annotation lists the keys, because they are not those of the items.
  */
 export function renderMerge(
   rendering: Rendering,
@@ -136,7 +169,9 @@ export function renderMerge(
 ): KubeObject {
   const { resource, content } = rendering;
   const { kind, name } = resource.target;
-  const fields = Object.entries(renderContent(kind, content)).filter(([, values]) => Object.keys(values).length > 0);
+  const fields = Object.entries(renderContent(kind, content)).filter(
+    ([, values]) => Object.keys(values).length > 0,
+  );
   const keys = namesKeys ? [...content.keys()].sort() : undefined;
   const claims = { [mergeAnnotation(resource)]: formatClaims(annotations(rendering), keys) };
   const own = content.size === 0 ? {} : { labels: { [MERGED_LABEL]: "true" }, annotations: claims };
@@ -145,10 +180,14 @@ export function renderMerge(
 }
 
 /**
- * Returns the merge patch of a target whose other fields are right: the changed keys, `null` for the removed ones, and the operator's
- * own label and annotations.
+ * Returns the merge patch of a target whose other fields are right: the changed keys, `null` for
+ * the removed ones, and the operator's own label and annotations.
  */
-export function renderPatch(rendering: Rendering, changed: readonly string[], removed: readonly string[]): MergePatch {
+export function renderPatch(
+  rendering: Rendering,
+  changed: readonly string[],
+  removed: readonly string[],
+): MergePatch {
   const { kind } = rendering.resource.target;
   const content = new Map([...rendering.content].filter(([key]) => changed.includes(key)));
   const fields: Record<string, Record<string, string | null>> = renderContent(kind, content);
@@ -156,5 +195,8 @@ export function renderPatch(rendering: Rendering, changed: readonly string[], re
     // A key of a ConfigMap may move between `data` and `binaryData`.
     for (const key of [...changed, ...removed]) if (!Object.hasOwn(field, key)) field[key] = null;
   }
-  return { metadata: { labels: { [MANAGED_BY_LABEL]: MANAGED_BY }, annotations: annotations(rendering) }, ...fields };
+  return {
+    metadata: { labels: { [MANAGED_BY_LABEL]: MANAGED_BY }, annotations: annotations(rendering) },
+    ...fields,
+  };
 }

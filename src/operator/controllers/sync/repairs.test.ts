@@ -9,7 +9,10 @@ const resource = syncResource([syncItem("a")]);
 
 /** Returns the repairs of a target that was repaired at these times. */
 const repairedAt = (...times: number[]): Repairs | undefined =>
-  times.reduce<Repairs | undefined>((before, now) => afterRepair(resource, before, now, true), undefined);
+  times.reduce<Repairs | undefined>(
+    (before, now) => afterRepair(resource, before, now, true),
+    undefined,
+  );
 
 describe("a target that another writer changes", () => {
   test("is repaired immediately twice within a minute, then after 5 s", () => {
@@ -40,7 +43,11 @@ describe("a target that another writer changes", () => {
     const contested = repairedAt(0, 1_000, 6_000);
     const once = repairedAt(0);
     const twice = repairedAt(0, 1_000);
-    expect([once, twice, contested].map((repairs) => calmDelay(repairs, 6_000) > 0)).toEqual([false, false, true]);
+    expect([once, twice, contested].map((repairs) => calmDelay(repairs, 6_000) > 0)).toEqual([
+      false,
+      false,
+      true,
+    ]);
     const after = (ms: number): Repairs => afterRepair(resource, contested, 6_000 + ms, true);
     expect([after(10 * MINUTE - 1).count, after(10 * MINUTE).count]).toEqual([4, 1]);
   });
@@ -49,7 +56,8 @@ describe("a target that another writer changes", () => {
     expect(repairedAt(0)?.condition).toEqual({
       ready: false,
       reason: "TargetContested",
-      message: "another writer changes the Secret db each time it is repaired: stop it, or choose another target.name",
+      message:
+        "another writer changes the Secret db each time it is repaired: stop it, or choose another target.name",
     });
   });
 
@@ -81,7 +89,8 @@ describe("a target that admission changes while it is written", () => {
     expect(rejected.condition).toEqual({
       ready: false,
       reason: "TargetRejected",
-      message: "an admission webhook changed the Secret db while it was written: exclude it from the webhook",
+      message:
+        "an admission webhook changed the Secret db while it was written: exclude it from the webhook",
     });
     expect(repairDelay(rejected, 1_000)).toBe(5_000);
     expect(repairDelay(afterRepair(resource, rejected, 6_000, false), 6_000)).toBe(10_000);

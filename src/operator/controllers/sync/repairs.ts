@@ -1,6 +1,12 @@
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { countRepair, IMMEDIATE, type RepairCount, repairDelay, WINDOW_MS } from "../status/repair-count.ts";
+import {
+  countRepair,
+  IMMEDIATE,
+  type RepairCount,
+  repairDelay,
+  WINDOW_MS,
+} from "../status/repair-count.ts";
 
 /** The recent repairs of a target: writes that reverted a change of another writer. */
 export interface Repairs extends RepairCount {
@@ -20,17 +26,28 @@ const rejected = ({ target }: SyncResource): ReadyCondition =>
     `an admission webhook changed the ${target.kind} ${target.name} while it was written: exclude it from the webhook`,
   );
 
-/** Counts a repair of a target. One that admission changed is followed by a delay also if it is the first. */
-export function afterRepair(resource: SyncResource, before: Repairs | undefined, now: number, accepted: boolean): Repairs {
+/**
+ * Counts a repair of a target. One that admission changed is followed by a delay also if it is the
+ * first.
+ */
+export function afterRepair(
+  resource: SyncResource,
+  before: Repairs | undefined,
+  now: number,
+  accepted: boolean,
+): Repairs {
   const { count } = countRepair(before, now);
-  if (!accepted) return { count: Math.max(count, IMMEDIATE), lastAt: now, condition: rejected(resource) };
+  if (!accepted)
+    return { count: Math.max(count, IMMEDIATE), lastAt: now, condition: rejected(resource) };
   return { count, lastAt: now, condition: contested(resource) };
 }
 
 /**
- * Returns the time in milliseconds until a contested target counts as calm, if nothing changes it again; 0 if it is not contested:
- * an impatient user may cause the first repairs.
+ * Returns the time in milliseconds until a contested target counts as calm, if nothing changes it
+ * again; 0 if it is not contested: an impatient user may cause the first repairs.
  */
 export function calmDelay(repairs: Repairs | undefined, now: number): number {
-  return repairs !== undefined && repairs.count > IMMEDIATE ? Math.min(WINDOW_MS, repairDelay(repairs, now)) : 0;
+  return repairs !== undefined && repairs.count > IMMEDIATE
+    ? Math.min(WINDOW_MS, repairDelay(repairs, now))
+    : 0;
 }

@@ -80,7 +80,8 @@ describe("the deadline of a source", () => {
   });
 });
 
-// Another user could have removed what the target keeps, by sharing a secret of its name that ends soon.
+// Another user could have removed what the target keeps, by sharing a secret of its name that ends
+// soon.
 test("the deadline of another owner's secret does not remove what the target has", async () => {
   await using scene = await OperatorScene.start();
   scene.connection("vault", { receive: "Anyone" });
@@ -178,7 +179,9 @@ describe("what was served last", () => {
 test("a missing source keeps its target while removals are held, also if its deletion is proven", async () => {
   const scene = new SyncScene();
   const list = (held: number, ...secrets: { name: string }[]): void =>
-    scene.connect("vault", "*", { removals: { ...noRemovals, held, untilProven: () => 0 } }).lists(...secrets);
+    scene
+      .connect("vault", "*", { removals: { ...noRemovals, held, untilProven: () => 0 } })
+      .lists(...secrets);
   scene.follow("vault", { password: "db" }, { whenMissing: "Delete" });
   list(0, { name: "db" });
   await scene.reconcile();
@@ -194,7 +197,10 @@ test("a missing source keeps its target while the list is outdated, also with pr
   scene.follow("vault", { password: "db" }, { whenMissing: "Delete" });
   const removals = { ...noRemovals, untilProven: () => 0 };
   scene
-    .connect("vault", "*", { removals, stale: { since: scene.clock.now(), reason: "VaultUnreachable" } })
+    .connect("vault", "*", {
+      removals,
+      stale: { since: scene.clock.now(), reason: "VaultUnreachable" },
+    })
     .lists({ name: "other" });
   expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
   scene.connect("vault", "*", { removals }).lists({ name: "other" });

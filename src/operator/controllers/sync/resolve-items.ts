@@ -4,16 +4,28 @@ import { unfound, type UnusableItem } from "../../sync/find-items.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import { earlierItem, isForced, type SyncStatus } from "../../sync/sync-status.ts";
-import { isFromVault, type SyncedKey, sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
+import {
+  isFromVault,
+  type SyncedKey,
+  sourceId,
+  type TargetState,
+  withoutClaims,
+} from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 import { metadataRule } from "./metadata-rule.ts";
 import type { SourceKind } from "./source-kind.ts";
 
-/** The deadlines of the sources of one resource, and the connection that listed them; a status lists a limited number of items. */
+/**
+ * The deadlines of the sources of one resource, and the connection that listed them; a status lists
+ * a limited number of items.
+ */
 export interface Deadlines {
   readonly connection: string;
-  /** Pairs of an item and its deadline, as JSON: a map would take 250 bytes for the one item that most resources have. */
+  /**
+   * Pairs of an item and its deadline, as JSON: a map would take 250 bytes for the one item that
+   * most resources have.
+   */
   readonly ofItems: string;
 }
 
@@ -35,20 +47,30 @@ export interface ResolveInput {
   readonly now: number;
 }
 
-/** Returns which entry and version of the vault each item refers to, given what this target has and what was listed before. */
+/**
+ * Returns which entry and version of the vault each item refers to, given what this target has and
+ * what was listed before.
+ */
 export function resolveItems(input: ResolveInput, state: TargetState): Resolution[] {
   const { source, resource, access, snapshot, now, unmatched = [], unusable = [] } = input;
   const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
   const resolutions = resource.items.map((item) => {
     const candidates = source.candidates(snapshot, item, access);
-    return resolveItem(resource, item, candidates, rememberedOf(input, deadlines, item, state), now);
+    return resolveItem(
+      resource,
+      item,
+      candidates,
+      rememberedOf(input, deadlines, item, state),
+      now,
+    );
   });
   return [...resolutions, ...unfound({ unmatched, unusable })];
 }
 
 /**
- * Returns for how many milliseconds the resource does not follow newer versions. A changed spec and a forced sync do not wait, nor does
- * a status of a replica whose clock was ahead by more than the interval: it would be waited for as long again.
+ * Returns for how many milliseconds the resource does not follow newer versions. A changed spec and
+ * a forced sync do not wait, nor does a status of a replica whose clock was ahead by more than the
+ * interval: it would be waited for as long again.
  */
 function refreshInMs({ resource, before, now }: ResolveInput): number {
   const { refreshIntervalMs = 0, generation } = resource;
@@ -58,7 +80,12 @@ function refreshInMs({ resource, before, now }: ResolveInput): number {
   return Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);
 }
 
-function rememberedOf(input: ResolveInput, listed: ReadonlyMap<string, number>, item: SyncItem, state: TargetState): Remembered {
+function rememberedOf(
+  input: ResolveInput,
+  listed: ReadonlyMap<string, number>,
+  item: SyncItem,
+  state: TargetState,
+): Remembered {
   const { source, before, deadlines, access, snapshot } = input;
   const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
   const earlier = earlierItem(before, item);
@@ -70,20 +97,28 @@ function rememberedOf(input: ResolveInput, listed: ReadonlyMap<string, number>, 
       ? lastOwner.toLowerCase() !== item.owner.toLowerCase()
       : synced.source !== sourceId(access.vault, item.source, item.owner));
   // A resource that was suspended did not follow the lists.
-  const isFollowed = before.connection === access.id && findCondition(before.conditions, "Ready")?.reason !== "Suspended";
+  const isFollowed =
+    before.connection === access.id &&
+    findCondition(before.conditions, "Ready")?.reason !== "Suspended";
   const reported = isFollowed ? earlier?.deleteAt : undefined;
-  const listedDeadline = deadlines?.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
+  const listedDeadline =
+    deadlines?.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
   const deleteAt = isOtherOwner ? undefined : deadlines === undefined ? reported : listedDeadline;
   const served = before.connection === access.id ? earlier?.version : undefined;
   const servedOwner = served === undefined ? undefined : lastOwner;
-  // An outdated list proves nothing: the name may be back, and the target may have it from another leader.
+  // An outdated list proves nothing: the name may be back, and the target may have it from another
+  // leader.
   const isStale = access.stale !== undefined;
   // The list shows the entry, and that the rule does not find it any more.
   const { foundBy } = item;
   const isListed =
-    foundBy !== undefined && source.isListed(snapshot, item.source) && !source.hasMetadata(snapshot, item.source, foundBy);
+    foundBy !== undefined &&
+    source.isListed(snapshot, item.source) &&
+    !source.hasMetadata(snapshot, item.source, foundBy);
   const rule = isListed ? metadataRule(foundBy) : undefined;
-  const provenInMs = isStale ? undefined : access.removals.untilProven(snapshot, source.entries, item.source, rule);
+  const provenInMs = isStale
+    ? undefined
+    : access.removals.untilProven(snapshot, source.entries, item.source, rule);
   const held = access.removals.held > 0;
   return {
     synced,
@@ -101,30 +136,50 @@ function rememberedOf(input: ResolveInput, listed: ReadonlyMap<string, number>, 
   };
 }
 
-/** Returns the list in a message. Users of a ClusterVaultConnection need not know its account and scope. */
+/**
+ * Returns the list in a message. Users of a ClusterVaultConnection need not know its account and
+ * scope.
+ */
 function listText({ resource: { connection }, access: { facts } }: ResolveInput): string {
-  if (connection.kind === "ClusterVaultConnection") return `the list of ${connection.kind} ${connection.name}`;
+  if (connection.kind === "ClusterVaultConnection")
+    return `the list of ${connection.kind} ${connection.name}`;
   return `the list of ${facts.email}${facts.scope === "" ? "" : `, which spec.scope of ${connection.kind} ${connection.name} limits to ${facts.scope}`}`;
 }
 
-/** Returns another listed name that the user may have meant, if the namespace of the resource may read it. */
-function nearOf({ source, snapshot, grant }: ResolveInput, { source: name }: SyncItem): string | undefined {
+/**
+ * Returns another listed name that the user may have meant, if the namespace of the resource may
+ * read it.
+ */
+function nearOf(
+  { source, snapshot, grant }: ResolveInput,
+  { source: name }: SyncItem,
+): string | undefined {
   const near = snapshot.near(source.entries, name);
-  return near !== undefined && typeof grant === "function" && grant(source.entries, near) ? near : undefined;
+  return near !== undefined && typeof grant === "function" && grant(source.entries, near)
+    ? near
+    : undefined;
 }
 
 /**
- * Reports whether bytes are of an entry of the name that an item refers to, as the last status or their source shows. A status that
- * has the item without a version says nothing: the bytes may be of the source that an earlier spec named.
+ * Reports whether bytes are of an entry of the name that an item refers to, as the last status or
+ * their source shows. A status that has the item without a version says nothing: the bytes may be
+ * of the source that an earlier spec named.
  */
-function isOfName({ before, access }: Pick<ResolveInput, "before" | "access">, item: SyncItem, synced: SyncedKey): boolean {
+function isOfName(
+  { before, access }: Pick<ResolveInput, "before" | "access">,
+  item: SyncItem,
+  synced: SyncedKey,
+): boolean {
   const earlier = earlierItem(before, item);
   if (earlier?.version !== undefined) return true;
   const owners = [undefined, access.account, earlier?.owner, item.owner];
   return owners.some((owner) => synced.source === sourceId(access.vault, item.source, owner));
 }
 
-/** The deadlines of a resource that did not follow the lists: a name that is gone now need not have been removed at its deadline. */
+/**
+ * The deadlines of a resource that did not follow the lists: a name that is gone now need not have
+ * been removed at its deadline.
+ */
 export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
 
 /** Returns the deadlines to remember until the next reconcile. */
@@ -137,8 +192,8 @@ export function deadlinesOf(connection: string, resolutions: readonly Resolution
 }
 
 /**
- * Returns the versions of the keys whose bytes are of the source that their item refers to, as far as known. The version of another
- * source or vault says nothing about what this one may serve.
+ * Returns the versions of the keys whose bytes are of the source that their item refers to, as far
+ * as known. The version of another source or vault says nothing about what this one may serve.
  */
 export function syncedVersions(
   { before, access }: Pick<ResolveInput, "before" | "access">,
@@ -161,8 +216,15 @@ export function syncedVersions(
 
 const deadlineKey = ({ id, source, owner = "" }: SyncItem): string => `${id}\n${source}\n${owner}`;
 
-/** Returns the state of an edited target with the versions that the last status reported instead of those it claims. */
-export function withReported(resource: SyncResource, before: SyncStatus, state: TargetState): TargetState {
+/**
+ * Returns the state of an edited target with the versions that the last status reported instead of
+ * those it claims.
+ */
+export function withReported(
+  resource: SyncResource,
+  before: SyncStatus,
+  state: TargetState,
+): TargetState {
   const items = new Map(resource.items.map((item) => [item.id, item]));
   return withoutClaims(state, (id) => {
     const item = items.get(id);

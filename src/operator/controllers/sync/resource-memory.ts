@@ -13,7 +13,10 @@ export interface Memory {
 export class ResourceMemory {
   readonly #memory = new Map<string, Memory>();
 
-  /** Returns the memory of this very object. A reconcile that outlives the object changes only its own copy. */
+  /**
+   * Returns the memory of this very object. A reconcile that outlives the object changes only its
+   * own copy.
+   */
   of(key: string, uid: string): Memory {
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;

@@ -17,16 +17,25 @@ interface Reads {
 }
 
 /**
- * The reads of the vault that are in progress through connections of the cluster. They may take long, and end when the access that
- * allowed them changes: only the reconcile itself knows what it reads, such as the names of an earlier spec.
+ * The reads of the vault that are in progress through connections of the cluster. They may take
+ * long, and end when the access that allowed them changes: only the reconcile itself knows what it
+ * reads, such as the names of an earlier spec.
  */
 export class RevocableReads {
   readonly #reads = new Set<Reads>();
 
   /** Calls `work` with a signal that is aborted with `signal`, and when the access changes. */
-  async run<T>(resource: SyncResource, signal: AbortSignal, work: (reads: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(
+    resource: SyncResource,
+    signal: AbortSignal,
+    work: (reads: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { connection, namespace } = resource;
-    const reads = { connection: connectionKey(connection, namespace), namespace, ended: new AbortController() };
+    const reads = {
+      connection: connectionKey(connection, namespace),
+      namespace,
+      ended: new AbortController(),
+    };
     this.#reads.add(reads);
     try {
       return await work(AbortSignal.any([signal, reads.ended.signal]));

@@ -12,12 +12,22 @@ import { secretSource } from "./secret-source.ts";
 const account = "ops@example.com";
 
 /** Reports whether an item may use a listed secret through a connection with these settings. */
-function usable(record: Partial<SecretRecord>, settings: Partial<OpenConnection> = {}, item: Partial<SyncItem> = {}): boolean {
+function usable(
+  record: Partial<SecretRecord>,
+  settings: Partial<OpenConnection> = {},
+  item: Partial<SyncItem> = {},
+): boolean {
   const connection = new InMemoryConnection(new VirtualClock(), ignoredCallbacks);
   connection.list();
-  const snapshot = { ...connection.snapshot!, secrets: () => [secretRecord(record)], matching: () => new Set(["db"]) };
+  const snapshot = {
+    ...connection.snapshot!,
+    secrets: () => [secretRecord(record)],
+    matching: () => new Set(["db"]),
+  };
   const access = openConnection(connection, settings);
-  const found = item.foundBy === undefined || [...secretSource().names(snapshot, item.foundBy, access)].length > 0;
+  const found =
+    item.foundBy === undefined ||
+    [...secretSource().names(snapshot, item.foundBy, access)].length > 0;
   const [candidate] = secretSource().candidates(snapshot, syncItem("db", item), access);
   expect(candidate?.untrusted).toBeDefined();
   return found && candidate?.untrusted === false;
@@ -29,14 +39,34 @@ const foundBy = { id: "dataFrom[0]", pattern: "", metadata: {}, rewrite: [], dig
 const eve = { owner: "eve@example.com", shared: true };
 
 test.each<[string, Partial<SecretRecord>, Partial<OpenConnection>, Partial<SyncItem>]>([
-  ["a creator whom the connection names, in any case", { owner: "DBA@example.com", shared: true }, trusting, {}],
-  ["a found secret of a creator whom the connection names", { owner: "dba@example.com", shared: true }, trusting, { foundBy }],
+  [
+    "a creator whom the connection names, in any case",
+    { owner: "DBA@example.com", shared: true },
+    trusting,
+    {},
+  ],
+  [
+    "a found secret of a creator whom the connection names",
+    { owner: "dba@example.com", shared: true },
+    trusting,
+    { foundBy },
+  ],
   ["the account itself", { owner: account, shared: false }, trusting, {}],
   ["the account itself that it shares with others", { owner: account, shared: true }, {}, {}],
-  ["the account itself, whose owner is not listed", { owner: undefined, shared: false }, trusting, {}],
+  [
+    "the account itself, whose owner is not listed",
+    { owner: undefined, shared: false },
+    trusting,
+    {},
+  ],
   ["a found secret of the account itself", { owner: account, shared: false }, {}, { foundBy }],
   ["a creator whom the item names, in any case", eve, {}, { owner: "EVE@example.com" }],
-  ["a creator whom the item names, next to those of the connection", eve, trusting, { owner: "eve@example.com" }],
+  [
+    "a creator whom the item names, next to those of the connection",
+    eve,
+    trusting,
+    { owner: "eve@example.com" },
+  ],
   ["any creator by choice", eve, anyone, {}],
 ])("secretSource uses a secret of %s", (_, record, settings, item) => {
   expect(usable(record, settings, item)).toBe(true);
@@ -54,7 +84,12 @@ test.each<[string, Partial<SecretRecord>, Partial<OpenConnection>, Partial<SyncI
   ],
   ["an owner who is not listed", { owner: undefined, shared: true }, trusting, {}],
   ["another owner that a rule finds", eve, trusting, { foundBy }],
-  ["another owner that a rule finds, also if anyone may be received from", eve, anyone, { foundBy }],
+  [
+    "another owner that a rule finds, also if anyone may be received from",
+    eve,
+    anyone,
+    { foundBy },
+  ],
 ])("secretSource does not use a shared secret of %s", (_, record, settings, item) => {
   expect(usable(record, settings, item)).toBe(false);
 });
@@ -75,5 +110,8 @@ test.each([
     metadata,
     spec: { ...spec, target },
   });
-  expect(parsed).toMatchObject({ ok: true, resource: { target: { kind: "Secret", name: "db", type } } });
+  expect(parsed).toMatchObject({
+    ok: true,
+    resource: { target: { kind: "Secret", name: "db", type } },
+  });
 });

@@ -6,8 +6,8 @@ import { patternReference } from "../../vault-client/pattern.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /**
- * Returns the source of VaultSecrets: their items are secrets of the vault, their target is a Secret of a default type or one of
- * `moreTypes`.
+ * Returns the source of VaultSecrets: their items are secrets of the vault, their target is a
+ * Secret of a default type or one of `moreTypes`.
  */
 export const secretSource = (moreTypes: readonly string[] = []): SourceKind => ({
   descriptor: vaultSecretKind,
@@ -16,15 +16,22 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
   covers: (snapshot, item) => snapshot.covers("secret", item.source),
   names: (snapshot, find, access) =>
     [...snapshot.matching("secret", patternReference(find.pattern))].flatMap((name) => {
-      const records = snapshot.secrets(name).filter((record) => hasMetadata(record.metadata, find) && isTrusted(record, access));
-      return records.length === 0 ? [] : [{ name, own: records.some((record) => isOwn(record, access)) }];
+      const records = snapshot
+        .secrets(name)
+        .filter((record) => hasMetadata(record.metadata, find) && isTrusted(record, access));
+      return records.length === 0
+        ? []
+        : [{ name, own: records.some((record) => isOwn(record, access)) }];
     }),
   isListed: (snapshot, name) => snapshot.secrets(name).length > 0,
-  hasMetadata: (snapshot, name, find) => snapshot.secrets(name).some((record) => hasMetadata(record.metadata, find)),
+  hasMetadata: (snapshot, name, find) =>
+    snapshot.secrets(name).some((record) => hasMetadata(record.metadata, find)),
   changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, access) => {
     const { connection, vault } = access;
-    const records = snapshot.secrets(item.source).filter((record) => hasMetadata(record.metadata, item.foundBy));
+    const records = snapshot
+      .secrets(item.source)
+      .filter((record) => hasMetadata(record.metadata, item.foundBy));
     return records.map((record) => ({
       vault,
       owner: record.owner,
@@ -32,7 +39,8 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
       untrusted: isUntrusted(record, item, access),
       latest: record.version,
       sizes: undefined,
-      createdAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
+      createdAt:
+        record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
       expiresAt: record.expiresAt,
       deleteAt: record.deleteAt,
       read: connection.reader(record),

@@ -11,11 +11,17 @@ export interface SourceKind {
   readonly descriptor: ResourceDescriptor;
   /** Kind of the vault's entries. */
   readonly entries: EntryKind;
-  /** Parses and validates a resource, because the installed CRD may be older than the operator. Total. */
+  /**
+   * Parses and validates a resource, because the installed CRD may be older than the operator.
+   * Total.
+   */
   parse(object: KubeObject): ParsedResource;
   /** Reports whether the snapshot says if the source of this item exists. */
   covers(snapshot: Snapshot, item: SyncItem): boolean;
-  /** Returns the listed names that a rule of a resource finds: own entries, and those of creators whom the connection trusts. */
+  /**
+   * Returns the listed names that a rule of a resource finds: own entries, and those of creators
+   * whom the connection trusts.
+   */
   names(snapshot: Snapshot, find: Find, access: OpenConnection): readonly FoundName[];
   /** Reports whether the list has an entry of this name, whatever a rule requests of it. */
   isListed(snapshot: Snapshot, name: string): boolean;

@@ -22,8 +22,19 @@ function vaultSecret({ metadata = {}, spec = {}, status }: Changes = {}): KubeOb
   return {
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultSecret",
-    metadata: { name: "db", namespace: "shop", uid: "uid-1", generation: 1, resourceVersion: "1", ...metadata },
-    spec: { connectionRef: { name: "vault" }, data: [{ secretKey: "p", remoteRef: { key: "password" } }], ...spec },
+    metadata: {
+      name: "db",
+      namespace: "shop",
+      uid: "uid-1",
+      generation: 1,
+      resourceVersion: "1",
+      ...metadata,
+    },
+    spec: {
+      connectionRef: { name: "vault" },
+      data: [{ secretKey: "p", remoteRef: { key: "password" } }],
+      ...spec,
+    },
     status,
   };
 }
@@ -39,7 +50,10 @@ function scene(resyncMs = 0, workers = 4) {
   const log: string[] = [];
   /** The versions of targets that this process wrote. */
   const written = new Set<string>();
-  const resources = { VaultSecret: new ObjectStore<KubeObject>(), VaultFile: new ObjectStore<KubeObject>() };
+  const resources = {
+    VaultSecret: new ObjectStore<KubeObject>(),
+    VaultFile: new ObjectStore<KubeObject>(),
+  };
   const controller = new SyncController({
     kinds: {
       VaultSecret: { source: secretSource(), resources: resources.VaultSecret },
@@ -77,7 +91,10 @@ function scene(resyncMs = 0, workers = 4) {
     await clock.advance(0);
     return log.splice(0);
   };
-  const add = async (object: KubeObject, kind: "VaultSecret" | "VaultFile" = "VaultSecret"): Promise<string[]> => {
+  const add = async (
+    object: KubeObject,
+    kind: "VaultSecret" | "VaultFile" = "VaultSecret",
+  ): Promise<string[]> => {
     const key = `shop/${object.metadata.name}`;
     resources[kind].set(key, { uid: object.metadata.uid, resourceVersion: "1", value: object });
     controller.resourceChanged(kind, { type: "added", key, now: object });
@@ -99,11 +116,20 @@ test.each<[string, Changes, boolean]>([
   ["the request to sync", { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } } }, true],
   ["another annotation", { metadata: { annotations: { note: "1" } } }, false],
   ["its status", { metadata: { resourceVersion: "2" }, status: { items: [] } }, false],
-  ["its status, by another process,", { metadata: { resourceVersion: "2" }, status: UNKNOWN }, true],
+  [
+    "its status, by another process,",
+    { metadata: { resourceVersion: "2" }, status: UNKNOWN },
+    true,
+  ],
 ])("a resource of which %s changed is reconciled: %#", async (_, changes, isReconciled) => {
   const { controller, add, happened } = scene();
   await add(vaultSecret());
-  const change = { type: "updated", key: "shop/db", before: vaultSecret(), now: vaultSecret(changes) } as const;
+  const change = {
+    type: "updated",
+    key: "shop/db",
+    before: vaultSecret(),
+    now: vaultSecret(changes),
+  } as const;
   controller.resourceChanged("VaultSecret", change);
   expect(await happened()).toEqual(isReconciled ? [DB] : []);
 });
@@ -111,13 +137,29 @@ test.each<[string, Changes, boolean]>([
 test("connections learn when a resource moves from one to the other, or its names change", async () => {
   const { clock, controller, add, happened } = scene();
   await add(vaultSecret());
-  const moved = vaultSecret({ metadata: { generation: 2 }, spec: { connectionRef: { name: "other" } } });
-  controller.resourceChanged("VaultSecret", { type: "updated", key: "shop/db", before: vaultSecret(), now: moved });
+  const moved = vaultSecret({
+    metadata: { generation: 2 },
+    spec: { connectionRef: { name: "other" } },
+  });
+  controller.resourceChanged("VaultSecret", {
+    type: "updated",
+    key: "shop/db",
+    before: vaultSecret(),
+    now: moved,
+  });
   expect(await happened()).toEqual(["references of shop/vault", "references of shop/other", DB]);
   await clock.advance(1_000);
-  const spec = { connectionRef: { name: "other" }, data: [{ secretKey: "p", remoteRef: { key: "user" } }] };
+  const spec = {
+    connectionRef: { name: "other" },
+    data: [{ secretKey: "p", remoteRef: { key: "user" } }],
+  };
   const other = vaultSecret({ metadata: { generation: 3 }, spec });
-  controller.resourceChanged("VaultSecret", { type: "updated", key: "shop/db", before: moved, now: other });
+  controller.resourceChanged("VaultSecret", {
+    type: "updated",
+    key: "shop/db",
+    before: moved,
+    now: other,
+  });
   expect(await happened()).toEqual(["references of shop/other", DB]);
 });
 
@@ -132,9 +174,22 @@ test("a deleted resource is forgotten, and its target when no other resource has
   const { controller, add, happened } = scene();
   await add(vaultSecret());
   await add(vaultSecret({ metadata: { name: "db-2" }, spec: { target: { name: "db" } } }));
-  controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db", before: vaultSecret() });
-  expect(await happened()).toEqual([`forget ${DB}`, "references of shop/vault", "stop reading", DB]);
-  controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db-2", before: vaultSecret() });
+  controller.resourceChanged("VaultSecret", {
+    type: "deleted",
+    key: "shop/db",
+    before: vaultSecret(),
+  });
+  expect(await happened()).toEqual([
+    `forget ${DB}`,
+    "references of shop/vault",
+    "stop reading",
+    DB,
+  ]);
+  controller.resourceChanged("VaultSecret", {
+    type: "deleted",
+    key: "shop/db-2",
+    before: vaultSecret(),
+  });
   expect(await happened()).toEqual([
     `forget ${DB}-2`,
     "references of shop/vault",
@@ -149,7 +204,11 @@ test("only resources that refer to a changed name of the same connection and kin
   await add(vaultSecret());
   controller.onSnapshotChange("shop/vault", changed("user"), 0);
   controller.onSnapshotChange("shop/other", changed("password"), 0);
-  controller.onSnapshotChange("shop/vault", { secrets: new Set(), files: new Set(["password"]) }, 0);
+  controller.onSnapshotChange(
+    "shop/vault",
+    { secrets: new Set(), files: new Set(["password"]) },
+    0,
+  );
   expect(await happened()).toEqual([]);
   controller.onSnapshotChange("shop/vault", changed("password"), 0);
   expect(await happened()).toEqual([DB]);
@@ -174,7 +233,14 @@ test("the resources of a target are reconciled when it drifts, or its write is n
 test("a write of this process reconciles the resources of the target only if there are several", async () => {
   const { controller, written, add, happened } = scene();
   await add(vaultSecret());
-  const now = { uid: "uid-2", resourceVersion: "7", labels: {}, annotations: {}, owners: [], deleting: false };
+  const now = {
+    uid: "uid-2",
+    resourceVersion: "7",
+    labels: {},
+    annotations: {},
+    owners: [],
+    deleting: false,
+  };
   written.add("7");
   controller.targetChanged("Secret", { type: "added", key: "shop/db", now });
   expect(await happened()).toEqual([]);
@@ -200,8 +266,14 @@ test("an object that a resource owns and does not name reconciles that resource"
 test("every resource of both kinds is reconciled once per resync", async () => {
   const { clock, add, happened } = scene(60_000);
   await add(vaultSecret());
-  const file = { connectionRef: { name: "vault" }, files: [{ filename: "app.conf" }], data: undefined };
-  expect(await add({ ...vaultSecret({ spec: file }), kind: "VaultFile" }, "VaultFile")).toContain("VaultFile/shop/db");
+  const file = {
+    connectionRef: { name: "vault" },
+    files: [{ filename: "app.conf" }],
+    data: undefined,
+  };
+  expect(await add({ ...vaultSecret({ spec: file }), kind: "VaultFile" }, "VaultFile")).toContain(
+    "VaultFile/shop/db",
+  );
   await clock.advance(120_000);
   expect((await happened()).sort()).toEqual(["VaultFile/shop/db", DB]);
 });
@@ -209,13 +281,22 @@ test("every resource of both kinds is reconciled once per resync", async () => {
 test("removalFactsOf returns the names and targets of the resources of a connection", async () => {
   const { controller, add } = scene();
   const facts = controller.removalFactsOf("shop/vault");
-  expect([facts.hasReferences("secret"), [...facts.targetsOf("secret", "password")]]).toEqual([false, []]);
+  expect([facts.hasReferences("secret"), [...facts.targetsOf("secret", "password")]]).toEqual([
+    false,
+    [],
+  ]);
   await add(vaultSecret());
   await add(vaultSecret({ metadata: { name: "db-2" } }));
   expect([facts.hasReferences("secret"), facts.hasReferences("file")]).toEqual([true, false]);
-  expect([...facts.targetsOf("secret", "password")]).toEqual(["Secret/shop/db", "Secret/shop/db-2"]);
+  expect([...facts.targetsOf("secret", "password")]).toEqual([
+    "Secret/shop/db",
+    "Secret/shop/db-2",
+  ]);
   expect(facts.isReferenced("secret", "password")).toBe(true);
-  expect([facts.isReferenced("file", "password"), facts.isReferenced("secret", "user")]).toEqual([false, false]);
+  expect([facts.isReferenced("file", "password"), facts.isReferenced("secret", "user")]).toEqual([
+    false,
+    false,
+  ]);
   expect(facts.wasServed("secret", "password")).toBe(false);
 });
 
@@ -223,7 +304,11 @@ test("at the start, the resources that changed in the vault since their last syn
   const { controller, add, happened } = scene(0, 1);
   const status = { observedGeneration: 1, syncedAt: "2026-11-22T10:00:00Z" };
   const named = (name: string, source: string): KubeObject =>
-    vaultSecret({ metadata: { name }, spec: { data: [{ secretKey: "p", remoteRef: { key: source } }] }, status });
+    vaultSecret({
+      metadata: { name },
+      spec: { data: [{ secretKey: "p", remoteRef: { key: source } }] },
+      status,
+    });
   for (const source of ["a", "b", "c"]) await add(named(source, source));
   const createdAt = Date.parse("2026-11-22T10:00:01Z");
   const record = {
@@ -235,13 +320,24 @@ test("at the start, the resources that changed in the vault since their last syn
     expiresAt: undefined,
     deleteAt: undefined,
   };
-  const list = { secrets: (name: string) => (name === "c" ? [{ ...record, createdAt }] : []), file: () => undefined };
+  const list = {
+    secrets: (name: string) => (name === "c" ? [{ ...record, createdAt }] : []),
+    file: () => undefined,
+  };
   for (const source of ["a", "b", "c"]) {
-    controller.resourceChanged("VaultSecret", { type: "added", key: `shop/${source}`, now: named(source, source) });
+    controller.resourceChanged("VaultSecret", {
+      type: "added",
+      key: `shop/${source}`,
+      now: named(source, source),
+    });
   }
   controller.onConnectionStateChange("shop/vault", list);
   // The only worker takes the first one before there is a list.
-  expect((await happened()).slice(0, 3)).toEqual(["VaultSecret/shop/a", "VaultSecret/shop/c", "VaultSecret/shop/b"]);
+  expect((await happened()).slice(0, 3)).toEqual([
+    "VaultSecret/shop/a",
+    "VaultSecret/shop/c",
+    "VaultSecret/shop/b",
+  ]);
 });
 
 test("a resource that is edited all the time is reconciled every 4 s, and after the last edit", async () => {

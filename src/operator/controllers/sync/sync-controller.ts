@@ -33,11 +33,16 @@ import { mergedKey, targetKey, type TargetRecords } from "./target-records.ts";
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "statusRepairDelay" | "endReads">;
+  readonly reconciler: Pick<
+    SyncReconciler,
+    "reconcile" | "forget" | "statusRepairDelay" | "endReads"
+  >;
   readonly access: Pick<ClusterAccess, "of">;
   readonly targets: TargetRecords;
   readonly propagations: Propagations;
-  /** Called when the resources that refer to a connection, or the names that they refer to, change. */
+  /**
+   * Called when the resources that refer to a connection, or the names that they refer to, change.
+   */
   readonly onReferencesChange: (connection: string) => void;
   readonly limits: QueueLimits;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
@@ -50,12 +55,16 @@ export interface SyncControllerOptions {
 
 /** Annotations of users that a reconcile follows. */
 const ANNOTATIONS = [ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION];
-/** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
+/**
+ * Maximum number of resources of one connection that are reconciled simultaneously; see
+ * docs/design/engine.md#fairness.
+ */
 const MAX_IN_FLIGHT = 8;
 
 /**
- * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and VaultFiles share. It decides
- * nothing: every key goes through the same reconcile; see docs/design/engine.md#wake-ups.
+ * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and
+ * VaultFiles share. It decides nothing: every key goes through the same reconcile; see
+ * docs/design/engine.md#wake-ups.
  */
 export class SyncController implements ConnectionUsers {
   readonly references = new ReferenceIndex();
@@ -76,7 +85,9 @@ export class SyncController implements ConnectionUsers {
     });
   }
 
-  /** Queues a resource whose desired state or unknown status changed, and updates its references. */
+  /**
+   * Queues a resource whose desired state or unknown status changed, and updates its references.
+   */
   resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
     const key = syncKey(kind, change.key);
     if (change.type === "deleted") {
@@ -85,7 +96,8 @@ export class SyncController implements ConnectionUsers {
       this.#options.reconciler.forget(key);
       this.#setReferences(key, undefined);
       targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
-      if (target !== undefined && this.references.ofTarget(target).size === 0) targets.forget(target);
+      if (target !== undefined && this.references.ofTarget(target).size === 0)
+        targets.forget(target);
       // The reconcile of an object that does not exist drops its deadline.
       return this.queue.add(key);
     }
@@ -100,8 +112,8 @@ export class SyncController implements ConnectionUsers {
   }
 
   /**
-   * Queues the resources of a target that was changed by anything but this process, or by one of several resources, and the owner
-   * of one that it does not name any more.
+   * Queues the resources of a target that was changed by anything but this process, or by one of
+   * several resources, and the owner of one that it does not name any more.
    */
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
     const target = targetKey(kind, change.key);
@@ -114,19 +126,27 @@ export class SyncController implements ConnectionUsers {
     for (const key of resources) this.queue.add(key, "drift");
   }
 
-  /** Queues the resources of an object that keys are merged into, but not those whose own write the change is. */
+  /**
+   * Queues the resources of an object that keys are merged into, but not those whose own write the
+   * change is.
+   */
   mergedChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
     const object = targetKey(kind, change.key);
     for (const key of this.references.ofTarget(object)) {
-      if (this.#options.targets.observe(mergedKey(object, key), change)) this.queue.add(key, "drift");
+      if (this.#options.targets.observe(mergedKey(object, key), change))
+        this.queue.add(key, "drift");
     }
   }
 
-  /** Requeues the resources of a target, or the one that merges into it, whose write the watch has not shown. */
+  /**
+   * Requeues the resources of a target, or the one that merges into it, whose write the watch has
+   * not shown.
+   */
   targetUnseen(target: string): void {
     const [object = "", merging] = target.split(" ");
     const resources = this.references.ofTarget(object);
-    for (const key of resources) if (merging === undefined || merging === key) this.queue.add(key, "background");
+    for (const key of resources)
+      if (merging === undefined || merging === key) this.queue.add(key, "background");
   }
 
   /** Requeues a resource that waited for a list. */
@@ -134,7 +154,10 @@ export class SyncController implements ConnectionUsers {
     this.queue.add(key, "spec");
   }
 
-  /** Requeues the resources that refer to a changed name of the vault, whose list arrived at `listedAt` (monotonic). */
+  /**
+   * Requeues the resources that refer to a changed name of the vault, whose list arrived at
+   * `listedAt` (monotonic).
+   */
   onSnapshotChange(connection: string, change: SnapshotChange, listedAt: number): void {
     const keys = new Set<string>();
     for (const kind of SYNC_KINDS) {
@@ -150,27 +173,33 @@ export class SyncController implements ConnectionUsers {
   }
 
   /**
-   * Requeues all resources of a connection: it was opened or closed, listed for the first time, became stale or recovered. Those that
-   * changed in the vault while no process worked on them come first.
+   * Requeues all resources of a connection: it was opened or closed, listed for the first time,
+   * became stale or recovered. Those that changed in the vault while no process worked on them come
+   * first.
    */
   onConnectionStateChange(connection: string, list?: ListedVersions): void {
     // A copy, because replacing references changes the set.
     for (const key of new Set(this.references.ofConnection(connection))) {
       // A client that was opened since has to miss what rules found since the spec changed.
-      if (list === undefined && this.references.get(key)?.sources.some(isPattern) === true) this.#referAgain(key);
-      this.queue.add(key, list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background");
+      if (list === undefined && this.references.get(key)?.sources.some(isPattern) === true)
+        this.#referAgain(key);
+      this.queue.add(
+        key,
+        list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background",
+      );
     }
   }
 
   /**
-   * Checks again what the resources of a connection may read: its access changed, or the labels of `namespace`. Those that may not
-   * read their sources any more do not refer to them.
+   * Checks again what the resources of a connection may read: its access changed, or the labels of
+   * `namespace`. Those that may not read their sources any more do not refer to them.
    */
   accessChanged(connection: string, namespace?: string): void {
     this.#options.reconciler.endReads(connection, namespace);
     // A copy, because replacing references changes the set.
     for (const key of new Set(this.references.ofConnection(connection))) {
-      if (namespace !== undefined && namespaceOf(parseSyncKey(key).objectKey) !== namespace) continue;
+      if (namespace !== undefined && namespaceOf(parseSyncKey(key).objectKey) !== namespace)
+        continue;
       if (this.#referAgain(key)) this.queue.add(key, "background");
     }
   }
@@ -213,15 +242,29 @@ export class SyncController implements ConnectionUsers {
     const found = foundNames(kind, resource, object);
     const target = targetKey(resource.target.kind, `${resource.namespace}/${resource.target.name}`);
     const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";
-    const sources = [...resource.items.map((item) => item.source), ...patternsOf(resource), ...found];
+    const sources = [
+      ...resource.items.map((item) => item.source),
+      ...patternsOf(resource),
+      ...found,
+    ];
     const rules = resource.finds.filter((find) => metadataRule(find) !== undefined);
     const whenGone = shared(
       `${resource.whenRemoved} ${resource.whenMissing} ${resource.items.filter(isOptional).map(sourceOf).join(" ")}`,
     );
-    return { kind, connection, sources: isAllowed ? sources : [], target, whenGone, ...(rules.length > 0 && { rules }) };
+    return {
+      kind,
+      connection,
+      sources: isAllowed ? sources : [],
+      target,
+      whenGone,
+      ...(rules.length > 0 && { rules }),
+    };
   }
 
-  /** Replaces the references of a resource by those that its object shows now. Returns whether there is one. */
+  /**
+   * Replaces the references of a resource by those that its object shows now. Returns whether there
+   * is one.
+   */
   #referAgain(key: string): boolean {
     const { kind, objectKey } = parseSyncKey(key);
     const object = this.#options.kinds[kind].resources.get(objectKey);
@@ -232,7 +275,10 @@ export class SyncController implements ConnectionUsers {
   #changedSinceSync(key: string, list: ListedVersions): boolean {
     const { kind, objectKey } = parseSyncKey(key);
     const object = this.#options.kinds[kind].resources.get(objectKey);
-    return object !== undefined && changedSinceSync(kind, object, this.references.get(key)?.sources ?? [], list);
+    return (
+      object !== undefined &&
+      changedSinceSync(kind, object, this.references.get(key)?.sources ?? [], list)
+    );
   }
 
   #setReferences(key: string, now: References | undefined): void {
@@ -256,11 +302,12 @@ const isSame = (before: References, now: References): boolean =>
 
 const sourceOf = ({ source }: SyncItem): string => source;
 const isOptional = (item: SyncItem): boolean => item.isOptional === true;
-const patternsOf = ({ finds }: SyncResource): string[] => finds.map(({ pattern }) => patternReference(pattern));
+const patternsOf = ({ finds }: SyncResource): string[] =>
+  finds.map(({ pattern }) => patternReference(pattern));
 
 /**
- * Returns the names that the rules of a resource found, according to its status. After a restart, nothing else shows that one of them
- * is gone.
+ * Returns the names that the rules of a resource found, according to its status. After a restart,
+ * nothing else shows that one of them is gone.
  */
 function foundNames(kind: SyncKind, { finds }: SyncResource, object: KubeObject): string[] {
   if (finds.length === 0) return [];

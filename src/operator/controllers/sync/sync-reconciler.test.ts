@@ -55,20 +55,27 @@ describe("SyncReconciler after an edit of the target's annotations", () => {
 });
 
 describe("SyncReconciler after a change to another vault", () => {
-  test.each([3, 1, 9])("fetches the value again if the synced version is 3 and that of the other vault %i", async (version) => {
-    const scene = new SyncScene();
-    scene.vault.lists({ name: "db", version: 3 });
-    expect(await scene.reconcile()).toBe("vault db@3, Synced");
-    scene.connect("other").lists({ name: "db", version });
-    scene.follow("other");
-    expect(await scene.reconcile()).toBe(`other db@${version}, Synced`);
-  });
+  test.each([3, 1, 9])(
+    "fetches the value again if the synced version is 3 and that of the other vault %i",
+    async (version) => {
+      const scene = new SyncScene();
+      scene.vault.lists({ name: "db", version: 3 });
+      expect(await scene.reconcile()).toBe("vault db@3, Synced");
+      scene.connect("other").lists({ name: "db", version });
+      scene.follow("other");
+      expect(await scene.reconcile()).toBe(`other db@${version}, Synced`);
+    },
+  );
 
   test("follows an entry that another user shares", async () => {
     const scene = new SyncScene();
-    scene.connect("vault", "*", { receive: "Anyone" }).lists({ name: "db", version: 3, owner: "dba@example.com" });
+    scene
+      .connect("vault", "*", { receive: "Anyone" })
+      .lists({ name: "db", version: 3, owner: "dba@example.com" });
     expect(await scene.reconcile()).toBe("vault db@3, Synced");
-    scene.connect("other", "*", { receive: "Anyone" }).lists({ name: "db", owner: "dev@example.com" });
+    scene
+      .connect("other", "*", { receive: "Anyone" })
+      .lists({ name: "db", owner: "dev@example.com" });
     scene.follow("other");
     expect(await scene.reconcile()).toBe("other db@1, Synced");
   });
@@ -140,13 +147,16 @@ describe("SyncReconciler for a source that is no longer listed", () => {
     expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
   });
 
-  test.each(["", " and a restart"])("keeps the target after a change of the connection itself%s", async (restarted) => {
-    const scene = await withDeadline();
-    await scene.clock.advance(HOUR);
-    scene.connect("vault", "narrower").lists();
-    if (restarted !== "") scene.restart();
-    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
-  });
+  test.each(["", " and a restart"])(
+    "keeps the target after a change of the connection itself%s",
+    async (restarted) => {
+      const scene = await withDeadline();
+      await scene.clock.advance(HOUR);
+      scene.connect("vault", "narrower").lists();
+      if (restarted !== "") scene.restart();
+      expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+    },
+  );
 
   test("keeps the target if it was suspended before a restart, when nothing followed the lists", async () => {
     const scene = await withDeadline();
@@ -160,7 +170,8 @@ describe("SyncReconciler for a source that is no longer listed", () => {
   });
 });
 
-// The watches are independent. With two leaders, or after a silent watch, the version before was reported again.
+// The watches are independent. With two leaders, or after a silent watch, the version before was
+// reported again.
 test("a target is read if the status names a later state of it than the watch shows", async () => {
   const scene = await SyncScene.synced(1);
   scene.vault.lists({ name: "db", version: 2 });

@@ -12,7 +12,13 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { isForced, isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
+import {
+  isForced,
+  isVerifiedBy,
+  nextStatus,
+  readStatus,
+  type SyncStatus,
+} from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { WriteObserver } from "../status/write-observer.ts";
@@ -28,7 +34,14 @@ import type { FreshLists } from "../connection/fresh-lists.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import { deadlinesOf, NO_DEADLINES, type ResolveInput, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
+import {
+  deadlinesOf,
+  NO_DEADLINES,
+  type ResolveInput,
+  resolveItems,
+  syncedVersions,
+  withReported,
+} from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import { type Memory, ResourceMemory } from "./resource-memory.ts";
 import { removeFormerTargets } from "./release-target.ts";
@@ -36,7 +49,14 @@ import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { showsOutdatedList } from "./shows-outdated-list.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";
-import { awaitConnection, DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
+import {
+  awaitConnection,
+  DONE,
+  type SyncResult,
+  TARGET_WAIT_MS,
+  targetChanged,
+  waitFor,
+} from "./sync-result.ts";
 import type { TargetWriter } from "./target-writer.ts";
 
 /** One kind of resources, and their watch. */
@@ -71,15 +91,19 @@ interface SyncContext {
   readonly isSecond?: true;
 }
 
-const reported = (readyCondition: ReadyCondition | undefined, changes: Partial<Report> = {}): SyncResult => ({
+const reported = (
+  readyCondition: ReadyCondition | undefined,
+  changes: Partial<Report> = {},
+): SyncResult => ({
   report: reportOf(readyCondition, changes),
   next: DONE,
 });
 
 /**
- * Reconciles VaultSecrets and VaultFiles, level-triggered: gathers what is known (the own store, the mirror of the vault, the
- * metadata of the target), decides without I/O, applies the plan, and writes the status if it changed; see
- * docs/design/engine.md#data-flow. The way of one reconcile is that of the methods below, from top to bottom.
+ * Reconciles VaultSecrets and VaultFiles, level-triggered: gathers what is known (the own store,
+ * the mirror of the vault, the metadata of the target), decides without I/O, applies the plan, and
+ * writes the status if it changed; see docs/design/engine.md#data-flow. The way of one reconcile is
+ * that of the methods below, from top to bottom.
  */
 export class SyncReconciler {
   readonly #options: SyncReconcilerOptions;
@@ -96,12 +120,18 @@ export class SyncReconciler {
     };
   }
 
-  /** Returns the delay after which a resource is to be reconciled whose status another process changed; see StatusWriter. */
+  /**
+   * Returns the delay after which a resource is to be reconciled whose status another process
+   * changed; see StatusWriter.
+   */
   statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     return this.#statuses[parseSyncKey(key).kind].repairDelay(key, before, now);
   }
 
-  /** Ends the reads through a connection whose access has changed, of one namespace or all. Their resources are reconciled again. */
+  /**
+   * Ends the reads through a connection whose access has changed, of one namespace or all. Their
+   * resources are reconciled again.
+   */
   endReads(connection: string, namespace: string | undefined): void {
     this.#reads.end(connection, namespace);
   }
@@ -124,7 +154,15 @@ export class SyncReconciler {
     const parsed = source.parse(object);
     const { resource } = parsed;
     const before = readStatus(kind, this.#statuses[kind].current(key, object));
-    const context = { key, source, resource, before, memory: this.#memory.of(key, resource.uid), signal, reads: signal };
+    const context = {
+      key,
+      source,
+      resource,
+      before,
+      memory: this.#memory.of(key, resource.uid),
+      signal,
+      reads: signal,
+    };
     const change = this.#options.propagations.current(key);
     const { report, next } = parsed.ok
       ? await this.#sync(context).catch((error: unknown) => deniedResult(error, resource))
@@ -138,10 +176,12 @@ export class SyncReconciler {
 
   async #sync(context: SyncContext): Promise<SyncResult> {
     const { key, source, resource, before } = context;
-    if (resource.suspend) return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
+    if (resource.suspend)
+      return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
     const access = findConnection(this.#options, source.entries, resource, before);
     if ("report" in access) {
-      if (access.report?.readyCondition?.reason === "NamespaceNotAllowed") context.memory.deadlines = NO_DEADLINES;
+      if (access.report?.readyCondition?.reason === "NamespaceNotAllowed")
+        context.memory.deadlines = NO_DEADLINES;
       return access;
     }
     const forced = { key, resource, before, access, entries: source.entries };
@@ -153,24 +193,51 @@ export class SyncReconciler {
     const { snapshot, health } = access.connection;
     if (snapshot !== undefined && isCovered({ source, resource, snapshot })) {
       const { deadlines } = context.memory;
-      const grant = this.#options.access.of(connectionKey(resource.connection, resource.namespace), resource.namespace);
-      const input = { ...context, deadlines, access, grant, snapshot, now: this.#options.clock.now() };
-      if (resource.connection.kind === "VaultConnection") return this.#syncFromSnapshot(context, input);
-      return this.#reads.run(resource, context.signal, (reads) => this.#syncFromSnapshot({ ...context, reads }, input));
+      const grant = this.#options.access.of(
+        connectionKey(resource.connection, resource.namespace),
+        resource.namespace,
+      );
+      const input = {
+        ...context,
+        deadlines,
+        access,
+        grant,
+        snapshot,
+        now: this.#options.clock.now(),
+      };
+      if (resource.connection.kind === "VaultConnection")
+        return this.#syncFromSnapshot(context, input);
+      return this.#reads.run(resource, context.signal, (reads) =>
+        this.#syncFromSnapshot({ ...context, reads }, input),
+      );
     }
-    if (health.state !== "failing" && access.stale === undefined) return { report: undefined, next: waitFor("connection") };
+    if (health.state !== "failing" && access.stale === undefined)
+      return { report: undefined, next: waitFor("connection") };
     const { kind } = resource.connection;
-    const why = health.error ? explainToUser(health.error, access.facts, kind) : "waiting for the first list of the vault";
+    const why = health.error
+      ? explainToUser(health.error, access.facts, kind)
+      : "waiting for the first list of the vault";
     return awaitConnection(resource, before, why, access.stale);
   }
 
   async #syncFromSnapshot(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
     const { resource, before, signal } = context;
-    return this.#syncTarget(context, input, await findTarget(this.#options, resource, before, signal));
+    return this.#syncTarget(
+      context,
+      input,
+      await findTarget(this.#options, resource, before, signal),
+    );
   }
 
-  /** Gathers, decides and applies. A target that was edited is decided for again, without relying on its annotations. */
-  async #syncTarget(context: SyncContext, input: ResolveInput, state: FoundTarget): Promise<SyncResult> {
+  /**
+   * Gathers, decides and applies. A target that was edited is decided for again, without relying on
+   * its annotations.
+   */
+  async #syncTarget(
+    context: SyncContext,
+    input: ResolveInput,
+    state: FoundTarget,
+  ): Promise<SyncResult> {
     if (state === "whole") return this.#becomeMerged(context, input);
     if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
     const found = findSources(input, state);
@@ -183,10 +250,16 @@ export class SyncReconciler {
     const { resource, source, signal } = context;
     await becomeMerged(this.#options, resource, source.descriptor, signal);
     const state = await lookUpTarget(this.#options, resource, signal);
-    return state === "whole" ? targetChanged("the target was changed concurrently") : this.#syncTarget(context, input, state);
+    return state === "whole"
+      ? targetChanged("the target was changed concurrently")
+      : this.#syncTarget(context, input, state);
   }
 
-  async #syncFound(context: SyncContext, input: ResolveInput, found: TargetState): Promise<SyncResult> {
+  async #syncFound(
+    context: SyncContext,
+    input: ResolveInput,
+    found: TargetState,
+  ): Promise<SyncResult> {
     const { resource, before, signal } = context;
     let state = found;
     const corrupted = state.state === "owned" && state.annotationsCorrupted;
@@ -197,14 +270,21 @@ export class SyncReconciler {
     if (wait !== undefined && decision.plan.action !== "keep") {
       const facts = { resolutions, connection: input.access.id, stale: input.access.stale };
       return {
-        report: reportOf(wait.condition, { ...facts, versions: syncedVersions(input, resolutions, state) }),
+        report: reportOf(wait.condition, {
+          ...facts,
+          versions: syncedVersions(input, resolutions, state),
+        }),
         next: waitFor("target", wait.ms),
       };
     }
     const current = await this.#options.writer.read(decision.plan, resource, state, signal);
     if ("now" in current) {
       if (context.isSecond === true) return targetChanged("the target was changed concurrently");
-      return this.#syncTarget({ ...context, isSecond: true }, input, currentState(resource, current.now));
+      return this.#syncTarget(
+        { ...context, isSecond: true },
+        input,
+        currentState(resource, current.now),
+      );
     }
     if (current.object !== undefined && !current.trusted && !corrupted) {
       state = withReported(resource, before, state);
@@ -222,7 +302,16 @@ export class SyncReconciler {
     const versions = syncedVersions({ before, access }, resolutions, state);
     const unchanged = reportOf(decision.readyCondition, { ...facts, versions });
     const isNewSpec = before.observedGeneration !== resource.generation;
-    const plan = { resource, owner: source.descriptor, state, current, isNewSpec, report: unchanged, signal, reads };
+    const plan = {
+      resource,
+      owner: source.descriptor,
+      state,
+      current,
+      isNewSpec,
+      report: unchanged,
+      signal,
+      reads,
+    };
     try {
       const result = await this.#options.writer.apply(decision.plan, plan);
       const { report, next } = result;
@@ -231,20 +320,32 @@ export class SyncReconciler {
         this.#options.propagations.written(key);
         this.#options.observer.written(resource.kind, report.effect);
       }
-      const isReplaced = report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
+      const isReplaced =
+        report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
       if (isReplaced) await removeFormerTargets(this.#options, resource, signal);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
-      return !this.#options.targets.isWatched(resource) && isIdle ? { report, next: waitFor("target") } : result;
+      return !this.#options.targets.isWatched(resource) && isIdle
+        ? { report, next: waitFor("target") }
+        : result;
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(context, input, reportOf(undefined, facts));
-      if (isKubeError(error, "NamespaceTerminating")) return { report: undefined, next: waitFor("namespace") };
+      if (isKubeError(error, "AlreadyExists"))
+        return this.#resolveNameConflict(context, input, reportOf(undefined, facts));
+      if (isKubeError(error, "NamespaceTerminating"))
+        return { report: undefined, next: waitFor("namespace") };
       throw error;
     }
   }
 
-  /** The watch shows only objects with the operator's label; an object without it is found when creating the target fails. */
-  async #resolveNameConflict(context: SyncContext, input: ResolveInput, report: Report): Promise<SyncResult> {
+  /**
+   * The watch shows only objects with the operator's label; an object without it is found when
+   * creating the target fails.
+   */
+  async #resolveNameConflict(
+    context: SyncContext,
+    input: ResolveInput,
+    report: Report,
+  ): Promise<SyncResult> {
     const { resource, signal } = context;
     const state = await lookUpTarget(this.#options, resource, signal);
     if (state === "deleting" || state === "whole" || state.state === "absent")
@@ -253,16 +354,28 @@ export class SyncReconciler {
     return { report: { ...report, readyCondition: targetConflict(resource, state) }, next: DONE };
   }
 
-  /** After a restart, a target that has not changed since the status was written need not be read. */
+  /**
+   * After a restart, a target that has not changed since the status was written need not be read.
+   */
   #trustStatus({ resource, before }: SyncContext, state: TargetState): void {
     const { targets } = this.#options;
     if (isForced(resource, before)) return targets.distrust(resource);
-    if (state.state !== "owned" || state.annotationsCorrupted || targets.isVerified(resource, state)) return;
-    if (isVerifiedBy(before, resource, state.resourceVersion)) targets.markVerified(resource, state);
+    if (
+      state.state !== "owned" ||
+      state.annotationsCorrupted ||
+      targets.isVerified(resource, state)
+    )
+      return;
+    if (isVerifiedBy(before, resource, state.resourceVersion))
+      targets.markVerified(resource, state);
   }
 
   /** Writes the status, records the events, and logs a write. */
-  async #publish({ key, resource, before, memory, signal }: SyncContext, object: KubeObject, now: Report): Promise<void> {
+  async #publish(
+    { key, resource, before, memory, signal }: SyncContext,
+    object: KubeObject,
+    now: Report,
+  ): Promise<void> {
     const { events, clock, logger } = this.#options;
     const report = withUnreported(now, memory.unreported);
     const status = nextStatus(before, { ...report, resource, now: clock.now() });
@@ -271,7 +384,10 @@ export class SyncReconciler {
     recordEvents(events, object, resource, report, { before, now: status });
     if (report.effect === "none") return;
     const { kind, name } = resource.target;
-    logger.info({ controller: resource.kind, key, action: report.effect, target: `${kind}/${name}` }, `target ${report.effect}`);
+    logger.info(
+      { controller: resource.kind, key, action: report.effect, target: `${kind}/${name}` },
+      `target ${report.effect}`,
+    );
   }
 }
 

@@ -5,7 +5,10 @@ import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { TransientError } from "../../vault-client/vault-error.ts";
 
 const MINUTE = 60_000;
-const waits = (reason: "connection" | "target" | "namespace", atMostMs = 5 * MINUTE): ReconcileResult => ({
+const waits = (
+  reason: "connection" | "target" | "namespace",
+  atMostMs = 5 * MINUTE,
+): ReconcileResult => ({
   outcome: "done",
   wait: { for: reason, atMostMs },
 });
@@ -35,7 +38,8 @@ describe("SyncReconciler without a usable connection", () => {
     expect(await scene.reconcileOnce()).toEqual({ ...waits("connection"), notReady: true });
     expect(ready(scene)).toMatchObject({
       reason: "ConnectionNotFound",
-      message: "VaultConnection absent not found in namespace shop: create it, or correct spec.connectionRef.name",
+      message:
+        "VaultConnection absent not found in namespace shop: create it, or correct spec.connectionRef.name",
     });
   });
 
@@ -73,7 +77,9 @@ describe("SyncReconciler without a usable connection", () => {
 
   test("reports a vault that has not responded for too long", async () => {
     const scene = new SyncScene();
-    scene.connect("vault", "*", { stale: { since: scene.clock.now(), reason: "VaultUnreachable" } });
+    scene.connect("vault", "*", {
+      stale: { since: scene.clock.now(), reason: "VaultUnreachable" },
+    });
     expect(await scene.reconcileOnce()).toEqual({ ...waits("connection"), notReady: true });
     expect(ready(scene)).toMatchObject({
       reason: "ConnectionNotReady",
@@ -99,7 +105,10 @@ describe("SyncReconciler while an object is being deleted", () => {
     const scene = new SyncScene();
     scene.vault.lists({ name: "db" });
     const { resource } = scene;
-    scene.api.put("vaultsecrets", { ...resource, metadata: { ...resource.metadata, deletionTimestamp } });
+    scene.api.put("vaultsecrets", {
+      ...resource,
+      metadata: { ...resource.metadata, deletionTimestamp },
+    });
     expect(await scene.reconcileOnce()).toEqual({ outcome: "done" });
     expect(scene.target).toBeUndefined();
     expect(await scene.reconcileKey("VaultSecret/shop/deleted")).toEqual(GONE);
@@ -127,27 +136,41 @@ describe("SyncReconciler after a failed write", () => {
     expect(scene.status).toEqual({});
   });
 
-  test.each<KubeErrorKind>(["Timeout", "NotLeader"])("throws %s, which the work queue retries", async (kind) => {
-    const scene = new SyncScene();
-    scene.vault.lists({ name: "db" });
-    failsToCreate(scene, kind);
-    await expect(scene.reconcileOnce()).rejects.toMatchObject({ kind });
-    expect(await scene.reconcile()).toBe("vault db@1, Synced");
-  });
+  test.each<KubeErrorKind>(["Timeout", "NotLeader"])(
+    "throws %s, which the work queue retries",
+    async (kind) => {
+      const scene = new SyncScene();
+      scene.vault.lists({ name: "db" });
+      failsToCreate(scene, kind);
+      await expect(scene.reconcileOnce()).rejects.toMatchObject({ kind });
+      expect(await scene.reconcile()).toBe("vault db@1, Synced");
+    },
+  );
 
-  // With a backoff longer than the time for which the found target was remembered, each retry created it again, in vain.
+  // With a backoff longer than the time for which the found target was remembered, each retry
+  // created it again, in vain.
   test("decides again immediately if its own target is not shown by the watch", async () => {
     const scene = await SyncScene.synced();
     scene.restart();
-    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual({ outcome: "done", wait: undefined });
+    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual({
+      outcome: "done",
+      wait: undefined,
+    });
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
   });
 
   test("reports an object of another writer that the watch does not show", async () => {
     const scene = new SyncScene();
     scene.vault.lists({ name: "db" });
-    scene.api.put("secrets", { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "db", uid: "foreign" } });
-    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual({ ...waits("target", 30_000), notReady: true });
+    scene.api.put("secrets", {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace: "shop", name: "db", uid: "foreign" },
+    });
+    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual({
+      ...waits("target", 30_000),
+      notReady: true,
+    });
     expect(ready(scene)?.reason).toBe("TargetConflict");
     expect(scene.status.items).toMatchObject([{ key: "db", latest: 1 }]);
   });

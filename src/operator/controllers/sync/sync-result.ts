@@ -16,7 +16,10 @@ export interface SyncResult {
 /** The result of a reconcile that came to an end. */
 export type Reported = SyncResult & { readonly report: Report };
 
-/** Maximum wait in milliseconds for a state whose change requeues the resource: it limits the cost of a missed change. */
+/**
+ * Maximum wait in milliseconds for a state whose change requeues the resource: it limits the cost
+ * of a missed change.
+ */
 const MAX_WAIT_MS = 5 * 60_000;
 /** Time in milliseconds after which an object is read again that the watch does not show. */
 export const TARGET_WAIT_MS = 30_000;
@@ -28,7 +31,10 @@ export function waitFor(what: Wait["for"], atMostMs = MAX_WAIT_MS): ReconcileRes
   return { outcome: "done", wait: { for: what, atMostMs } };
 }
 
-/** Returns the result of a reconcile that found another state of the target than the one it decided for. */
+/**
+ * Returns the result of a reconcile that found another state of the target than the one it decided
+ * for.
+ */
 export const targetChanged = (reason: string): SyncResult => ({
   report: undefined,
   next: { outcome: "retry", cause: "target", reason },
@@ -44,10 +50,15 @@ export interface Failure {
 
 /** Returns a failure of the vault that a retry may resolve. The backoff is at least `atLeastMs`. */
 export function retryable(reason: Reason, message: string, atLeastMs?: number): Failure {
-  return { condition: notReady(reason, message), next: { outcome: "retry", cause: "vault", reason, atLeastMs } };
+  return {
+    condition: notReady(reason, message),
+    next: { outcome: "retry", cause: "vault", reason, atLeastMs },
+  };
 }
 
-/** Returns a failure that lasts until something changes; it is checked after `wait` at the latest. */
+/**
+ * Returns a failure that lasts until something changes; it is checked after `wait` at the latest.
+ */
 export function lasting(reason: Reason, message: string, next: ReconcileResult): Failure {
   return { condition: notReady(reason, message), next };
 }
@@ -58,8 +69,9 @@ export function rejected({ reason, message }: ReadyCondition): Failure {
 }
 
 /**
- * Returns the result of a failed reconcile. A failure that is retried says nothing about an existing target: Ready reports what else is
- * known to be wrong, or stays unchanged. Without a target, Ready reports the failure.
+ * Returns the result of a failed reconcile. A failure that is retried says nothing about an
+ * existing target: Ready reports what else is known to be wrong, or stays unchanged. Without a
+ * target, Ready reports the failure.
  */
 export function failed(report: Report, { condition, next }: Failure, hasTarget: boolean): Reported {
   if (next.outcome === "done") return { report: { ...report, readyCondition: condition }, next };
@@ -69,8 +81,16 @@ export function failed(report: Report, { condition, next }: Failure, hasTarget: 
   return { report: { ...report, readyCondition, reconciling: { reason, message } }, next };
 }
 
-/** Waits for a connection that cannot be used. A target that was in sync stays Ready, unless a user requests a sync now. */
-export function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, stale?: Staleness): SyncResult {
+/**
+ * Waits for a connection that cannot be used. A target that was in sync stays Ready, unless a user
+ * requests a sync now.
+ */
+export function awaitConnection(
+  resource: SyncResource,
+  before: SyncStatus,
+  why: string,
+  stale?: Staleness,
+): SyncResult {
   const message = `${resource.connection.kind} ${resource.connection.name} is not ready: ${why}`;
   const isKept = wasReady(before, resource.generation) && !isForced(resource, before);
   const readyCondition = isKept ? undefined : notReady("ConnectionNotReady", message);

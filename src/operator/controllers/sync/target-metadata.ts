@@ -7,16 +7,29 @@ import {
   MERGED_LABEL,
 } from "../../api/names.ts";
 import { shared } from "../../lib/shared-strings.ts";
-import { CONFIG_MAPS, groupOf, type KubeObject, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  groupOf,
+  type KubeObject,
+  type ResourceDescriptor,
+  SECRETS,
+} from "../../kube/resource.ts";
 import { managedNames } from "../../sync/managed-metadata.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 
-export const targetDescriptor: Readonly<Record<TargetKind, ResourceDescriptor>> = { Secret: SECRETS, ConfigMap: CONFIG_MAPS };
+export const targetDescriptor: Readonly<Record<TargetKind, ResourceDescriptor>> = {
+  Secret: SECRETS,
+  ConfigMap: CONFIG_MAPS,
+};
 
-function only(names: readonly string[], from: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  const isKept = (name: string): boolean => names.includes(name) || name.startsWith(`${MERGE_DOMAIN}/`);
+function only(
+  names: readonly string[],
+  from: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const isKept = (name: string): boolean =>
+    names.includes(name) || name.startsWith(`${MERGE_DOMAIN}/`);
   return Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => isKept(name)));
 }
 
@@ -26,12 +39,14 @@ const ONLY_MANAGED = { [MANAGED_BY_LABEL]: MANAGED_BY };
 
 /** Nearly all targets have this label alone. */
 function shareLabels(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.keys(labels).length === 1 && labels[MANAGED_BY_LABEL] === MANAGED_BY ? ONLY_MANAGED : labels;
+  return Object.keys(labels).length === 1 && labels[MANAGED_BY_LABEL] === MANAGED_BY
+    ? ONLY_MANAGED
+    : labels;
 }
 
 /**
- * Returns the metadata of a watched object that is kept in memory: its ownership, the annotations about its content, and the labels
- * and annotations that its resource requested.
+ * Returns the metadata of a watched object that is kept in memory: its ownership, the annotations
+ * about its content, and the labels and annotations that its resource requested.
  */
 export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
   const managed = managedNames(metadata.annotations);
@@ -40,12 +55,14 @@ export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
     resourceVersion: metadata.resourceVersion ?? "",
     labels: shareLabels(only([MANAGED_BY_LABEL, MERGED_LABEL, ...managed.labels], metadata.labels)),
     annotations: only([...OWN_ANNOTATIONS, ...managed.annotations], metadata.annotations),
-    owners: (metadata.ownerReferences ?? []).map(({ uid, apiVersion, kind, name, controller = false }) => ({
-      uid,
-      controller,
-      name: controller ? name : "",
-      ...(controller && { kind, group: shared(groupOf(apiVersion)) }),
-    })),
+    owners: (metadata.ownerReferences ?? []).map(
+      ({ uid, apiVersion, kind, name, controller = false }) => ({
+        uid,
+        controller,
+        name: controller ? name : "",
+        ...(controller && { kind, group: shared(groupOf(apiVersion)) }),
+      }),
+    ),
     deleting: metadata.deletionTimestamp !== undefined,
   };
 }

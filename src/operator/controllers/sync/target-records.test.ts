@@ -13,11 +13,18 @@ const resource = syncResource([syncItem("a")]);
 const KEY = "shop/db";
 
 function object(resourceVersion: string, uid = "u1"): KubeObject {
-  return { apiVersion: "v1", kind: "Secret", metadata: { name: "db", namespace: "shop", uid, resourceVersion } };
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "db", namespace: "shop", uid, resourceVersion },
+  };
 }
 
 function setUp() {
-  const stores = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
+  const stores = {
+    Secret: new ObjectStore<TargetMetadata>(),
+    ConfigMap: new ObjectStore<TargetMetadata>(),
+  };
   const clock = new VirtualClock();
   const unseen: string[] = [];
   const watched = { Secret: { store: stores.Secret }, ConfigMap: { store: stores.ConfigMap } };
@@ -71,7 +78,9 @@ describe("TargetRecords after a write", () => {
     records.recordWrite(resource, object("10"), new Map(), false);
     expect(records.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(true);
     expect(records.isVerified(resource, { uid: "u1", resourceVersion: "11" })).toBe(false);
-    const tls = syncResource([], { target: { kind: "Secret", name: "db", type: "kubernetes.io/tls" } });
+    const tls = syncResource([], {
+      target: { kind: "Secret", name: "db", type: "kubernetes.io/tls" },
+    });
     expect(records.isVerified(tls, { uid: "u1", resourceVersion: "10" })).toBe(false);
     const map = syncResource([], { target: { kind: "ConfigMap", name: "db", type: "Opaque" } });
     expect(records.isVerified(map, { uid: "u1", resourceVersion: "10" })).toBe(false);
@@ -131,8 +140,12 @@ describe("TargetRecords after a deletion", () => {
     records.recordWrite(resource, object("10"), new Map(), false);
     shows(object("10"));
     showsGone("u1");
-    expect(records.recordWrite(resource, object("12", "u2"), new Map(), false)).toMatchObject({ count: 1 });
-    expect(records.recordWrite(resource, object("13", "u2"), new Map(), false)).toMatchObject({ count: 1 });
+    expect(records.recordWrite(resource, object("12", "u2"), new Map(), false)).toMatchObject({
+      count: 1,
+    });
+    expect(records.recordWrite(resource, object("13", "u2"), new Map(), false)).toMatchObject({
+      count: 1,
+    });
     shows(object("13", "u2"));
     records.recordDelete(resource, "u2");
     showsGone("u2");
@@ -155,7 +168,10 @@ test("targetMetadata keeps no value and no foreign label or annotation", () => {
     name: "db",
     namespace: "shop",
     labels: { "app.kubernetes.io/managed-by": "vaultsync", team: canary },
-    annotations: { "vaultsync.dev/owner": "VaultSecret/db", "kubectl.kubernetes.io/last-applied-configuration": canary },
+    annotations: {
+      "vaultsync.dev/owner": "VaultSecret/db",
+      "kubectl.kubernetes.io/last-applied-configuration": canary,
+    },
     managedFields: [canary],
     ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: canary, uid: "u" }],
     deletionTimestamp: "2026-11-21T00:00:00Z",
@@ -169,7 +185,8 @@ test("TargetRecords verifies a state of one target, by uid and resourceVersion",
   const { records } = setUp();
   records.markVerified(resource, object("5").metadata);
   records.markVerified(resource, object("6").metadata);
-  const isVerified = (uid: string, resourceVersion: string, of = resource) => records.isVerified(of, { uid, resourceVersion });
+  const isVerified = (uid: string, resourceVersion: string, of = resource) =>
+    records.isVerified(of, { uid, resourceVersion });
   expect(isVerified("u1", "6")).toBe(true);
   expect(isVerified("u1", "5")).toBe(false);
   expect(isVerified("u2", "6")).toBe(false);
@@ -251,13 +268,16 @@ test.each([
   ["and one of another name", { kind: "Secret", name: "old" }, ["Secret db", "Secret old"]],
   ["and one of another kind", { kind: "ConfigMap", name: "db" }, ["Secret db", "ConfigMap db"]],
   ["and one of a kind that is not a target", { kind: "Pod", name: "db" }, ["Secret db"]],
-])("without a watch a target is read %s, until its resource is deleted", async (_, former, expected) => {
-  const { records, calls } = unwatched("Secret", "ConfigMap");
-  await records.readUnwatched(resource, former, new AbortController().signal);
-  expect(calls.splice(0)).toEqual(expected);
-  records.stopReading(resource);
-  expect(calls).toEqual(["forget Secret db"]);
-});
+])(
+  "without a watch a target is read %s, until its resource is deleted",
+  async (_, former, expected) => {
+    const { records, calls } = unwatched("Secret", "ConfigMap");
+    await records.readUnwatched(resource, former, new AbortController().signal);
+    expect(calls.splice(0)).toEqual(expected);
+    records.stopReading(resource);
+    expect(calls).toEqual(["forget Secret db"]);
+  },
+);
 
 test("only targets of a kind that no watch shows are read", async () => {
   const former = { kind: "ConfigMap", name: "old" };

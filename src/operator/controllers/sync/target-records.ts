@@ -14,7 +14,10 @@ import { syncKey } from "./sync-key.ts";
 import { targetMetadata } from "./target-metadata.ts";
 import { UnseenWrites } from "./unseen-writes.ts";
 
-/** Returns the key of a target, `<kind>/<namespace>/<name>`, from the key of the object, `<namespace>/<name>`. */
+/**
+ * Returns the key of a target, `<kind>/<namespace>/<name>`, from the key of the object,
+ * `<namespace>/<name>`.
+ */
 export function targetKey(kind: TargetKind, key: string): string {
   return `${kind}/${key}`;
 }
@@ -23,8 +26,8 @@ export function targetKey(kind: TargetKind, key: string): string {
 export const mergedKey = (object: string, resource: string): string => `${object} ${resource}`;
 
 /**
- * Returns the key of the target of a resource. Resources that merge into one object each have a key of their own: what is known about
- * the keys of one says nothing about those of another.
+ * Returns the key of the target of a resource. Resources that merge into one object each have a key
+ * of their own: what is known about the keys of one says nothing about those of another.
  */
 function keyOfTarget(resource: SyncResource): string {
   const { kind, name, namespace, target } = resource;
@@ -34,7 +37,8 @@ function keyOfTarget(resource: SyncResource): string {
 
 type Target = Pick<SyncResource["target"], "kind" | "name">;
 
-const isSameTarget = (one: Target, other: Target): boolean => one.kind === other.kind && one.name === other.name;
+const isSameTarget = (one: Target, other: Target): boolean =>
+  one.kind === other.kind && one.name === other.name;
 
 interface StateId {
   readonly uid: string;
@@ -54,11 +58,17 @@ interface Verified extends StateId {
 const isOfForm = ({ type, immutable }: Verified, { target, policy }: SyncResource): boolean =>
   type === target.type && immutable === policy.immutable;
 
-/** Knowledge of this process about one target in addition to the watch: identities and digests, never content. */
+/**
+ * Knowledge of this process about one target in addition to the watch: identities and digests,
+ * never content.
+ */
 interface TargetRecord {
   /** The last write that the watch has not shown yet. */
   ownWrite?: OwnWrite<TargetMetadata> | undefined;
-  /** The last state whose content is known to match its annotations and this form; its keys, if the content was read or written. */
+  /**
+   * The last state whose content is known to match its annotations and this form; its keys, if the
+   * content was read or written.
+   */
   verified?: Verified | undefined;
   repairs?: Repairs | undefined;
   /** Another writer deleted the target: creating it again is a repair. */
@@ -69,7 +79,9 @@ const isState = (one: StateId | undefined, { uid, resourceVersion }: StateId): b
   one?.uid === uid && one.resourceVersion === resourceVersion;
 
 export interface TargetRecordsOptions {
-  readonly watched: Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store" | "read" | "written" | "forget">>>;
+  readonly watched: Readonly<
+    Record<TargetKind, Pick<Watched<TargetMetadata>, "store" | "read" | "written" | "forget">>
+  >;
   /** The objects that resources merge keys into, of the kinds that are watched. */
   readonly merged?: Partial<Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store">>>>;
   readonly clock: Clock;
@@ -114,37 +126,53 @@ export class TargetRecords {
     return !isMerged(resource) || this.#options.merged?.[resource.target.kind] !== undefined;
   }
 
-  /** Returns the objects that belong to a resource and are not its target. Without a watch, those that were read. */
+  /**
+   * Returns the objects that belong to a resource and are not its target. Without a watch, those
+   * that were read.
+   */
   formers(resource: SyncResource): FormerTarget[] {
     const found = TARGET_KINDS.flatMap((kind) =>
       this.#ownedNames(resource, kind).map((name) => ({ kind, name, type: undefined })),
     );
     return found.flatMap((target) => {
-      const former: SyncResource = { ...resource, target, policy: { ...resource.policy, creationPolicy: "Owner" } };
+      const former: SyncResource = {
+        ...resource,
+        target,
+        policy: { ...resource.policy, creationPolicy: "Owner" },
+      };
       const metadata = isSameTarget(target, resource.target) ? undefined : this.metadata(former);
-      return metadata !== undefined && !metadata.deleting && isOwnedBy(former, metadata) ? [{ former, metadata }] : [];
+      return metadata !== undefined && !metadata.deleting && isOwnedBy(former, metadata)
+        ? [{ former, metadata }]
+        : [];
     });
   }
 
   /** Returns the names of the objects that the store may have of a resource. */
   #ownedNames({ kind, namespace, name }: SyncResource, targetKind: TargetKind): string[] {
     const { store } = this.#options.watched[targetKind];
-    const others = [...store.indexed(syncKey(kind, `${namespace}/${name}`))].map((key) => key.slice(namespace.length + 1));
+    const others = [...store.indexed(syncKey(kind, `${namespace}/${name}`))].map((key) =>
+      key.slice(namespace.length + 1),
+    );
     return store.has(`${namespace}/${name}`) ? [name, ...others] : others;
   }
 
   /**
-   * Reads the target of a resource, the one that its status names, and those that were read earlier, where no watch shows them
-   * (`--target-watch=off`). @throws KubeError
+   * Reads the target of a resource, the one that its status names, and those that were read
+   * earlier, where no watch shows them (`--target-watch=off`). @throws KubeError
    */
-  async readUnwatched(resource: SyncResource, shown: SyncStatus["target"], signal: AbortSignal): Promise<void> {
+  async readUnwatched(
+    resource: SyncResource,
+    shown: SyncStatus["target"],
+    signal: AbortSignal,
+  ): Promise<void> {
     const { namespace, target } = resource;
     for (const kind of TARGET_KINDS) {
       const watched = this.#options.watched[kind];
       const named = [target, shown].flatMap((one) => (one?.kind === kind ? [one.name] : []));
       for (const name of new Set([...named, ...this.#ownedNames(resource, kind)])) {
         // An object of others is looked up.
-        if (!isMerged(resource) || !isSameTarget({ kind, name }, target)) await watched.read?.({ namespace, name }, signal);
+        if (!isMerged(resource) || !isSameTarget({ kind, name }, target))
+          await watched.read?.({ namespace, name }, signal);
       }
     }
   }
@@ -154,32 +182,53 @@ export class TargetRecords {
     const { namespace, target } = resource;
     if (isMerged(resource)) this.forget(keyOfTarget(resource));
     for (const kind of TARGET_KINDS) {
-      const names = [...this.#ownedNames(resource, kind), ...(kind === target.kind ? [target.name] : [])];
+      const names = [
+        ...this.#ownedNames(resource, kind),
+        ...(kind === target.kind ? [target.name] : []),
+      ];
       for (const name of new Set(names)) this.#options.watched[kind].forget?.({ namespace, name });
     }
   }
 
-  /** Records that there is no such object, whatever this process wrote before. Its repairs still count. */
+  /**
+   * Records that there is no such object, whatever this process wrote before. Its repairs still
+   * count.
+   */
   recordAbsence(resource: SyncResource): void {
     const key = keyOfTarget(resource);
     const record = this.#records.get(key);
     this.#unseen.delete(key);
-    if (record !== undefined) this.#records.set(key, { ...record, ownWrite: undefined, verified: undefined });
+    if (record !== undefined)
+      this.#records.set(key, { ...record, ownWrite: undefined, verified: undefined });
   }
 
   /**
-   * Records a write. `keys` is the content that it left, which is therefore verified; `undefined` if admission changed the object.
-   * `isRepair`: it reverted a change of another writer. Returns the recent repairs.
+   * Records a write. `keys` is the content that it left, which is therefore verified; `undefined`
+   * if admission changed the object. `isRepair`: it reverted a change of another writer. Returns
+   * the recent repairs.
    */
-  recordWrite(resource: SyncResource, object: KubeObject, keys: Keys | undefined, isRepair: boolean): Repairs | undefined {
+  recordWrite(
+    resource: SyncResource,
+    object: KubeObject,
+    keys: Keys | undefined,
+    isRepair: boolean,
+  ): Repairs | undefined {
     const isGone = isMerged(resource) && keys?.size === 0;
     // A former target is found by what was read and written, also if no status names it yet.
     if (!isMerged(resource)) this.#options.watched[resource.target.kind].written?.(object);
-    this.#recordOwn(resource, isGone ? { deletedUid: object.metadata.uid ?? "" } : { wrote: targetMetadata(object) });
+    this.#recordOwn(
+      resource,
+      isGone ? { deletedUid: object.metadata.uid ?? "" } : { wrote: targetMetadata(object) },
+    );
     const record = this.#record(resource);
     if (keys !== undefined) this.markVerified(resource, object.metadata, keys);
     if (isRepair || record.wasDeleted === true || keys === undefined) {
-      record.repairs = afterRepair(resource, record.repairs, this.#options.clock.monotonic(), keys !== undefined);
+      record.repairs = afterRepair(
+        resource,
+        record.repairs,
+        this.#options.clock.monotonic(),
+        keys !== undefined,
+      );
     }
     record.wasDeleted = false;
     return record.repairs;
@@ -191,11 +240,23 @@ export class TargetRecords {
     this.#recordOwn(resource, { deletedUid: uid });
   }
 
-  /** Records that the content of this state matches its annotations. `keys`: its content, if known. */
-  markVerified(resource: SyncResource, { uid = "", resourceVersion = "" }: Partial<StateId>, keys?: Keys): void {
+  /**
+   * Records that the content of this state matches its annotations. `keys`: its content, if known.
+   */
+  markVerified(
+    resource: SyncResource,
+    { uid = "", resourceVersion = "" }: Partial<StateId>,
+    keys?: Keys,
+  ): void {
     const { type } = resource.target;
     const { immutable } = resource.policy;
-    this.#record(resource).verified = { uid, resourceVersion, type, immutable, keys: keys && JSON.stringify([...keys]) };
+    this.#record(resource).verified = {
+      uid,
+      resourceVersion,
+      type,
+      immutable,
+      keys: keys && JSON.stringify([...keys]),
+    };
   }
 
   /** Makes the next reconcile read the content of the target. */
@@ -220,7 +281,10 @@ export class TargetRecords {
     return this.#records.get(keyOfTarget(resource))?.repairs;
   }
 
-  /** Returns why and for how long a repair of this state has to wait; `undefined` if it may be made now. */
+  /**
+   * Returns why and for how long a repair of this state has to wait; `undefined` if it may be made
+   * now.
+   */
   repairWait(
     resource: SyncResource,
     state: TargetState,
@@ -228,13 +292,19 @@ export class TargetRecords {
     const repairs = this.repairs(resource);
     const ms = repairDelay(repairs, this.#options.clock.monotonic());
     if (repairs === undefined || ms === 0 || state.state === "foreign") return undefined;
-    return state.state === "owned" && this.isVerified(resource, state) ? undefined : { condition: repairs.condition, ms };
+    return state.state === "owned" && this.isVerified(resource, state)
+      ? undefined
+      : { condition: repairs.condition, ms };
   }
 
-  /** Takes in a change of the target with this key, once. Reports whether it is anything but the echo of an own write. */
+  /**
+   * Takes in a change of the target with this key, once. Reports whether it is anything but the
+   * echo of an own write.
+   */
   observe(key: string, change: StoreChange<TargetMetadata>): boolean {
     if (change.type === "deleted") return this.#observeDeleted(key, change.before.uid);
-    // An own write that is shown after the lag limit is no echo: the target counted as what the watch had shown before.
+    // An own write that is shown after the lag limit is no echo: the target counted as what the
+    // watch had shown before.
     const isAwaited = this.#unseen.has(key);
     const newest = this.#newest(key, change.now);
     return newest === undefined || !isAwaited || !isState(this.#records.get(key)?.verified, newest);
@@ -261,12 +331,20 @@ export class TargetRecords {
   #record(resource: SyncResource): TargetRecord {
     const key = keyOfTarget(resource);
     // Fields that are added later would take an array of their own.
-    const record = this.#records.get(key) ?? { ownWrite: undefined, verified: undefined, repairs: undefined, wasDeleted: false };
+    const record = this.#records.get(key) ?? {
+      ownWrite: undefined,
+      verified: undefined,
+      repairs: undefined,
+      wasDeleted: false,
+    };
     this.#records.set(key, record);
     return record;
   }
 
-  #recordOwn(resource: SyncResource, write: { readonly wrote: TargetMetadata } | { readonly deletedUid: string }): void {
+  #recordOwn(
+    resource: SyncResource,
+    write: { readonly wrote: TargetMetadata } | { readonly deletedUid: string },
+  ): void {
     if (!this.isWatched(resource)) return;
     const key = keyOfTarget(resource);
     this.#record(resource).ownWrite = { at: this.#options.clock.monotonic(), ...write };

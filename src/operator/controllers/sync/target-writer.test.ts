@@ -8,7 +8,9 @@ const SECOND = 1_000;
 const KEY = "VaultSecret/shop/db";
 
 /** Starts an operator that has synced these keys. */
-async function running(data: Readonly<Record<string, string>> = { password: "db" }): Promise<OperatorScene> {
+async function running(
+  data: Readonly<Record<string, string>> = { password: "db" },
+): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists(...[...new Set(Object.values(data))].map((name) => ({ name })));
   scene.follow(data);
@@ -80,7 +82,10 @@ describe("a contested target", () => {
       await scene.reconcile();
     }
     expect(await scene.reconcile()).toBe("vault db@1, TargetContested");
-    expect(await scene.reconcileOnce()).toMatchObject({ outcome: "done", wait: { for: "target", atMostMs: 10 * SECOND } });
+    expect(await scene.reconcileOnce()).toMatchObject({
+      outcome: "done",
+      wait: { for: "target", atMostMs: 10 * SECOND },
+    });
     expect(scene.status.items).toMatchObject([{ version: 1, latest: 1 }]);
     await scene.clock.advance(10 * SECOND);
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
@@ -132,7 +137,11 @@ describe("the content of a target", () => {
   test("is patched without reading it again after it was read once", async () => {
     await using scene = await running();
     await scene.restart();
-    scene.server.patch(SECRETS, { namespace: "shop", name: "db" }, { metadata: { labels: { team: "shop" } } });
+    scene.server.patch(
+      SECRETS,
+      { namespace: "shop", name: "db" },
+      { metadata: { labels: { team: "shop" } } },
+    );
     scene.takeRequests();
     await scene.settle();
     expect(scene.takeRequests()).toEqual(["get secrets db"]);
@@ -158,7 +167,9 @@ describe("a target that admission changes", () => {
   ])("is rejected if it loses %s", async (_, metadata) => {
     await using scene = await OperatorScene.start();
     scene.server.webhooks.push((object) =>
-      object.kind === "Secret" ? { ...object, metadata: { ...object.metadata, ...metadata } } : object,
+      object.kind === "Secret"
+        ? { ...object, metadata: { ...object.metadata, ...metadata } }
+        : object,
     );
     scene.vault().lists({ name: "db" });
     scene.follow({ password: "db" });
@@ -169,7 +180,9 @@ describe("a target that admission changes", () => {
   test("is rejected if it goes back to its earlier content and annotations", async () => {
     await using scene = await running();
     scene.server.webhooks.push((object, before) =>
-      object.kind === "Secret" && before !== undefined ? { ...before, metadata: { ...before.metadata } } : object,
+      object.kind === "Secret" && before !== undefined
+        ? { ...before, metadata: { ...before.metadata } }
+        : object,
     );
     scene.vault().lists({ name: "db", version: 2 });
     await scene.settle();

@@ -1,7 +1,10 @@
 import type { Clock } from "../../../lib/clock.ts";
 import { WATCH_LAG_MS } from "../status/own-writes.ts";
 
-/** The own writes that the watch has not shown yet, by the keys of their targets. One timer serves all of them. */
+/**
+ * The own writes that the watch has not shown yet, by the keys of their targets. One timer serves
+ * all of them.
+ */
 export class UnseenWrites {
   readonly #clock: Clock;
   readonly #onUnseen: (key: string) => void;
@@ -9,7 +12,10 @@ export class UnseenWrites {
   readonly #writes = new Map<string, number>();
   #isWaiting = false;
 
-  /** @param onUnseen called with the key of a write that the watch has not shown within {@link WATCH_LAG_MS}. */
+  /**
+   * @param onUnseen called with the key of a write that the watch has not shown within {@link
+   * WATCH_LAG_MS}.
+   */
   constructor(clock: Clock, onUnseen: (key: string) => void) {
     this.#clock = clock;
     this.#onUnseen = onUnseen;

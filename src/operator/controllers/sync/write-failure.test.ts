@@ -11,19 +11,38 @@ describe("writeFailure", () => {
   const rejected = (details: Omit<KubeErrorDetails, "operation">) =>
     writeFailure(new KubeError({ operation: "replace secrets shop/db", ...details }), resource);
 
-  test.each(["type", "data", "binaryData", "immutable"])("reports TargetImmutable for the field %s", (field) => {
-    const failure = rejected({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueForbidden" }] });
-    expect(failure).toMatchObject({ condition: { reason: "TargetImmutable" } });
-    expect(failure?.next).toEqual({ outcome: "done" });
-  });
+  test.each(["type", "data", "binaryData", "immutable"])(
+    "reports TargetImmutable for the field %s",
+    (field) => {
+      const failure = rejected({
+        kind: "Invalid",
+        status: 422,
+        causes: [{ field, reason: "FieldValueForbidden" }],
+      });
+      expect(failure).toMatchObject({ condition: { reason: "TargetImmutable" } });
+      expect(failure?.next).toEqual({ outcome: "done" });
+    },
+  );
 
-  test.each(["data[tls.crt]", "metadata.name", "metadata.annotations"])("reports TargetRejected for the field %s", (field) => {
-    const failure = rejected({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueInvalid" }] });
-    expect(failure).toMatchObject({ condition: { reason: "TargetRejected" }, next: { wait: { for: "time", atMostMs: 60_000 } } });
-    expect(failure).toMatchObject({
-      condition: { message: `the API server rejected the Secret db: ${field} (FieldValueInvalid)` },
-    });
-  });
+  test.each(["data[tls.crt]", "metadata.name", "metadata.annotations"])(
+    "reports TargetRejected for the field %s",
+    (field) => {
+      const failure = rejected({
+        kind: "Invalid",
+        status: 422,
+        causes: [{ field, reason: "FieldValueInvalid" }],
+      });
+      expect(failure).toMatchObject({
+        condition: { reason: "TargetRejected" },
+        next: { wait: { for: "time", atMostMs: 60_000 } },
+      });
+      expect(failure).toMatchObject({
+        condition: {
+          message: `the API server rejected the Secret db: ${field} (FieldValueInvalid)`,
+        },
+      });
+    },
+  );
 
   test.each<[KubeErrorDetails["kind"], string, number | undefined]>([
     ["TooLarge", "TooLarge", undefined],
@@ -62,7 +81,8 @@ describe("writeFailure", () => {
     expect(rejected({ kind: "Invalid", causes: rules })?.condition).toEqual({
       ready: false,
       reason: "TooLarge",
-      message: "the API server rejected the Secret db as too large: split the content over several targets",
+      message:
+        "the API server rejected the Secret db as too large: split the content over several targets",
     });
   });
 
@@ -85,8 +105,14 @@ describe("writeFailure", () => {
     expect(rejected({ kind: "Invalid", causes: causes.slice(1) })?.condition.message).toBe(
       "the Secret db exists with another type, which Kubernetes never changes: set target.type to its type, or delete it; the operator recreates it",
     );
-    const immutable = syncResource([syncItem("a")], { policy: { ...resource.policy, immutable: true } });
-    const error = new KubeError({ operation: "replace secrets shop/db", kind: "Invalid", causes: causes.slice(1) });
+    const immutable = syncResource([syncItem("a")], {
+      policy: { ...resource.policy, immutable: true },
+    });
+    const error = new KubeError({
+      operation: "replace secrets shop/db",
+      kind: "Invalid",
+      causes: causes.slice(1),
+    });
     expect(writeFailure(error, immutable)?.condition.message).toBe(
       "the Secret db exists with another type, which Kubernetes never changes: target.immutable is true; delete it, and the operator " +
         "recreates it with the current content. To follow the vault, unset target.immutable before",
@@ -104,7 +130,9 @@ describe("writeFailure", () => {
       "permission denied: update vaultsecrets/finalizers; add it to the RBAC rules of the operator's ServiceAccount",
     );
     const unknown = rejected({ kind: "Forbidden", reason: "OwnerUnknown" });
-    expect(unknown?.condition.message).toContain("does not accept owners of the kind VaultSecret yet");
+    expect(unknown?.condition.message).toContain(
+      "does not accept owners of the kind VaultSecret yet",
+    );
     expect(unknown?.next).toEqual({ outcome: "done", wait: { for: "time", atMostMs: 5_000 } });
     expect(rejected({ kind: "QuotaExceeded" })?.condition.message).toBe(
       "a quota of the namespace shop does not allow the Secret db: raise the quota, or free some of it",
@@ -121,13 +149,20 @@ describe("writeFailure", () => {
       "a (helm), b.data.c (helm), .metadata.labels.data.d (helm)",
     ],
     [
-      [...ownedBy("helm", ".data.a", ".data.b", ".data.c"), ...ownedBy("kubectl", ".data.d", ".data.e")],
+      [
+        ...ownedBy("helm", ".data.a", ".data.b", ".data.c"),
+        ...ownedBy("kubectl", ".data.d", ".data.e"),
+      ],
       "a (helm), b (helm), c (helm) and 2 more",
     ],
     [[...ownedBy("helm", ".data.a"), ...ownedBy(undefined, ".metadata.uid")], "a (helm)"],
   ])("names up to three keys of other field managers: %#", (causes, keys) => {
     const failure = rejected({ kind: "Conflict", causes });
-    expect(failure?.condition).toEqual({ ready: false, reason: "TargetConflict", message: belongs + keys + remedy });
+    expect(failure?.condition).toEqual({
+      ready: false,
+      reason: "TargetConflict",
+      message: belongs + keys + remedy,
+    });
     expect(failure?.next).toEqual({ outcome: "done" });
   });
 

@@ -3,31 +3,45 @@ import type { SyncResource } from "../../sync/sync-resource.ts";
 import { reportOf } from "../../sync/report.ts";
 import { DONE, type Failure, lasting, type SyncResult, waitFor } from "./sync-result.ts";
 
-/** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
+/**
+ * Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a
+ * permission or a quota.
+ */
 const SLOW_RETRY_MS = 60_000;
 
 /** Retry interval in milliseconds while the API server has not noticed a new CRD. */
 const NEW_KIND_RETRY_MS = 5_000;
 
 /**
- * Returns the fields that the API server names, and nothing else: its messages may quote values. See
- * docs/design/security.md#api-server-messages.
+ * Returns the fields that the API server names, and nothing else: its messages may quote values.
+ * See docs/design/security.md#api-server-messages.
  */
 function fields(error: KubeError): string {
-  return error.causes.map(({ field, reason }) => `${field} (${reason})`).join(", ") || error.reason || error.kind;
+  return (
+    error.causes.map(({ field, reason }) => `${field} (${reason})`).join(", ") ||
+    error.reason ||
+    error.kind
+  );
 }
 
 const isTooLong = (error: KubeError): boolean =>
-  error.causes.some(({ field, reason }) => field.startsWith("data") && reason === "FieldValueTooLong");
+  error.causes.some(
+    ({ field, reason }) => field.startsWith("data") && reason === "FieldValueTooLong",
+  );
 
 const isImmutable = (error: KubeError): boolean =>
-  error.causes.some(({ field }) => ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""));
+  error.causes.some(({ field }) =>
+    ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""),
+  );
 
-const hasOtherType = (error: KubeError): boolean => error.causes.every(({ field }) => field === "type");
+const hasOtherType = (error: KubeError): boolean =>
+  error.causes.every(({ field }) => field === "type");
 
 /** Returns what of an existing object cannot be changed. */
 const whyImmutable = (error: KubeError): string =>
-  hasOtherType(error) ? "exists with another type, which Kubernetes never changes" : `cannot be changed (${fields(error)})`;
+  hasOtherType(error)
+    ? "exists with another type, which Kubernetes never changes"
+    : `cannot be changed (${fields(error)})`;
 
 const remedyOf = ({ policy }: SyncResource, error: KubeError): string =>
   policy.immutable
@@ -38,13 +52,18 @@ const remedyOf = ({ policy }: SyncResource, error: KubeError): string =>
 function conflictOver({ causes }: KubeError, { target }: SyncResource): Failure | undefined {
   const owned = causes.filter(({ manager }) => manager !== undefined);
   if (owned.length === 0) return undefined;
-  const keys = owned.slice(0, 3).map(({ field, manager }) => `${field.replace(/^[.](data|binaryData)[.]/, "")} (${manager})`);
+  const keys = owned
+    .slice(0, 3)
+    .map(({ field, manager }) => `${field.replace(/^[.](data|binaryData)[.]/, "")} (${manager})`);
   const more = owned.length > keys.length ? ` and ${owned.length - keys.length} more` : "";
   const message = `the ${target.kind} ${target.name} has keys that belong to other field managers: ${keys.join(", ")}${more}. Remove them there, or choose other keys`;
   return lasting("TargetConflict", message, DONE);
 }
 
-/** Maps an error of the API server while writing a target; `undefined` if the caller has to handle it. */
+/**
+ * Maps an error of the API server while writing a target; `undefined` if the caller has to handle
+ * it.
+ */
 export function writeFailure(error: unknown, resource: SyncResource): Failure | undefined {
   if (!isKubeError(error)) return undefined;
   const target = `the ${resource.target.kind} ${resource.target.name}`;
@@ -55,7 +74,11 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
     case "Invalid":
       if (isTooLong(error)) return tooLargeFor(target);
       return isImmutable(error)
-        ? lasting("TargetImmutable", `${target} ${whyImmutable(error)}: ${remedyOf(resource, error)}`, DONE)
+        ? lasting(
+            "TargetImmutable",
+            `${target} ${whyImmutable(error)}: ${remedyOf(resource, error)}`,
+            DONE,
+          )
         : lasting("TargetRejected", `the API server rejected ${target}: ${fields(error)}`, later);
     case "TooLarge":
       return tooLargeFor(target);
@@ -83,7 +106,9 @@ export function deniedResult(error: unknown, resource: SyncResource): SyncResult
   return { report: reportOf(denial.condition), next: denial.next };
 }
 
-/** Right after the CRDs were installed, the API server denies targets with an owner for up to 30 s. */
+/**
+ * Right after the CRDs were installed, the API server denies targets with an owner for up to 30 s.
+ */
 function ownerUnknown({ kind }: SyncResource): Failure {
   const message = `the API server does not accept owners of the kind ${kind} yet: it learns of a new CRD within 30 s`;
   return lasting("TargetForbidden", message, waitFor("time", NEW_KIND_RETRY_MS));
@@ -99,4 +124,8 @@ function whyForbidden({ policy, reason, operation }: KubeError, { kind }: SyncRe
 }
 
 const tooLargeFor = (target: string): Failure =>
-  lasting("TooLarge", `the API server rejected ${target} as too large: split the content over several targets`, DONE);
+  lasting(
+    "TooLarge",
+    `the API server rejected ${target} as too large: split the content over several targets`,
+    DONE,
+  );

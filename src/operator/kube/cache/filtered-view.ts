@@ -4,20 +4,32 @@ import type { ReadonlyStore, StoreChange } from "./object-store.ts";
 /** A collection that is kept up to date, and its changes. */
 export interface Watched<T> {
   readonly store: ReadonlyStore<T>;
-  /** Reports every change in order, after it is stored. The existing content of the store is not reported. */
+  /**
+   * Reports every change in order, after it is stored. The existing content of the store is not
+   * reported.
+   */
   onChange(handler: (change: StoreChange<T>) => void): Disposable;
   /** Calls the handler when the first list or watch after a failure succeeds. */
   onReconnect(handler: () => void): Disposable;
   /** Brings one object up to date; only in a collection that is read instead of watched. */
   read?(ref: ObjectRef, signal: AbortSignal): Promise<void>;
-  /** Takes in an object as this process wrote it, without reporting it; only in a collection that is read. */
+  /**
+   * Takes in an object as this process wrote it, without reporting it; only in a collection that is
+   * read.
+   */
   written?(object: KubeObject): void;
   /** Drops an object that is not read any more, without reporting it. */
   forget?(ref: ObjectRef): void;
 }
 
-/** Returns the part of a collection that satisfies `includes`. An object that ceases to satisfy it is reported as deleted. */
-export function filteredView<T>(source: Watched<T>, includes: (key: string, value: T) => boolean): Watched<T> {
+/**
+ * Returns the part of a collection that satisfies `includes`. An object that ceases to satisfy it
+ * is reported as deleted.
+ */
+export function filteredView<T>(
+  source: Watched<T>,
+  includes: (key: string, value: T) => boolean,
+): Watched<T> {
   return {
     store: new FilteredStore(source.store, includes),
     onChange: (handler) =>
@@ -29,12 +41,17 @@ export function filteredView<T>(source: Watched<T>, includes: (key: string, valu
   };
 }
 
-function restrict<T>(change: StoreChange<T>, includes: (key: string, value: T) => boolean): StoreChange<T> | undefined {
+function restrict<T>(
+  change: StoreChange<T>,
+  includes: (key: string, value: T) => boolean,
+): StoreChange<T> | undefined {
   const { key } = change;
   const before = "before" in change && includes(key, change.before) ? change.before : undefined;
   const now = "now" in change && includes(key, change.now) ? change.now : undefined;
   if (before === undefined) return now === undefined ? undefined : { type: "added", key, now };
-  return now === undefined ? { type: "deleted", key, before } : { type: "updated", key, before, now };
+  return now === undefined
+    ? { type: "deleted", key, before }
+    : { type: "updated", key, before, now };
 }
 
 class FilteredStore<T> implements ReadonlyStore<T> {
@@ -73,6 +90,7 @@ class FilteredStore<T> implements ReadonlyStore<T> {
   }
 
   *entries(): IterableIterator<[string, T]> {
-    for (const [key, value] of this.#source.entries()) if (this.#includes(key, value)) yield [key, value];
+    for (const [key, value] of this.#source.entries())
+      if (this.#includes(key, value)) yield [key, value];
   }
 }

@@ -9,7 +9,10 @@ export class JoinedStore<T> implements ReadonlyStore<T> {
    * @param stores returns all stores
    * @param storeOf returns the store that may have a key
    */
-  constructor(stores: () => Iterable<ReadonlyStore<T>>, storeOf: (key: string) => ReadonlyStore<T> | undefined) {
+  constructor(
+    stores: () => Iterable<ReadonlyStore<T>>,
+    storeOf: (key: string) => ReadonlyStore<T> | undefined,
+  ) {
     this.#stores = stores;
     this.#storeOf = storeOf;
   }

@@ -47,13 +47,13 @@ test("a joined view has the objects and changes of all of its collections", () =
     ["shop/vault", "c"],
     ["vault", "d"],
   ]);
-  expect([store.size, store.get("vault"), store.get("shop/vault"), store.has("vault"), store.has("blog/vault")]).toEqual([
-    2,
-    "d",
-    "c",
-    true,
-    false,
-  ]);
+  expect([
+    store.size,
+    store.get("vault"),
+    store.get("shop/vault"),
+    store.has("vault"),
+    store.has("blog/vault"),
+  ]).toEqual([2, "d", "c", true, false]);
   expect([[...store.keys()], [...store.values()]]).toEqual([
     ["shop/vault", "vault"],
     ["c", "d"],

@@ -2,17 +2,23 @@ import { isDenied, type RequestProblems, type RequestSubject } from "../request-
 import type { CollectionPart, NamespacedCollection } from "./reflector-group.ts";
 
 export interface NamespaceWatchesOptions {
-  /** The collections of a namespace, in the order in which its objects are reported: an object follows those that it needs. */
+  /**
+   * The collections of a namespace, in the order in which its objects are reported: an object
+   * follows those that it needs.
+   */
   readonly collections: readonly NamespacedCollection[];
-  /** Watches in a namespace that is served, which it does not wait for; each runs until the signal is aborted and never rejects. */
+  /**
+   * Watches in a namespace that is served, which it does not wait for; each runs until the signal
+   * is aborted and never rejects.
+   */
   readonly dependents: readonly { run(namespace: string, signal: AbortSignal): Promise<void> }[];
   readonly problems: RequestProblems | undefined;
 }
 
 /**
- * The namespaces that the operator serves. Each is served by itself, once all its collections are listed: until then none of its
- * objects is reported, so that no target counts as absent because its list is missing. One whose lists are denied later keeps its
- * objects.
+ * The namespaces that the operator serves. Each is served by itself, once all its collections are
+ * listed: until then none of its objects is reported, so that no target counts as absent because
+ * its list is missing. One whose lists are denied later keeps its objects.
  */
 export class NamespaceWatches implements AsyncDisposable {
   readonly #options: NamespaceWatchesOptions;
@@ -24,14 +30,19 @@ export class NamespaceWatches implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Resolves once at least one namespace is served and the API server denies the lists of all others. */
+  /**
+   * Resolves once at least one namespace is served and the API server denies the lists of all
+   * others.
+   */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
   /** Reports for each namespace whether the API server denies its lists or watches. */
   get denied(): ReadonlyMap<string, boolean> {
-    return new Map([...this.#watched].map(([namespace, { isDenied: denied }]) => [namespace, denied]));
+    return new Map(
+      [...this.#watched].map(([namespace, { isDenied: denied }]) => [namespace, denied]),
+    );
   }
 
   /** Number of namespaces that are not served yet. */
@@ -39,7 +50,10 @@ export class NamespaceWatches implements AsyncDisposable {
     return [...this.#watched.values()].filter(({ isServed }) => !isServed).length;
   }
 
-  /** Serves these namespaces from now on, and no other. The objects of one that is not served any more are reported as deleted. */
+  /**
+   * Serves these namespaces from now on, and no other. The objects of one that is not served any
+   * more are reported as deleted.
+   */
   serve(namespaces: readonly string[]): void {
     for (const [namespace, watch] of this.#watched) {
       if (namespaces.includes(namespace)) continue;
@@ -64,7 +78,9 @@ export class NamespaceWatches implements AsyncDisposable {
 
   #check(): void {
     const watches = [...this.#watched.values()];
-    const isReady = watches.some(({ isServed }) => isServed) && watches.every((watch) => watch.isServed || watch.isDenied);
+    const isReady =
+      watches.some(({ isServed }) => isServed) &&
+      watches.every((watch) => watch.isServed || watch.isDenied);
     if (isReady) this.#ready.resolve();
   }
 }

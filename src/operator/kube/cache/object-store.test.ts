@@ -11,7 +11,9 @@ test("setting an object of the same version is not a change", () => {
   const store = new ObjectStore<string>();
   expect(store.set("a", state("u1", "1"))).toEqual([{ type: "added", key: "a", now: "u1@1" }]);
   expect(store.set("a", state("u1", "1"))).toEqual([]);
-  expect(store.set("a", state("u1", "2"))).toEqual([{ type: "updated", key: "a", before: "u1@1", now: "u1@2" }]);
+  expect(store.set("a", state("u1", "2"))).toEqual([
+    { type: "updated", key: "a", before: "u1@1", now: "u1@2" },
+  ]);
 });
 
 test("a new object under an old name is a deletion and an addition", () => {
@@ -51,14 +53,20 @@ test("replaceAll returns exactly the differences", () => {
     "added reborn",
     "added new",
   ]);
-  expect(new Map(store.entries())).toEqual(new Map([...next].map(([key, { value }]) => [key, value])));
+  expect(new Map(store.entries())).toEqual(
+    new Map([...next].map(([key, { value }]) => [key, value])),
+  );
 });
 
 test("the index has each object under its current names only", () => {
   const store = new ObjectStore<string>((_, value) => value.split("@"));
   store.set("a", state("u1", "1"));
   store.set("b", state("u1", "2"));
-  expect([[...store.indexed("u1")], [...store.indexed("1")], [...store.indexed("other")]]).toEqual([["a", "b"], ["a"], []]);
+  expect([[...store.indexed("u1")], [...store.indexed("1")], [...store.indexed("other")]]).toEqual([
+    ["a", "b"],
+    ["a"],
+    [],
+  ]);
   store.set("a", state("u1", "3"));
   expect([[...store.indexed("1")], [...store.indexed("3")]]).toEqual([[], ["a"]]);
   store.delete("a", "u1");

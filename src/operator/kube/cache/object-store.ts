@@ -28,7 +28,10 @@ export interface Stored<T> {
   readonly value: T;
 }
 
-/** The last known state of a collection. Each write returns its changes; the same version of the same object is not a change. */
+/**
+ * The last known state of a collection. Each write returns its changes; the same version of the
+ * same object is not a change.
+ */
 export class ObjectStore<T> implements ReadonlyStore<T> {
   #stored = new Map<string, Stored<T>>();
   #index = new Groups();
@@ -101,15 +104,23 @@ export class ObjectStore<T> implements ReadonlyStore<T> {
   }
 
   #reindex(key: string, before: Stored<T> | undefined, now: Stored<T> | undefined): void {
-    for (const name of before === undefined ? [] : this.#indexOf(key, before.value)) this.#index.remove(name, key);
-    for (const name of now === undefined ? [] : this.#indexOf(key, now.value)) this.#index.add(name, key);
+    for (const name of before === undefined ? [] : this.#indexOf(key, before.value))
+      this.#index.remove(name, key);
+    for (const name of now === undefined ? [] : this.#indexOf(key, now.value))
+      this.#index.add(name, key);
   }
 }
 
-function difference<T>(key: string, before: Stored<T> | undefined, now: Stored<T> | undefined): StoreChange<T>[] {
+function difference<T>(
+  key: string,
+  before: Stored<T> | undefined,
+  now: Stored<T> | undefined,
+): StoreChange<T>[] {
   if (!before) return now ? [{ type: "added", key, now: now.value }] : [];
   if (!now) return [{ type: "deleted", key, before: before.value }];
-  if (before.uid !== now.uid) return [...difference(key, before, undefined), ...difference(key, undefined, now)];
-  if (before.resourceVersion === now.resourceVersion && now.resourceVersion !== undefined) return [];
+  if (before.uid !== now.uid)
+    return [...difference(key, before, undefined), ...difference(key, undefined, now)];
+  if (before.resourceVersion === now.resourceVersion && now.resourceVersion !== undefined)
+    return [];
   return [{ type: "updated", key, before: before.value, now: now.value }];
 }

@@ -17,7 +17,12 @@ const includes = ({ metadata }: KubeObject): boolean => metadata.labels?.["ours"
 
 test("the store shows each object as of its last read, and every change is reported once", async () => {
   const api = new InMemoryKubeApi();
-  const objects = new ReadObjects({ api, resource: SECRETS, includes, project: (object) => JSON.stringify(object) });
+  const objects = new ReadObjects({
+    api,
+    resource: SECRETS,
+    includes,
+    project: (object) => JSON.stringify(object),
+  });
   const changes: string[] = [];
   const read = async (): Promise<string[]> => {
     await objects.read(ref, forever);

@@ -13,7 +13,10 @@ export interface ReadObjectsOptions<T> {
   readonly indexOf?: IndexOf<T> | undefined;
 }
 
-/** Objects that are read one by one instead of watched. The store contains each as of its last read, metadata only. */
+/**
+ * Objects that are read one by one instead of watched. The store contains each as of its last read,
+ * metadata only.
+ */
 export class ReadObjects<T> implements Watched<T> {
   readonly store: ObjectStore<T>;
   readonly #options: ReadObjectsOptions<T>;
@@ -41,7 +44,8 @@ export class ReadObjects<T> implements Watched<T> {
       if (isKubeError(error, "NotFound")) return undefined;
       throw error;
     });
-    for (const change of this.#take(key, object)) for (const handler of this.#handlers) handler(change);
+    for (const change of this.#take(key, object))
+      for (const handler of this.#handlers) handler(change);
   }
 
   written(object: KubeObject): void {
@@ -55,7 +59,8 @@ export class ReadObjects<T> implements Watched<T> {
 
   #take(key: string, object: KubeObject | undefined): readonly StoreChange<T>[] {
     const { includes, project } = this.#options;
-    if (object === undefined || !includes(object)) return this.store.delete(key, this.store.stored(key)?.uid);
+    if (object === undefined || !includes(object))
+      return this.store.delete(key, this.store.stored(key)?.uid);
     const { uid, resourceVersion } = object.metadata;
     return this.store.set(key, { uid, resourceVersion, value: project(object) });
   }

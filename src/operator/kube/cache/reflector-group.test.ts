@@ -16,7 +16,10 @@ interface Scene extends ConnectedClient {
   readonly denied: Set<string>;
 }
 
-/** Opens parts of a group on a server with a Secret `one` in every namespace, and no permission for any other path. */
+/**
+ * Opens parts of a group on a server with a Secret `one` in every namespace, and no permission for
+ * any other path.
+ */
 async function start(namespaces: readonly string[], ...denied: string[]): Promise<Scene> {
   const clock = new VirtualClock();
   const deniedNow = new Set(denied);
@@ -26,11 +29,21 @@ async function start(namespaces: readonly string[], ...denied: string[]): Promis
       if (query.has("sendInitialEvents")) json(response, 422, failureStatus(422, "Invalid"));
       else if (deniedNow.has(namespace)) json(response, 403, failureStatus(403, "Forbidden"));
       else if (query.has("watch")) response.flushHeaders();
-      else json(response, 200, { metadata: { resourceVersion: "5" }, items: [{ metadata: { namespace, name: "one" } }] });
+      else
+        json(response, 200, {
+          metadata: { resourceVersion: "5" },
+          items: [{ metadata: { namespace, name: "one" } }],
+        });
     },
     { clock },
   );
-  const base = { api: pair.client, resource: SECRETS, clock, random: () => 0, logger: silentLogger };
+  const base = {
+    api: pair.client,
+    resource: SECRETS,
+    clock,
+    random: () => 0,
+    logger: silentLogger,
+  };
   const group = new ReflectorGroup({ ...base, project: ({ metadata }) => metadata.name });
   const changes: string[] = [];
   group.onChange(({ type, key }) => void changes.push(`${type} ${key}`));
@@ -56,13 +69,13 @@ test("the store of a group contains the objects of the namespaces that are shown
   for (const part of parts.slice(0, 2)) await show(part);
   expect(changes).toEqual(["added a/one", "added b/one"]);
   const { store } = group;
-  expect([store.size, store.get("a/one"), store.has("b/one"), store.get("c/one"), store.has("c/one")]).toEqual([
-    2,
-    "one",
-    true,
-    undefined,
-    false,
-  ]);
+  expect([
+    store.size,
+    store.get("a/one"),
+    store.has("b/one"),
+    store.get("c/one"),
+    store.has("c/one"),
+  ]).toEqual([2, "one", true, undefined, false]);
   expect([[...store.keys()], [...store.values()], [...store.entries()]]).toEqual([
     ["a/one", "b/one"],
     ["one", "one"],
@@ -72,7 +85,11 @@ test("the store of a group contains the objects of the namespaces that are shown
     ],
   ]);
   expect(new Set(server.requests.map(({ path }) => path))).toEqual(
-    new Set(["/api/v1/namespaces/a/secrets", "/api/v1/namespaces/b/secrets", "/api/v1/namespaces/c/secrets"]),
+    new Set([
+      "/api/v1/namespaces/a/secrets",
+      "/api/v1/namespaces/b/secrets",
+      "/api/v1/namespaces/c/secrets",
+    ]),
   );
 });
 

@@ -7,7 +7,10 @@ import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
 export type ReflectorGroupOptions<T> = Omit<ReflectorOptions<T>, "namespace" | "problems">;
 
-/** The part of a collection that is in one namespace, or in all. Its objects are in the store of the group from `show` to `hide`. */
+/**
+ * The part of a collection that is in one namespace, or in all. Its objects are in the store of the
+ * group from `show` to `hide`.
+ */
 export interface CollectionPart {
   /** Resolves once the first list is complete; rejects when `run` was stopped before. */
   readonly synced: Promise<void>;
@@ -68,7 +71,8 @@ export class ReflectorGroup<T> implements NamespacedCollection, Watched<T> {
         reported.use(reflector.onChange((change) => this.#notify(change)));
         reported.use(reflector.onReconnect(() => this.#notifyReconnect()));
         reported.defer(() => {
-          for (const [key, before] of store.entries()) this.#notify({ type: "deleted", key, before });
+          for (const [key, before] of store.entries())
+            this.#notify({ type: "deleted", key, before });
         });
       },
       hide: () => {
@@ -85,7 +89,11 @@ export class ReflectorGroup<T> implements NamespacedCollection, Watched<T> {
         handler(change);
       } catch (error) {
         const { logger, resource } = this.#options;
-        const fields = { resource: resource.plural, key: change.key, error: error instanceof Error ? error.name : typeof error };
+        const fields = {
+          resource: resource.plural,
+          key: change.key,
+          error: error instanceof Error ? error.name : typeof error,
+        };
         logger.error(fields, "change handler failed");
       }
     }

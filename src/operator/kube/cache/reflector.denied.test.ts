@@ -9,7 +9,8 @@ function object(name: string, resourceVersion: string): object {
 test("when the API server no longer serves the resource, all objects are reported as deleted", async () => {
   const scene = await ReflectorScene.start([object("one", "1")]);
   const watch = await scene.nextWatch();
-  scene.failWatch = (response) => void response.writeHead(404, { "audit-id": "1" }).end("404 page not found\n");
+  scene.failWatch = (response) =>
+    void response.writeHead(404, { "audit-id": "1" }).end("404 page not found\n");
   watch.response.end();
   await scene.until(() => scene.changes.length === 2);
   expect(scene.changes[1]).toBe("deleted a/one");

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { failureStatus, json } from "../../../../test/lab/kube/loopback-api-server.ts";
-import { ReflectorScene, versionOf, type OpenWatch } from "../../../../test/lab/kube/reflector-scene.ts";
+import {
+  ReflectorScene,
+  versionOf,
+  type OpenWatch,
+} from "../../../../test/lab/kube/reflector-scene.ts";
 import { pump } from "../../../../test/lab/clock/pump.ts";
 
 const CANARY = "canary-77e2a90cd13f5b48";
@@ -22,7 +26,13 @@ test("the reflector lists, becomes synced, then follows the watch", async () => 
   watch.response.write(event("MODIFIED", object("one", "102")));
   watch.response.write(event("DELETED", object("two", "103")));
   await scene.until(() => scene.changes.length === 5);
-  expect(scene.changes).toEqual(["added a/one", "added a/two", "added a/three", "updated a/one", "deleted a/two"]);
+  expect(scene.changes).toEqual([
+    "added a/one",
+    "added a/two",
+    "added a/three",
+    "updated a/one",
+    "deleted a/two",
+  ]);
   expect([...scene.reflector.store.entries()]).toEqual([
     ["a/one", "102"],
     ["a/three", "101"],
@@ -58,7 +68,11 @@ test("after a disconnect the reflector resumes from the last event without listi
 });
 
 test("an event that the server lost is found by the next periodic list", async () => {
-  const scene = await ReflectorScene.start([object("one", "1"), object("two", "2")], versionOf, 60_000);
+  const scene = await ReflectorScene.start(
+    [object("one", "1"), object("two", "2")],
+    versionOf,
+    60_000,
+  );
   const watch = await scene.nextWatch();
   // The random number 0 makes the interval 10 % shorter.
   expect(watch.timeoutSeconds).toBe(54);
@@ -127,7 +141,10 @@ test("the reflector reports a reconnect once, as soon as a watch or list succeed
 });
 
 test.each<[string, (scene: ReflectorScene, watch: OpenWatch) => void]>([
-  ["inside the stream", (_, watch) => void watch.response.end(event("ERROR", failureStatus(410, "Expired")))],
+  [
+    "inside the stream",
+    (_, watch) => void watch.response.end(event("ERROR", failureStatus(410, "Expired"))),
+  ],
   [
     "in response to a watch",
     (scene, watch) => {
@@ -138,16 +155,23 @@ test.each<[string, (scene: ReflectorScene, watch: OpenWatch) => void]>([
       watch.response.end();
     },
   ],
-])("after a 410 %s the reflector lists again and reports differences and deletions", async (_, expire) => {
-  const scene = await ReflectorScene.start([object("same", "1"), object("gone", "2"), object("changed", "3")]);
-  const watch = await scene.nextWatch();
-  scene.items = [object("same", "1"), object("changed", "130"), object("new", "131")];
-  scene.listVersion = "140";
-  expire(scene, watch);
-  expect((await scene.nextWatch()).from).toBe("140");
-  expect(scene.lists).toHaveLength(2);
-  expect(scene.changes.slice(3)).toEqual(["deleted a/gone", "updated a/changed", "added a/new"]);
-});
+])(
+  "after a 410 %s the reflector lists again and reports differences and deletions",
+  async (_, expire) => {
+    const scene = await ReflectorScene.start([
+      object("same", "1"),
+      object("gone", "2"),
+      object("changed", "3"),
+    ]);
+    const watch = await scene.nextWatch();
+    scene.items = [object("same", "1"), object("changed", "130"), object("new", "131")];
+    scene.listVersion = "140";
+    expire(scene, watch);
+    expect((await scene.nextWatch()).from).toBe("140");
+    expect(scene.lists).toHaveLength(2);
+    expect(scene.changes.slice(3)).toEqual(["deleted a/gone", "updated a/changed", "added a/new"]);
+  },
+);
 
 test("a failing list is retried with growing delays, and the store stays unchanged", async () => {
   const scene = await ReflectorScene.start([object("one", "1")]);
@@ -158,7 +182,8 @@ test("a failing list is retried with growing delays, and the store stays unchang
   expect(scene.reflector.store.get("a/one")).toBe("1");
   expect(scene.changes).toEqual(["added a/one"]);
   const waits = scene.lists.slice(2).map((at, n) => at - scene.lists[n + 1]!);
-  // Without jitter the delays are 1.6, 3.2, 6.4 and 12.8 s after the 0.8 s of the 410, plus steps of the test's clock.
+  // Without jitter the delays are 1.6, 3.2, 6.4 and 12.8 s after the 0.8 s of the 410, plus steps
+  // of the test's clock.
   expect(waits.map((ms) => Math.floor(ms / 1_000))).toEqual([1, 3, 6, 12]);
   scene.items = [];
   await scene.until(() => scene.changes.length === 2);

@@ -8,7 +8,13 @@ import { isKubeError, KubeError } from "../kube-error.ts";
 import type { KubeApi, ListOptions, WatchEvent } from "../client/kube-api.ts";
 import { ALL_NAMESPACES, keyOf, type KubeObject, type ResourceDescriptor } from "../resource.ts";
 import type { RequestProblems } from "../request-problems.ts";
-import { type IndexOf, ObjectStore, type ReadonlyStore, type StoreChange, type Stored } from "./object-store.ts";
+import {
+  type IndexOf,
+  ObjectStore,
+  type ReadonlyStore,
+  type StoreChange,
+  type Stored,
+} from "./object-store.ts";
 
 export interface ReflectorOptions<T> {
   readonly api: KubeApi;
@@ -18,7 +24,10 @@ export interface ReflectorOptions<T> {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
-  /** Time in milliseconds after which the collection is listed again, which repairs what a watch has lost; 0 turns it off. */
+  /**
+   * Time in milliseconds after which the collection is listed again, which repairs what a watch has
+   * lost; 0 turns it off.
+   */
   readonly relistMs?: number | undefined;
   /** Returns the part of an object to store. If it throws, the stored value remains unchanged. */
   readonly project: (object: KubeObject) => T;
@@ -30,7 +39,10 @@ export interface ReflectorOptions<T> {
   readonly problems?: RequestProblems | undefined;
 }
 
-/** The state of a reflector, which advances from one to the next and returns to an earlier one after a failure. */
+/**
+ * The state of a reflector, which advances from one to the next and returns to an earlier one after
+ * a failure.
+ */
 export type ReflectorState =
   /** There is no version to continue from, so a list is due. The store keeps its content. */
   | { readonly name: "Empty" }
@@ -41,16 +53,25 @@ export type ReflectorState =
 
 /** Range of a watch's random duration, as in client-go, so that watches do not all end together. */
 const WATCH_SECONDS = { shortest: 300, longest: 600 };
-/** A server that has sent a bookmark sends one a minute; after three missing ones the connection counts as dead. */
+/**
+ * A server that has sent a bookmark sends one a minute; after three missing ones the connection
+ * counts as dead.
+ */
 const SILENCE_AFTER_BOOKMARK_MS = 180_000;
 /** Shortest duration of a watch that ends when a list is due, in seconds. */
 const MIN_WATCH_SECONDS = 5;
 /** A watch that ends sooner without an event counts as failed, which prevents a tight loop. */
 const SHORT_WATCH_MS = 1_000;
-/** Delays of 0.8 … 30 s as in client-go, because `Backoff` waits between half and the whole of these. */
+/**
+ * Delays of 0.8 … 30 s as in client-go, because `Backoff` waits between half and the whole of
+ * these.
+ */
 const BACKOFF = { baseMs: 1_600, maxMs: 30_000 };
 
-/** Failures after which no watch can continue from the last version. A reader that skips an unreadable event misses it. */
+/**
+ * Failures after which no watch can continue from the last version. A reader that skips an
+ * unreadable event misses it.
+ */
 const LIST_AGAIN = ["Gone", "Unexpected", "NotServed", "NotFound"] as const;
 
 /**
@@ -59,11 +80,14 @@ const LIST_AGAIN = ["Gone", "Unexpected", "NotServed", "NotFound"] as const;
  * Guarantees:
  * - No error ends it, not even one of a handler.
  * - After a disconnect it resumes from the last version seen.
- * - When that version is too old (410), or an event is unreadable, it lists again and reports the differences, deletions included.
- * - After `relistMs` it lists again too, because an event that a server or a proxy lost is never repeated.
- * - When the server no longer serves the resource, or the namespace does not exist, it reports all objects as deleted: no later event
- *   does.
- * - A new object under an old name is reported as a deletion and an addition; an unchanged object is not reported.
+ * - When that version is too old (410), or an event is unreadable, it lists again and reports the
+ *   differences, deletions included.
+ * - After `relistMs` it lists again too, because an event that a server or a proxy lost is never
+ *   repeated.
+ * - When the server no longer serves the resource, or the namespace does not exist, it reports all
+ *   objects as deleted: no later event does.
+ * - A new object under an old name is reported as a deletion and an addition; an unchanged object
+ *   is not reported.
  * - Until the first list, and while the server is unavailable or denies it, the store is unchanged.
  */
 export class Reflector<T> {
@@ -96,12 +120,18 @@ export class Reflector<T> {
     return this.#state;
   }
 
-  /** Resolves once the first list is stored and reported; rejects with the signal's reason when `run` was stopped before. */
+  /**
+   * Resolves once the first list is stored and reported; rejects with the signal's reason when
+   * `run` was stopped before.
+   */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
 
-  /** Reports every change in order, after it is stored. The existing content of the store is not reported. */
+  /**
+   * Reports every change in order, after it is stored. The existing content of the store is not
+   * reported.
+   */
   onChange(handler: (change: StoreChange<T>) => void): Disposable {
     this.#handlers.add(handler);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
@@ -137,7 +167,9 @@ export class Reflector<T> {
         return;
       case "Listed":
         this.#state =
-          this.#secondsToList() <= 0 ? { name: "Empty" } : { name: "Watching", resourceVersion: state.resourceVersion };
+          this.#secondsToList() <= 0
+            ? { name: "Empty" }
+            : { name: "Watching", resourceVersion: state.resourceVersion };
         return;
       case "Watching":
         await this.#watch(state.resourceVersion, signal);
@@ -169,7 +201,10 @@ export class Reflector<T> {
     const { api, resource, clock, random } = this.#options;
     const { shortest, longest } = WATCH_SECONDS;
     const lasting = shortest + Math.floor(random() * (longest - shortest + 1));
-    const timeoutSeconds = Math.min(lasting, Math.max(MIN_WATCH_SECONDS, Math.ceil(this.#secondsToList())));
+    const timeoutSeconds = Math.min(
+      lasting,
+      Math.max(MIN_WATCH_SECONDS, Math.ceil(this.#secondsToList())),
+    );
     let silenceMs = (timeoutSeconds + 5) * 1_000;
     using silence = new Deadline(clock, silenceMs, signal);
     const startedAt = clock.monotonic();
@@ -184,11 +219,17 @@ export class Reflector<T> {
       received = true;
     }
     if (!received && clock.monotonic() - startedAt < SHORT_WATCH_MS) {
-      throw new KubeError({ kind: "Unavailable", operation: `watch ${resource.plural}`, reason: "ShortWatch" });
+      throw new KubeError({
+        kind: "Unavailable",
+        operation: `watch ${resource.plural}`,
+        reason: "ShortWatch",
+      });
     }
   }
 
-  /** Returns a time around `relistMs` from now, so that the lists of many collections are spread. */
+  /**
+   * Returns a time around `relistMs` from now, so that the lists of many collections are spread.
+   */
   #nextRelist(): number {
     const { clock, random, relistMs = 0 } = this.#options;
     return relistMs > 0 ? clock.monotonic() + jitter(random, relistMs, 0.1) : Infinity;
@@ -199,7 +240,8 @@ export class Reflector<T> {
   }
 
   #applyEvent(event: WatchEvent): void {
-    const resourceVersion = event.type === "bookmark" ? event.resourceVersion : event.object.metadata.resourceVersion;
+    const resourceVersion =
+      event.type === "bookmark" ? event.resourceVersion : event.object.metadata.resourceVersion;
     if (event.type !== "bookmark") {
       const { object } = event;
       const key = keyOf(object.metadata);
@@ -246,8 +288,11 @@ export class Reflector<T> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     const { resource, namespace } = this.#options;
     this.#disconnected = true;
-    // Without a namespace, "not found" says nothing that a gateway in front of the API server could not say.
-    const isGone = isKubeError(error, "NotServed") || (namespace !== ALL_NAMESPACES && isKubeError(error, "NotFound"));
+    // Without a namespace, "not found" says nothing that a gateway in front of the API server could
+    // not say.
+    const isGone =
+      isKubeError(error, "NotServed") ||
+      (namespace !== ALL_NAMESPACES && isKubeError(error, "NotFound"));
     if (isGone) this.#notify(this.#store.replaceAll(new Map()));
     this.#state = isKubeError(error, ...LIST_AGAIN) ? { name: "Empty" } : resumeState(this.#state);
     const requestedMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
@@ -255,7 +300,12 @@ export class Reflector<T> {
     const reason = isKubeError(error) ? error.message : nameOf(error);
     this.#options.problems?.failed(this, { resource: resource.plural, namespace }, error);
     this.#log.debug(
-      { reason, next: this.#state.name, failures: this.#backoff.failures, delayMs: Math.round(delayMs) },
+      {
+        reason,
+        next: this.#state.name,
+        failures: this.#backoff.failures,
+        delayMs: Math.round(delayMs),
+      },
       "list or watch failed, retrying",
     );
     await this.#options.clock.sleep(delayMs, signal).catch(() => undefined);
@@ -269,7 +319,9 @@ export class Reflector<T> {
 
 /** Returns the state from which to continue after a list or watch failed. */
 function resumeState(state: ReflectorState): ReflectorState {
-  return "resourceVersion" in state ? { name: "Listed", resourceVersion: state.resourceVersion } : { name: "Empty" };
+  return "resourceVersion" in state
+    ? { name: "Listed", resourceVersion: state.resourceVersion }
+    : { name: "Empty" };
 }
 
 /** Returns the error's name without its message, which may quote the object. */

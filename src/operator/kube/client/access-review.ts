@@ -17,15 +17,25 @@ export interface AccessAttributes {
 
 /** Decides what users are allowed to do. */
 export interface AccessReviewer {
-  /** Reports whether the user may do this. @throws KubeError, `Forbidden` without the permission to create SubjectAccessReviews */
-  isAllowed(subject: AccessSubject, attributes: AccessAttributes, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Reports whether the user may do this. @throws KubeError, `Forbidden` without the permission to
+   * create SubjectAccessReviews
+   */
+  isAllowed(
+    subject: AccessSubject,
+    attributes: AccessAttributes,
+    signal: AbortSignal,
+  ): Promise<boolean>;
 }
 
 /** The path of SubjectAccessReviews, which the API server decides and never stores. */
 export const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
 /** Returns the object that requests one decision. */
-export const accessReview = (subject: AccessSubject, resourceAttributes: AccessAttributes): object => ({
+export const accessReview = (
+  subject: AccessSubject,
+  resourceAttributes: AccessAttributes,
+): object => ({
   apiVersion: "authorization.k8s.io/v1",
   kind: "SubjectAccessReview",
   spec: { ...subject, resourceAttributes },

@@ -1,6 +1,11 @@
 import { KubeError } from "../kube-error.ts";
 import type { ListPage, WatchEvent } from "./kube-api.ts";
-import { apiVersionOf, type KubeObject, type ObjectMeta, type ResourceDescriptor } from "../resource.ts";
+import {
+  apiVersionOf,
+  type KubeObject,
+  type ObjectMeta,
+  type ResourceDescriptor,
+} from "../resource.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { shared, shareStrings } from "../../lib/shared-strings.ts";
 
@@ -11,12 +16,17 @@ export interface DecodedList {
 }
 
 /**
- * Decodes an object of the API server. Checks only the metadata that this package uses; the caller parses the rest. Sets
- * `apiVersion` and `kind`, which items of built-in lists and metadata-only responses lack, and drops `managedFields`, which may be larger
- * than the rest. Equal strings are shared, except in `data`, which may contain values of secrets.
+ * Decodes an object of the API server. Checks only the metadata that this package uses; the caller
+ * parses the rest. Sets `apiVersion` and `kind`, which items of built-in lists and metadata-only
+ * responses lack, and drops `managedFields`, which may be larger than the rest. Equal strings are
+ * shared, except in `data`, which may contain values of secrets.
  * @throws KubeError `Unexpected` when the metadata is missing
  */
-export function decodeObject(resource: ResourceDescriptor, value: unknown, operation: string): KubeObject {
+export function decodeObject(
+  resource: ResourceDescriptor,
+  value: unknown,
+  operation: string,
+): KubeObject {
   if (!isObject(value) || !isMeta(value["metadata"])) throw unreadable(operation);
   const { managedFields: _, ...metadata } = value["metadata"];
   for (const part of [metadata, value["spec"], value["status"]]) shareStrings(part);
@@ -24,17 +34,31 @@ export function decodeObject(resource: ResourceDescriptor, value: unknown, opera
 }
 
 /** Decodes one page of a list. @throws KubeError `Unexpected` when the value is not a list */
-export function decodeList(resource: ResourceDescriptor, value: unknown, operation: string): DecodedList {
+export function decodeList(
+  resource: ResourceDescriptor,
+  value: unknown,
+  operation: string,
+): DecodedList {
   if (!isObject(value) || !isObject(value["metadata"])) throw unreadable(operation);
   const { metadata } = value;
   const items = value["items"] ?? [];
   const { resourceVersion, continue: next = "" } = metadata;
-  if (!Array.isArray(items) || typeof resourceVersion !== "string" || typeof next !== "string") throw unreadable(operation);
-  return { page: { items: items.map((item) => decodeObject(resource, item, operation)), resourceVersion }, next };
+  if (!Array.isArray(items) || typeof resourceVersion !== "string" || typeof next !== "string")
+    throw unreadable(operation);
+  return {
+    page: { items: items.map((item) => decodeObject(resource, item, operation)), resourceVersion },
+    next,
+  };
 }
 
-/** Decodes a watch event other than ERROR (see `statusOfErrorEvent`). @throws KubeError `Unexpected` */
-export function decodeEvent(resource: ResourceDescriptor, value: unknown, operation: string): WatchEvent {
+/**
+ * Decodes a watch event other than ERROR (see `statusOfErrorEvent`). @throws KubeError `Unexpected`
+ */
+export function decodeEvent(
+  resource: ResourceDescriptor,
+  value: unknown,
+  operation: string,
+): WatchEvent {
   if (!isObject(value)) throw unreadable(operation);
   const object = value["object"];
   switch (value["type"]) {

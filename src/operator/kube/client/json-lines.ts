@@ -5,9 +5,13 @@ const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
 /**
  * Yields the JSON values of a stream of lines.
- * @throws KubeError `Unexpected` for a line that is too long or not JSON, `Unavailable` when the stream ends within a line
+ * @throws KubeError `Unexpected` for a line that is too long or not JSON, `Unavailable` when the
+ * stream ends within a line
  */
-export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>, operation: string): AsyncGenerator {
+export async function* readJsonLines(
+  chunks: AsyncIterable<Uint8Array>,
+  operation: string,
+): AsyncGenerator {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of chunks) {
@@ -18,12 +22,15 @@ export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>, operatio
       start = end + 1;
     }
     rest = rest.slice(start);
-    if (rest.length > MAX_LINE_LENGTH) throw new KubeError({ kind: "Unexpected", operation, reason: "LineTooLong" });
+    if (rest.length > MAX_LINE_LENGTH)
+      throw new KubeError({ kind: "Unexpected", operation, reason: "LineTooLong" });
   }
   if (rest !== "") throw new KubeError({ kind: "Unavailable", operation, reason: "TruncatedLine" });
 }
 
-/** Parses JSON. @throws KubeError `Unexpected`, and never the parser's error, which quotes the text */
+/**
+ * Parses JSON. @throws KubeError `Unexpected`, and never the parser's error, which quotes the text
+ */
 export function parseJson(text: string, operation: string): unknown {
   try {
     return JSON.parse(text);

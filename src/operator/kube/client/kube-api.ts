@@ -5,9 +5,15 @@ export interface ListOptions {
   readonly namespace: string;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Requests pages and no stream of the list, which takes the permission to watch: for a small collection without a watch. */
+  /**
+   * Requests pages and no stream of the list, which takes the permission to watch: for a small
+   * collection without a watch.
+   */
   readonly paged?: boolean | undefined;
-  /** Requests `PartialObjectMetadata`: only the metadata of the objects reaches this process, never a value. */
+  /**
+   * Requests `PartialObjectMetadata`: only the metadata of the objects reaches this process, never
+   * a value.
+   */
   readonly metadataOnly?: boolean | undefined;
 }
 
@@ -47,58 +53,116 @@ export interface MergePatch {
 }
 
 export interface ApplyOptions {
-  /** Owner of the fields, at most 128 characters; by default the manager of all writes of the client. */
+  /**
+   * Owner of the fields, at most 128 characters; by default the manager of all writes of the
+   * client.
+   */
   readonly fieldManager?: string | undefined;
-  /** Takes the fields over from other managers: for fields that belong to the caller alone. `false` by default. */
+  /**
+   * Takes the fields over from other managers: for fields that belong to the caller alone. `false`
+   * by default.
+   */
   readonly force?: boolean | undefined;
 }
 
 /**
- * The port to the API server (docs/design/engine.md#ports). Its one real implementation is `KubeClient`.
+ * The port to the API server (docs/design/engine.md#ports). Its one real implementation is
+ * `KubeClient`.
  *
- * Every method rejects with a `KubeError`, or with the signal's reason when the signal is aborted. Returned objects have the
- * `apiVersion` and `kind` of the descriptor, also those of lists and metadata-only reads. A write that rejects with `Timeout` or
- * `Unavailable` may have happened nevertheless.
+ * Every method rejects with a `KubeError`, or with the signal's reason when the signal is aborted.
+ * Returned objects have the `apiVersion` and `kind` of the descriptor, also those of lists and
+ * metadata-only reads. A write that rejects with `Timeout` or `Unavailable` may have happened
+ * nevertheless.
  */
 export interface KubeApi {
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
-  /** Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). Alone of all methods it returns `managedFields`. */
-  getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Lists the whole collection in pages of up to 500 objects, as a stream where the server has streaming lists. Rejects with `Gone`
-   * when it took too long and has to start again.
+   * Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). Alone of all
+   * methods it returns `managedFields`.
    */
-  list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncIterable<ListPage>;
+  getMetadata(
+    resource: ResourceDescriptor,
+    ref: ObjectRef,
+    signal: AbortSignal,
+  ): Promise<KubeObject>;
   /**
-   * Yields the events after `resourceVersion`. Ends when the server ends the watch or closes the connection between two events.
-   * Throws for an ERROR event, a reset, or an unreadable line. A dead peer is silent, so the caller has to limit the time without
-   * an event.
+   * Lists the whole collection in pages of up to 500 objects, as a stream where the server has
+   * streaming lists. Rejects with `Gone` when it took too long and has to start again.
    */
-  watch(resource: ResourceDescriptor, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
+  list(
+    resource: ResourceDescriptor,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<ListPage>;
+  /**
+   * Yields the events after `resourceVersion`. Ends when the server ends the watch or closes the
+   * connection between two events. Throws for an ERROR event, a reset, or an unreadable line. A
+   * dead peer is silent, so the caller has to limit the time without an event.
+   */
+  watch(
+    resource: ResourceDescriptor,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent>;
   /** Creates the object by POST; `AlreadyExists` when the name is taken. */
-  create(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
-  /** Replaces the whole object by PUT. Requires `metadata.resourceVersion`; `Conflict` when the object has changed since. */
-  replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  create(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject>;
   /**
-   * Changes only the fields in `patch`, by JSON merge patch. Requires `resourceVersion` in `ref`; `Conflict` when the object has
-   * changed since. Returns the whole object, like every write, so that the caller notices what admission has changed.
+   * Replaces the whole object by PUT. Requires `metadata.resourceVersion`; `Conflict` when the
+   * object has changed since.
    */
-  patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject>;
+  replace(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject>;
   /**
-   * Applies exactly the fields in `object` on the server; creates the object if it does not exist, unless it has a uid. A field of
-   * another manager is a `Conflict` whose causes name it, unless `force` takes it over.
+   * Changes only the fields in `patch`, by JSON merge patch. Requires `resourceVersion` in `ref`;
+   * `Conflict` when the object has changed since. Returns the whole object, like every write, so
+   * that the caller notices what admission has changed.
    */
-  apply(resource: ResourceDescriptor, object: KubeObject, options: ApplyOptions, signal: AbortSignal): Promise<KubeObject>;
+  patch(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    patch: MergePatch,
+    signal: AbortSignal,
+  ): Promise<KubeObject>;
   /**
-   * Replaces only the status, by PUT on the status subresource. With `resourceVersion` and `uid` in `ref`, another state of the
-   * object is a `Conflict`. For custom resources only: the API server ignores the rest of the object for them.
+   * Applies exactly the fields in `object` on the server; creates the object if it does not exist,
+   * unless it has a uid. A field of another manager is a `Conflict` whose causes name it, unless
+   * `force` takes it over.
    */
-  replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject>;
-  /** Deletes the object, and its dependents in the background; with `uid` or `resourceVersion` in `ref`, another object or state is a `Conflict`. */
+  apply(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    options: ApplyOptions,
+    signal: AbortSignal,
+  ): Promise<KubeObject>;
+  /**
+   * Replaces only the status, by PUT on the status subresource. With `resourceVersion` and `uid` in
+   * `ref`, another state of the object is a `Conflict`. For custom resources only: the API server
+   * ignores the rest of the object for them.
+   */
+  replaceStatus(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    status: object,
+    signal: AbortSignal,
+  ): Promise<KubeObject>;
+  /**
+   * Deletes the object, and its dependents in the background; with `uid` or `resourceVersion` in
+   * `ref`, another object or state is a `Conflict`.
+   */
   delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void>;
 }
 
-/** Limits the writes of one leader, so that none happens after another leader may have started (docs/design/faults.md#i7). */
+/**
+ * Limits the writes of one leader, so that none happens after another leader may have started
+ * (docs/design/faults.md#i7).
+ */
 export interface WriteFence {
   /** Reports whether a write may be sent now. */
   mayWrite(): boolean;

@@ -2,7 +2,12 @@ import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { connectClient, kubeErrorOf } from "../../../../test/lab/kube/connected-client.ts";
-import { failureStatus, json, LoopbackApiServer, type RequestHandler } from "../../../../test/lab/kube/loopback-api-server.ts";
+import {
+  failureStatus,
+  json,
+  LoopbackApiServer,
+  type RequestHandler,
+} from "../../../../test/lab/kube/loopback-api-server.ts";
 import { pump } from "../../../../test/lab/clock/pump.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { systemClock } from "../../../lib/clock.ts";
@@ -14,7 +19,11 @@ import { SECRETS, type KubeObject } from "../resource.ts";
 const CANARY = "canary-c61e09b7f4d25a83";
 const forever = new AbortController().signal;
 const ref = { namespace: "a", name: "s" };
-const secret: KubeObject = { apiVersion: "v1", kind: "Secret", metadata: { ...ref, uid: "u1", resourceVersion: "7" } };
+const secret: KubeObject = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { ...ref, uid: "u1", resourceVersion: "7" },
+};
 
 const watching = { namespace: "a", resourceVersion: "5", timeoutSeconds: 300 };
 
@@ -31,8 +40,10 @@ test("429 and 503 are retried after the Retry-After of the server", async () => 
   await using pair = await connectClient(
     (_, response) => {
       attempts.push(clock.monotonic());
-      if (attempts.length === 1) json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "2" });
-      else if (attempts.length === 2) json(response, 503, failureStatus(503, "ServiceUnavailable"), { "retry-after": "1" });
+      if (attempts.length === 1)
+        json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "2" });
+      else if (attempts.length === 2)
+        json(response, 503, failureStatus(503, "ServiceUnavailable"), { "retry-after": "1" });
       else json(response, 200, secret);
     },
     { clock, onRequest: (method, status) => observed.push(`${method} ${status}`) },
@@ -46,7 +57,8 @@ test("429 and 503 are retried after the Retry-After of the server", async () => 
 test("a request fails with retryAfterMs when every retry is throttled", async () => {
   const clock = new VirtualClock();
   await using pair = await connectClient(
-    (_, response) => json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "1" }),
+    (_, response) =>
+      json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "1" }),
     { clock },
   );
   const error = await kubeErrorOf(pump(clock, pair.client.get(SECRETS, ref, forever)));
@@ -58,7 +70,10 @@ test("a long Retry-After and a create after 503 are not retried by the client", 
   await using pair = await connectClient(({ method }, response) =>
     json(response, 503, {}, { "retry-after": method === "GET" ? "60" : "1" }),
   );
-  expect(await kubeErrorOf(pair.client.get(SECRETS, ref, forever))).toMatchObject({ kind: "Unavailable", retryAfterMs: 60_000 });
+  expect(await kubeErrorOf(pair.client.get(SECRETS, ref, forever))).toMatchObject({
+    kind: "Unavailable",
+    retryAfterMs: 60_000,
+  });
   expect(await kubeErrorOf(pair.client.create(SECRETS, secret, forever))).toMatchObject({
     kind: "Unavailable",
     retryAfterMs: 1_000,
@@ -89,7 +104,9 @@ test("after a 401 the credentials are loaded again and the request is retried on
 });
 
 test("credentials that are rejected twice are an Unauthorized error", async () => {
-  await using pair = await connectClient((_, response) => json(response, 401, failureStatus(401, "Unauthorized")));
+  await using pair = await connectClient((_, response) =>
+    json(response, 401, failureStatus(401, "Unauthorized")),
+  );
   expect((await kubeErrorOf(pair.client.get(SECRETS, ref, forever))).kind).toBe("Unauthorized");
   expect(pair.server.requests).toHaveLength(2);
 });
@@ -129,9 +146,21 @@ test.each<[string, RequestHandler, KubeErrorKind]>([
   ],
   ["an HTML page", (_, response) => void response.end("<html>"), "Unexpected"],
   ["null", (_, response) => json(response, 200, null), "Unexpected"],
-  ["an object without metadata", (_, response) => json(response, 200, { kind: "Secret" }), "Unexpected"],
-  ["a redirect", (_, response) => void response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(), "Unexpected"],
-  ["a proxy's 404", (_, response) => void response.writeHead(404).end("404 page not found"), "Unexpected"],
+  [
+    "an object without metadata",
+    (_, response) => json(response, 200, { kind: "Secret" }),
+    "Unexpected",
+  ],
+  [
+    "a redirect",
+    (_, response) => void response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+    "Unexpected",
+  ],
+  [
+    "a proxy's 404",
+    (_, response) => void response.writeHead(404).end("404 page not found"),
+    "Unexpected",
+  ],
 ])("a read throws after %s and never returns an object", async (_, handler, kind) => {
   await using pair = await connectClient(handler);
   expect((await kubeErrorOf(pair.client.get(SECRETS, ref, forever))).kind).toBe(kind);
@@ -145,14 +174,23 @@ test("a refused connection is Unavailable", async () => {
     fieldManager: "vaultsync",
   });
   await server[Symbol.asyncDispose]();
-  expect(await kubeErrorOf(client.get(SECRETS, ref, forever))).toMatchObject({ kind: "Unavailable", reason: "ECONNREFUSED" });
+  expect(await kubeErrorOf(client.get(SECRETS, ref, forever))).toMatchObject({
+    kind: "Unavailable",
+    reason: "ECONNREFUSED",
+  });
 });
 
 test("the error of a rejected write contains neither its value nor the server's message", async () => {
   await using pair = await connectClient(({ body }, response) =>
-    json(response, 422, failureStatus(422, "Invalid", { causes: [{ field: "data", message: body }] }, body)),
+    json(
+      response,
+      422,
+      failureStatus(422, "Invalid", { causes: [{ field: "data", message: body }] }, body),
+    ),
   );
-  const error = await kubeErrorOf(pair.client.create(SECRETS, { ...secret, data: { key: CANARY } }, forever));
+  const error = await kubeErrorOf(
+    pair.client.create(SECRETS, { ...secret, data: { key: CANARY } }, forever),
+  );
   expect(error.kind).toBe("Invalid");
   expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(CANARY);
 });
@@ -184,7 +222,9 @@ test("a client behind a closed fence sends no write and still reads", async () =
 
 test("a write that waits for a connection is not sent after the fence closes", async () => {
   const held: ServerResponse[] = [];
-  await using pair = await connectClient((_, response) => void held.push(response), { concurrency: 1 });
+  await using pair = await connectClient((_, response) => void held.push(response), {
+    concurrency: 1,
+  });
   let open = true;
   const client = pair.client.fenced({ mayWrite: () => open, writeTimeoutMs: () => 12_500 });
   const reads = Array.from({ length: 9 }, () => pair.client.get(SECRETS, ref, forever));
@@ -213,13 +253,17 @@ test("a write ends within the time of its fence", async () => {
   const clock = new VirtualClock();
   await using pair = await connectClient(() => undefined, { clock });
   const client = pair.client.fenced({ mayWrite: () => true, writeTimeoutMs: () => 2_500 });
-  expect((await kubeErrorOf(pump(clock, client.create(SECRETS, secret, forever)))).kind).toBe("Timeout");
+  expect((await kubeErrorOf(pump(clock, client.create(SECRETS, secret, forever)))).kind).toBe(
+    "Timeout",
+  );
   expect(clock.monotonic()).toBe(2_500);
 });
 
 test("a request that is aborted while it waits for a connection is not sent", async () => {
   const held: ServerResponse[] = [];
-  await using pair = await connectClient((_, response) => void held.push(response), { concurrency: 1 });
+  await using pair = await connectClient((_, response) => void held.push(response), {
+    concurrency: 1,
+  });
   const reads = Array.from({ length: 9 }, () => pair.client.get(SECRETS, ref, forever));
   await expect.poll(() => held.length).toBe(9);
   const stop = new AbortController();
@@ -242,7 +286,9 @@ test("requests share a few connections, and each watch has its own", async () =>
     { concurrency: 2 },
   );
   const stop = new AbortController();
-  const watches = [1, 2, 3].map(() => collect(pair.client.watch(SECRETS, watching, stop.signal)).catch(() => undefined));
+  const watches = [1, 2, 3].map(() =>
+    collect(pair.client.watch(SECRETS, watching, stop.signal)).catch(() => undefined),
+  );
   await Promise.all(Array.from({ length: 100 }, () => pair.client.get(SECRETS, ref, forever)));
   expect(pair.server.connections).toBe(13);
   stop.abort();

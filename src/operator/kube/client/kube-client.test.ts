@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { connectClient, kubeErrorOf } from "../../../../test/lab/kube/connected-client.ts";
-import { failureStatus, json, type RequestHandler } from "../../../../test/lab/kube/loopback-api-server.ts";
+import {
+  failureStatus,
+  json,
+  type RequestHandler,
+} from "../../../../test/lab/kube/loopback-api-server.ts";
 import { pump } from "../../../../test/lab/clock/pump.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
@@ -9,7 +13,11 @@ import { ALL_NAMESPACES, SECRETS, type KubeObject } from "../resource.ts";
 
 const forever = new AbortController().signal;
 const ref = { namespace: "a", name: "s" };
-const secret: KubeObject = { apiVersion: "v1", kind: "Secret", metadata: { ...ref, uid: "u1", resourceVersion: "7" } };
+const secret: KubeObject = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { ...ref, uid: "u1", resourceVersion: "7" },
+};
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
@@ -19,12 +27,18 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 test("a read returns the object with its kind, also for a metadata-only response", async () => {
   await using pair = await connectClient((_, response) =>
-    json(response, 200, { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: secret.metadata }),
+    json(response, 200, {
+      kind: "PartialObjectMetadata",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: secret.metadata,
+    }),
   );
   expect(await pair.client.getMetadata(SECRETS, ref, forever)).toEqual(secret);
   const [request] = pair.server.requests;
   expect(request?.path).toBe("/api/v1/namespaces/a/secrets/s");
-  expect(request?.headers.accept).toBe("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+  expect(request?.headers.accept).toBe(
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+  );
   expect(request?.headers.authorization).toBe("Bearer token");
   expect(request?.headers["accept-encoding"]).toBe("identity");
 });
@@ -41,7 +55,8 @@ test("each write is sent with the method, path and body that the API server expe
   await client.replaceStatus(SECRETS, state, { ready: true }, forever);
   await client.delete(SECRETS, { ...ref, uid: "u1" }, forever);
   const sent = server.requests.map(
-    ({ method, path, query, headers }) => `${method} ${path}?${query.toString()} ${headers["content-type"] ?? ""}`,
+    ({ method, path, query, headers }) =>
+      `${method} ${path}?${query.toString()} ${headers["content-type"] ?? ""}`,
   );
   expect(sent).toEqual([
     "POST /api/v1/namespaces/a/secrets?fieldManager=vaultsync application/json",
@@ -55,7 +70,10 @@ test("each write is sent with the method, path and body that the API server expe
     metadata: { labels: { a: "b" }, uid: "u1", resourceVersion: "7" },
     data: { gone: null },
   });
-  expect(JSON.parse(server.requests[4]?.body ?? "")).toEqual({ ...secret, status: { ready: true } });
+  expect(JSON.parse(server.requests[4]?.body ?? "")).toEqual({
+    ...secret,
+    status: { ready: true },
+  });
   expect(JSON.parse(server.requests[5]?.body ?? "")).toMatchObject({
     preconditions: { uid: "u1" },
     propagationPolicy: "Background",
@@ -81,7 +99,9 @@ test("list requests one page after the other", async () => {
       items: [{ metadata: { ...ref, name: page } }],
     });
   });
-  const pages = await collect(pair.client.list(SECRETS, { namespace: ALL_NAMESPACES, labelSelector: "x=y" }, forever));
+  const pages = await collect(
+    pair.client.list(SECRETS, { namespace: ALL_NAMESPACES, labelSelector: "x=y" }, forever),
+  );
   expect(
     pages.map(({ items, resourceVersion }) => [
       resourceVersion,
@@ -92,7 +112,11 @@ test("list requests one page after the other", async () => {
     ["40", "Secret 2"],
     ["40", "Secret 3"],
   ]);
-  expect(pair.server.requests.slice(1).map(({ query }) => [query.get("limit"), query.get("labelSelector")])).toEqual([
+  expect(
+    pair.server.requests
+      .slice(1)
+      .map(({ query }) => [query.get("limit"), query.get("labelSelector")]),
+  ).toEqual([
     ["500", "x=y"],
     ["500", "x=y"],
     ["500", "x=y"],
@@ -104,16 +128,27 @@ interface Line {
   object: object;
 }
 
-const added = (name: string, type = "ADDED"): Line => ({ type, object: { metadata: { ...ref, name, resourceVersion: "6" } } });
+const added = (name: string, type = "ADDED"): Line => ({
+  type,
+  object: { metadata: { ...ref, name, resourceVersion: "6" } },
+});
 const bookmark = (resourceVersion: string, end = true): Line => {
   const annotations = end ? { "k8s.io/initial-events-end": "true" } : {};
   return { type: "BOOKMARK", object: { metadata: { resourceVersion, annotations } } };
 };
 
-const names = (objects: readonly KubeObject[] = []): string[] => objects.map(({ metadata }) => metadata.name);
+const names = (objects: readonly KubeObject[] = []): string[] =>
+  objects.map(({ metadata }) => metadata.name);
 
 test("list is streamed where the server supports it", async () => {
-  const lines = [added("1"), bookmark("5", false), added("2"), added("1", "DELETED"), added("2", "MODIFIED"), bookmark("9")];
+  const lines = [
+    added("1"),
+    bookmark("5", false),
+    added("2"),
+    added("1", "DELETED"),
+    added("2", "MODIFIED"),
+    bookmark("9"),
+  ];
   const closed = Promise.withResolvers<void>();
   await using pair = await connectClient((_, response) => {
     response.on("close", () => closed.resolve());
@@ -121,7 +156,13 @@ test("list is streamed where the server supports it", async () => {
   });
   const options = { namespace: "a", metadataOnly: true, fieldSelector: "x=y" };
   const pages = await collect(pair.client.list(SECRETS, options, forever));
-  expect(pages.map(({ items, deleted, resourceVersion }) => [names(items), names(deleted), resourceVersion])).toEqual([
+  expect(
+    pages.map(({ items, deleted, resourceVersion }) => [
+      names(items),
+      names(deleted),
+      resourceVersion,
+    ]),
+  ).toEqual([
     [["1", "2"], ["1"], "6"],
     [["2"], [], "9"],
   ]);
@@ -145,7 +186,9 @@ test("a paged list is not streamed", async () => {
 });
 
 test("a streamed list that the server ends early is Unavailable", async () => {
-  await using pair = await connectClient((_, response) => void response.end(`${JSON.stringify(added("1"))}\n`));
+  await using pair = await connectClient(
+    (_, response) => void response.end(`${JSON.stringify(added("1"))}\n`),
+  );
   const list = collect(pair.client.list(SECRETS, { namespace: "a" }, forever));
   expect(await kubeErrorOf(list)).toMatchObject({ kind: "Unavailable", reason: "IncompleteList" });
 });
@@ -159,7 +202,8 @@ test("a server that never ends a streamed list is asked for pages from then on",
     },
     { clock },
   );
-  const list = (): Promise<unknown> => pump(clock, collect(pair.client.list(SECRETS, { namespace: "a" }, forever)));
+  const list = (): Promise<unknown> =>
+    pump(clock, collect(pair.client.list(SECRETS, { namespace: "a" }, forever)));
   expect((await kubeErrorOf(list())).kind).toBe("Timeout");
   expect(clock.monotonic()).toBeLessThan(11_000);
   expect(await list()).toEqual([{ items: [], resourceVersion: "40" }]);
@@ -168,7 +212,9 @@ test("a server that never ends a streamed list is asked for pages from then on",
 test("watch yields the events and ends when the server ends it", async () => {
   await using pair = await connectClient((_, response) => {
     response.write(`${JSON.stringify({ type: "ADDED", object: { metadata: secret.metadata } })}\n`);
-    response.end(`${JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })}\n`);
+    response.end(
+      `${JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })}\n`,
+    );
   });
   const options = { namespace: "a", resourceVersion: "5", timeoutSeconds: 300, metadataOnly: true };
   expect(await collect(pair.client.watch(SECRETS, options, forever))).toEqual<WatchEvent[]>([
@@ -189,14 +235,29 @@ test.each<[string, RequestHandler, KubeErrorKind]>([
   ["a 410", (_, response) => json(response, 410, failureStatus(410, "Expired")), "Gone"],
   [
     "an ERROR in the stream",
-    (_, response) => void response.end(`${JSON.stringify({ type: "ERROR", object: failureStatus(410, "Expired") })}\n`),
+    (_, response) =>
+      void response.end(
+        `${JSON.stringify({ type: "ERROR", object: failureStatus(410, "Expired") })}\n`,
+      ),
     "Gone",
   ],
-  ["a 429", (_, response) => json(response, 429, failureStatus(429, "TooManyRequests")), "TooManyRequests"],
+  [
+    "a 429",
+    (_, response) => json(response, 429, failureStatus(429, "TooManyRequests")),
+    "TooManyRequests",
+  ],
   ["a truncated line", (_, response) => void response.end('{"type":"ADDED","obj'), "Unavailable"],
   ["a malformed line", (_, response) => void response.end("<html>\n"), "Unexpected"],
-  ["an event without an object", (_, response) => void response.end('{"type":"ADDED"}\n'), "Unexpected"],
-  ["an event of no known type", (_, response) => void response.end('{"type":"SHOUTED","object":{}}\n'), "Unexpected"],
+  [
+    "an event without an object",
+    (_, response) => void response.end('{"type":"ADDED"}\n'),
+    "Unexpected",
+  ],
+  [
+    "an event of no known type",
+    (_, response) => void response.end('{"type":"SHOUTED","object":{}}\n'),
+    "Unexpected",
+  ],
   [
     "a reset in the middle",
     (_, response, socket) => {
@@ -215,7 +276,9 @@ test("breaking out of a watch closes its connection", async () => {
   const closed = Promise.withResolvers<void>();
   await using pair = await connectClient((_, response) => {
     response.on("close", () => closed.resolve());
-    response.write(`${JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })}\n`);
+    response.write(
+      `${JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })}\n`,
+    );
   });
   for await (const event of pair.client.watch(SECRETS, watching, forever)) {
     expect(event.type).toBe("bookmark");
@@ -230,5 +293,7 @@ test("an aborted watch rejects with the signal's reason", async () => {
     response.flushHeaders();
     setImmediate(() => stop.abort(new Error("shutdown")));
   });
-  await expect(collect(pair.client.watch(SECRETS, watching, stop.signal))).rejects.toThrow("shutdown");
+  await expect(collect(pair.client.watch(SECRETS, watching, stop.signal))).rejects.toThrow(
+    "shutdown",
+  );
 });

@@ -19,7 +19,12 @@ import type {
   WatchOptions,
   WriteFence,
 } from "./kube-api.ts";
-import { type ApiRequest, JSON_TYPE, RequestSender, type RequestSenderOptions } from "./request-sender.ts";
+import {
+  type ApiRequest,
+  JSON_TYPE,
+  RequestSender,
+  type RequestSenderOptions,
+} from "./request-sender.ts";
 import { readStreamedList, STREAMED_LIST } from "./streamed-list.ts";
 import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../../lib/is-object.ts";
@@ -34,7 +39,10 @@ export interface KubeClientOptions extends RequestSenderOptions {
 }
 
 const PAGE_SIZE = 500;
-/** Time between two pages of a streamed list after which lists are requested in pages, in milliseconds. */
+/**
+ * Time between two pages of a streamed list after which lists are requested in pages, in
+ * milliseconds.
+ */
 const LIST_SILENCE_MS = 10_000;
 
 const AS_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -48,7 +56,11 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
   readonly #fieldManager: string;
   #streamsLists = true;
 
-  constructor(options: KubeClientOptions, fence?: WriteFence, requests = new RequestSender(options)) {
+  constructor(
+    options: KubeClientOptions,
+    fence?: WriteFence,
+    requests = new RequestSender(options),
+  ) {
     this.#options = options;
     this.#requests = requests;
     this.#fence = fence;
@@ -56,30 +68,55 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
   }
 
   /**
-   * Returns a client whose writes fail as `NotLeader` when the fence is closed. It shares the connections, and the limit of writes
-   * in flight, with this one, so that several leaders can have one each.
+   * Returns a client whose writes fail as `NotLeader` when the fence is closed. It shares the
+   * connections, and the limit of writes in flight, with this one, so that several leaders can have
+   * one each.
    */
   fenced(fence: WriteFence): KubeApi {
     return new KubeClient(this.#options, fence, this.#requests);
   }
 
-  /** Closes all connections, also those of the fenced clients; requests and watches in flight fail. */
+  /**
+   * Closes all connections, also those of the fenced clients; requests and watches in flight fail.
+   */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#requests[Symbol.asyncDispose]();
   }
 
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
-    return this.#object(resource, { method: "GET", path: pathOf(resource, ref), operation: named("get", resource, ref), signal });
+    return this.#object(resource, {
+      method: "GET",
+      path: pathOf(resource, ref),
+      operation: named("get", resource, ref),
+      signal,
+    });
   }
 
-  async getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
+  async getMetadata(
+    resource: ResourceDescriptor,
+    ref: ObjectRef,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const operation = named("get", resource, ref);
-    const value = await this.#send({ method: "GET", path: pathOf(resource, ref), operation, signal, accept: AS_METADATA });
+    const value = await this.#send({
+      method: "GET",
+      path: pathOf(resource, ref),
+      operation,
+      signal,
+      accept: AS_METADATA,
+    });
     const object = decodeObject(resource, value, operation);
-    return { ...object, metadata: { ...object.metadata, ...defined({ managedFields: managersIn(value) }) } };
+    return {
+      ...object,
+      metadata: { ...object.metadata, ...defined({ managedFields: managersIn(value) }) },
+    };
   }
 
-  async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
+  async *list(
+    resource: ResourceDescriptor,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListPage> {
     if (this.#streamsLists && options.paged !== true) {
       try {
         return yield* this.#streamList(resource, options, signal);
@@ -96,22 +133,39 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
     for (let next: string | undefined; next !== "";) {
       if (next) query.set("continue", next);
       const path = `${collectionPath(resource, options.namespace)}?${query.toString()}`;
-      const list = decodeList(resource, await this.#send({ method: "GET", path, operation, signal, accept }), operation);
+      const list = decodeList(
+        resource,
+        await this.#send({ method: "GET", path, operation, signal, accept }),
+        operation,
+      );
       yield list.page;
       next = list.next;
     }
   }
 
-  async *watch(resource: ResourceDescriptor, options: WatchOptions, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+  async *watch(
+    resource: ResourceDescriptor,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent> {
     const { resourceVersion, timeoutSeconds } = options;
-    const query = { watch: "true", allowWatchBookmarks: "true", resourceVersion, timeoutSeconds: String(timeoutSeconds) };
+    const query = {
+      watch: "true",
+      allowWatchBookmarks: "true",
+      resourceVersion,
+      timeoutSeconds: String(timeoutSeconds),
+    };
     const request = watchRequest(resource, { ...options, query }, signal);
     for await (const line of this.#requests.stream(request, options.onOpen)) {
       yield decodeEvent(resource, line, request.operation);
     }
   }
 
-  create(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+  create(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const scope = object.metadata.namespace ?? (resource.namespaced ? "" : ALL_NAMESPACES);
     const path = `${collectionPath(resource, scope)}?${this.#fieldManager}`;
     return this.#object(resource, {
@@ -123,14 +177,24 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
     });
   }
 
-  replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+  replace(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const operation = named("replace", resource, object.metadata);
-    if (!object.metadata.resourceVersion) throw new RangeError(`${operation}: metadata.resourceVersion is required`);
+    if (!object.metadata.resourceVersion)
+      throw new RangeError(`${operation}: metadata.resourceVersion is required`);
     const path = `${pathOf(resource, object.metadata)}?${this.#fieldManager}`;
     return this.#object(resource, { method: "PUT", path, operation, signal, body: object });
   }
 
-  patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject> {
+  patch(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    patch: MergePatch,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const operation = named("patch", resource, ref);
     const { uid, resourceVersion } = ref;
     if (!resourceVersion) throw new RangeError(`${operation}: resourceVersion is required`);
@@ -152,14 +216,27 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
     { fieldManager, force = false }: ApplyOptions,
     signal: AbortSignal,
   ): Promise<KubeObject> {
-    const manager = fieldManager === undefined ? this.#fieldManager : managerParameter(fieldManager);
+    const manager =
+      fieldManager === undefined ? this.#fieldManager : managerParameter(fieldManager);
     const path = `${pathOf(resource, object.metadata)}?${manager}&force=${force}`;
     const operation = named("apply", resource, object.metadata);
     const contentType = "application/apply-patch+yaml";
-    return this.#object(resource, { method: "PATCH", path, operation, signal, body: object, contentType });
+    return this.#object(resource, {
+      method: "PATCH",
+      path,
+      operation,
+      signal,
+      body: object,
+      contentType,
+    });
   }
 
-  replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject> {
+  replaceStatus(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    status: object,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const path = `${pathOf(resource, ref, "status")}?${this.#fieldManager}`;
     const operation = named("update status of", resource, ref);
     const { name, namespace, uid, resourceVersion } = ref;
@@ -170,27 +247,52 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
 
   async delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void> {
     const preconditions = { uid: ref.uid, resourceVersion: ref.resourceVersion };
-    const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions };
+    const body = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      propagationPolicy: "Background",
+      preconditions,
+    };
     const operation = named("delete", resource, ref);
     await this.#send({ method: "DELETE", path: pathOf(resource, ref), operation, signal, body });
   }
 
-  async isAllowed(subject: AccessSubject, attributes: AccessAttributes, signal: AbortSignal): Promise<boolean> {
+  async isAllowed(
+    subject: AccessSubject,
+    attributes: AccessAttributes,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const body = accessReview(subject, attributes);
-    return isAllowedBy(await this.#send({ method: "POST", path: ACCESS_REVIEWS, operation: "review access", signal, body }));
+    return isAllowedBy(
+      await this.#send({
+        method: "POST",
+        path: ACCESS_REVIEWS,
+        operation: "review access",
+        signal,
+        body,
+      }),
+    );
   }
 
   async #object(resource: ResourceDescriptor, request: ApiRequest): Promise<KubeObject> {
     return decodeObject(resource, await this.#send(request), request.operation);
   }
 
-  async *#streamList(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
+  async *#streamList(
+    resource: ResourceDescriptor,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListPage> {
     using silence = new Deadline(this.#options.clock, LIST_SILENCE_MS, signal);
     const request = watchRequest(resource, { ...options, query: STREAMED_LIST }, silence.signal);
     const { operation } = request;
     try {
       const lines = this.#requests.stream(request);
-      for await (const page of readStreamedList(lines, { resource, operation, pageSize: PAGE_SIZE })) {
+      for await (const page of readStreamedList(lines, {
+        resource,
+        operation,
+        pageSize: PAGE_SIZE,
+      })) {
         yield page;
         silence.restart(LIST_SILENCE_MS);
       }

@@ -35,10 +35,17 @@ function serverOptions(issuer: Certificate, host = "127.0.0.1"): { cert: string;
   return { cert, key: keyPem };
 }
 
-async function start(tls: { cert: string; key: string }, ca: (fresh: boolean) => Certificate): Promise<Scene> {
+async function start(
+  tls: { cert: string; key: string },
+  ca: (fresh: boolean) => Certificate,
+): Promise<Scene> {
   const connections = { count: 0 };
-  const server = createServer(tls, (_, response) => response.end(JSON.stringify({ metadata: ref })));
-  server.on("secureConnection", () => (connections.count += 1)).on("tlsClientError", () => undefined);
+  const server = createServer(tls, (_, response) =>
+    response.end(JSON.stringify({ metadata: ref })),
+  );
+  server
+    .on("secureConnection", () => (connections.count += 1))
+    .on("tlsClientError", () => undefined);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
@@ -46,10 +53,17 @@ async function start(tls: { cert: string; key: string }, ca: (fresh: boolean) =>
   const source: AccessSource = {
     server: new URL(`https://127.0.0.1:${address.port}`),
     namespace: undefined,
-    load: async (fresh) => ({ headers: new Redacted({}), tls: new Redacted({ ca: ca(fresh).cert }) }),
+    load: async (fresh) => ({
+      headers: new Redacted({}),
+      tls: new Redacted({ ca: ca(fresh).cert }),
+    }),
   };
   const clock = new VirtualClock();
-  const client = new KubeClient({ credentials: new Credentials(source, clock), clock, fieldManager: "vaultsync" });
+  const client = new KubeClient({
+    credentials: new Credentials(source, clock),
+    clock,
+    fieldManager: "vaultsync",
+  });
   onTestFinished(async () => {
     await client[Symbol.asyncDispose]();
     server.closeAllConnections();
@@ -68,8 +82,10 @@ async function reasonOf(call: Promise<unknown>): Promise<string> {
 test("a server of the configured CA is trusted, and its connections are reused", async () => {
   const ca = authority();
   const { client, connections } = await start(serverOptions(ca), () => ca);
-  for (let n = 0; n < 10; n += 1) expect((await client.get(NAMESPACES, ref, forever)).metadata).toEqual(ref);
-  // A second connection is opened when a request starts before the end of the previous response is noticed.
+  for (let n = 0; n < 10; n += 1)
+    expect((await client.get(NAMESPACES, ref, forever)).metadata).toEqual(ref);
+  // A second connection is opened when a request starts before the end of the previous response is
+  // noticed.
   expect(connections.count).toBeLessThanOrEqual(2);
 });
 
@@ -78,7 +94,8 @@ test("every new connection verifies the certificate: no TLS session is resumed",
   const { server, client } = await start(serverOptions(ca), () => ca);
   const sockets: TLSSocket[] = [];
   server.on("secureConnection", (socket) => sockets.push(socket));
-  const simultaneous = (): Promise<unknown> => Promise.all([1, 2].map(() => client.get(NAMESPACES, ref, forever)));
+  const simultaneous = (): Promise<unknown> =>
+    Promise.all([1, 2].map(() => client.get(NAMESPACES, ref, forever)));
   await simultaneous();
   // One connection stays open: undici forgets sessions with the last connection.
   sockets[0]?.destroy();
@@ -87,7 +104,11 @@ test("every new connection verifies the certificate: no TLS session is resumed",
 });
 
 test.each<[string, () => Promise<Scene>, string]>([
-  ["of another CA", () => start(serverOptions(authority()), authority), "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  [
+    "of another CA",
+    () => start(serverOptions(authority()), authority),
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  ],
   [
     "for another host",
     () => {
@@ -98,7 +119,8 @@ test.each<[string, () => Promise<Scene>, string]>([
   ],
 ])("a certificate %s is rejected on every request", async (_, begin, reason) => {
   const { client } = await begin();
-  for (let n = 0; n < 2; n += 1) expect(await reasonOf(client.get(NAMESPACES, ref, forever))).toBe(reason);
+  for (let n = 0; n < 2; n += 1)
+    expect(await reasonOf(client.get(NAMESPACES, ref, forever))).toBe(reason);
 });
 
 test("a rotated CA is trusted after its file changes, without a restart", async () => {
@@ -119,7 +141,9 @@ test("after a rejected certificate the CA is read again before its cache expires
   server.setSecureContext(serverOptions(next));
   server.closeAllConnections();
   await expect(client.get(NAMESPACES, ref, forever)).rejects.toThrow(KubeError);
-  await expect.poll(() => client.get(NAMESPACES, ref, forever).catch(() => undefined)).toBeDefined();
+  await expect
+    .poll(() => client.get(NAMESPACES, ref, forever).catch(() => undefined))
+    .toBeDefined();
 });
 
 test("after a 401 the request is retried, also when there is one connection only", async () => {
@@ -128,8 +152,18 @@ test("after a 401 the request is retried, also when there is one connection only
   await using server = await LoopbackApiServer.start((_, response) =>
     (responses += 1) === 1 ? json(response, 401, { long }) : json(response, 200, {}),
   );
-  await using transport = new KubeTransport(new Credentials(server.source(), new VirtualClock()), 1);
-  const request = { method: "GET", path: "/", operation: "get", headers: {}, pool: "requests", signal: forever } as const;
+  await using transport = new KubeTransport(
+    new Credentials(server.source(), new VirtualClock()),
+    1,
+  );
+  const request = {
+    method: "GET",
+    path: "/",
+    operation: "get",
+    headers: {},
+    pool: "requests",
+    signal: forever,
+  } as const;
   const response = await transport.send(request);
   await response.body.dump();
   expect([response.statusCode, server.requests.length]).toEqual([200, 2]);

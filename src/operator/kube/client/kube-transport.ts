@@ -15,7 +15,10 @@ export interface KubeRequest {
   readonly operation: string;
   readonly pool: "requests" | "watches";
   readonly signal: AbortSignal;
-  /** Called directly before the request is sent on a connection. If it throws, nothing is sent, and `send` rejects with the error. */
+  /**
+   * Called directly before the request is sent on a connection. If it throws, nothing is sent, and
+   * `send` rejects with the error.
+   */
   readonly beforeSend?: () => void;
 }
 
@@ -26,16 +29,22 @@ interface Pools {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Also for watches: their headers arrive immediately, and the caller bounds the silence of their body. */
+/**
+ * Also for watches: their headers arrive immediately, and the caller bounds the silence of their
+ * body.
+ */
 const HEADERS_TIMEOUT_MS = 30_000;
-/** Below the 90 s after which an API server closes an idle connection, so that it is never reused while being closed. */
+/**
+ * Below the 90 s after which an API server closes an idle connection, so that it is never reused
+ * while being closed.
+ */
 const KEEP_ALIVE_MS = 45_000;
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 
 /**
- * Sends requests to one API server over HTTP/1.1, with one connection pool for requests and one for watches. HTTP/2 would use a
- * single connection, and its pings do not detect a dead peer. New TLS material creates new pools; requests on the old ones finish
- * there.
+ * Sends requests to one API server over HTTP/1.1, with one connection pool for requests and one for
+ * watches. HTTP/2 would use a single connection, and its pings do not detect a dead peer. New TLS
+ * material creates new pools; requests on the old ones finish there.
  */
 export class KubeTransport implements AsyncDisposable {
   readonly #credentials: Credentials;
@@ -50,8 +59,10 @@ export class KubeTransport implements AsyncDisposable {
   }
 
   /**
-   * Sends the request and returns the response, whatever its status. After a 401 it loads the credentials again and retries once.
-   * @throws KubeError `Timeout`, `Unavailable`, `Unauthorized` (no credentials) or `Unexpected`; the signal's reason when aborted
+   * Sends the request and returns the response, whatever its status. After a 401 it loads the
+   * credentials again and retries once.
+   * @throws KubeError `Timeout`, `Unavailable`, `Unauthorized` (no credentials) or `Unexpected`;
+   * the signal's reason when aborted
    */
   async send(request: KubeRequest): Promise<Dispatcher.ResponseData> {
     const access = await this.#access(request);
@@ -65,7 +76,9 @@ export class KubeTransport implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const all = this.#pools ? [this.#pools, ...this.#retired] : [...this.#retired];
     this.#pools = undefined;
-    await Promise.all(all.flatMap(({ requests, watches }) => [requests.destroy(), watches.destroy()]));
+    await Promise.all(
+      all.flatMap(({ requests, watches }) => [requests.destroy(), watches.destroy()]),
+    );
   }
 
   async #access(request: KubeRequest): Promise<Access> {
@@ -74,7 +87,11 @@ export class KubeTransport implements AsyncDisposable {
       return await this.#credentials.access();
     } catch {
       // Without the cause: the output of a credential plugin can contain a token.
-      throw new KubeError({ kind: "Unauthorized", operation: request.operation, reason: "CredentialsUnreadable" });
+      throw new KubeError({
+        kind: "Unauthorized",
+        operation: request.operation,
+        reason: "CredentialsUnreadable",
+      });
     }
   }
 
@@ -86,7 +103,12 @@ export class KubeTransport implements AsyncDisposable {
         origin: server.origin,
         path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
         method: request.method,
-        headers: { "user-agent": "vaultsync", "accept-encoding": "identity", ...access.headers.reveal(), ...request.headers },
+        headers: {
+          "user-agent": "vaultsync",
+          "accept-encoding": "identity",
+          ...access.headers.reveal(),
+          ...request.headers,
+        },
         body: request.body ?? null,
         signal: request.signal,
       });
@@ -111,7 +133,11 @@ export class KubeTransport implements AsyncDisposable {
     };
     this.#pools = {
       tls,
-      requests: new Agent({ ...common, connections: this.#connections, maxResponseSize: MAX_RESPONSE_BYTES }),
+      requests: new Agent({
+        ...common,
+        connections: this.#connections,
+        maxResponseSize: MAX_RESPONSE_BYTES,
+      }),
       watches: new Agent({ ...common, bodyTimeout: 0 }),
     };
     return this.#pools;
@@ -140,13 +166,20 @@ function isSame(a: Redacted<TlsMaterial>, b: Redacted<TlsMaterial>): boolean {
   return JSON.stringify(a.reveal()) === JSON.stringify(b.reveal());
 }
 
-/** Maps a failure of a request or of its body to a `KubeError`, or to the signal's reason when the signal was aborted. */
-export function transportError(error: unknown, request: Pick<KubeRequest, "operation" | "signal">): unknown {
+/**
+ * Maps a failure of a request or of its body to a `KubeError`, or to the signal's reason when the
+ * signal was aborted.
+ */
+export function transportError(
+  error: unknown,
+  request: Pick<KubeRequest, "operation" | "signal">,
+): unknown {
   if (request.signal.aborted) return request.signal.reason;
   if (error instanceof KubeError) return error;
   const code = codeOf(error) ?? "";
   const { operation } = request;
-  if (code.endsWith("_TIMEOUT") || code === "ETIMEDOUT") return new KubeError({ kind: "Timeout", operation, reason: code });
+  if (code.endsWith("_TIMEOUT") || code === "ETIMEDOUT")
+    return new KubeError({ kind: "Timeout", operation, reason: code });
   if (code === "" || code === "UND_ERR_INVALID_ARG" || code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") {
     return new KubeError({ kind: "Unexpected", operation, reason: code });
   }

@@ -21,26 +21,34 @@ export interface RequestSenderOptions {
   readonly clock: Clock;
   /** Maximum number of writes in flight; 16 by default. */
   readonly concurrency?: number;
-  /** Called for each request that was sent, repeated ones included, with its HTTP status; `none` without a response. */
+  /**
+   * Called for each request that was sent, repeated ones included, with its HTTP status; `none`
+   * without a response.
+   */
   readonly onRequest?: ((method: string, status: string, durationMs: number) => void) | undefined;
 }
 
 const DEFAULT_CONCURRENCY = 16;
-/** Connections in addition to those of the writes in flight, so that no read waits for a slow write. */
+/**
+ * Connections in addition to those of the writes in flight, so that no read waits for a slow write.
+ */
 const CONNECTIONS_FOR_READS = 8;
 /** Time for one attempt of a request, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 /** Maximum number of retries of a request after 429 or 503. */
 const MAX_RETRIES = 3;
-/** Longest delay before such a retry. If the server asks for more, the caller's queue has to wait instead of a worker. */
+/**
+ * Longest delay before such a retry. If the server asks for more, the caller's queue has to wait
+ * instead of a worker.
+ */
 const MAX_RETRY_DELAY_MS = 5_000;
 
 export const JSON_TYPE = "application/json";
 
 /**
- * Sends requests over a few shared connections (`KubeTransport`) and returns their parsed bodies. 429, and 503 for anything but
- * POST, are retried up to three times after the server's `Retry-After`. The number of writes in flight is limited, and reduced
- * after a 429.
+ * Sends requests over a few shared connections (`KubeTransport`) and returns their parsed bodies.
+ * 429, and 503 for anything but POST, are retried up to three times after the server's
+ * `Retry-After`. The number of writes in flight is limited, and reduced after a 429.
  */
 export class RequestSender implements AsyncDisposable {
   readonly #clock: Clock;
@@ -48,7 +56,12 @@ export class RequestSender implements AsyncDisposable {
   readonly #writes: InFlightLimiter;
   readonly #onRequest: RequestSenderOptions["onRequest"];
 
-  constructor({ credentials, clock, concurrency = DEFAULT_CONCURRENCY, onRequest }: RequestSenderOptions) {
+  constructor({
+    credentials,
+    clock,
+    concurrency = DEFAULT_CONCURRENCY,
+    onRequest,
+  }: RequestSenderOptions) {
     this.#onRequest = onRequest;
     this.#clock = clock;
     this.#transport = new KubeTransport(credentials, concurrency + CONNECTIONS_FOR_READS);
@@ -60,26 +73,42 @@ export class RequestSender implements AsyncDisposable {
     return this.#transport[Symbol.asyncDispose]();
   }
 
-  /** Sends the request, retries it when the server asks for that, and returns the parsed body. The fence holds for writes only. */
+  /**
+   * Sends the request, retries it when the server asks for that, and returns the parsed body. The
+   * fence holds for writes only.
+   */
   async send(request: ApiRequest, fence?: WriteFence): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await (request.method === "GET" ? this.#attempt(request) : this.#write(request, fence));
+        return await (request.method === "GET"
+          ? this.#attempt(request)
+          : this.#write(request, fence));
       } catch (error) {
         const delay = error instanceof KubeError ? retryDelay(error, request) : undefined;
-        if (delay === undefined || delay > MAX_RETRY_DELAY_MS || attempt === MAX_RETRIES) throw error;
+        if (delay === undefined || delay > MAX_RETRY_DELAY_MS || attempt === MAX_RETRIES)
+          throw error;
         await this.#clock.sleep(delay, request.signal).catch(() => request.signal.throwIfAborted());
       }
     }
   }
 
   /**
-   * Yields the lines of a stream, parsed, whose time the caller limits. Calls `onOpen` when the server has accepted it. Ends when
-   * the server ends it between two lines.
+   * Yields the lines of a stream, parsed, whose time the caller limits. Calls `onOpen` when the
+   * server has accepted it. Ends when the server ends it between two lines.
    * @throws KubeError for a failed request, an ERROR event, a reset, or an unreadable line
    */
-  async *stream({ path, operation, signal, accept = JSON_TYPE }: ApiRequest, onOpen?: () => void): AsyncGenerator {
-    const request: KubeRequest = { method: "GET", path, operation, headers: { accept }, pool: "watches", signal };
+  async *stream(
+    { path, operation, signal, accept = JSON_TYPE }: ApiRequest,
+    onOpen?: () => void,
+  ): AsyncGenerator {
+    const request: KubeRequest = {
+      method: "GET",
+      path,
+      operation,
+      headers: { accept },
+      pool: "watches",
+      signal,
+    };
     const response = await this.#observed("WATCH", request);
     if (response.statusCode !== 200) throw await this.#failure(response, request);
     onOpen?.();
@@ -101,18 +130,26 @@ export class RequestSender implements AsyncDisposable {
       this.#writes.onSuccess();
       return body;
     } catch (error) {
-      if (error instanceof KubeError && error.kind === "TooManyRequests") this.#writes.onThrottled();
+      if (error instanceof KubeError && error.kind === "TooManyRequests")
+        this.#writes.onThrottled();
       throw error;
     }
   }
 
-  async #attempt({ method, path, operation, signal, body, ...types }: ApiRequest, fence?: WriteFence): Promise<unknown> {
+  async #attempt(
+    { method, path, operation, signal, body, ...types }: ApiRequest,
+    fence?: WriteFence,
+  ): Promise<unknown> {
     const { accept = JSON_TYPE, contentType = JSON_TYPE } = types;
     const assertMayWrite = (): void => {
       if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
     };
     assertMayWrite();
-    using deadline = new Deadline(this.#clock, Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? Infinity), signal);
+    using deadline = new Deadline(
+      this.#clock,
+      Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? Infinity),
+      signal,
+    );
     const request: KubeRequest = {
       method,
       path,
@@ -126,7 +163,8 @@ export class RequestSender implements AsyncDisposable {
     };
     try {
       const response = await this.#observed(method, request);
-      if (response.statusCode < 200 || response.statusCode > 299) throw await this.#failure(response, request);
+      if (response.statusCode < 200 || response.statusCode > 299)
+        throw await this.#failure(response, request);
       return parseJson(await response.body.text(), operation);
     } catch (error) {
       if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
@@ -134,10 +172,14 @@ export class RequestSender implements AsyncDisposable {
     }
   }
 
-  /** Sends a request, and reports how it ended. One that was never sent, because the fence closed, is not reported. */
+  /**
+   * Sends a request, and reports how it ended. One that was never sent, because the fence closed,
+   * is not reported.
+   */
   async #observed(method: string, request: KubeRequest): Promise<Dispatcher.ResponseData> {
     const start = this.#clock.monotonic();
-    const report = (status: string): void => this.#onRequest?.(method, status, this.#clock.monotonic() - start);
+    const report = (status: string): void =>
+      this.#onRequest?.(method, status, this.#clock.monotonic() - start);
     try {
       const response = await this.#transport.send(request);
       report(String(response.statusCode));
@@ -168,8 +210,8 @@ export class RequestSender implements AsyncDisposable {
 }
 
 /**
- * Returns the delay before a retry, if one is safe: the server did not start a request rejected with 429, but may have started
- * one that ends with 503.
+ * Returns the delay before a retry, if one is safe: the server did not start a request rejected
+ * with 429, but may have started one that ends with 503.
  */
 function retryDelay(error: KubeError, request: ApiRequest): number | undefined {
   if (error.kind === "TooManyRequests") return error.retryAfterMs ?? 1_000;

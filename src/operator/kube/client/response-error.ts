@@ -1,12 +1,23 @@
 import { z } from "zod";
-import { KubeError, OWNER_DENIED, OWNER_UNKNOWN, type KubeErrorCause, type KubeErrorKind } from "../kube-error.ts";
+import {
+  KubeError,
+  OWNER_DENIED,
+  OWNER_UNKNOWN,
+  type KubeErrorCause,
+  type KubeErrorKind,
+} from "../kube-error.ts";
 import { retryAfterMs } from "../../lib/retry-after.ts";
 
-const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch(""), message: z.string().catch("") });
+const Cause = z.object({
+  field: z.string().catch(""),
+  reason: z.string().catch(""),
+  message: z.string().catch(""),
+});
 
 /**
- * The fields of `metav1.Status` that are used here. `message` leaves this file only for a denied read, which quotes no value, and of a
- * denied write only the name of the policy (docs/design/security.md#api-server-messages).
+ * The fields of `metav1.Status` that are used here. `message` leaves this file only for a denied
+ * read, which quotes no value, and of a denied write only the name of the policy
+ * (docs/design/security.md#api-server-messages).
  */
 const Status = z.object({
   kind: z.literal("Status"),
@@ -30,7 +41,10 @@ export interface FailedResponse {
   /** The parsed body; `undefined` when it is not JSON. */
   readonly body: unknown;
   readonly retryAfter?: string | undefined;
-  /** The header that the API server adds to each of its responses, and a proxy in front of it to none of its own. */
+  /**
+   * The header that the API server adds to each of its responses, and a proxy in front of it to
+   * none of its own.
+   */
   readonly auditId?: string | undefined;
   /** The request only reads, so the server's message quotes no object. */
   readonly onlyReads?: boolean;
@@ -38,7 +52,10 @@ export interface FailedResponse {
   readonly now: number;
 }
 
-/** Maps a failed response to a `KubeError`, which contains nothing of the server's own wording, unless a read was denied. */
+/**
+ * Maps a failed response to a `KubeError`, which contains nothing of the server's own wording,
+ * unless a read was denied.
+ */
 export function responseError(response: FailedResponse): KubeError {
   const parsed = Status.safeParse(response.body);
   const status = parsed.success ? parsed.data : undefined;
@@ -55,19 +72,34 @@ export function responseError(response: FailedResponse): KubeError {
   });
 }
 
-function explanationOf({ onlyReads = false, status: code }: FailedResponse, status: Status | undefined): string | undefined {
-  if (!onlyReads || (code !== 401 && code !== 403) || status === undefined || status.message === "") return undefined;
+function explanationOf(
+  { onlyReads = false, status: code }: FailedResponse,
+  status: Status | undefined,
+): string | undefined {
+  if (!onlyReads || (code !== 401 && code !== 403) || status === undefined || status.message === "")
+    return undefined;
   return printable(status.message, 300);
 }
 
-/** Returns why the admission plugin OwnerReferencesPermissionEnforcement denied an owner reference that blocks deletion, if it did. */
+/**
+ * Returns why the admission plugin OwnerReferencesPermissionEnforcement denied an owner reference
+ * that blocks deletion, if it did.
+ */
 function whyOwnerIsDenied(status: Status | undefined): string | undefined {
-  const [, why] = /^[a-z.]+ "[^"]*" is forbidden: cannot set blockOwnerDeletion (.*)/.exec(status?.message ?? "") ?? [];
+  const [, why] =
+    /^[a-z.]+ "[^"]*" is forbidden: cannot set blockOwnerDeletion (.*)/.exec(
+      status?.message ?? "",
+    ) ?? [];
   if (why === undefined) return undefined;
-  return why.startsWith("in this case because cannot find RESTMapping") ? OWNER_UNKNOWN : OWNER_DENIED;
+  return why.startsWith("in this case because cannot find RESTMapping")
+    ? OWNER_UNKNOWN
+    : OWNER_DENIED;
 }
 
-/** Returns the name of the policy that denied a request: that of an object, in quotes that no name contains. */
+/**
+ * Returns the name of the policy that denied a request: that of an object, in quotes that no name
+ * contains.
+ */
 function policyOf(code: number, status: Status | undefined): string | undefined {
   if (code !== 403 && code !== 422) return undefined;
   return /^[a-z.]+ "[^"]*" is forbidden: ValidatingAdmissionPolicy '([a-z0-9.-]{1,253})' with binding '/.exec(
@@ -87,7 +119,8 @@ function kindOf(code: number, status: Status): KubeErrorKind {
     case 404:
       return "NotFound";
     case 403:
-      if (causes.some(({ reason }) => reason === "NamespaceTerminating")) return "NamespaceTerminating";
+      if (causes.some(({ reason }) => reason === "NamespaceTerminating"))
+        return "NamespaceTerminating";
       return /exceeded quota|failed quota/.test(status.message) ? "QuotaExceeded" : "Forbidden";
     case 409:
       return status.reason === "AlreadyExists" ? "AlreadyExists" : "Conflict";
@@ -95,7 +128,9 @@ function kindOf(code: number, status: Status): KubeErrorKind {
     case 422:
       return causes.some(({ reason }) => reason === "FieldValueTooLong") ? "TooLarge" : "Invalid";
     case 500:
-      return status.reason === "ServerTimeout" || status.reason === "Timeout" ? "Timeout" : "Unavailable";
+      return status.reason === "ServerTimeout" || status.reason === "Timeout"
+        ? "Timeout"
+        : "Unavailable";
     default:
       return kindOfBareCode(code);
   }
@@ -107,8 +142,8 @@ function kindWithoutStatus({ status, auditId }: FailedResponse): KubeErrorKind {
 }
 
 /**
- * Maps a status code without a readable Status. The response may come from a proxy, whose 404 does not mean that the object is
- * gone.
+ * Maps a status code without a readable Status. The response may come from a proxy, whose 404 does
+ * not mean that the object is gone.
  */
 function kindOfBareCode(code: number): KubeErrorKind {
   if (code === 401) return "Unauthorized";
@@ -124,10 +159,13 @@ function word(text: string): string {
   return /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(text) ? text : "";
 }
 
-const printable = (text: string, length = 128): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, length);
+const printable = (text: string, length = 128): string =>
+  text.replace(/[^\x20-\x7e]/g, "?").slice(0, length);
 
 function cleanCause(cause: z.infer<typeof Cause>): KubeErrorCause {
-  const [, manager] = /^conflict with "([^"]+)"/.exec(cause.reason === "FieldManagerConflict" ? cause.message : "") ?? [];
+  const [, manager] =
+    /^conflict with "([^"]+)"/.exec(cause.reason === "FieldManagerConflict" ? cause.message : "") ??
+    [];
   return {
     field: printable(cause.field),
     reason: word(cause.reason),

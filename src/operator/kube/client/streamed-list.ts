@@ -12,12 +12,17 @@ export const STREAMED_LIST = {
 };
 
 /**
- * Yields the pages of a streamed list: its events up to the bookmark that ends them, in pages of `pageSize`.
+ * Yields the pages of a streamed list: its events up to the bookmark that ends them, in pages of
+ * `pageSize`.
  * @throws KubeError `Unavailable` when the stream ends earlier
  */
 export async function* readStreamedList(
   lines: AsyncIterable<unknown>,
-  { resource, operation, pageSize }: { resource: ResourceDescriptor; operation: string; pageSize: number },
+  {
+    resource,
+    operation,
+    pageSize,
+  }: { resource: ResourceDescriptor; operation: string; pageSize: number },
 ): AsyncGenerator<ListPage> {
   let items: KubeObject[] = [];
   for await (const line of lines) {

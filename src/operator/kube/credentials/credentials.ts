@@ -22,13 +22,16 @@ export interface AccessSource {
   readonly server: URL;
   /** The namespace of the pod or of the kubeconfig's context, if any. */
   readonly namespace: string | undefined;
-  /** Reads files and runs plugins as needed. `fresh` discards all cached state, because the server rejected it. */
+  /**
+   * Reads files and runs plugins as needed. `fresh` discards all cached state, because the server
+   * rejected it.
+   */
   load(fresh: boolean): Promise<Access>;
 }
 
 /**
- * Time after which a rotated token or CA is read. client-go reads a token once a minute; the kubelet rotates it long before it
- * expires.
+ * Time after which a rotated token or CA is read. client-go reads a token once a minute; the
+ * kubelet rotates it long before it expires.
  */
 const CACHE_MS = 10_000;
 
@@ -52,7 +55,9 @@ export class Credentials {
     return this.#source.namespace;
   }
 
-  /** Returns the current access. Rejects with the source's error, and loads again on the next call. */
+  /**
+   * Returns the current access. Rejects with the source's error, and loads again on the next call.
+   */
   access(): Promise<Access> {
     const now = this.#clock.monotonic();
     if (this.#current && now < this.#current.until) return this.#current.access;
@@ -66,7 +71,10 @@ export class Credentials {
     return access;
   }
 
-  /** Reports that the server rejected this access, so that the next call loads it again unless another call already has. */
+  /**
+   * Reports that the server rejected this access, so that the next call loads it again unless
+   * another call already has.
+   */
   async reject(rejected: Access): Promise<void> {
     const current = this.#current;
     const same = current === undefined || (await current.access.catch(() => rejected)) === rejected;

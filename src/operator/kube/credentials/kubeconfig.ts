@@ -4,7 +4,10 @@ import { Redacted } from "../../../lib/redacted.ts";
 import type { Access, AccessSource, TlsMaterial } from "./credentials.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
-/** Reports a kubeconfig that cannot be used. The message says what to change, without quoting the file. */
+/**
+ * Reports a kubeconfig that cannot be used. The message says what to change, without quoting the
+ * file.
+ */
 class KubeConfigError extends Error {
   constructor(message: string) {
     super(message);
@@ -16,8 +19,9 @@ class KubeConfigError extends Error {
 const SERVER_WITHOUT_KUBECONFIG = "http://localhost:8080";
 
 /**
- * Returns the access that a kubeconfig describes, with its exec and OIDC plugins. Import this file dynamically, and only with a
- * kubeconfig: it is the only one that loads @kubernetes/client-node (80 MB, a quarter of a second).
+ * Returns the access that a kubeconfig describes, with its exec and OIDC plugins. Import this file
+ * dynamically, and only with a kubeconfig: it is the only one that loads @kubernetes/client-node
+ * (80 MB, a quarter of a second).
  *
  * @param path the file; by default the files of `KUBECONFIG`, then the one in the home directory
  * @throws KubeConfigError when it cannot be read or has an unsupported setting
@@ -26,16 +30,22 @@ export function kubeconfigSource(path: string | undefined): AccessSource {
   let config = read(path);
   const cluster = config.getCurrentCluster();
   if (!cluster) {
-    throw new KubeConfigError("kubeconfig: the current context has no cluster: select one with kubectl config use-context NAME");
+    throw new KubeConfigError(
+      "kubeconfig: the current context has no cluster: select one with kubectl config use-context NAME",
+    );
   }
   if (cluster.skipTLSVerify)
-    throw new KubeConfigError("kubeconfig: insecure-skip-tls-verify is not supported: set certificate-authority");
-  if (cluster.proxyUrl) throw new KubeConfigError("kubeconfig: proxy-url is not supported: remove it");
+    throw new KubeConfigError(
+      "kubeconfig: insecure-skip-tls-verify is not supported: set certificate-authority",
+    );
+  if (cluster.proxyUrl)
+    throw new KubeConfigError("kubeconfig: proxy-url is not supported: remove it");
   if (path === undefined && cluster.server === SERVER_WITHOUT_KUBECONFIG) {
     throw new KubeConfigError("no kubeconfig: set KUBECONFIG or give --kubeconfig FILE");
   }
   const server = URL.parse(cluster.server);
-  if (server?.protocol !== "https:") throw new KubeConfigError("kubeconfig: the server must start with https://");
+  if (server?.protocol !== "https:")
+    throw new KubeConfigError("kubeconfig: the server must start with https://");
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
   return {
     server,
@@ -56,12 +66,17 @@ function read(path: string | undefined): KubeConfig {
     // Without the parser's message: it quotes the file, and with it a token.
     const code = codeOf(error) ?? "not a kubeconfig";
     const remedy = path === undefined ? ": set KUBECONFIG or give --kubeconfig FILE" : "";
-    throw new KubeConfigError(`cannot read the kubeconfig ${path ?? defaultPath()}: ${code}${remedy}`);
+    throw new KubeConfigError(
+      `cannot read the kubeconfig ${path ?? defaultPath()}: ${code}${remedy}`,
+    );
   }
   return config;
 }
 
-/** Returns the path or paths of the kubeconfig that is read if no file is given, and the variable that names them. */
+/**
+ * Returns the path or paths of the kubeconfig that is read if no file is given, and the variable
+ * that names them.
+ */
 function defaultPath(): string {
   const { KUBECONFIG } = process.env;
   return KUBECONFIG ? `${KUBECONFIG} (from KUBECONFIG)` : "~/.kube/config";
@@ -74,7 +89,8 @@ async function accessOf(config: KubeConfig): Promise<Access> {
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     if (typeof value === "string") headers[name.toLowerCase()] = value.trim();
   }
-  if (options.auth) headers["authorization"] = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+  if (options.auth)
+    headers["authorization"] = `Basic ${Buffer.from(options.auth).toString("base64")}`;
   const tls: Record<string, string> = {};
   for (const name of ["ca", "cert", "key", "servername"] as const) {
     const value = options[name];

@@ -17,8 +17,9 @@ export interface CredentialsOptions {
 }
 
 /**
- * Loads the credentials for the API server from the first available source, in the order of controller-runtime: the given
- * kubeconfig, `KUBECONFIG`, the pod's own ServiceAccount, the kubeconfig in the home directory.
+ * Loads the credentials for the API server from the first available source, in the order of
+ * controller-runtime: the given kubeconfig, `KUBECONFIG`, the pod's own ServiceAccount, the
+ * kubeconfig in the home directory.
  *
  * @throws KubeConfigError when no source is available or the kubeconfig is not usable
  */
@@ -27,21 +28,29 @@ export async function loadCredentials(options: CredentialsOptions = {}): Promise
 }
 
 async function findSource(options: CredentialsOptions): Promise<AccessSource> {
-  const { kubeconfig, env = process.env, serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY } = options;
+  const {
+    kubeconfig,
+    env = process.env,
+    serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY,
+  } = options;
   const host = env["KUBERNETES_SERVICE_HOST"];
   const port = env["KUBERNETES_SERVICE_PORT"];
-  if (!kubeconfig && !env["KUBECONFIG"] && host && port) return inClusterSource({ host, port }, serviceAccountDirectory);
+  if (!kubeconfig && !env["KUBECONFIG"] && host && port)
+    return inClusterSource({ host, port }, serviceAccountDirectory);
   const { kubeconfigSource } = await import("./kubeconfig.ts");
   return kubeconfigSource(kubeconfig || undefined);
 }
 
 /**
- * Returns the access of the pod's own ServiceAccount. It needs no client library: loading @kubernetes/client-node costs some 80
- * MB.
+ * Returns the access of the pod's own ServiceAccount. It needs no client library: loading
+ * @kubernetes/client-node costs some 80 MB.
  *
  * @param server host and port from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`
  */
-async function inClusterSource(server: { host: string; port: string }, directory: string): Promise<AccessSource> {
+async function inClusterSource(
+  server: { host: string; port: string },
+  directory: string,
+): Promise<AccessSource> {
   const host = isIPv6(server.host) ? `[${server.host}]` : server.host;
   return {
     server: new URL(`https://${host}:${server.port}`),
@@ -50,7 +59,9 @@ async function inClusterSource(server: { host: string; port: string }, directory
       () => undefined,
     ),
     async load(): Promise<Access> {
-      const [token, ca] = await Promise.all(["token", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")));
+      const [token, ca] = await Promise.all(
+        ["token", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")),
+      );
       return {
         headers: new Redacted({ authorization: `Bearer ${(token ?? "").trim()}` }),
         tls: new Redacted(ca === undefined ? {} : { ca }),

@@ -1,5 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, failureStatus, type SeenRequest } from "../../../../test/lab/kube/loopback-api-server.ts";
+import {
+  json,
+  LoopbackApiServer,
+  failureStatus,
+  type SeenRequest,
+} from "../../../../test/lab/kube/loopback-api-server.ts";
 import { pump } from "../../../../test/lab/clock/pump.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
@@ -22,7 +27,10 @@ class LeaseServer {
   readonly writes: Spec[] = [];
   spec: Spec | undefined;
   version = 1;
-  /** The write fails; is applied but reported as failed; gets no response; gets a response after 4 s. */
+  /**
+   * The write fails; is applied but reported as failed; gets no response; gets a response after 4
+   * s.
+   */
   fault: "none" | "fail" | "apply-and-fail" | "hang" | "slow" = "none";
   readonly server: LoopbackApiServer;
   readonly api: KubeClient;
@@ -30,7 +38,11 @@ class LeaseServer {
   private constructor(server: LoopbackApiServer) {
     this.server = server;
     const { clock } = this;
-    this.api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
+    this.api = new KubeClient({
+      credentials: new Credentials(server.source(), clock),
+      clock,
+      fieldManager: "vaultsync",
+    });
     server.handler = async (request, response) => {
       if (this.fault === "slow") await clock.sleep(4_000);
       if (this.fault === "hang") return;
@@ -47,7 +59,13 @@ class LeaseServer {
 
   static async start(spec?: Partial<Spec>): Promise<LeaseServer> {
     const lease = new LeaseServer(await LoopbackApiServer.start(() => undefined));
-    const empty = { holderIdentity: "", leaseDurationSeconds: 15, acquireTime: "", renewTime: "", leaseTransitions: 3 };
+    const empty = {
+      holderIdentity: "",
+      leaseDurationSeconds: 15,
+      acquireTime: "",
+      renewTime: "",
+      leaseTransitions: 3,
+    };
     if (spec) lease.spec = { ...empty, ...spec };
     return lease;
   }
@@ -66,9 +84,23 @@ class LeaseServer {
     return leadership;
   }
 
-  startAcquiring(identity: string, signal: AbortSignal = new AbortController().signal): Promise<Leadership> {
+  startAcquiring(
+    identity: string,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<Leadership> {
     const { api, clock } = this;
-    return acquireLease({ api, namespace: "sys", name: "l", identity, clock, random: () => 0.5, logger: silentLogger }, signal);
+    return acquireLease(
+      {
+        api,
+        namespace: "sys",
+        name: "l",
+        identity,
+        clock,
+        random: () => 0.5,
+        logger: silentLogger,
+      },
+      signal,
+    );
   }
 
   /** Advances the clock in steps, with real requests between them. */
@@ -78,10 +110,13 @@ class LeaseServer {
   }
 
   #serve({ method, body }: SeenRequest): [number, object] {
-    if (method === "GET") return this.spec ? [200, this.#object()] : [404, failureStatus(404, "NotFound")];
-    const { metadata, spec }: { metadata: { resourceVersion?: string }; spec: Spec } = JSON.parse(body);
+    if (method === "GET")
+      return this.spec ? [200, this.#object()] : [404, failureStatus(404, "NotFound")];
+    const { metadata, spec }: { metadata: { resourceVersion?: string }; spec: Spec } =
+      JSON.parse(body);
     if (method === "POST" && this.spec) return [409, failureStatus(409, "AlreadyExists")];
-    if (method === "PUT" && metadata.resourceVersion !== String(this.version)) return [409, failureStatus(409, "Conflict")];
+    if (method === "PUT" && metadata.resourceVersion !== String(this.version))
+      return [409, failureStatus(409, "Conflict")];
     this.version += 1;
     this.spec = spec;
     this.writes.push(spec);
@@ -89,7 +124,10 @@ class LeaseServer {
   }
 
   #object(): object {
-    return { metadata: { namespace: "sys", name: "l", resourceVersion: String(this.version) }, spec: this.spec };
+    return {
+      metadata: { namespace: "sys", name: "l", resourceVersion: String(this.version) },
+      spec: this.spec,
+    };
   }
 }
 
@@ -97,7 +135,11 @@ test("a missing Lease is created, with timestamps of six fraction digits", async
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
   expect(leadership.mayWrite()).toBe(true);
-  expect(lease.writes[0]).toMatchObject({ holderIdentity: "me", leaseDurationSeconds: 15, leaseTransitions: 0 });
+  expect(lease.writes[0]).toMatchObject({
+    holderIdentity: "me",
+    leaseDurationSeconds: 15,
+    leaseTransitions: 0,
+  });
   expect(lease.writes[0]?.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 });
 
@@ -109,7 +151,10 @@ test("a released Lease is taken immediately", async () => {
 
 test("a Lease held by another process is taken only after its duration without a renewal", async () => {
   // The written renewTime is years ago: the holder's clock is never trusted.
-  const lease = await LeaseServer.start({ holderIdentity: "other", renewTime: "2001-01-01T00:00:00.000000Z" });
+  const lease = await LeaseServer.start({
+    holderIdentity: "other",
+    renewTime: "2001-01-01T00:00:00.000000Z",
+  });
   const startedAt = lease.clock.monotonic();
   await lease.acquire();
   expect(lease.clock.monotonic() - startedAt).toBeGreaterThanOrEqual(15_000);
@@ -135,7 +180,11 @@ test("the leader renews the Lease without a further transition", async () => {
   expect(lease.writes.length).toBeGreaterThan(20);
   expect(leadership.mayWrite()).toBe(true);
   expect(leadership.lost.aborted).toBe(false);
-  expect(new Set(lease.writes.map(({ acquireTime, leaseTransitions }) => `${acquireTime} ${leaseTransitions}`)).size).toBe(1);
+  expect(
+    new Set(
+      lease.writes.map(({ acquireTime, leaseTransitions }) => `${acquireTime} ${leaseTransitions}`),
+    ).size,
+  ).toBe(1);
 });
 
 test.each(["fail", "hang"] as const)(

@@ -3,15 +3,21 @@ import { Deadline } from "../../lib/deadline.ts";
 import { isKubeError } from "../kube-error.ts";
 import type { WriteFence } from "../client/kube-api.ts";
 import { releasedLease, heldLease, readLease, type LeaseRecord } from "./lease-record.ts";
-import { elapsedSince, type Instant, instantOf, type LeaseOptions, type LeaseTiming } from "./lease-options.ts";
+import {
+  elapsedSince,
+  type Instant,
+  instantOf,
+  type LeaseOptions,
+  type LeaseTiming,
+} from "./lease-options.ts";
 import { LEASES } from "../resource.ts";
 
 /**
  * Holds the Lease: renews it until it is released or lost.
  *
- * It is the fence of writes: `mayWrite` returns false from `renewDeadlineMs` after the last renewal was *sent*, well before another
- * process may take the Lease, even if this process or its machine was suspended meanwhile. `lost` is aborted soon after. A lost
- * Lease is never regained.
+ * It is the fence of writes: `mayWrite` returns false from `renewDeadlineMs` after the last renewal
+ * was *sent*, well before another process may take the Lease, even if this process or its machine
+ * was suspended meanwhile. `lost` is aborted soon after. A lost Lease is never regained.
  */
 export class Leadership implements WriteFence, AsyncDisposable {
   readonly #options: LeaseOptions & { readonly timing: LeaseTiming };
@@ -24,7 +30,11 @@ export class Leadership implements WriteFence, AsyncDisposable {
   #fenceTimer: Timer;
 
   /** @param sentAt time at which the request that took the Lease was sent */
-  constructor(options: LeaseOptions & { readonly timing: LeaseTiming }, record: LeaseRecord, sentAt: Instant) {
+  constructor(
+    options: LeaseOptions & { readonly timing: LeaseTiming },
+    record: LeaseRecord,
+    sentAt: Instant,
+  ) {
     this.#options = options;
     this.#record = record;
     this.#renewedAt = sentAt;
@@ -32,7 +42,9 @@ export class Leadership implements WriteFence, AsyncDisposable {
     this.#renewing = this.#renew();
   }
 
-  /** Aborted when the Lease was not renewed in time or another process took it; not by `release`. */
+  /**
+   * Aborted when the Lease was not renewed in time or another process took it; not by `release`.
+   */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -42,15 +54,18 @@ export class Leadership implements WriteFence, AsyncDisposable {
     return !this.#ended.signal.aborted && this.#elapsed < this.#options.timing.renewDeadlineMs;
   }
 
-  /** Returns the time within which a write has to end: before another process may take the Lease. */
+  /**
+   * Returns the time within which a write has to end: before another process may take the Lease.
+   */
   writeTimeoutMs(): number {
     const { durationMs, renewDeadlineMs } = this.#options.timing;
     return (durationMs + renewDeadlineMs) / 2 - this.#elapsed;
   }
 
   /**
-   * Releases the Lease, so that the next leader does not wait until it expires. Call it when no write is in flight: `mayWrite`
-   * returns false from now on. Never rejects; if the API server is unavailable, the Lease expires by itself.
+   * Releases the Lease, so that the next leader does not wait until it expires. Call it when no
+   * write is in flight: `mayWrite` returns false from now on. Never rejects; if the API server is
+   * unavailable, the Lease expires by itself.
    */
   async release(): Promise<void> {
     if (this.#ended.signal.aborted) return;
@@ -59,10 +74,17 @@ export class Leadership implements WriteFence, AsyncDisposable {
     await this.#renewing;
     using deadline = new Deadline(clock, timing.retryMs, new AbortController().signal);
     try {
-      await api.replace(LEASES, releasedLease(this.#record, this.#options, clock.now()), deadline.signal);
+      await api.replace(
+        LEASES,
+        releasedLease(this.#record, this.#options, clock.now()),
+        deadline.signal,
+      );
       logger.info({ lease: name }, "released lease");
     } catch (error) {
-      logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to release lease");
+      logger.warn(
+        { lease: name, reason: isKubeError(error) ? error.message : "Timeout" },
+        "failed to release lease",
+      );
     }
   }
 
@@ -83,7 +105,10 @@ export class Leadership implements WriteFence, AsyncDisposable {
         await this.#renewOnce(signal);
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to renew lease");
+        logger.warn(
+          { lease: name, reason: isKubeError(error) ? error.message : "Timeout" },
+          "failed to renew lease",
+        );
         if (isKubeError(error, "Conflict", "NotFound")) await this.#recheck(signal);
       }
     }
@@ -101,7 +126,10 @@ export class Leadership implements WriteFence, AsyncDisposable {
     this.#fenceTimer = this.#armFence();
   }
 
-  /** Reads the Lease after a conflict, which is caused by another holder or by an own renewal whose response was lost. */
+  /**
+   * Reads the Lease after a conflict, which is caused by another holder or by an own renewal whose
+   * response was lost.
+   */
   async #recheck(signal: AbortSignal): Promise<void> {
     const { api, clock, namespace, name, identity, timing } = this.#options;
     using deadline = new Deadline(clock, timing.retryMs, signal);
@@ -116,7 +144,9 @@ export class Leadership implements WriteFence, AsyncDisposable {
 
   #armFence(): Timer {
     const { clock, timing } = this.#options;
-    return clock.timer(timing.renewDeadlineMs - this.#elapsed, () => this.#lose("renew deadline exceeded"));
+    return clock.timer(timing.renewDeadlineMs - this.#elapsed, () =>
+      this.#lose("renew deadline exceeded"),
+    );
   }
 
   #lose(why: string): void {

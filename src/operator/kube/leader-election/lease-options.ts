@@ -5,7 +5,10 @@ import type { KubeApi } from "../client/kube-api.ts";
 import type { RequestProblems } from "../request-problems.ts";
 
 export interface LeaseOptions {
-  /** A client with a connection of its own, so that no other request delays a renewal. Without a fence. */
+  /**
+   * A client with a connection of its own, so that no other request delays a renewal. Without a
+   * fence.
+   */
   readonly api: KubeApi;
   readonly namespace: string;
   readonly name: string;
@@ -23,15 +26,25 @@ export interface LeaseOptions {
 export interface LeaseTiming {
   /** Time that other candidates wait after an observed renewal, in milliseconds. */
   readonly durationMs: number;
-  /** Time after its last renewal during which the holder may send a write. Half of the rest is for the write to end. */
+  /**
+   * Time after its last renewal during which the holder may send a write. Half of the rest is for
+   * the write to end.
+   */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }
 
 /** The defaults of controller-runtime: 15 s, 10 s, 2 s. */
-export const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+export const LEASE_TIMING: LeaseTiming = {
+  durationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryMs: 2_000,
+};
 
-/** A time on both clocks: the monotonic one does not advance while a machine is suspended, and the wall clock may be set back. */
+/**
+ * A time on both clocks: the monotonic one does not advance while a machine is suspended, and the
+ * wall clock may be set back.
+ */
 export interface Instant {
   readonly monotonic: number;
   readonly wall: number;

@@ -23,7 +23,9 @@ export interface LeaseRecord {
 /** Parses a Lease. Never throws: a malformed Lease has no holder. */
 export function readLease(object: KubeObject): LeaseRecord {
   const spec = Spec.safeParse(object["spec"] ?? {});
-  const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = spec.success ? spec.data : Spec.parse({});
+  const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = spec.success
+    ? spec.data
+    : Spec.parse({});
   return {
     holder: holderIdentity,
     durationMs: leaseDurationSeconds * 1_000,
@@ -34,8 +36,8 @@ export function readLease(object: KubeObject): LeaseRecord {
 }
 
 /**
- * Returns the Lease to write when `holder` takes or renews it. `now` is wall-clock time and informational: expiry is never
- * derived from it.
+ * Returns the Lease to write when `holder` takes or renews it. `now` is wall-clock time and
+ * informational: expiry is never derived from it.
  */
 export function heldLease(
   before: LeaseRecord | undefined,
@@ -74,8 +76,13 @@ export interface LeaseName {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-function write(before: LeaseRecord | undefined, { namespace, name, labels }: LeaseName, spec: object): KubeObject {
+function write(
+  before: LeaseRecord | undefined,
+  { namespace, name, labels }: LeaseName,
+  spec: object,
+): KubeObject {
   const metadata = before?.object.metadata ?? { namespace, name };
-  const labeled = labels === undefined ? metadata : { ...metadata, labels: { ...metadata.labels, ...labels } };
+  const labeled =
+    labels === undefined ? metadata : { ...metadata, labels: { ...metadata.labels, ...labels } };
   return { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: labeled, spec };
 }

@@ -9,18 +9,27 @@ import { Leadership } from "./leadership.ts";
  * Takes a free Lease, which is in this state, or missing.
  * @throws KubeError, `Conflict` or `AlreadyExists` when another process was faster
  */
-export async function takeLease(options: LeaseOptions, found: LeaseRecord | undefined, signal: AbortSignal): Promise<Leadership> {
+export async function takeLease(
+  options: LeaseOptions,
+  found: LeaseRecord | undefined,
+  signal: AbortSignal,
+): Promise<Leadership> {
   const { api, identity, clock, logger, name, timing = LEASE_TIMING } = options;
   using deadline = new Deadline(clock, timing.renewDeadlineMs, signal);
   const sentAt = instantOf(clock);
   const object = heldLease(found, options, identity, timing.durationMs, clock.now());
-  const written = await (found ? api.replace(LEASES, object, deadline.signal) : api.create(LEASES, object, deadline.signal));
+  const written = await (found
+    ? api.replace(LEASES, object, deadline.signal)
+    : api.create(LEASES, object, deadline.signal));
   logger.info({ lease: name, identity }, "acquired lease");
   return new Leadership({ ...options, timing }, readLease(written), sentAt);
 }
 
 /** Reads a Lease; `undefined` if there is none. */
-export async function findLease({ api, namespace, name }: LeaseOptions, signal: AbortSignal): Promise<LeaseRecord | undefined> {
+export async function findLease(
+  { api, namespace, name }: LeaseOptions,
+  signal: AbortSignal,
+): Promise<LeaseRecord | undefined> {
   try {
     return readLease(await api.get(LEASES, { namespace, name }, signal));
   } catch (error) {

@@ -36,7 +36,9 @@ describe("htpasswd", () => {
     ["a user with a colon", "a", "ann:bob"],
     ["a user with a line end", "a", "ann\nbob"],
   ])("rejects %s", (_, password, user) => {
-    expect(() => rendered("{{ password | htpasswd: user }}", { password, user })).toThrow("htpasswd: ");
+    expect(() => rendered("{{ password | htpasswd: user }}", { password, user })).toThrow(
+      "htpasswd: ",
+    );
   });
 });
 
@@ -44,22 +46,34 @@ describe("dockerconfigjson", () => {
   const template = "{{ password | dockerconfigjson: registry, user }}";
 
   test("yields the configuration of Docker for a registry", () => {
-    const text = rendered(template, { password: 'p"ä:', registry: "registry.example.com", user: "ann" });
+    const text = rendered(template, {
+      password: 'p"ä:',
+      registry: "registry.example.com",
+      user: "ann",
+    });
     expect(JSON.parse(text)).toEqual({
       auths: {
-        "registry.example.com": { username: "ann", password: 'p"ä:', auth: Buffer.from('ann:p"ä:').toString("base64") },
+        "registry.example.com": {
+          username: "ann",
+          password: 'p"ä:',
+          auth: Buffer.from('ann:p"ä:').toString("base64"),
+        },
       },
     });
   });
 
   test("takes any text as the name of the registry", () => {
-    expect(rendered(template, { password: "p", registry: "__proto__", user: "ann" })).toContain('{"auths":{"__proto__":{');
+    expect(rendered(template, { password: "p", registry: "__proto__", user: "ann" })).toContain(
+      '{"auths":{"__proto__":{',
+    );
   });
 
   test.each([
     ["an empty registry", "", "ann"],
     ["a user with a colon", "registry.example.com", "a:b"],
   ])("rejects %s", (_, registry, user) => {
-    expect(() => rendered(template, { password: "p", registry, user })).toThrow("dockerconfigjson: ");
+    expect(() => rendered(template, { password: "p", registry, user })).toThrow(
+      "dockerconfigjson: ",
+    );
   });
 });

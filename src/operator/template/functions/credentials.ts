@@ -11,13 +11,20 @@ const BCRYPT_UNITS = 512 * 1024;
 function htpasswd(password: Value, user: Value | undefined, { salt, spend }: Tools): string {
   const name = user?.text ?? "";
   if (name === "" || /[:\p{Cc}]/u.test(name)) {
-    throw new TemplateFault("htpasswd: the user must not be empty or contain a colon or control characters");
+    throw new TemplateFault(
+      "htpasswd: the user must not be empty or contain a colon or control characters",
+    );
   }
   if (password.text === "" || password.text.includes("\0") || truncates(password.text)) {
-    throw new TemplateFault(`htpasswd: bcrypt takes passwords of 1 to 72 bytes without NUL, and ${password.label} is none`);
+    throw new TemplateFault(
+      `htpasswd: bcrypt takes passwords of 1 to 72 bytes without NUL, and ${password.label} is none`,
+    );
   }
   spend(BCRYPT_UNITS);
-  const encoded = encodeBase64(salt("bcrypt", SALT_BYTES, Buffer.from(name), password.bytes), SALT_BYTES);
+  const encoded = encodeBase64(
+    salt("bcrypt", SALT_BYTES, Buffer.from(name), password.bytes),
+    SALT_BYTES,
+  );
   // Web servers know the same algorithm as 2y.
   return `${name}:${hashSync(password.text, `$2b$${BCRYPT_COST}$${encoded}`).replace("$2b$", "$2y$")}`;
 }
@@ -32,11 +39,16 @@ function dockerconfigjson(password: Value, [registry, user]: readonly Value[]): 
   }
   const auth = Buffer.from(`${username}:${password.text}`).toString("base64");
   // Entries, because `__proto__` would not be a member of an object literal.
-  return JSON.stringify({ auths: Object.fromEntries([[server, { username, password: password.text, auth }]]) });
+  return JSON.stringify({
+    auths: Object.fromEntries([[server, { username, password: password.text, auth }]]),
+  });
 }
 
 /** Functions that turn a password into the format of a program. */
 export const credentialFunctions: Readonly<Record<string, TemplateFunction>> = {
-  htpasswd: { arguments: [1, 1], run: (password, [user], tools) => htpasswd(password, user, tools) },
+  htpasswd: {
+    arguments: [1, 1],
+    run: (password, [user], tools) => htpasswd(password, user, tools),
+  },
   dockerconfigjson: { arguments: [2, 2], run: dockerconfigjson },
 };

@@ -31,19 +31,39 @@ describe("parts of PEM text", () => {
     expect(rendered("{{ sec1 | pem_key }}", { sec1 })).toBe(keyPem);
   });
 
-  const locked = createPrivateKey(keyPem).export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" });
+  const locked = createPrivateKey(keyPem).export({
+    type: "pkcs8",
+    format: "pem",
+    cipher: "aes-256-cbc",
+    passphrase: "x",
+  });
   test.each([
     ["no certificate", "{{ key | pem_leaf }}", keyPem, "there is no PEM block CERTIFICATE"],
     ["no key", "{{ key | pem_key }}", chainPem, "there is no PEM block PRIVATE KEY"],
-    ["a block without an end", "{{ key | pem_key }}", keyPem.slice(0, 100), "a PEM block has no end"],
-    ["a block of other bytes", "{{ key | pem_key }}", keyPem.replace("MI", "AA"), "the private key cannot be read"],
+    [
+      "a block without an end",
+      "{{ key | pem_key }}",
+      keyPem.slice(0, 100),
+      "a PEM block has no end",
+    ],
+    [
+      "a block of other bytes",
+      "{{ key | pem_key }}",
+      keyPem.replace("MI", "AA"),
+      "the private key cannot be read",
+    ],
     [
       "a key of SSH",
       "{{ key | pem_key }}",
       keyPem.replaceAll("PRIVATE", "OPENSSH PRIVATE"),
       "expected PRIVATE KEY, RSA PRIVATE KEY or EC",
     ],
-    ["a certificate of other bytes", "{{ key | pem_leaf }}", chainPem.replace("MI", "AA"), "contains no certificate"],
+    [
+      "a certificate of other bytes",
+      "{{ key | pem_leaf }}",
+      chainPem.replace("MI", "AA"),
+      "contains no certificate",
+    ],
     ["an encrypted key", "{{ key | pem_key }}", locked, "the private key is encrypted"],
     ["too many blocks", "{{ key | pem_leaf }}", leaf!.repeat(257), "more than 256 PEM blocks"],
   ])("explain %s", (_, template, key, message) => {
@@ -59,20 +79,32 @@ describe("pkcs12", () => {
   });
 
   test("takes a password and a name that are not ASCII or default", () => {
-    const pfx = renderedBytes('{{ crt | pkcs12: key, pw, "web" }}', { ...variables, pw: "pässword" });
+    const pfx = renderedBytes('{{ crt | pkcs12: key, pw, "web" }}', {
+      ...variables,
+      pw: "pässword",
+    });
     expect(() => createSecureContext({ pfx, passphrase: "pässword" })).not.toThrow();
     expect(pfx.includes(Buffer.from("web", "utf16le").swap16())).toBe(true);
   });
 
-  test.each(["modern", "legacy", "java", "plain"])("reads the key and the certificates of a keystore: %s", (name) => {
-    expect(rendered(`{{ ${name} | pkcs12_key: pw }}`, variables)).toBe(keyPem);
-    const expected = name === "plain" ? "{{ crt | pem_leaf }}" : "{{ crt }}";
-    expect(rendered(`{{ ${name} | pkcs12_certificates: pw }}`, variables)).toBe(rendered(expected, variables));
-  });
+  test.each(["modern", "legacy", "java", "plain"])(
+    "reads the key and the certificates of a keystore: %s",
+    (name) => {
+      expect(rendered(`{{ ${name} | pkcs12_key: pw }}`, variables)).toBe(keyPem);
+      const expected = name === "plain" ? "{{ crt | pem_leaf }}" : "{{ crt }}";
+      expect(rendered(`{{ ${name} | pkcs12_certificates: pw }}`, variables)).toBe(
+        rendered(expected, variables),
+      );
+    },
+  );
 
   test("reads what it writes, also from base64", () => {
-    expect(rendered("{{ crt | pkcs12: key, pw | base64 | base64decode | pkcs12_key: pw }}", variables)).toBe(keyPem);
-    expect(rendered("{{ crt | pkcs12_truststore: pw | pkcs12_certificates: pw }}", variables)).toBe(chainPem);
+    expect(
+      rendered("{{ crt | pkcs12: key, pw | base64 | base64decode | pkcs12_key: pw }}", variables),
+    ).toBe(keyPem);
+    expect(rendered("{{ crt | pkcs12_truststore: pw | pkcs12_certificates: pw }}", variables)).toBe(
+      chainPem,
+    );
   });
 
   test("yields the same bytes for the same input (read by keytool 17 and OpenSSL 3.0)", () => {
@@ -80,26 +112,46 @@ describe("pkcs12", () => {
     expect(sha256(renderedBytes(template, variables))).toMatchInlineSnapshot(
       `"99bf72c2e0666878437095650dbf2a0fd742b4e02a25a408f996a14eac0557bb"`,
     );
-    expect(sha256(renderedBytes("{{ crt | pkcs12_truststore: pw }}", variables))).toMatchInlineSnapshot(
-      `"e65d1e3ab68bcfe4f6b594e88acccba1416a2c103112e219196498ae931b9b2e"`,
+    expect(
+      sha256(renderedBytes("{{ crt | pkcs12_truststore: pw }}", variables)),
+    ).toMatchInlineSnapshot(`"e65d1e3ab68bcfe4f6b594e88acccba1416a2c103112e219196498ae931b9b2e"`);
+    expect(renderedBytes(template, { ...variables, pw: "changed" })).not.toEqual(
+      renderedBytes(template, variables),
     );
-    expect(renderedBytes(template, { ...variables, pw: "changed" })).not.toEqual(renderedBytes(template, variables));
-    expect(renderedBytes(template, variables, "other seed")).not.toEqual(renderedBytes(template, variables));
+    expect(renderedBytes(template, variables, "other seed")).not.toEqual(
+      renderedBytes(template, variables),
+    );
   });
 
   test.each([
     ["a wrong password", "{{ modern | pkcs12_key: crt }}", "the password of the keystore is wrong"],
-    ["a wrong password of an old keystore", "{{ legacy | pkcs12_key: key }}", "the password of the keystore is wrong"],
+    [
+      "a wrong password of an old keystore",
+      "{{ legacy | pkcs12_key: key }}",
+      "the password of the keystore is wrong",
+    ],
     ["RC2", "{{ rc2 | pkcs12_key: pw }}", "an algorithm that is not supported: export it again"],
     ["text", "{{ pw | pkcs12_key: pw }}", "the ASN.1 of the keystore is malformed"],
-    ["an empty password", '{{ crt | pkcs12: key, "" }}', "the password of a keystore must have 1 to 1024 characters"],
+    [
+      "an empty password",
+      '{{ crt | pkcs12: key, "" }}',
+      "the password of a keystore must have 1 to 1024 characters",
+    ],
     [
       "a key of another certificate",
       "{{ crt | pem_chain | pkcs12: key, pw }}",
       "the private key does not belong to the first certificate",
     ],
-    ["a name with spaces", '{{ crt | pkcs12: key, pw, "a b" }}', "the name of the entry must consist of"],
-    ["a keystore without a key", "{{ crt | pkcs12_truststore: pw | pkcs12_key: pw }}", "the keystore contains no private key"],
+    [
+      "a name with spaces",
+      '{{ crt | pkcs12: key, pw, "a b" }}',
+      "the name of the entry must consist of",
+    ],
+    [
+      "a keystore without a key",
+      "{{ crt | pkcs12_truststore: pw | pkcs12_key: pw }}",
+      "the keystore contains no private key",
+    ],
   ])("explains %s", (_, template, message) => {
     expect(() => rendered(template, variables)).toThrow(message);
   });
@@ -123,15 +175,26 @@ function readJks(store: Buffer, password: string) {
     const chain = Array.from({ length: tag === 1 ? uint32() : 1 }, certificate);
     return { tag, name, date, key, chain };
   });
-  const mac = hash("sha1", Buffer.concat([secret, Buffer.from("Mighty Aphrodite"), store.subarray(0, at)]), "buffer");
+  const mac = hash(
+    "sha1",
+    Buffer.concat([secret, Buffer.from("Mighty Aphrodite"), store.subarray(0, at)]),
+    "buffer",
+  );
   expect(store.subarray(at)).toEqual(mac);
   return entries;
 }
 
 describe("jks", () => {
   test("yields a keystore with the key and its chain", () => {
-    const [entry] = readJks(renderedBytes('{{ crt | jks: key, pw, "Web" }}', variables), "changeit");
-    expect(entry).toMatchObject({ tag: 1, name: "web", date: certificatesIn(chainPem)[0]!.validFromDate.getTime() });
+    const [entry] = readJks(
+      renderedBytes('{{ crt | jks: key, pw, "Web" }}', variables),
+      "changeit",
+    );
+    expect(entry).toMatchObject({
+      tag: 1,
+      name: "web",
+      date: certificatesIn(chainPem)[0]!.validFromDate.getTime(),
+    });
     expect(entry!.chain.map(({ subject }) => subject)).toEqual(["CN=leaf", "CN=ca"]);
     const secret = Buffer.from("changeit", "utf16le").swap16();
     const protectedKey = entry!.key!.subarray(-(20 + 138 + 20));
@@ -141,7 +204,10 @@ describe("jks", () => {
       return byte ^ digest[index % 20]!;
     });
     expect(
-      createPrivateKey({ key: Buffer.from(plain), format: "der", type: "pkcs8" }).export({ type: "pkcs8", format: "pem" }),
+      createPrivateKey({ key: Buffer.from(plain), format: "der", type: "pkcs8" }).export({
+        type: "pkcs8",
+        format: "pem",
+      }),
     ).toBe(keyPem);
   });
 
@@ -157,8 +223,8 @@ describe("jks", () => {
     expect(sha256(renderedBytes("{{ crt | jks: key, pw }}", variables))).toMatchInlineSnapshot(
       `"ec06df4c779a99d755456f62fec1288e396e9c198bbb814f140f01c14522377c"`,
     );
-    expect(sha256(renderedBytes("{{ crt | jks_truststore: pw }}", variables))).toMatchInlineSnapshot(
-      `"76473ec151ff9e59c79778c5e16ec324dee0bb3e5e648d560bd8bcbf64ae498b"`,
-    );
+    expect(
+      sha256(renderedBytes("{{ crt | jks_truststore: pw }}", variables)),
+    ).toMatchInlineSnapshot(`"76473ec151ff9e59c79778c5e16ec324dee0bb3e5e648d560bd8bcbf64ae498b"`);
   });
 });

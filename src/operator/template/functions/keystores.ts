@@ -26,26 +26,49 @@ const MAX_PASSWORD_LENGTH = 1024;
 function passwordOf(value: Value | undefined): string {
   const password = value?.text ?? "";
   if (password === "" || password.length > MAX_PASSWORD_LENGTH || password.includes("\0")) {
-    throw new TemplateFault(`the password of a keystore must have 1 to ${MAX_PASSWORD_LENGTH} characters and no NUL`);
+    throw new TemplateFault(
+      `the password of a keystore must have 1 to ${MAX_PASSWORD_LENGTH} characters and no NUL`,
+    );
   }
   return password;
 }
 
-function write(writer: Writer, entries: Entries, password: Value | undefined, inputs: readonly Value[], tools: Tools): Buffer {
+function write(
+  writer: Writer,
+  entries: Entries,
+  password: Value | undefined,
+  inputs: readonly Value[],
+  tools: Tools,
+): Buffer {
   tools.spend(WRITE_UNITS);
   const bytes = inputs.map((input) => input.bytes);
-  return writer(entries, { password: passwordOf(password), salt: (purpose, size) => tools.salt(purpose, size, ...bytes) });
+  return writer(entries, {
+    password: passwordOf(password),
+    salt: (purpose, size) => tools.salt(purpose, size, ...bytes),
+  });
 }
 
-/** Returns the function that writes a key with its certificates: `certificates | f: key, password[, name]`. */
+/**
+ * Returns the function that writes a key with its certificates: `certificates | f: key, password[,
+ * name]`.
+ */
 const keyStore = (writer: Writer): TemplateFunction => ({
   arguments: [2, 3],
   run(certificates, [key, password, name], tools) {
     tools.spend(PARSE_UNITS);
     const alias = name?.text ?? "tls";
-    if (!NAME.test(alias)) throw new TemplateFault("the name of the entry must consist of letters, digits, '-', '_' and '.'");
+    if (!NAME.test(alias))
+      throw new TemplateFault(
+        "the name of the entry must consist of letters, digits, '-', '_' and '.'",
+      );
     const entries = { ...keyPair(certificates.text, key?.text ?? ""), name: alias };
-    return write(writer, entries, password, [certificates, ...(key ? [key] : []), ...(password ? [password] : [])], tools);
+    return write(
+      writer,
+      entries,
+      password,
+      [certificates, ...(key ? [key] : []), ...(password ? [password] : [])],
+      tools,
+    );
   },
 });
 
@@ -55,7 +78,13 @@ const trustStore = (writer: Writer): TemplateFunction => ({
   run(certificates, [password], tools) {
     const trusted = certificatesIn(certificates.text);
     tools.spend(trusted.length * PARSE_UNITS);
-    return write(writer, { trusted }, password, [certificates, ...(password ? [password] : [])], tools);
+    return write(
+      writer,
+      { trusted },
+      password,
+      [certificates, ...(password ? [password] : [])],
+      tools,
+    );
   },
 });
 
@@ -79,13 +108,20 @@ function parsed(certificate: Uint8Array): X509Certificate {
   }
 }
 
-/** Returns the certificates of a keystore: that of the key first, then the others in their order. */
+/**
+ * Returns the certificates of a keystore: that of the key first, then the others in their order.
+ */
 function chainOf(keystore: Pkcs12): readonly X509Certificate[] {
-  if (keystore.certificates.length === 0) throw new TemplateFault("the keystore contains no certificate");
+  if (keystore.certificates.length === 0)
+    throw new TemplateFault("the keystore contains no certificate");
   const certificates = keystore.certificates.map(parsed);
   const key = keystore.keys.length > 0 ? keyOf(keystore) : undefined;
-  const isLeaf = (certificate: X509Certificate): boolean => key !== undefined && certificate.checkPrivateKey(key);
-  return [...certificates.filter(isLeaf), ...certificates.filter((certificate) => !isLeaf(certificate))];
+  const isLeaf = (certificate: X509Certificate): boolean =>
+    key !== undefined && certificate.checkPrivateKey(key);
+  return [
+    ...certificates.filter(isLeaf),
+    ...certificates.filter((certificate) => !isLeaf(certificate)),
+  ];
 }
 
 const reader = (run: (keystore: Pkcs12) => string): TemplateFunction => ({
@@ -97,7 +133,9 @@ const reader = (run: (keystore: Pkcs12) => string): TemplateFunction => ({
 export const keystoreFunctions: Readonly<Record<string, TemplateFunction>> = {
   pkcs12: keyStore(writePkcs12),
   pkcs12_truststore: trustStore(writePkcs12),
-  pkcs12_key: reader((keystore) => privateKeyPem(keyOf(keystore).export({ type: "pkcs8", format: "der" }))),
+  pkcs12_key: reader((keystore) =>
+    privateKeyPem(keyOf(keystore).export({ type: "pkcs8", format: "der" })),
+  ),
   pkcs12_certificates: reader((keystore) =>
     chainOf(keystore)
       .map(({ raw }) => certificatePem(raw))

@@ -32,10 +32,14 @@ describe("functions of text", () => {
     ["urlencode", "\u{d800}", ""],
   ])("%s rejects %j", (name, value, message) => {
     const bytes = message === "" ? Buffer.from([0xed, 0xa0, 0x80]) : value;
-    expect(() => rendered(`{{ value | ${name} }}`, { value: bytes })).toThrow(message || "is not UTF-8 text");
+    expect(() => rendered(`{{ value | ${name} }}`, { value: bytes })).toThrow(
+      message || "is not UTF-8 text",
+    );
   });
 
   test("an unpaired surrogate in a literal is an error, not an exception", () => {
-    expect(() => rendered(String.raw`{{ "\uD800" | urlencode }}`)).toThrow("the expression cannot be evaluated");
+    expect(() => rendered(String.raw`{{ "\uD800" | urlencode }}`)).toThrow(
+      "the expression cannot be evaluated",
+    );
   });
 });

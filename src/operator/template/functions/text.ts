@@ -5,26 +5,37 @@ import type { TemplateFunction } from "./template-function.ts";
 const MAX_INDENT = 32;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const onText = (run: (text: string) => string): TemplateFunction => ({ arguments: [0, 0], run: ({ text }) => run(text) });
+const onText = (run: (text: string) => string): TemplateFunction => ({
+  arguments: [0, 0],
+  run: ({ text }) => run(text),
+});
 
 /** Returns the text with every character escaped that RFC 3986 reserves. */
 function urlencode(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
-/** Returns the text in double quotes, as a shell and the readers of `.env` files take it literally. */
+/**
+ * Returns the text in double quotes, as a shell and the readers of `.env` files take it literally.
+ */
 const quote = (text: string): string => `"${text.replaceAll(/["$\\`]/g, String.raw`\$&`)}"`;
 
 function indent({ text }: Value, width: Value | undefined): string {
   const count = /^\d{1,2}$/.test(width?.text ?? "") ? Number(width?.text) : Infinity;
   if (count > MAX_INDENT)
-    throw new TemplateFault(`indent: expected a number of spaces up to ${MAX_INDENT}, for example indent: 4`);
+    throw new TemplateFault(
+      `indent: expected a number of spaces up to ${MAX_INDENT}, for example indent: 4`,
+    );
   return text.replaceAll(/\n(?!\n|$)/g, `\n${" ".repeat(count)}`);
 }
 
 function base64decode(input: Value): Uint8Array {
   const text = input.text.replaceAll(/[\r\n]/g, "");
-  if (!BASE64.test(text) || text.length % 4 !== 0) throw new TemplateFault(`base64decode: ${input.label} is not base64`);
+  if (!BASE64.test(text) || text.length % 4 !== 0)
+    throw new TemplateFault(`base64decode: ${input.label} is not base64`);
   return Buffer.from(text, "base64");
 }
 

@@ -1,13 +1,25 @@
-import { type BaseBlock, Constructed, fromBER, Integer, ObjectIdentifier, OctetString, Primitive } from "asn1js";
+import {
+  type BaseBlock,
+  Constructed,
+  fromBER,
+  Integer,
+  ObjectIdentifier,
+  OctetString,
+  Primitive,
+} from "asn1js";
 import { TemplateFault } from "../template-fault.ts";
 
 /** A value in BER. */
 export type Node = BaseBlock;
 
-/** Bounds of what a keystore has; more is malformed. The content of octet strings is parsed on request only. */
+/**
+ * Bounds of what a keystore has; more is malformed. The content of octet strings is parsed on
+ * request only.
+ */
 const LIMITS = { maxDepth: 32, maxNodes: 20_000, parseEmbedded: false, copyInput: false };
 
-export const malformed = (): TemplateFault => new TemplateFault("the ASN.1 of the keystore is malformed");
+export const malformed = (): TemplateFault =>
+  new TemplateFault("the ASN.1 of the keystore is malformed");
 
 /** Parses one value in BER. Bytes after it are ignored. @throws TemplateFault */
 export function parseBer(bytes: Uint8Array): Node {
@@ -21,7 +33,8 @@ export function parseBer(bytes: Uint8Array): Node {
 }
 
 /** Returns the values in a value; none in a primitive one. */
-export const childrenOf = (node: Node): readonly Node[] => (node instanceof Constructed ? node.valueBlock.value : []);
+export const childrenOf = (node: Node): readonly Node[] =>
+  node instanceof Constructed ? node.valueBlock.value : [];
 
 /** Returns the child at an index. @throws TemplateFault */
 export function child(node: Node, index: number): Node {
@@ -30,7 +43,10 @@ export function child(node: Node, index: number): Node {
   return found;
 }
 
-/** Returns the bytes of an octet string, whose tag may be implicit and whose parts may be values of their own. @throws TemplateFault */
+/**
+ * Returns the bytes of an octet string, whose tag may be implicit and whose parts may be values of
+ * their own. @throws TemplateFault
+ */
 export function octetsOf(node: Node): Uint8Array {
   if (node instanceof OctetString) return Buffer.from(node.getValue());
   if (node instanceof Primitive) return node.valueBlock.valueHexView;

@@ -13,7 +13,8 @@ export const octets = (bytes: Uint8Array): Buffer => der(0x04, bytes);
 export const NULL = der(0x05);
 
 /** A context-specific, constructed value. */
-export const tagged = (number: number, ...content: readonly Uint8Array[]): Buffer => der(0xa0 + number, ...content);
+export const tagged = (number: number, ...content: readonly Uint8Array[]): Buffer =>
+  der(0xa0 + number, ...content);
 
 /** A non-negative integer below 2³¹. */
 export function integer(value: number): Buffer {
@@ -27,7 +28,8 @@ export function integer(value: number): Buffer {
 /** Returns the digits of a number with seven bits each; all but the last have the eighth bit. */
 function base128(value: number): number[] {
   const digits = [value % 128];
-  for (let left = Math.floor(value / 128); left > 0; left = Math.floor(left / 128)) digits.unshift((left % 128) | 0x80);
+  for (let left = Math.floor(value / 128); left > 0; left = Math.floor(left / 128))
+    digits.unshift((left % 128) | 0x80);
   return digits;
 }
 

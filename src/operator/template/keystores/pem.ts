@@ -2,7 +2,10 @@ import { type KeyObject, X509Certificate } from "node:crypto";
 import { TemplateFault } from "../template-fault.ts";
 import { parsePrivateKey } from "./private-key.ts";
 
-/** Maximum number of PEM blocks in one value, and of characters in one of them: a key of 16,384 bits has some 13,000. */
+/**
+ * Maximum number of PEM blocks in one value, and of characters in one of them: a key of 16,384 bits
+ * has some 13,000.
+ */
 const MAX_BLOCKS = 256;
 const MAX_BLOCK_LENGTH = 65_536;
 
@@ -24,7 +27,10 @@ const toPem = (label: string, der: Uint8Array): string =>
     .toString("base64")
     .replaceAll(/.{64}(?!$)/g, "$&\n")}\n-----END ${label}${DASHES}\n`;
 
-/** Returns the blocks of a text; other text between them is skipped. Takes linear time. @throws TemplateFault */
+/**
+ * Returns the blocks of a text; other text between them is skipped. Takes linear time. @throws
+ * TemplateFault
+ */
 export function pemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = [];
   for (let from = text.indexOf(BEGIN); from !== -1; from = text.indexOf(BEGIN, from)) {
@@ -42,7 +48,8 @@ export function pemBlocks(text: string): readonly PemBlock[] {
   return blocks;
 }
 
-const isCertificate = ({ label }: PemBlock): boolean => label === "CERTIFICATE" || label === "X509 CERTIFICATE";
+const isCertificate = ({ label }: PemBlock): boolean =>
+  label === "CERTIFICATE" || label === "X509 CERTIFICATE";
 
 function parsed({ text }: PemBlock): X509Certificate {
   try {
@@ -52,7 +59,10 @@ function parsed({ text }: PemBlock): X509Certificate {
   }
 }
 
-/** Returns the certificates in a text, in their order. @throws TemplateFault if it has none, or one that cannot be parsed */
+/**
+ * Returns the certificates in a text, in their order. @throws TemplateFault if it has none, or one
+ * that cannot be parsed
+ */
 export function certificatesIn(text: string): readonly X509Certificate[] {
   const certificates = pemBlocks(text).filter(isCertificate).map(parsed);
   if (certificates.length === 0) throw new TemplateFault("there is no PEM block CERTIFICATE");
@@ -65,7 +75,10 @@ const keyTypes = new Map<string, "pkcs8" | "pkcs1" | "sec1">([
   ["EC PRIVATE KEY", "sec1"],
 ]);
 
-/** Returns the private key in a text. @throws TemplateFault if it has none, or one that cannot be read */
+/**
+ * Returns the private key in a text. @throws TemplateFault if it has none, or one that cannot be
+ * read
+ */
 export function privateKeyIn(text: string): KeyObject {
   const block = pemBlocks(text).find(({ label }) => label.endsWith("PRIVATE KEY"));
   if (block === undefined) throw new TemplateFault("there is no PEM block PRIVATE KEY");
@@ -75,7 +88,9 @@ export function privateKeyIn(text: string): KeyObject {
   }
   const type = keyTypes.get(label);
   if (type === undefined) {
-    throw new TemplateFault(`the PEM block is ${label}: expected PRIVATE KEY, RSA PRIVATE KEY or EC PRIVATE KEY`);
+    throw new TemplateFault(
+      `the PEM block is ${label}: expected PRIVATE KEY, RSA PRIVATE KEY or EC PRIVATE KEY`,
+    );
   }
   return parsePrivateKey(Buffer.from(body, "base64"), type);
 }
@@ -86,7 +101,10 @@ export const certificatePem = (der: Uint8Array): string => toPem("CERTIFICATE", 
 /** Returns a private key in PKCS#8 as PEM. */
 export const privateKeyPem = (der: Uint8Array): string => toPem("PRIVATE KEY", der);
 
-/** Returns a certificate and its key from two texts. @throws TemplateFault, also if they do not belong together */
+/**
+ * Returns a certificate and its key from two texts. @throws TemplateFault, also if they do not
+ * belong together
+ */
 export function keyPair(
   certificates: string,
   key: string,

@@ -33,7 +33,11 @@ function addTo(target: Buffer, at: number, addend: Buffer): void {
 export function pkcs12Kdf(
   algorithm: KdfHash,
   purpose: number,
-  { password, salt, iterations }: { readonly password: string; readonly salt: Uint8Array; readonly iterations: number },
+  {
+    password,
+    salt,
+    iterations,
+  }: { readonly password: string; readonly salt: Uint8Array; readonly iterations: number },
   size: number,
 ): Buffer {
   const [block, length] = SIZES[algorithm];

@@ -6,7 +6,10 @@ import { parsePrivateKey } from "./private-key.ts";
 /** A number of this many bytes that is no power of two. */
 const large = (size: number): Buffer => der(0x02, Buffer.alloc(size, 0x7b));
 
-/** Returns a key in PKCS#8 whose public key is a power modulo a number of 1 KiB: OpenSSL takes 0.1 s to compute it. */
+/**
+ * Returns a key in PKCS#8 whose public key is a power modulo a number of 1 KiB: OpenSSL takes 0.1 s
+ * to compute it.
+ */
 function keyOf(algorithm: string): Buffer {
   const parameters = sequence(large(1024), large(1023), large(1023));
   return sequence(integer(0), sequence(oid(algorithm), parameters), octets(large(1022)));
@@ -18,11 +21,15 @@ describe("parsePrivateKey", () => {
     ["Diffie-Hellman", "1.2.840.113549.1.3.1"],
     ["Diffie-Hellman of X9.42", "1.2.840.10046.2.1"],
   ])("rejects a key of %s without reading it", (_, algorithm) => {
-    expect(() => parsePrivateKey(keyOf(algorithm), "pkcs8")).toThrow("private keys of DSA and Diffie-Hellman are not supported");
+    expect(() => parsePrivateKey(keyOf(algorithm), "pkcs8")).toThrow(
+      "private keys of DSA and Diffie-Hellman are not supported",
+    );
   });
 
   test("rejects a key of more than 12 KiB without reading it", () => {
-    expect(() => parsePrivateKey(Buffer.alloc(12_289), "pkcs8")).toThrow("the private key is too long");
+    expect(() => parsePrivateKey(Buffer.alloc(12_289), "pkcs8")).toThrow(
+      "the private key is too long",
+    );
   });
 
   test("reads keys of RSA, elliptic curves and Edwards curves", () => {
@@ -32,7 +39,9 @@ describe("parsePrivateKey", () => {
       generateKeyPairSync("ed25519").privateKey,
     ];
     for (const key of keys) {
-      expect(parsePrivateKey(key.export({ type: "pkcs8", format: "der" }), "pkcs8").equals(key)).toBe(true);
+      expect(
+        parsePrivateKey(key.export({ type: "pkcs8", format: "der" }), "pkcs8").equals(key),
+      ).toBe(true);
     }
   });
 });

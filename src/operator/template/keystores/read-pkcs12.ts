@@ -1,7 +1,16 @@
 import { createDecipheriv, createHmac, pbkdf2Sync, timingSafeEqual } from "node:crypto";
 import { TemplateFault } from "../template-fault.ts";
 import { Sequence } from "asn1js";
-import { child, childrenOf, integerOf, malformed, type Node, octetsOf, oidOf, parseBer } from "./asn1.ts";
+import {
+  child,
+  childrenOf,
+  integerOf,
+  malformed,
+  type Node,
+  octetsOf,
+  oidOf,
+  parseBer,
+} from "./asn1.ts";
 import { OID } from "./oids.ts";
 import { hashSize, type KdfHash, pkcs12Kdf, PURPOSE } from "./pkcs12-kdf.ts";
 
@@ -22,7 +31,10 @@ const CIPHERS = new Map<string, readonly [name: string, keySize: number]>([
   [OID.aes256, ["aes-256-cbc", 32]],
 ]);
 
-/** Work of parsing one byte: the time for an identifier grows with the square of its length, 11 ms for one of 64 KiB. */
+/**
+ * Work of parsing one byte: the time for an identifier grows with the square of its length, 11 ms
+ * for one of 64 KiB.
+ */
 const BYTE_UNITS = 64;
 /** Work of one iteration of a derivation. */
 const ITERATION_UNITS = 64;
@@ -47,7 +59,8 @@ const unsupported = (): TemplateFault =>
   new TemplateFault(
     "the keystore is encrypted with an algorithm that is not supported: export it again with openssl pkcs12 -export, or with keytool of Java 17",
   );
-const wrongPassword = (): TemplateFault => new TemplateFault("the password of the keystore is wrong, or the keystore is damaged");
+const wrongPassword = (): TemplateFault =>
+  new TemplateFault("the password of the keystore is wrong, or the keystore is damaged");
 
 function saltOf(node: Node): Uint8Array {
   const salt = octetsOf(node);
@@ -62,25 +75,39 @@ function iterationsOf(node: Node, { spend }: Access): number {
 }
 
 /** Returns key, initialization vector and cipher of an algorithm. */
-function cipherOf(algorithm: Node, access: Access): { cipher: string; key: Buffer; iv: Uint8Array } {
+function cipherOf(
+  algorithm: Node,
+  access: Access,
+): { cipher: string; key: Buffer; iv: Uint8Array } {
   const id = oidOf(child(algorithm, 0));
   const parameters = child(algorithm, 1);
   if (id === OID.pbeSha1TripleDes) {
     const salt = saltOf(child(parameters, 0));
-    const input = { password: access.password, salt, iterations: iterationsOf(child(parameters, 1), access) };
+    const input = {
+      password: access.password,
+      salt,
+      iterations: iterationsOf(child(parameters, 1), access),
+    };
     return {
       cipher: "des-ede3-cbc",
       key: pkcs12Kdf("sha1", PURPOSE.key, input, 24),
       iv: pkcs12Kdf("sha1", PURPOSE.iv, input, 8),
     };
   }
-  const [derivation, encryption] = id === OID.pbes2 ? [child(parameters, 0), child(parameters, 1)] : [];
-  if (derivation === undefined || encryption === undefined || oidOf(child(derivation, 0)) !== OID.pbkdf2) throw unsupported();
+  const [derivation, encryption] =
+    id === OID.pbes2 ? [child(parameters, 0), child(parameters, 1)] : [];
+  if (
+    derivation === undefined ||
+    encryption === undefined ||
+    oidOf(child(derivation, 0)) !== OID.pbkdf2
+  )
+    throw unsupported();
   const [name, size] = CIPHERS.get(oidOf(child(encryption, 0))) ?? [];
   const kdf = child(derivation, 1);
   const prf = childrenOf(kdf).find((part) => part instanceof Sequence);
   const algorithmOfHash = prf === undefined ? "sha1" : HASHES.get(oidOf(child(prf, 0)));
-  if (name === undefined || size === undefined || algorithmOfHash === undefined) throw unsupported();
+  if (name === undefined || size === undefined || algorithmOfHash === undefined)
+    throw unsupported();
   const salt = saltOf(child(kdf, 0));
   const iterations = Math.max(1, iterationsOf(child(kdf, 1), access));
   return {
@@ -111,7 +138,12 @@ function verify(macData: Node | undefined, content: Uint8Array, access: Access):
   if (expected.byteLength !== size) throw malformed();
   const count = childrenOf(macData)[2];
   const iterations = count === undefined ? 1 : iterationsOf(count, access);
-  const key = pkcs12Kdf(algorithm, PURPOSE.mac, { password: access.password, salt, iterations }, size);
+  const key = pkcs12Kdf(
+    algorithm,
+    PURPOSE.mac,
+    { password: access.password, salt, iterations },
+    size,
+  );
   const mac = createHmac(algorithm, key).update(content).digest();
   if (!timingSafeEqual(mac, expected)) throw wrongPassword();
 }
@@ -119,7 +151,9 @@ function verify(macData: Node | undefined, content: Uint8Array, access: Access):
 function collect(bags: Uint8Array, found: Pkcs12, access: Access): void {
   for (const bag of childrenOf(parseBer(bags))) {
     if (found.keys.length + found.certificates.length >= MAX_ENTRIES) {
-      throw new TemplateFault(`the keystore contains more than ${MAX_ENTRIES} keys and certificates`);
+      throw new TemplateFault(
+        `the keystore contains more than ${MAX_ENTRIES} keys and certificates`,
+      );
     }
     const id = oidOf(child(bag, 0));
     const content = child(child(bag, 1), 0);

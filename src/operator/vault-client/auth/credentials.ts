@@ -1,6 +1,9 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 
-/** A password as stored. `version` identifies the stored object, not the password; it changes with each write. */
+/**
+ * A password as stored. `version` identifies the stored object, not the password; it changes with
+ * each write.
+ */
 export interface StoredPassword {
   readonly password: Redacted<string>;
   readonly version: string;
@@ -18,13 +21,18 @@ export interface TokenStore {
   /** @throws CredentialsError when there is no usable pair, or an error of the store */
   read(signal: AbortSignal): Promise<StoredTokens>;
   /**
-   * Replaces the pair of `tokens.version`. Returns `false`, and stores nothing, when another version is stored by now.
-   * @throws CredentialsError when the store permanently rejects the pair, or an error of the store: the write may have happened
+   * Replaces the pair of `tokens.version`. Returns `false`, and stores nothing, when another
+   * version is stored by now.
+   * @throws CredentialsError when the store permanently rejects the pair, or an error of the store:
+   * the write may have happened
    */
   write(tokens: StoredTokens, signal: AbortSignal): Promise<boolean>;
 }
 
-/** The credentials with which a connection logs in. They are read for each login, so that a change is used. */
+/**
+ * The credentials with which a connection logs in. They are read for each login, so that a change
+ * is used.
+ */
 export type CredentialSource =
   | { readonly kind: "password"; readonly read: (signal: AbortSignal) => Promise<StoredPassword> }
   | { readonly kind: "tokens"; readonly store: TokenStore };

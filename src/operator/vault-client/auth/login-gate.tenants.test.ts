@@ -28,7 +28,10 @@ class Vault {
 
   /** Sends wrong passwords, each another one. */
   async guess(tenant: string, count: number): Promise<void> {
-    const passwords = Array.from({ length: count }, (_, index) => `canary-${tenant}-${this.sent.length + index}`);
+    const passwords = Array.from(
+      { length: count },
+      (_, index) => `canary-${tenant}-${this.sent.length + index}`,
+    );
     await Promise.allSettled(passwords.map((password) => this.logIn(tenant, password)));
   }
 }
@@ -63,16 +66,23 @@ describe("LoginGate with several tenants of one account", () => {
     await vault.logIn("shop/", "canary-right");
     vault.password = "canary-changed";
     await failureOf(vault.logIn("shop/", "canary-right"));
-    expect(await failureOf(vault.logIn("shop/", "canary-right"))).toMatchObject({ code: "credentials", retryAfterMs: MINUTE });
+    expect(await failureOf(vault.logIn("shop/", "canary-right"))).toMatchObject({
+      code: "credentials",
+      retryAfterMs: MINUTE,
+    });
     await vault.guess("shop/", 8);
-    expect(await failureOf(vault.logIn("shop/", "canary-changed"))).toMatchObject({ code: "too_many_rejected" });
+    expect(await failureOf(vault.logIn("shop/", "canary-changed"))).toMatchObject({
+      code: "too_many_rejected",
+    });
     expect(vault.sent.filter((password) => password === "canary-right")).toHaveLength(2);
   });
 
   test("sends one login per step for an outdated password that 20 tenants store", async () => {
     const vault = new Vault();
     const everyone = (): Promise<unknown> =>
-      Promise.allSettled(Array.from({ length: 20 }, (_, index) => vault.logIn(`tenant-${index}/`, "canary-old")));
+      Promise.allSettled(
+        Array.from({ length: 20 }, (_, index) => vault.logIn(`tenant-${index}/`, "canary-old")),
+      );
     const counts: number[] = [];
     for (const minutes of [1, 5, 15, 60, 60]) {
       await everyone();

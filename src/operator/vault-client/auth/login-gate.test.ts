@@ -64,7 +64,9 @@ describe("LoginGate after a rejected login", () => {
     const vault = new Vault();
     await failureOf(vault.logIn("canary-old"));
     await failureOf(vault.logIn("canary-old", vault.account("dba@example.com")));
-    await failureOf(vault.logIn("canary-old", vault.account("ops@example.com", "https://other.example.com")));
+    await failureOf(
+      vault.logIn("canary-old", vault.account("ops@example.com", "https://other.example.com")),
+    );
     expect(vault.rejected).toBe(3);
   });
 
@@ -83,7 +85,10 @@ describe("LoginGate after a rejected login", () => {
       Array.from({ length: 50 }, (_, index) => `canary-${index}`),
     );
     expect(vault.rejected).toBe(9);
-    expect(await failureOf(vault.logIn("canary-new"))).toMatchObject({ kind: "auth", retryAfterMs: 60 * MINUTE });
+    expect(await failureOf(vault.logIn("canary-new"))).toMatchObject({
+      kind: "auth",
+      retryAfterMs: 60 * MINUTE,
+    });
   });
 
   test("an hour without a rejection starts again with a minute", async () => {
@@ -99,7 +104,9 @@ describe("LoginGate after a rejected login", () => {
     await failureOf(vault.logIn("canary-old"));
     await vault.clock.advance(62 * MINUTE);
     await failureOf(vault.logIn("canary-older"));
-    expect(account.paused(account.digest(new Redacted("canary-older")))).toMatchObject({ retryAfterMs: MINUTE });
+    expect(account.paused(account.digest(new Redacted("canary-older")))).toMatchObject({
+      retryAfterMs: MINUTE,
+    });
     expect(account.paused(account.digest(new Redacted("canary-old")))).toBeUndefined();
   });
 
@@ -118,7 +125,9 @@ describe("LoginGate after a rejected login", () => {
     const account = vault.account();
     const unreachable = new TransientError("generate_access_token", "unreachable");
     const digest = account.digest(new Redacted("canary-new"));
-    expect(await failureOf(account.run(digest, signal, () => Promise.reject(unreachable)))).toBe(unreachable);
+    expect(await failureOf(account.run(digest, signal, () => Promise.reject(unreachable)))).toBe(
+      unreachable,
+    );
     await expect(vault.logIn("canary-new")).resolves.toBe("token");
   });
 
@@ -145,16 +154,21 @@ describe("AccountLogins.restore", () => {
     [14 * MINUTE, 14 * MINUTE, 60],
     [59 * MINUTE, 59 * MINUTE, 60],
     [24 * 60 * MINUTE, 60 * MINUTE, 60],
-  ])("continues a pause of %d ms for %d ms, and then waits %d minutes", async (left, expected, next) => {
-    const vault = new Vault();
-    const account = vault.account();
-    account.restore(account.digest(new Redacted("canary-old")), vault.clock.now() + left);
-    expect(await failureOf(vault.logIn("canary-old"))).toMatchObject({ retryAfterMs: expected });
-    await expect(vault.logIn("canary-new")).resolves.toBe("token");
-    await vault.clock.advance(expected);
-    expect(await failureOf(vault.logIn("canary-old"))).toMatchObject({ retryAfterMs: next * MINUTE });
-    expect(vault.rejected).toBe(1);
-  });
+  ])(
+    "continues a pause of %d ms for %d ms, and then waits %d minutes",
+    async (left, expected, next) => {
+      const vault = new Vault();
+      const account = vault.account();
+      account.restore(account.digest(new Redacted("canary-old")), vault.clock.now() + left);
+      expect(await failureOf(vault.logIn("canary-old"))).toMatchObject({ retryAfterMs: expected });
+      await expect(vault.logIn("canary-new")).resolves.toBe("token");
+      await vault.clock.advance(expected);
+      expect(await failureOf(vault.logIn("canary-old"))).toMatchObject({
+        retryAfterMs: next * MINUTE,
+      });
+      expect(vault.rejected).toBe(1);
+    },
+  );
 
   test("ignores a pause that is over, and never shortens one", async () => {
     const vault = new Vault();
@@ -165,7 +179,11 @@ describe("AccountLogins.restore", () => {
     expect(account.paused(digest)).toBeUndefined();
     account.restore(digest, vault.clock.now() + 10 * MINUTE);
     account.restore(digest, vault.clock.now() + MINUTE);
-    const rejection = { operation: "generate_access_token", code: "credentials", retryAfterMs: 10 * MINUTE };
+    const rejection = {
+      operation: "generate_access_token",
+      code: "credentials",
+      retryAfterMs: 10 * MINUTE,
+    };
     expect(account.paused(digest)).toMatchObject(rejection);
   });
 
@@ -199,7 +217,9 @@ describe("LoginGate limits simultaneous logins", () => {
         enter("vault", -1);
       });
     };
-    const logins = Array.from({ length: 60 }, (_, index) => logIn(`user-${index % 12}@example.com`));
+    const logins = Array.from({ length: 60 }, (_, index) =>
+      logIn(`user-${index % 12}@example.com`),
+    );
     await vault.clock.advance(15_000);
     await Promise.all(logins);
     expect(most.get("vault")).toBe(4);
@@ -218,7 +238,9 @@ describe("LoginGate limits simultaneous logins", () => {
     expect(await second).toMatchObject({ message: "closed" });
     await vault.clock.advance(1_000);
     await first;
-    await expect(account.run(digest, signal, () => Promise.resolve("third"))).resolves.toBe("third");
+    await expect(account.run(digest, signal, () => Promise.resolve("third"))).resolves.toBe(
+      "third",
+    );
   });
 });
 

@@ -14,7 +14,10 @@ interface Account {
   readonly origin: Slots;
 }
 
-/** Coordinates the logins of all connections of the process, so that the operator neither locks an account nor floods a vault. */
+/**
+ * Coordinates the logins of all connections of the process, so that the operator neither locks an
+ * account nor floods a vault.
+ */
 export class LoginGate {
   readonly #clock: Clock;
   readonly #key = randomBytes(32);
@@ -25,7 +28,10 @@ export class LoginGate {
     this.#clock = clock;
   }
 
-  /** Returns the logins of a tenant to an account, which all its connections share, also after they are opened again. */
+  /**
+   * Returns the logins of a tenant to an account, which all its connections share, also after they
+   * are opened again.
+   */
   account(url: string, email: string, tenant: string): AccountLogins {
     const origin = URL.parse(url)?.origin ?? url;
     const key = JSON.stringify([origin, email.toLowerCase()]);
@@ -42,8 +48,9 @@ export class LoginGate {
 }
 
 /**
- * The logins of one tenant to one account: one of an account at a time, at most four of one vault, tenants in turn. Credentials that the
- * vault rejected are not sent while {@link RejectedCredentials} pauses them. Other credentials are tried immediately.
+ * The logins of one tenant to one account: one of an account at a time, at most four of one vault,
+ * tenants in turn. Credentials that the vault rejected are not sent while {@link
+ * RejectedCredentials} pauses them. Other credentials are tried immediately.
  */
 export class AccountLogins {
   readonly #account: Account;
@@ -62,9 +69,14 @@ export class AccountLogins {
 
   /**
    * Runs `send` when it is its turn.
-   * @throws AuthError without running it while the credentials are paused; the error of `send`, which counts if it is an AuthError
+   * @throws AuthError without running it while the credentials are paused; the error of `send`,
+   * which counts if it is an AuthError
    */
-  async run<T>(credentials: CredentialDigest, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+  async run<T>(
+    credentials: CredentialDigest,
+    signal: AbortSignal,
+    send: () => Promise<T>,
+  ): Promise<T> {
     const { slot, origin, rejected } = this.#account;
     const attempt = async (): Promise<T> => {
       const paused = this.paused(credentials);
@@ -80,12 +92,18 @@ export class AccountLogins {
     return slot.run(signal, () => origin.run(signal, attempt, this.#tenant), this.#tenant);
   }
 
-  /** Counts a rejection of these credentials. Returns the error to throw, which carries the time until the next attempt. */
+  /**
+   * Counts a rejection of these credentials. Returns the error to throw, which carries the time
+   * until the next attempt.
+   */
   reject(credentials: CredentialDigest, error: AuthError): AuthError {
     return this.#account.rejected.reject(this.#tenant, credentials, error);
   }
 
-  /** Returns the error to throw instead of using the credentials, or `undefined` when they may be tried. */
+  /**
+   * Returns the error to throw instead of using the credentials, or `undefined` when they may be
+   * tried.
+   */
   paused(credentials: CredentialDigest): AuthError | undefined {
     return this.#account.rejected.paused(this.#tenant, credentials);
   }
@@ -95,7 +113,10 @@ export class AccountLogins {
     return this.#account.rejected.pausedUntil(this.#tenant, credentials);
   }
 
-  /** Continues a pause that an earlier process began. `until` is in milliseconds since the epoch, and limited to an hour. */
+  /**
+   * Continues a pause that an earlier process began. `until` is in milliseconds since the epoch,
+   * and limited to an hour.
+   */
   restore(credentials: CredentialDigest, until: number): void {
     this.#account.rejected.restore(this.#tenant, credentials, until);
   }

@@ -13,7 +13,10 @@ export interface PasswordTokensOptions extends TokenSourceOptions {
   readonly scope: RequestedScope;
 }
 
-/** Gets tokens with a password, which is read for each login, and refreshes them while that is possible. */
+/**
+ * Gets tokens with a password, which is read for each login, and refreshes them while that is
+ * possible.
+ */
 export class PasswordTokens implements TokenSource {
   readonly #options: PasswordTokensOptions;
   /** Tokens whose refresh the vault rejected. */
@@ -27,13 +30,16 @@ export class PasswordTokens implements TokenSource {
 
   get pause(): LoginPause | undefined {
     const until = this.#used && this.#options.logins.pausedUntil(this.#used.digest);
-    return this.#used && until !== undefined ? { until, credentials: this.#used.version } : undefined;
+    return this.#used && until !== undefined
+      ? { until, credentials: this.#used.version }
+      : undefined;
   }
 
   /** A token that lacks a name is not refreshed, because a refresh keeps its scope. */
   async renew(current: Token | undefined, signal: AbortSignal): Promise<Token> {
     const { scope } = this.#options;
-    const refreshable = current !== undefined && !(scope.lacks(current.scope?.names) && this.pause === undefined);
+    const refreshable =
+      current !== undefined && !(scope.lacks(current.scope?.names) && this.pause === undefined);
     return (refreshable ? await this.#refresh(current, signal) : undefined) ?? this.#login(signal);
   }
 
@@ -48,10 +54,16 @@ export class PasswordTokens implements TokenSource {
     const { operations, logger } = this.#options;
     try {
       const response = await operations.refresh(used.refresh, used.access, signal);
-      if (response.accessToken.reveal() !== used.access.reveal()) return this.#toToken(response, used.refresh, used.scope);
+      if (response.accessToken.reveal() !== used.access.reveal())
+        return this.#toToken(response, used.refresh, used.scope);
     } catch (error) {
       // The vault did not judge the refresh token, so it may still be valid.
-      if (!isVaultError(error) || error.kind === "transient" || error.kind === "rate-limited" || error.kind === "refused")
+      if (
+        !isVaultError(error) ||
+        error.kind === "transient" ||
+        error.kind === "rate-limited" ||
+        error.kind === "refused"
+      )
         throw error;
       logger.info({ kind: error.kind }, "token refresh rejected, logging in");
     }
@@ -63,17 +75,28 @@ export class PasswordTokens implements TokenSource {
     const { read, logins, operations, pause } = this.#options;
     const { password, version } = await fromStore(signal, () => read(signal));
     const digest = logins.digest(password);
-    if (this.#used === undefined && pause?.credentials === version) logins.restore(digest, pause.until);
+    if (this.#used === undefined && pause?.credentials === version)
+      logins.restore(digest, pause.until);
     this.#used = { digest, version };
     const scope = this.#options.scope.current();
-    const response = await logins.run(digest, signal, () => operations.login(password, scope.text, signal));
+    const response = await logins.run(digest, signal, () =>
+      operations.login(password, scope.text, signal),
+    );
     return this.#toToken(response, undefined, scope);
   }
 
-  #toToken(response: TokenResponse, refresh: Redacted<string> | undefined, scope: TokenScope | undefined): Token {
+  #toToken(
+    response: TokenResponse,
+    refresh: Redacted<string> | undefined,
+    scope: TokenScope | undefined,
+  ): Token {
     const { lifetimeMs, clock, random } = this.#options;
     const seconds = response.expiresInSeconds;
-    const parts = { access: response.accessToken, refresh: response.refreshToken ?? refresh, scope };
+    const parts = {
+      access: response.accessToken,
+      refresh: response.refreshToken ?? refresh,
+      scope,
+    };
     return tokenFrom(parts, seconds === undefined ? lifetimeMs : seconds * 1_000, clock, random);
   }
 }

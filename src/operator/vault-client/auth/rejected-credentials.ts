@@ -7,7 +7,10 @@ const STEPS_MS = [1, 5, 15, 60].map((minutes) => minutes * MINUTE_MS);
 const LONGEST_MS = 60 * MINUTE_MS;
 /** Rejected credentials of one tenant after which its others wait too. */
 const MAX_OF_TENANT = 8;
-/** Rejected credentials of all tenants after which the others of a tenant wait that has a rejected one itself. */
+/**
+ * Rejected credentials of all tenants after which the others of a tenant wait that has a rejected
+ * one itself.
+ */
 const MAX_OF_ACCOUNT = 32;
 
 /** Identifies credentials in this process only. */
@@ -34,9 +37,10 @@ interface Tenant {
 const noPause = (): Pause => ({ count: 0, wall: 0, monotonic: Number.NEGATIVE_INFINITY });
 
 /**
- * The credentials of one account that the vault rejected, and for how long they are not sent again: 1, 5, 15, then 60 minutes, whichever
- * connection has them (docs/design/engine.md#rejected-logins). Those of one tenant wait together, so that it sends one of them per step;
- * a tenant is what has connections and their Secrets. No tenant makes the first credentials of another one wait.
+ * The credentials of one account that the vault rejected, and for how long they are not sent again:
+ * 1, 5, 15, then 60 minutes, whichever connection has them (docs/design/engine.md#rejected-logins).
+ * Those of one tenant wait together, so that it sends one of them per step; a tenant is what has
+ * connections and their Secrets. No tenant makes the first credentials of another one wait.
  */
 export class RejectedCredentials {
   readonly #clock: Clock;
@@ -49,7 +53,10 @@ export class RejectedCredentials {
     this.#clock = clock;
   }
 
-  /** Counts a rejection of these credentials. Returns the error to throw, which carries the time until the next attempt. */
+  /**
+   * Counts a rejection of these credentials. Returns the error to throw, which carries the time
+   * until the next attempt.
+   */
   reject(tenant: string, digest: CredentialDigest, error: AuthError): AuthError {
     this.#forgetOld();
     this.#accepted.delete(digest);
@@ -72,11 +79,16 @@ export class RejectedCredentials {
     }
   }
 
-  /** Returns the error to throw instead of using the credentials, or `undefined` when they may be tried. */
+  /**
+   * Returns the error to throw instead of using the credentials, or `undefined` when they may be
+   * tried.
+   */
   paused(tenant: string, digest: CredentialDigest): AuthError | undefined {
     const until = this.#pauseOf(tenant, digest);
     if (until === undefined) return undefined;
-    const error = this.#rejected.get(digest)?.error ?? new AuthError("generate_access_token", "too_many_rejected");
+    const error =
+      this.#rejected.get(digest)?.error ??
+      new AuthError("generate_access_token", "too_many_rejected");
     return new AuthError(error.operation, error.code, until.monotonic - this.#clock.monotonic());
   }
 
@@ -85,11 +97,18 @@ export class RejectedCredentials {
     return this.#pauseOf(tenant, digest)?.wall;
   }
 
-  /** Continues a pause that an earlier process began. `until` is in milliseconds since the epoch, and limited to an hour. */
+  /**
+   * Continues a pause that an earlier process began. `until` is in milliseconds since the epoch,
+   * and limited to an hour.
+   */
   restore(tenant: string, digest: CredentialDigest, until: number): void {
     const leftMs = Math.min(until - this.#clock.now(), LONGEST_MS);
     if (leftMs <= 0) return;
-    const { pause: own } = this.#add(tenant, digest, new AuthError("generate_access_token", "credentials"));
+    const { pause: own } = this.#add(
+      tenant,
+      digest,
+      new AuthError("generate_access_token", "credentials"),
+    );
     const count = STEPS_MS.filter((step) => step < leftMs).length + 1;
     for (const pause of [own, this.#rejected.get(digest)?.pause]) {
       if (pause === undefined || this.#clock.monotonic() + leftMs <= pause.monotonic) continue;
@@ -105,16 +124,22 @@ export class RejectedCredentials {
     known.rejected.add(digest);
     // More of them change nothing for this tenant, and must not be what others have too many of.
     const [oldest] = known.rejected;
-    if (oldest !== undefined && known.rejected.size > MAX_OF_TENANT + 1) known.rejected.delete(oldest);
+    if (oldest !== undefined && known.rejected.size > MAX_OF_TENANT + 1)
+      known.rejected.delete(oldest);
     this.#tenants.set(tenant, known);
     return known;
   }
 
-  /** Returns the later one of the pauses of the credentials and of the tenant, as far as they concern these credentials and are not over. */
+  /**
+   * Returns the later one of the pauses of the credentials and of the tenant, as far as they
+   * concern these credentials and are not over.
+   */
   #pauseOf(tenant: string, digest: CredentialDigest): Pause | undefined {
     const rejected = this.#rejected.get(digest);
     const own = this.#tenants.get(tenant);
-    const isConcerned = own !== undefined && (own.rejected.has(digest) || (this.#hasTooMany(own) && !this.#accepted.has(digest)));
+    const isConcerned =
+      own !== undefined &&
+      (own.rejected.has(digest) || (this.#hasTooMany(own) && !this.#accepted.has(digest)));
     const [until] = [rejected?.pause, isConcerned ? own.pause : undefined]
       .filter((pause) => pause !== undefined && pause.monotonic > this.#clock.monotonic())
       .sort((a, b) => (b?.monotonic ?? 0) - (a?.monotonic ?? 0));
@@ -122,15 +147,22 @@ export class RejectedCredentials {
   }
 
   #hasTooMany({ rejected }: Tenant): boolean {
-    return rejected.size > MAX_OF_TENANT || (rejected.size > 0 && this.#rejected.size > MAX_OF_ACCOUNT);
+    return (
+      rejected.size > MAX_OF_TENANT || (rejected.size > 0 && this.#rejected.size > MAX_OF_ACCOUNT)
+    );
   }
 
-  /** Forgets what was not rejected for an hour after its pause, so that it starts again with a minute. */
+  /**
+   * Forgets what was not rejected for an hour after its pause, so that it starts again with a
+   * minute.
+   */
   #forgetOld(): void {
-    const isOld = ({ monotonic }: Pause): boolean => this.#clock.monotonic() > monotonic + LONGEST_MS;
+    const isOld = ({ monotonic }: Pause): boolean =>
+      this.#clock.monotonic() > monotonic + LONGEST_MS;
     for (const [name, { pause }] of this.#tenants) if (isOld(pause)) this.#tenants.delete(name);
     for (const [digest, { pause }] of this.#rejected) {
-      if (!isOld(pause) || [...this.#tenants.values()].some(({ rejected }) => rejected.has(digest))) continue;
+      if (!isOld(pause) || [...this.#tenants.values()].some(({ rejected }) => rejected.has(digest)))
+        continue;
       this.#rejected.delete(digest);
     }
   }

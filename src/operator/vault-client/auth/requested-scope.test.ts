@@ -24,7 +24,9 @@ test("only a new name makes a login due, 2 s after the first", async () => {
   const before = requested.current();
   await clock.advance(2_000);
   expect([requested.setNames(new Set(["b"])), requested.isDue(before)]).toEqual([undefined, false]);
-  expect(requested.current().text).toBe(formatScope({ ...unlimitedScope, secret_name: new Set(["b"]) }));
+  expect(requested.current().text).toBe(
+    formatScope({ ...unlimitedScope, secret_name: new Set(["b"]) }),
+  );
   expect(requested.setNames(new Set(["b", "c"]))).toBe(2_000);
   await clock.advance(1_500);
   expect([requested.setNames(new Set(["c", "d"])), requested.isDue(before)]).toEqual([500, false]);

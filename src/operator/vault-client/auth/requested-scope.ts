@@ -15,7 +15,9 @@ export interface TokenScope {
   readonly names: ReadonlySet<string> | undefined;
 }
 
-/** The scope that a connection requests: fixed, or limited to the names that its resources refer to. */
+/**
+ * The scope that a connection requests: fixed, or limited to the names that its resources refer to.
+ */
 export class RequestedScope {
   readonly #scope: Scope;
   readonly #clock: Clock;
@@ -34,11 +36,21 @@ export class RequestedScope {
   current(): TokenScope {
     const names = this.#names;
     // Which names a pattern will match is not known.
-    if (names === undefined || patternsIn(names).length > 0) return { text: formatScope(this.#scope), names: undefined };
-    return { text: formatScope({ ...this.#scope, secret_name: names.size === 0 ? new Set([NO_NAME]) : names }), names };
+    if (names === undefined || patternsIn(names).length > 0)
+      return { text: formatScope(this.#scope), names: undefined };
+    return {
+      text: formatScope({
+        ...this.#scope,
+        secret_name: names.size === 0 ? new Set([NO_NAME]) : names,
+      }),
+      names,
+    };
   }
 
-  /** Replaces the referenced names. Returns the time in milliseconds until a login with a new one is due, if there is one. */
+  /**
+   * Replaces the referenced names. Returns the time in milliseconds until a login with a new one is
+   * due, if there is one.
+   */
   setNames(names: ReadonlySet<string>): number | undefined {
     const before = this.#names;
     if (before === undefined) return undefined;
@@ -50,7 +62,9 @@ export class RequestedScope {
     return this.#newNameAt - now;
   }
 
-  /** Reports whether a token lacks a name, and the names that share its login had time to arrive. */
+  /**
+   * Reports whether a token lacks a name, and the names that share its login had time to arrive.
+   */
   isDue({ names }: TokenScope): boolean {
     return this.lacks(names) && this.#clock.monotonic() >= this.#newNameAt;
   }

@@ -53,18 +53,26 @@ class MemoryStore implements TokenStore {
     this.pair = { access: access.reveal(), ...(refresh && { refresh: refresh.reveal() }) };
     this.version += 1;
     this.log.push(`stored ${access.reveal()}`);
-    return effect === "applied-but-lost" ? Promise.reject(new Error("timeout")) : Promise.resolve(true);
+    return effect === "applied-but-lost"
+      ? Promise.reject(new Error("timeout"))
+      : Promise.resolve(true);
   }
 }
 
-/** A token manager of stored tokens. The vault responds to refreshes with T2, T3, … or with an error. */
+/**
+ * A token manager of stored tokens. The vault responds to refreshes with T2, T3, … or with an
+ * error.
+ */
 function scene(pause?: LoginPause) {
   const clock = new VirtualClock();
   const log: string[] = [];
   const store = new MemoryStore(log, "T1");
   const failures: Error[] = [];
   /** The response of the vault, in addition to an access token. */
-  const response: { refresh: string | undefined; seconds: number | undefined } = { refresh: undefined, seconds: 3_600 };
+  const response: { refresh: string | undefined; seconds: number | undefined } = {
+    refresh: undefined,
+    seconds: 3_600,
+  };
   let issued = 1;
   const refresh: TokenOperations["refresh"] = (before, used) => {
     log.push(`refresh ${before.reveal()} ${used.reveal()}`);
@@ -72,15 +80,30 @@ function scene(pause?: LoginPause) {
     if (failure) return Promise.reject(failure);
     issued += 1;
     const accessToken = new Redacted(`T${issued}`);
-    const refreshToken = response.refresh === undefined ? undefined : new Redacted(response.refresh);
+    const refreshToken =
+      response.refresh === undefined ? undefined : new Redacted(response.refresh);
     return Promise.resolve({ accessToken, refreshToken, expiresInSeconds: response.seconds });
   };
   const logins = new LoginGate(clock).account("https://vault.example.com", "ops@example.com", "");
   const operations = { refresh } as TokenOperations;
-  const common = { operations, logins, lifetimeMs: HOUR, pause, clock, random: () => 0.5, logger: silentLogger };
+  const common = {
+    operations,
+    logins,
+    lifetimeMs: HOUR,
+    pause,
+    clock,
+    random: () => 0.5,
+    logger: silentLogger,
+  };
   const source = new StoredTokenSource({ ...common, store });
   const scope = new RequestedScope(unlimitedScope, false, clock);
-  const tokens = new TokenManager({ source, scope, onChange: () => undefined, clock, random: () => 0.5 });
+  const tokens = new TokenManager({
+    source,
+    scope,
+    onChange: () => undefined,
+    clock,
+    random: () => 0.5,
+  });
   const getToken = async (): Promise<string> => {
     const token = (await tokens.getToken(signal)).access.reveal();
     log.push(`used ${token}`);
@@ -104,19 +127,22 @@ test("a stored token is used without a refresh, and refreshed after 2/3 of the l
 test.each([
   [7_200, 2 * HOUR],
   [undefined, HOUR],
-])("a refreshed token whose expires_in is %s is refreshed after 2/3 of %d ms", async (seconds, lifetime) => {
-  const { clock, log, response, getToken } = scene();
-  response.seconds = seconds;
-  await getToken();
-  await clock.advance((HOUR * 2) / 3);
-  await getToken();
-  await clock.advance((lifetime * 2) / 3 - 1);
-  await getToken();
-  expect(log.at(-1)).toBe("used T2");
-  await clock.advance(1);
-  await getToken();
-  expect(log.at(-1)).toBe("used T3");
-});
+])(
+  "a refreshed token whose expires_in is %s is refreshed after 2/3 of %d ms",
+  async (seconds, lifetime) => {
+    const { clock, log, response, getToken } = scene();
+    response.seconds = seconds;
+    await getToken();
+    await clock.advance((HOUR * 2) / 3);
+    await getToken();
+    await clock.advance((lifetime * 2) / 3 - 1);
+    await getToken();
+    expect(log.at(-1)).toBe("used T2");
+    await clock.advance(1);
+    await getToken();
+    expect(log.at(-1)).toBe("used T3");
+  },
+);
 
 test("the refresh token of a response replaces the stored one, which stays if there is none", async () => {
   const { clock, log, response, getToken } = scene();
@@ -126,7 +152,11 @@ test("the refresh token of a response replaces the stored one, which stays if th
     await clock.advance((HOUR * 2) / 3);
     await getToken();
   }
-  expect(log.filter((line) => line.startsWith("refresh"))).toEqual(["refresh T1-refresh T1", "refresh R2 T2", "refresh R2 T3"]);
+  expect(log.filter((line) => line.startsWith("refresh"))).toEqual([
+    "refresh T1-refresh T1",
+    "refresh R2 T2",
+    "refresh R2 T3",
+  ]);
 });
 
 test("a refreshed token is stored before it is used, and not used while that fails", async () => {
@@ -139,7 +169,14 @@ test("a refreshed token is stored before it is used, and not used while that fai
   await getToken();
   await clock.advance(2_000);
   await getToken();
-  expect(log).toEqual(["used T1", "refresh T1-refresh T1", "used T1", "used T1", "stored T2", "used T2"]);
+  expect(log).toEqual([
+    "used T1",
+    "refresh T1-refresh T1",
+    "used T1",
+    "used T1",
+    "stored T2",
+    "used T2",
+  ]);
 });
 
 test("an expired token whose successor cannot be stored fails the request as transient", async () => {
@@ -147,7 +184,10 @@ test("an expired token whose successor cannot be stored fails the request as tra
   await getToken();
   store.writes.push("lost");
   await clock.advance(HOUR);
-  expect(await failureOf(getToken())).toMatchObject({ kind: "transient", code: "credentials_not_read" });
+  expect(await failureOf(getToken())).toMatchObject({
+    kind: "transient",
+    code: "credentials_not_read",
+  });
 });
 
 test("a write that was applied but reported as failed is adopted, without another refresh", async () => {
@@ -201,7 +241,10 @@ test("a rejected refresh is retried after 1 and 5 minutes, and a new pair is use
   await getToken();
   failures.push(rejected(), rejected());
   await clock.advance(HOUR);
-  expect(await failureOf(getToken())).toMatchObject({ code: "refresh_token", retryAfterMs: 60_000 });
+  expect(await failureOf(getToken())).toMatchObject({
+    code: "refresh_token",
+    retryAfterMs: 60_000,
+  });
   expect(tokens.pause).toEqual({ until: clock.now() + 60_000, credentials: "1" });
   await clock.advance(59_999);
   expect(await failureOf(getToken())).toMatchObject({ retryAfterMs: 1 });

@@ -16,8 +16,9 @@ interface UnsavedTokens {
 }
 
 /**
- * Gets tokens from a stored pair. A pair that another program stored is adopted; otherwise the pair is refreshed, and stored before
- * it is used, so that a crash never leaves the store with a pair that the vault has replaced.
+ * Gets tokens from a stored pair. A pair that another program stored is adopted; otherwise the pair
+ * is refreshed, and stored before it is used, so that a crash never leaves the store with a pair
+ * that the vault has replaced.
  */
 export class StoredTokenSource implements TokenSource {
   readonly #options: StoredTokenSourceOptions;
@@ -31,7 +32,9 @@ export class StoredTokenSource implements TokenSource {
 
   get pause(): LoginPause | undefined {
     const until = this.#used && this.#options.logins.pausedUntil(this.#used.digest);
-    return this.#used && until !== undefined ? { until, credentials: this.#used.version } : undefined;
+    return this.#used && until !== undefined
+      ? { until, credentials: this.#used.version }
+      : undefined;
   }
 
   async renew(current: Token | undefined, signal: AbortSignal): Promise<Token> {
@@ -57,7 +60,9 @@ export class StoredTokenSource implements TokenSource {
     return stored.access.reveal() === current?.access.reveal();
   }
 
-  /** The lifetime of an adopted token is not known. One that ends earlier is refreshed after a 401. */
+  /**
+   * The lifetime of an adopted token is not known. One that ends earlier is refreshed after a 401.
+   */
   #adopt(stored: StoredTokens): Token {
     this.#unsaved = undefined;
     return this.#toToken(stored, this.#options.lifetimeMs);
@@ -67,12 +72,21 @@ export class StoredTokenSource implements TokenSource {
     const { operations, logins, lifetimeMs, pause } = this.#options;
     const { refresh, access, version } = stored;
     if (refresh === undefined)
-      throw new CredentialsError("the stored access token is no longer valid, and there is no refresh_token: store a new pair");
+      throw new CredentialsError(
+        "the stored access token is no longer valid, and there is no refresh_token: store a new pair",
+      );
     const digest = logins.digest(refresh);
-    if (this.#used === undefined && pause?.credentials === version) logins.restore(digest, pause.until);
+    if (this.#used === undefined && pause?.credentials === version)
+      logins.restore(digest, pause.until);
     this.#used = { digest, version };
-    const response = await logins.run(digest, signal, () => operations.refresh(refresh, access, signal));
-    const tokens = { access: response.accessToken, refresh: response.refreshToken ?? refresh, version };
+    const response = await logins.run(digest, signal, () =>
+      operations.refresh(refresh, access, signal),
+    );
+    const tokens = {
+      access: response.accessToken,
+      refresh: response.refreshToken ?? refresh,
+      version,
+    };
     const seconds = response.expiresInSeconds;
     return { tokens, lifetimeMs: seconds === undefined ? lifetimeMs : seconds * 1_000 };
   }

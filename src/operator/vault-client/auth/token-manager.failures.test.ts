@@ -12,7 +12,9 @@ import type { TokenSource } from "./token-source.ts";
 const signal = new AbortController().signal;
 const HOUR = 3_600_000;
 
-/** A manager whose source returns T1, T2, … for an hour each, or does the next of `effects` first. */
+/**
+ * A manager whose source returns T1, T2, … for an hour each, or does the next of `effects` first.
+ */
 function scene(onlyReferenced = false) {
   const clock = new VirtualClock();
   const effects: (() => void | Promise<void>)[] = [];
@@ -34,8 +36,15 @@ function scene(onlyReferenced = false) {
       return new AuthError(operation, code, 60_000);
     },
   };
-  const tokens = new TokenManager({ source, scope, onChange: () => (counts.changes += 1), clock, random: () => 1 });
-  const getToken = async (of = signal): Promise<string> => (await tokens.getToken(of)).access.reveal();
+  const tokens = new TokenManager({
+    source,
+    scope,
+    onChange: () => (counts.changes += 1),
+    clock,
+    random: () => 1,
+  });
+  const getToken = async (of = signal): Promise<string> =>
+    (await tokens.getToken(of)).access.reveal();
   return { clock, effects, tokens, counts, lagging, getToken };
 }
 

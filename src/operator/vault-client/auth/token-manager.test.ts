@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
-import { json, raw, errorResponse, reset, type Script, type ScriptedServer } from "../../../../test/lab/vault/scripted-server.ts";
+import {
+  json,
+  raw,
+  errorResponse,
+  reset,
+  type Script,
+  type ScriptedServer,
+} from "../../../../test/lab/vault/scripted-server.ts";
 import { scriptedTransport } from "../../../../test/lab/vault/scripted-transport.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
@@ -39,10 +46,17 @@ interface World {
   readonly count: () => [number, number];
 }
 
-async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, pause?: LoginPause): Promise<World> {
+async function world(
+  logins: Script[],
+  refreshes: Script[] = [],
+  chance = 0.5,
+  pause?: LoginPause,
+): Promise<World> {
   const clock = new VirtualClock();
   const { server, transport } = await scriptedTransport(clock);
-  server.on(operationPath.generate_access_token, ...logins).on(operationPath.refresh_token, ...refreshes);
+  server
+    .on(operationPath.generate_access_token, ...logins)
+    .on(operationPath.refresh_token, ...refreshes);
   const random = (): number => chance;
   const breaker = new CircuitBreaker({ clock, untilProbe: () => 0, onChange: () => undefined });
   const api = new VaultApi({
@@ -69,7 +83,8 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, p
   const source = new PasswordTokens({
     operations,
     logins: new LoginGate(clock).account(server.url, "ann@example.com", ""),
-    read: () => Promise.resolve({ password: new Redacted(stored.password), version: stored.password }),
+    read: () =>
+      Promise.resolve({ password: new Redacted(stored.password), version: stored.password }),
     scope,
     lifetimeMs: HOUR,
     pause,
@@ -88,7 +103,9 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, p
 
 test("concurrent callers share one login", async () => {
   const { getToken, count } = await world([token("T1")]);
-  expect(await Promise.all(Array.from({ length: 20 }, getToken))).toEqual(Array.from({ length: 20 }, () => "T1"));
+  expect(await Promise.all(Array.from({ length: 20 }, getToken))).toEqual(
+    Array.from({ length: 20 }, () => "T1"),
+  );
   expect(count()).toEqual([1, 0]);
 });
 
@@ -106,7 +123,10 @@ test.each([
 });
 
 test("a long-lived token is refreshed after 45 days, before its refresh token expires", async () => {
-  const { getToken, clock, count } = await world([token("T1", 10 * 365 * 86_400)], [token("T2", 10 * 365 * 86_400)]);
+  const { getToken, clock, count } = await world(
+    [token("T1", 10 * 365 * 86_400)],
+    [token("T2", 10 * 365 * 86_400)],
+  );
   await getToken();
   await clock.advance(45 * DAY - 1);
   expect([await getToken(), count()]).toEqual(["T1", [1, 0]]);
@@ -127,7 +147,10 @@ test.each<[unknown, number]>([
 ])("expires_in %j is a lifetime of %d ms", async (expiresIn, lifetime) => {
   const { getToken, clock, tokens } = await world([token("T1", expiresIn)]);
   await getToken();
-  expect(tokens.current).toMatchObject({ refreshedAt: clock.now(), expiresAt: clock.now() + lifetime });
+  expect(tokens.current).toMatchObject({
+    refreshedAt: clock.now(),
+    expiresAt: clock.now() + lifetime,
+  });
 });
 
 test("a step of the wall clock does not refresh the token", async () => {
@@ -141,7 +164,10 @@ test("a step of the wall clock does not refresh the token", async () => {
 });
 
 test("a refresh without a new refresh token keeps the previous one", async () => {
-  const { getToken, clock, server } = await world([token("T1")], [token("T2", 3_600, {}), token("T3")]);
+  const { getToken, clock, server } = await world(
+    [token("T1")],
+    [token("T2", 3_600, {}), token("T3")],
+  );
   for (let round = 0; round < 3; round += 1) {
     await getToken();
     await clock.advance(50 * 60_000);
@@ -185,7 +211,10 @@ test("a failed refresh of an expired token fails the request", async () => {
   const { getToken, clock } = await world([token("T1")], [raw("", 503)]);
   await getToken();
   await clock.advance(HOUR);
-  expect(await failureOf(getToken())).toMatchObject({ kind: "transient", operation: "refresh_token" });
+  expect(await failureOf(getToken())).toMatchObject({
+    kind: "transient",
+    operation: "refresh_token",
+  });
 });
 
 test("a rejected password has no effect before the token expires", async () => {
@@ -202,15 +231,24 @@ test("a rejected password has no effect before the token expires", async () => {
 
 test("a rejected login is not repeated during the backoff and reports its end", async () => {
   const { getToken, clock, count } = await world([errorResponse(401, "invalid_credentials")]);
-  expect(await failureOf(getToken())).toMatchObject({ kind: "auth", code: "credentials", retryAfterMs: 60_000 });
+  expect(await failureOf(getToken())).toMatchObject({
+    kind: "auth",
+    code: "credentials",
+    retryAfterMs: 60_000,
+  });
   await clock.advance(20_000);
-  expect(await failureOf(getToken())).toMatchObject({ kind: "auth", code: "credentials", retryAfterMs: 40_000 });
+  expect(await failureOf(getToken())).toMatchObject({
+    kind: "auth",
+    code: "credentials",
+    retryAfterMs: 40_000,
+  });
   expect(count()).toEqual([1, 0]);
 });
 
 test("a rejection of the old credentials does not delay a login with new ones", async () => {
   let respond: (() => void) | undefined;
-  const slow: Script = (response, request) => (respond = () => errorResponse(401, "invalid_credentials")(response, request));
+  const slow: Script = (response, request) =>
+    (respond = () => errorResponse(401, "invalid_credentials")(response, request));
   const { getToken, tokens, stored, count } = await world([slow, token("T2")]);
   const failure = failureOf(getToken());
   await expect.poll(() => respond).toBeDefined();
@@ -228,7 +266,11 @@ test("a rejected fresh token counts as one rejected login for all callers", asyn
   const rejection = new AuthError("expose", "token");
   expect(tokens.markRejected(current, rejection)).toMatchObject({ retryAfterMs: 60_000 });
   expect(tokens.markRejected(current, rejection)).toMatchObject({ retryAfterMs: 60_000 });
-  expect(await failureOf(getToken())).toMatchObject({ kind: "auth", code: "token", retryAfterMs: 60_000 });
+  expect(await failureOf(getToken())).toMatchObject({
+    kind: "auth",
+    code: "token",
+    retryAfterMs: 60_000,
+  });
   expect(count()).toEqual([1, 0]);
 });
 
@@ -244,15 +286,26 @@ test("changed credentials end the wait after a failed refresh", async () => {
 test.each([
   ["the same", "canary", 0],
   ["another", "canary-before", 1],
-])("a pause of an earlier process is continued with %s version of the Secret only", async (_, version, logins) => {
-  const until = new VirtualClock().now() + 10 * 60_000;
-  const { getToken, tokens, clock, count } = await world([token("T1")], [], 0.5, { until, credentials: version });
-  const outcome = await getToken().catch((error: unknown) => (error instanceof AuthError ? error.retryAfterMs : error));
-  expect(outcome).toBe(logins === 0 ? 600_000 : "T1");
-  expect([count()[0], tokens.pause]).toEqual([logins, logins === 0 ? { until, credentials: version } : undefined]);
-  await clock.advance(600_000);
-  expect(await getToken()).toBe("T1");
-});
+])(
+  "a pause of an earlier process is continued with %s version of the Secret only",
+  async (_, version, logins) => {
+    const until = new VirtualClock().now() + 10 * 60_000;
+    const { getToken, tokens, clock, count } = await world([token("T1")], [], 0.5, {
+      until,
+      credentials: version,
+    });
+    const outcome = await getToken().catch((error: unknown) =>
+      error instanceof AuthError ? error.retryAfterMs : error,
+    );
+    expect(outcome).toBe(logins === 0 ? 600_000 : "T1");
+    expect([count()[0], tokens.pause]).toEqual([
+      logins,
+      logins === 0 ? { until, credentials: version } : undefined,
+    ]);
+    await clock.advance(600_000);
+    expect(await getToken()).toBe("T1");
+  },
+);
 
 test("a late 401 to an old token returns the token already refreshed", async () => {
   const { getToken, tokens, count } = await world([token("T1")], [token("T2")]);
@@ -265,5 +318,8 @@ test("a late 401 to an old token returns the token already refreshed", async () 
 
 test.each(["", "a b", "a\r\nx: y", "ä", 7, null])("rejects the getToken token %j", async (bad) => {
   const { getToken } = await world([json({ access_token: bad, expires_in: 60 })]);
-  expect(await failureOf(getToken())).toMatchObject({ kind: "unexpected-response", field: "access_token" });
+  expect(await failureOf(getToken())).toMatchObject({
+    kind: "unexpected-response",
+    field: "access_token",
+  });
 });

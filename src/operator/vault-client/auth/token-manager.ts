@@ -20,8 +20,9 @@ export interface TokenManagerOptions {
 const FRESH_MS = 60_000;
 
 /**
- * Keeps one access token valid (docs/design/engine.md#tokens). There is no background work: the request that finds a token due
- * renews it, and concurrent requests share that. While a due token still works, a failed renewal has no effect.
+ * Keeps one access token valid (docs/design/engine.md#tokens). There is no background work: the
+ * request that finds a token due renews it, and concurrent requests share that. While a due token
+ * still works, a failed renewal has no effect.
  */
 export class TokenManager {
   readonly #options: TokenManagerOptions;
@@ -53,7 +54,10 @@ export class TokenManager {
     return this.#options.scope.lacks(this.#token?.scope?.names) ? this.#failure : undefined;
   }
 
-  /** Replaces the names to request. Returns the time in ms until the next request logs in for a new one, if there is one. */
+  /**
+   * Replaces the names to request. Returns the time in ms until the next request logs in for a new
+   * one, if there is one.
+   */
   setNames(names: ReadonlySet<string>): number | undefined {
     return this.#options.scope.setNames(names);
   }
@@ -61,7 +65,9 @@ export class TokenManager {
   /** Returns those of the names that a request sent now can read. */
   readable(names: ReadonlySet<string>): ReadonlySet<string> {
     const admitted = this.#token?.scope?.names;
-    return admitted === undefined ? names : new Set([...names].filter((name) => admitted.has(name)));
+    return admitted === undefined
+      ? names
+      : new Set([...names].filter((name) => admitted.has(name)));
   }
 
   /**
@@ -83,22 +89,32 @@ export class TokenManager {
 
   /** Reports whether a token replaced a rejected one within the last minute. */
   isFresh(token: Token): boolean {
-    return token === this.#replacement?.token && this.#options.clock.monotonic() < this.#replacement.freshUntil;
+    return (
+      token === this.#replacement?.token &&
+      this.#options.clock.monotonic() < this.#replacement.freshUntil
+    );
   }
 
-  /** Returns another token after a 401 to `rejected`; it may exist already. @throws as `getToken` */
+  /**
+   * Returns another token after a 401 to `rejected`; it may exist already. @throws as `getToken`
+   */
   async refreshAfter401(rejected: Token, signal: AbortSignal): Promise<Token> {
     this.#rejected.add(rejected);
     const token = await this.getToken(signal);
-    if (token !== this.#replacement?.token) this.#replacement = { token, freshUntil: this.#options.clock.monotonic() + FRESH_MS };
+    if (token !== this.#replacement?.token)
+      this.#replacement = { token, freshUntil: this.#options.clock.monotonic() + FRESH_MS };
     return token;
   }
 
-  /** Counts a 401 to a fresh token as a rejected login, so that requests cannot loop. Returns the error to throw. */
+  /**
+   * Counts a 401 to a fresh token as a rejected login, so that requests cannot loop. Returns the
+   * error to throw.
+   */
   markRejected(token: Token, error: AuthError): AuthError {
     const { source, onChange } = this.#options;
     // Several requests that failed with the same token count once.
-    if (this.#rejected.has(token)) return this.#failure instanceof AuthError ? this.#failure : error;
+    if (this.#rejected.has(token))
+      return this.#failure instanceof AuthError ? this.#failure : error;
     this.#rejected.add(token);
     const failure = source.reject(token, error);
     this.#failure = failure;
@@ -106,7 +122,9 @@ export class TokenManager {
     return failure;
   }
 
-  /** Ends the backoff after a failed renewal, so that the next request reads the credentials again. */
+  /**
+   * Ends the backoff after a failed renewal, so that the next request reads the credentials again.
+   */
   credentialsChanged(): void {
     this.#retryAt = 0;
   }
@@ -118,7 +136,10 @@ export class TokenManager {
   #isDue(token: Token): boolean {
     const now = this.#options.clock.monotonic();
     if (now < this.#retryAt) return false;
-    return now >= token.refreshDueMonotonic || (token.scope !== undefined && this.#options.scope.isDue(token.scope));
+    return (
+      now >= token.refreshDueMonotonic ||
+      (token.scope !== undefined && this.#options.scope.isDue(token.scope))
+    );
   }
 
   #renew(signal: AbortSignal): Promise<Token> {

@@ -27,17 +27,35 @@ export class TokenOperations {
   login(password: Redacted<string>, scope: string, signal: AbortSignal): Promise<TokenResponse> {
     const { email, lifetimeMs } = this.#options;
     const hours = Math.max(1, Math.ceil(lifetimeMs / HOUR_MS));
-    return this.#send("generate_access_token", { email, password: password.reveal(), scope, expiration_hours: hours }, signal);
+    return this.#send(
+      "generate_access_token",
+      { email, password: password.reveal(), scope, expiration_hours: hours },
+      signal,
+    );
   }
 
   /** @param used the access token that the new one replaces */
-  refresh(refreshToken: Redacted<string>, used: Redacted<string>, signal: AbortSignal): Promise<TokenResponse> {
-    return this.#send("refresh_token", { refresh_token: refreshToken.reveal(), used_access_token: used.reveal() }, signal);
+  refresh(
+    refreshToken: Redacted<string>,
+    used: Redacted<string>,
+    signal: AbortSignal,
+  ): Promise<TokenResponse> {
+    return this.#send(
+      "refresh_token",
+      { refresh_token: refreshToken.reveal(), used_access_token: used.reveal() },
+      signal,
+    );
   }
 
   async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenResponse> {
     const { send, timeoutMs } = this.#options;
-    const response = await send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
+    const response = await send({
+      operation,
+      body,
+      maxBytes: MAX_BYTES,
+      deadlineMs: timeoutMs,
+      signal,
+    });
     return readToken(operation, parseJson(response.body));
   }
 }

@@ -5,7 +5,13 @@ import { type Logger, silentLogger } from "../../../lib/logger.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import type { LoginPause } from "../connection.ts";
-import { AuthError, CredentialsError, RateLimitedError, RefusedError, TransientError } from "../vault-error.ts";
+import {
+  AuthError,
+  CredentialsError,
+  RateLimitedError,
+  RefusedError,
+  TransientError,
+} from "../vault-error.ts";
 import { LoginGate } from "./login-gate.ts";
 import { PasswordTokens } from "./password-tokens.ts";
 import { RequestedScope } from "./requested-scope.ts";
@@ -18,7 +24,10 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** Password tokens of a vault that issues T1, T2, …, or responds with the next of `failures`. */
-function scene({ onlyReferenced = false, pause }: { onlyReferenced?: boolean; pause?: LoginPause } = {}) {
+function scene({
+  onlyReferenced = false,
+  pause,
+}: { onlyReferenced?: boolean; pause?: LoginPause } = {}) {
   const clock = new VirtualClock();
   const log: string[] = [];
   const infos: [object, string][] = [];
@@ -30,10 +39,20 @@ function scene({ onlyReferenced = false, pause }: { onlyReferenced?: boolean; pa
     if (failure) return Promise.reject(failure);
     issued += 1;
     const accessToken = new Redacted(`T${issued}`);
-    return Promise.resolve({ accessToken, refreshToken: new Redacted("R"), expiresInSeconds: undefined });
+    return Promise.resolve({
+      accessToken,
+      refreshToken: new Redacted("R"),
+      expiresInSeconds: undefined,
+    });
   };
-  const operations = { login: () => respond("login"), refresh: () => respond("refresh") } as unknown as TokenOperations;
-  const logger: Logger = { ...silentLogger, info: (fields, message) => void infos.push([fields, message]) };
+  const operations = {
+    login: () => respond("login"),
+    refresh: () => respond("refresh"),
+  } as unknown as TokenOperations;
+  const logger: Logger = {
+    ...silentLogger,
+    info: (fields, message) => void infos.push([fields, message]),
+  };
   const scope = new RequestedScope(unlimitedScope, onlyReferenced, clock);
   const source = new PasswordTokens({
     operations,
@@ -104,14 +123,26 @@ test.each([
   const bodies: unknown[] = [];
   const send = ({ body }: { body: unknown }) => {
     bodies.push(body);
-    return Promise.resolve({ status: 200, body: Buffer.from('{"access_token":"T1"}'), header: () => undefined });
+    return Promise.resolve({
+      status: 200,
+      body: Buffer.from('{"access_token":"T1"}'),
+      header: () => undefined,
+    });
   };
-  const operations = new TokenOperations({ send, email: "ops@example.com", lifetimeMs: minutes * MINUTE, timeoutMs: 1_000 });
+  const operations = new TokenOperations({
+    send,
+    email: "ops@example.com",
+    lifetimeMs: minutes * MINUTE,
+    timeoutMs: 1_000,
+  });
   await operations.login(new Redacted("canary"), "scope", signal);
-  expect(bodies).toEqual([{ email: "ops@example.com", password: "canary", scope: "scope", expiration_hours: hours }]);
+  expect(bodies).toEqual([
+    { email: "ops@example.com", password: "canary", scope: "scope", expiration_hours: hours },
+  ]);
 });
 
-const failing = (error: Error, of = signal): Promise<unknown> => failureOf(fromStore(of, () => Promise.reject(error)));
+const failing = (error: Error, of = signal): Promise<unknown> =>
+  failureOf(fromStore(of, () => Promise.reject(error)));
 
 test("an error of the store is transient; a VaultError and an abort are passed on", async () => {
   const unavailable = Object.assign(new Error("canary"), { code: "ECONNREFUSED" });

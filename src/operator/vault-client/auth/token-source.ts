@@ -12,7 +12,10 @@ import type { TokenOperations } from "./token-operations.ts";
 export interface TokenSource {
   /** Returns another token than `current`. @throws a VaultError, or the signal's reason */
   renew(current: Token | undefined, signal: AbortSignal): Promise<Token>;
-  /** Counts a token to which the vault responded with 401 immediately as a rejected login. Returns the error to throw. */
+  /**
+   * Counts a token to which the vault responded with 401 immediately as a rejected login. Returns
+   * the error to throw.
+   */
   reject(token: Token, error: AuthError): AuthError;
   /** Returns the pause of the credentials that were used last. */
   readonly pause: LoginPause | undefined;
@@ -30,13 +33,18 @@ export interface TokenSourceOptions {
   readonly logger: Logger;
 }
 
-/** Runs an access to stored credentials. Errors of the store become transient, so that every failure is a VaultError. */
+/**
+ * Runs an access to stored credentials. Errors of the store become transient, so that every failure
+ * is a VaultError.
+ */
 export async function fromStore<T>(signal: AbortSignal, access: () => Promise<T>): Promise<T> {
   try {
     return await access();
   } catch (error) {
     signal.throwIfAborted();
     if (isVaultError(error)) throw error;
-    throw new TransientError("generate_access_token", "credentials_not_read", { detail: codeOf(error) });
+    throw new TransientError("generate_access_token", "credentials_not_read", {
+      detail: codeOf(error),
+    });
   }
 }

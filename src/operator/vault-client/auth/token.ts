@@ -26,8 +26,8 @@ export interface Token {
 }
 
 /**
- * Returns a token that has just arrived. Its lifetime in milliseconds starts now and is clamped to 1 minute … 100 years; a refresh
- * is due after 2/3 of it ± 10 %, at the latest after 45 days.
+ * Returns a token that has just arrived. Its lifetime in milliseconds starts now and is clamped to
+ * 1 minute … 100 years; a refresh is due after 2/3 of it ± 10 %, at the latest after 45 days.
  */
 export function tokenFrom(
   parts: Pick<Token, "access" | "refresh" | "scope">,

@@ -6,8 +6,15 @@ const FAILURES_TO_OPEN = 5;
 /** Shortest delay in ms that is reported to a rejected request. */
 const MIN_RETRY_MS = 1_000;
 
-/** Requests on which all others of a connection depend: if these fail, the vault fails, and not one entry. */
-const CENTRAL: ReadonlySet<Operation> = new Set(["list_no_dup", "generate_access_token", "refresh_token"]);
+/**
+ * Requests on which all others of a connection depend: if these fail, the vault fails, and not one
+ * entry.
+ */
+const CENTRAL: ReadonlySet<Operation> = new Set([
+  "list_no_dup",
+  "generate_access_token",
+  "refresh_token",
+]);
 
 export interface CircuitBreakerOptions {
   readonly clock: Clock;
@@ -18,10 +25,11 @@ export interface CircuitBreakerOptions {
 }
 
 /**
- * Protects a failing vault: after 5 transient failures in a row only the list of secrets and the logins that it needs are sent, at the
- * pace of its own backoff, and a response to it closes the circuit breaker. Only lists and logins count, and hosts that cannot be
- * reached: an entry that the vault cannot read says nothing about the others. After a `retry-after` in response to a
- * list or login no request at all is sent for the time that the vault names.
+ * Protects a failing vault: after 5 transient failures in a row only the list of secrets and the
+ * logins that it needs are sent, at the pace of its own backoff, and a response to it closes the
+ * circuit breaker. Only lists and logins count, and hosts that cannot be reached: an entry that the
+ * vault cannot read says nothing about the others. After a `retry-after` in response to a list or
+ * login no request at all is sent for the time that the vault names.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -39,7 +47,8 @@ export class CircuitBreaker {
     const { clock, untilProbe } = this.#options;
     const now = clock.monotonic();
     if (now < this.#pausedUntil) throw circuitOpen(operation, this.#pausedUntil - now);
-    if (this.#open && !CENTRAL.has(operation)) throw circuitOpen(operation, Math.max(MIN_RETRY_MS, untilProbe()));
+    if (this.#open && !CENTRAL.has(operation))
+      throw circuitOpen(operation, Math.max(MIN_RETRY_MS, untilProbe()));
   }
 
   succeeded(operation: Operation): void {
@@ -50,7 +59,8 @@ export class CircuitBreaker {
   /** Counts a failed request that was sent. */
   failed(operation: Operation, error: unknown): void {
     // A lack of memory here says nothing about the vault.
-    if (!isVaultError(error) || (error instanceof TransientError && error.code === "no_memory")) return;
+    if (!isVaultError(error) || (error instanceof TransientError && error.code === "no_memory"))
+      return;
     const central = CENTRAL.has(operation);
     if (error instanceof TransientError) {
       const until = this.#options.clock.monotonic() + (error.retryAfterMs ?? 0);

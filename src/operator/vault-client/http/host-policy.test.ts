@@ -27,16 +27,26 @@ test.each([
   expect(addressAllowed(address, development)).toBe(false);
 });
 
-test.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])("addressAllowed allows %s in development only", (address) => {
-  expect([addressAllowed(address, production), addressAllowed(address, development)]).toEqual([false, true]);
-});
-
-test.each(["10.96.0.10", "192.168.1.1", "172.16.0.1", "fd12:3456::1", "203.0.113.7", "2001:db8::7"])(
-  "addressAllowed allows %s",
+test.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])(
+  "addressAllowed allows %s in development only",
   (address) => {
-    expect(addressAllowed(address, production)).toBe(true);
+    expect([addressAllowed(address, production), addressAllowed(address, development)]).toEqual([
+      false,
+      true,
+    ]);
   },
 );
+
+test.each([
+  "10.96.0.10",
+  "192.168.1.1",
+  "172.16.0.1",
+  "fd12:3456::1",
+  "203.0.113.7",
+  "2001:db8::7",
+])("addressAllowed allows %s", (address) => {
+  expect(addressAllowed(address, production)).toBe(true);
+});
 
 test.each([
   ["https://vault.example.com", undefined],
@@ -57,8 +67,13 @@ function lookupOf(...addresses: LookupAddress[]) {
 }
 
 test("policyLookup refuses a name with one forbidden address among allowed ones", () => {
-  const lookup = lookupOf({ address: "10.0.0.1", family: 4 }, { address: "169.254.169.254", family: 4 });
-  lookup("rebind.example.com", { all: true }, (error) => expect(error).toBeInstanceOf(AddressRefusedError));
+  const lookup = lookupOf(
+    { address: "10.0.0.1", family: 4 },
+    { address: "169.254.169.254", family: 4 },
+  );
+  lookup("rebind.example.com", { all: true }, (error) =>
+    expect(error).toBeInstanceOf(AddressRefusedError),
+  );
   expect.assertions(1);
 });
 

@@ -6,7 +6,10 @@ import type { RefusedCode } from "../vault-error.ts";
 export interface HostPolicy {
   /** Allows plain HTTP and vaults on the loopback interface. For development. */
   readonly allowHttp: boolean;
-  /** The only hosts allowed, if given: exact names or addresses, or `*.example.com` for every name below it. */
+  /**
+   * The only hosts allowed, if given: exact names or addresses, or `*.example.com` for every name
+   * below it.
+   */
   readonly allowedHosts: readonly string[] | undefined;
 }
 
@@ -19,7 +22,10 @@ function blockList(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Link-local, multicast and unspecified addresses, and those at which clouds serve instance credentials. Never allowed. */
+/**
+ * Link-local, multicast and unspecified addresses, and those at which clouds serve instance
+ * credentials. Never allowed.
+ */
 const forbidden = blockList([
   "0.0.0.0/8",
   "169.254.0.0/16",
@@ -40,8 +46,8 @@ const forbidden = blockList([
 const loopback = blockList(["127.0.0.0/8", "::1/128"]);
 
 /**
- * Reports whether a socket may be opened to this address. Private networks are allowed: that is where a vault usually is. An IPv4
- * address mapped into IPv6 is checked as IPv4.
+ * Reports whether a socket may be opened to this address. Private networks are allowed: that is
+ * where a vault usually is. An IPv4 address mapped into IPv6 is checked as IPv4.
  */
 export function addressAllowed(address: string, policy: HostPolicy): boolean {
   const family = isIP(address) === 6 ? "ipv6" : "ipv4";
@@ -56,7 +62,10 @@ function hostAllowed(hostname: string, allowed: readonly string[]): boolean {
   });
 }
 
-/** Returns the host of a URL in lower case, without the brackets of IPv6 and without the trailing dot. */
+/**
+ * Returns the host of a URL in lower case, without the brackets of IPv6 and without the trailing
+ * dot.
+ */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }
@@ -88,8 +97,8 @@ export type LookupAll = (
 ) => void;
 
 /**
- * Returns a lookup function for `net.connect`, so that the checked addresses are those that the socket connects to: a second
- * lookup could return others. One forbidden address refuses the name.
+ * Returns a lookup function for `net.connect`, so that the checked addresses are those that the
+ * socket connects to: a second lookup could return others. One forbidden address refuses the name.
  */
 export function policyLookup(policy: HostPolicy, lookup: LookupAll = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

@@ -3,8 +3,14 @@ import { yieldToEventLoop } from "../../../lib/clock.ts";
 /** Number of bytes that are copied in one turn of the event loop: some 3 ms. */
 const BYTES_PER_TURN = 4 * 1024 * 1024;
 
-/** Returns the bytes of all chunks, `length` in total. The event loop continues while many are copied. */
-export async function joinChunks(chunks: readonly Uint8Array[], length: number): Promise<Uint8Array> {
+/**
+ * Returns the bytes of all chunks, `length` in total. The event loop continues while many are
+ * copied.
+ */
+export async function joinChunks(
+  chunks: readonly Uint8Array[],
+  length: number,
+): Promise<Uint8Array> {
   const joined = new Uint8Array(length);
   let copied = 0;
   let pauseAt = BYTES_PER_TURN;

@@ -8,14 +8,18 @@ test("passes the requests of one connection immediately, and of many at most 40 
   const gate = new ListGate(clock);
   const at: number[] = [];
   const { signal } = new AbortController();
-  const all = Array.from({ length: 200 }, () => gate.enter("later", signal).then(() => at.push(clock.monotonic())));
+  const all = Array.from({ length: 200 }, () =>
+    gate.enter("later", signal).then(() => at.push(clock.monotonic())),
+  );
   await clock.advance(0);
   expect(at).toEqual(Array.from({ length: 5 }, () => 0));
   await clock.advance(10_000);
   await Promise.all(all);
-  expect(Math.max(...at.map((start) => at.filter((time) => time >= start && time <= start + 1_000).length))).toBeLessThanOrEqual(
-    40,
-  );
+  expect(
+    Math.max(
+      ...at.map((start) => at.filter((time) => time >= start && time <= start + 1_000).length),
+    ),
+  ).toBeLessThanOrEqual(40);
   await gate.enter("later", signal);
   expect(clock.monotonic()).toBe(10_000);
 });
@@ -25,7 +29,8 @@ test("requests of connections that were never listed pass before all others", as
   const gate = new ListGate(clock);
   const { signal } = new AbortController();
   const passed: string[] = [];
-  const enter = (turn: "first" | "later", id: string): void => void gate.enter(turn, signal).then(() => passed.push(id));
+  const enter = (turn: "first" | "later", id: string): void =>
+    void gate.enter(turn, signal).then(() => passed.push(id));
   for (let taken = 0; taken < 5; taken += 1) await gate.enter("later", signal);
   enter("later", "a");
   enter("later", "b");

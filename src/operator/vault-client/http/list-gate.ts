@@ -8,26 +8,32 @@ const BURST = 5;
 /** Share of the rate that the regular lists of all connections may need. */
 const REGULAR_SHARE = 0.5;
 
-/** `first`: of a connection that was never listed, whose resources wait for it; `later`: any other. */
+/**
+ * `first`: of a connection that was never listed, whose resources wait for it; `later`: any other.
+ */
 type Turn = "first" | "later";
 
 /**
- * Spreads the logins and lists of all connections of the process, so that a start with a thousand of them, or the end of an
- * outage, does not reach their vaults in one second. The first ones of each connection take precedence. A single new connection
- * passes immediately.
+ * Spreads the logins and lists of all connections of the process, so that a start with a thousand
+ * of them, or the end of an outage, does not reach their vaults in one second. The first ones of
+ * each connection take precedence. A single new connection passes immediately.
  */
 export class ListGate {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
   /** Those who wait, each in order of arrival. */
-  readonly #waiting: Readonly<Record<Turn, Set<() => void>>> = { first: new Set(), later: new Set() };
+  readonly #waiting: Readonly<Record<Turn, Set<() => void>>> = {
+    first: new Set(),
+    later: new Set(),
+  };
   /** Regular lists per second of the open connections. */
   #regularPerSecond = 0;
   #timer: Timer | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    const perSecond = (): number => Math.max(MIN_PER_SECOND, this.#regularPerSecond / REGULAR_SHARE) - BURST;
+    const perSecond = (): number =>
+      Math.max(MIN_PER_SECOND, this.#regularPerSecond / REGULAR_SHARE) - BURST;
     this.#bucket = new TokenBucket({ clock, perSecond, burst: BURST });
   }
 

@@ -4,15 +4,17 @@ import { InvalidJsonError, parseStrictJson, TooManyValuesError } from "../../../
 const MAX_DEPTH = 64;
 
 /**
- * Parses the body of a response. Returns `undefined`, which no JSON text means, when it is not strict JSON, or when an object has two
- * members of one name: the operator and another client could read different versions of one entry.
+ * Parses the body of a response. Returns `undefined`, which no JSON text means, when it is not
+ * strict JSON, or when an object has two members of one name: the operator and another client could
+ * read different versions of one entry.
  * @throws TooManyValuesError before it is parsed
  */
 export function parseJson(body: Uint8Array, maxValues = Infinity): unknown {
   try {
     return parseStrictJson(body, { maxDepth: MAX_DEPTH, uniqueNames: true, maxValues });
   } catch (error) {
-    if (error instanceof InvalidJsonError && !(error instanceof TooManyValuesError)) return undefined;
+    if (error instanceof InvalidJsonError && !(error instanceof TooManyValuesError))
+      return undefined;
     throw error;
   }
 }

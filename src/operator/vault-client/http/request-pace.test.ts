@@ -10,10 +10,16 @@ const limited = (ms: number): RateLimitedError => new RateLimitedError("expose",
 const throttled = (ms: number) => (): Promise<never> => Promise.reject(limited(ms));
 
 /** Returns when each of so many requests is admitted, in milliseconds from now. */
-async function admissions(pace: RequestPace, clock: VirtualClock, requests: number): Promise<number[]> {
+async function admissions(
+  pace: RequestPace,
+  clock: VirtualClock,
+  requests: number,
+): Promise<number[]> {
   const start = clock.monotonic();
   const admitted: number[] = [];
-  const all = Array.from({ length: requests }, () => pace.take(signal).then(() => admitted.push(clock.monotonic() - start)));
+  const all = Array.from({ length: requests }, () =>
+    pace.take(signal).then(() => admitted.push(clock.monotonic() - start)),
+  );
   await clock.advance(60_000);
   await Promise.all(all);
   return admitted;
@@ -22,7 +28,9 @@ async function admissions(pace: RequestPace, clock: VirtualClock, requests: numb
 describe("the rate", () => {
   test("admits a burst of twice itself immediately and the rest in order", async () => {
     const clock = new VirtualClock();
-    expect(await admissions(new RequestPace(2, clock), clock, 7)).toEqual([0, 0, 0, 0, 500, 1_000, 1_500]);
+    expect(await admissions(new RequestPace(2, clock), clock, 7)).toEqual([
+      0, 0, 0, 0, 500, 1_000, 1_500,
+    ]);
   });
 
   test("fills up to one burst in an idle time", async () => {
@@ -149,7 +157,10 @@ describe("reads", () => {
   test("fail when the vault throttles them for longer than five seconds", async () => {
     const clock = new VirtualClock();
     const pace = new RequestPace(Infinity, clock);
-    expect(await failureOf(pace.read(throttled(5_001), signal))).toMatchObject({ kind: "rate-limited", retryAfterMs: 5_001 });
+    expect(await failureOf(pace.read(throttled(5_001), signal))).toMatchObject({
+      kind: "rate-limited",
+      retryAfterMs: 5_001,
+    });
     const failed = failureOf(pace.read(throttled(2_000), signal));
     await clock.advance(4_000);
     expect(await failed).toMatchObject({ kind: "rate-limited" });

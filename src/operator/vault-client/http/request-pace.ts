@@ -3,15 +3,21 @@ import { InFlightLimiter } from "../../lib/in-flight-limiter.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 import { RateLimitedError } from "../vault-error.ts";
 
-/** Reads in flight at a vault that does not throttle: the connections that the transport keeps open. */
+/**
+ * Reads in flight at a vault that does not throttle: the connections that the transport keeps open.
+ */
 const MAX_READS = 8;
-/** Maximum time in milliseconds that a throttled read waits in total; a longer wait is left to the resource. */
+/**
+ * Maximum time in milliseconds that a throttled read waits in total; a longer wait is left to the
+ * resource.
+ */
 const MAX_WAIT_MS = 5_000;
 
 /**
- * The pace of the requests of one connection (docs/design/engine.md#vault-failures): `perSecond` requests per second, bursts of twice
- * that, in order of arrival, no limit if it is Infinity; and a few reads of values in flight. After a 429 no request is sent for the time
- * that the vault names, then half as many per second and half as many reads in flight, and more again with each success.
+ * The pace of the requests of one connection (docs/design/engine.md#vault-failures): `perSecond`
+ * requests per second, bursts of twice that, in order of arrival, no limit if it is Infinity; and a
+ * few reads of values in flight. After a 429 no request is sent for the time that the vault names,
+ * then half as many per second and half as many reads in flight, and more again with each success.
  */
 export class RequestPace {
   readonly #clock: Clock;
@@ -37,12 +43,16 @@ export class RequestPace {
     if (leftMs > 0) throw new RateLimitedError(operation, leftMs);
   }
 
-  /** Waits for the turn of a request; rejects with the signal's reason. An aborted caller does not return its turn. */
+  /**
+   * Waits for the turn of a request; rejects with the signal's reason. An aborted caller does not
+   * return its turn.
+   */
   async take(signal: AbortSignal): Promise<void> {
     if (this.#full === Infinity) return signal.throwIfAborted();
     this.#refill();
     this.#tokens -= 1;
-    if (this.#tokens < 0) await this.#clock.sleep((-this.#tokens / this.#perSecond) * 1_000, signal);
+    if (this.#tokens < 0)
+      await this.#clock.sleep((-this.#tokens / this.#perSecond) * 1_000, signal);
   }
 
   /** Slows down after a 429. */
@@ -60,9 +70,11 @@ export class RequestPace {
   }
 
   /**
-   * Sends a read of a value when fewer others are in flight. A throttled read waits for the time that the vault names, if that is short,
-   * and is sent again: a first sync of thousands of resources neither fails nor slows down because of the vault's limit.
-   * @throws what `send` throws, a RateLimitedError only if the vault asks for a longer wait; the signal's reason
+   * Sends a read of a value when fewer others are in flight. A throttled read waits for the time
+   * that the vault names, if that is short, and is sent again: a first sync of thousands of
+   * resources neither fails nor slows down because of the vault's limit.
+   * @throws what `send` throws, a RateLimitedError only if the vault asks for a longer wait; the
+   * signal's reason
    */
   async read<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
     using _slot = await this.#reads.acquire(signal);
@@ -86,7 +98,10 @@ export class RequestPace {
   #refill(): void {
     if (this.#full === Infinity) return;
     const now = this.#clock.monotonic();
-    this.#tokens = Math.min(2 * this.#perSecond, this.#tokens + ((now - this.#at) / 1_000) * this.#perSecond);
+    this.#tokens = Math.min(
+      2 * this.#perSecond,
+      this.#tokens + ((now - this.#at) / 1_000) * this.#perSecond,
+    );
     this.#at = now;
   }
 }

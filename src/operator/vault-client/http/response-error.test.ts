@@ -4,7 +4,12 @@ import { responseError } from "./response-error.ts";
 
 const now = Date.UTC(2026, 10, 21);
 
-function errorOf(operation: Operation, status: number, body: unknown, retryAfter?: string): unknown {
+function errorOf(
+  operation: Operation,
+  status: number,
+  body: unknown,
+  retryAfter?: string,
+): unknown {
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   return responseError(
     operation,
@@ -17,9 +22,19 @@ const named = (code: string): object => ({ error: { code, message: "canary" } })
 
 test.each<[Operation, number, unknown, object]>([
   ["expose", 404, named("secret_not_found"), { kind: "permanent", code: "secret_not_found" }],
-  ["version_expose", 404, named("version_not_found"), { kind: "permanent", code: "version_not_found" }],
+  [
+    "version_expose",
+    404,
+    named("version_not_found"),
+    { kind: "permanent", code: "version_not_found" },
+  ],
   ["expose", 409, { error: "ambiguous_name" }, { kind: "permanent", code: "ambiguous_name" }],
-  ["expose", 409, { code: "use_link_operation" }, { kind: "permanent", code: "use_link_operation" }],
+  [
+    "expose",
+    409,
+    { code: "use_link_operation" },
+    { kind: "permanent", code: "use_link_operation" },
+  ],
   ["expose", 403, named("out_of_scope"), { kind: "permanent", code: "out_of_scope" }],
   ["expose", 403, named("secret_expired"), { kind: "permanent", code: "secret_expired" }],
   ["expose", 403, named("email_mismatch"), { kind: "auth", code: "email_mismatch" }],
@@ -36,15 +51,45 @@ test.each<[Operation, number, unknown, object]>([
   ["expose", 400, named("invalid_token"), { kind: "auth", code: "token" }],
   ["refresh_token", 401, named("invalid_refresh_token"), { kind: "auth", code: "refresh_token" }],
   ["refresh_token", 404, {}, { kind: "auth", code: "refresh_token" }],
-  ["refresh_token", 404, "<html>canary</html>", { kind: "unexpected-response", field: "error.code" }],
-  ["generate_access_token", 401, named("invalid_credentials"), { kind: "auth", code: "credentials" }],
+  [
+    "refresh_token",
+    404,
+    "<html>canary</html>",
+    { kind: "unexpected-response", field: "error.code" },
+  ],
+  [
+    "generate_access_token",
+    401,
+    named("invalid_credentials"),
+    { kind: "auth", code: "credentials" },
+  ],
   ["generate_access_token", 403, {}, { kind: "auth", code: "credentials" }],
-  ["generate_access_token", 401, "<html>canary</html>", { kind: "unexpected-response", field: "error.code" }],
-  ["generate_access_token", 403, "<html>canary</html>", { kind: "unexpected-response", field: "error.code" }],
+  [
+    "generate_access_token",
+    401,
+    "<html>canary</html>",
+    { kind: "unexpected-response", field: "error.code" },
+  ],
+  [
+    "generate_access_token",
+    403,
+    "<html>canary</html>",
+    { kind: "unexpected-response", field: "error.code" },
+  ],
   ["generate_access_token", 404, "", { kind: "unexpected-response", field: "error.code" }],
-  ["generate_access_token", 400, named("invalid_scope"), { kind: "permanent", code: "invalid_scope" }],
+  [
+    "generate_access_token",
+    400,
+    named("invalid_scope"),
+    { kind: "permanent", code: "invalid_scope" },
+  ],
   ["expose", 408, "", { kind: "transient", code: "server_error", status: 408 }],
-  ["expose", 500, named("secret_not_found"), { kind: "transient", code: "server_error", status: 500 }],
+  [
+    "expose",
+    500,
+    named("secret_not_found"),
+    { kind: "transient", code: "server_error", status: 500 },
+  ],
   ["expose", 302, "", { kind: "refused", code: "redirect" }],
   ["expose", 304, "", { kind: "unexpected-response", field: "body" }],
 ])("maps the response to %s with %d %j", (operation, status, body, expected) => {
@@ -72,5 +117,8 @@ test.each([
 
 test("maps 5xx with its retry-after, and without a valid one to no delay", () => {
   expect(errorOf("expose", 503, "", "7")).toMatchObject({ kind: "transient", retryAfterMs: 7_000 });
-  expect(errorOf("expose", 503, "", "garbage")).toMatchObject({ kind: "transient", retryAfterMs: undefined });
+  expect(errorOf("expose", 503, "", "garbage")).toMatchObject({
+    kind: "transient",
+    retryAfterMs: undefined,
+  });
 });

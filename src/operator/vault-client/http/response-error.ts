@@ -46,40 +46,66 @@ function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(errorCodes, value);
 }
 
-/** Returns the contract's code in an error body, with or without the envelope. Ignores everything else. */
+/**
+ * Returns the contract's code in an error body, with or without the envelope. Ignores everything
+ * else.
+ */
 function errorCode(body: unknown): ErrorCode | undefined {
   if (!isObject(body)) return undefined;
   const inner = isObject(body.error) ? body.error.code : body.error;
   return [inner, body.code].find(isErrorCode);
 }
 
-function authError(operation: Operation, status: number, code: ErrorCode | undefined): AuthError | undefined {
+function authError(
+  operation: Operation,
+  status: number,
+  code: ErrorCode | undefined,
+): AuthError | undefined {
   if (code === "email_mismatch") return new AuthError(operation, "email_mismatch");
   const rejected =
-    status === 401 || code === "invalid_credentials" || code === "invalid_token" || code === "invalid_refresh_token";
+    status === 401 ||
+    code === "invalid_credentials" ||
+    code === "invalid_token" ||
+    code === "invalid_refresh_token";
   // A vault without our codes may reject a login or a refresh with any of these.
-  const unnamed = code === undefined && (status === 400 || status === 403 || status === 404 || status === 422 || status === 423);
-  if (operation === "generate_access_token" && (rejected || unnamed)) return new AuthError(operation, "credentials");
-  if (operation === "refresh_token" && (rejected || unnamed)) return new AuthError(operation, "refresh_token");
+  const unnamed =
+    code === undefined &&
+    (status === 400 || status === 403 || status === 404 || status === 422 || status === 423);
+  if (operation === "generate_access_token" && (rejected || unnamed))
+    return new AuthError(operation, "credentials");
+  if (operation === "refresh_token" && (rejected || unnamed))
+    return new AuthError(operation, "refresh_token");
   return rejected ? new AuthError(operation, "token") : undefined;
 }
 
 /**
- * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body has one. A "not found", or the
- * rejection of a login, that is not JSON comes from a proxy, and is an unexpected response.
+ * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body
+ * has one. A "not found", or the rejection of a login, that is not JSON comes from a proxy, and is
+ * an unexpected response.
  * @param now wall-clock time
  */
-export function responseError(operation: Operation, response: VaultResponse, now: number): VaultError {
+export function responseError(
+  operation: Operation,
+  response: VaultResponse,
+  now: number,
+): VaultError {
   const { status } = response;
   const wait = retryAfterMs(response.header("retry-after"), now);
   if (status === 429) return new RateLimitedError(operation, wait ?? MIN_RETRY_AFTER_MS);
   if (status >= 500 || status === 408 || status === 425) {
     return new TransientError(operation, "server_error", { status, retryAfterMs: wait });
   }
-  if (status < 400) return status === 304 ? new UnexpectedResponse(operation, "body") : new RefusedError(operation, "redirect");
+  if (status < 400)
+    return status === 304
+      ? new UnexpectedResponse(operation, "body")
+      : new RefusedError(operation, "redirect");
   const body = parseJson(response.body);
   const code = errorCode(body);
-  const fromProxy = status === 404 || status === 410 || operation === "generate_access_token" || operation === "refresh_token";
+  const fromProxy =
+    status === 404 ||
+    status === 410 ||
+    operation === "generate_access_token" ||
+    operation === "refresh_token";
   if (fromProxy && !isObject(body)) return new UnexpectedResponse(operation, "error.code");
   const auth = authError(operation, status, code);
   if (auth) return auth;

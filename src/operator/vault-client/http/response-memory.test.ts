@@ -14,7 +14,11 @@ class Lists {
   readonly got: string[] = [];
   readonly bodies = new Map<string, ResponseBodyMemory>();
 
-  async reserve(name: string, announced: number | undefined, tenant = name.slice(0, 1)): Promise<void> {
+  async reserve(
+    name: string,
+    announced: number | undefined,
+    tenant = name.slice(0, 1),
+  ): Promise<void> {
     const body = this.#memory.of(tenant, "list_no_dup");
     this.bodies.set(name, body);
     void body.reserve(announced, signal).then(() => this.got.push(name));
@@ -40,10 +44,12 @@ test("ResponseMemory gives one tenant a quarter of the memory, and others theirs
 
 test("ResponseMemory never gives more than its total, whatever is announced", async () => {
   const lists = new Lists();
-  for (let tenant = 0; tenant < 300; tenant += 1) await lists.reserve(`${tenant}`, undefined, `tenant-${tenant}`);
+  for (let tenant = 0; tenant < 300; tenant += 1)
+    await lists.reserve(`${tenant}`, undefined, `tenant-${tenant}`);
   expect(lists.got).toHaveLength(64);
   const large = new Lists();
-  for (let tenant = 0; tenant < 300; tenant += 1) await large.reserve(`${tenant}`, 16 * MIB, `tenant-${tenant}`);
+  for (let tenant = 0; tenant < 300; tenant += 1)
+    await large.reserve(`${tenant}`, 16 * MIB, `tenant-${tenant}`);
   expect(large.got).toHaveLength(4);
 });
 
@@ -89,7 +95,11 @@ test("a wait for memory that is aborted ends with no_memory, and takes none", as
   const second = all.of("a", "list_file");
   const waiting = failureOf(second.reserve(MIB, abort.signal));
   abort.abort(new Error("deadline"));
-  expect(await waiting).toMatchObject({ kind: "transient", code: "no_memory", operation: "list_file" });
+  expect(await waiting).toMatchObject({
+    kind: "transient",
+    code: "no_memory",
+    operation: "list_file",
+  });
   second.release();
   first.release();
   await all.of("a", "list_file").reserve(16 * MIB, signal);

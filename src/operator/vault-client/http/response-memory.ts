@@ -5,14 +5,18 @@ import type { BodyMemory } from "./vault-transport.ts";
 
 /** Part of the memory that one tenant gets, if no body needs more. */
 const SHARE = 1 / 4;
-/** Part of the longest body that is reserved for one whose length is not announced, unless the last one was longer. */
+/**
+ * Part of the longest body that is reserved for one whose length is not announced, unless the last
+ * one was longer.
+ */
 const UNANNOUNCED = 1 / 16;
 /** Minimum time in ms before the next request for a body that got no memory. */
 const RETRY_MS = 1_000;
 
 /**
- * Limits the memory of the responses to all connections of the process, from before a body is read until it is parsed. Tenants take
- * turns, and one gets at most a quarter, so that the bodies of one vault neither exhaust the memory nor delay those of others.
+ * Limits the memory of the responses to all connections of the process, from before a body is read
+ * until it is parsed. Tenants take turns, and one gets at most a quarter, so that the bodies of one
+ * vault neither exhaust the memory nor delay those of others.
  */
 export class ResponseMemory {
   /** Longest body that is read. */
@@ -26,7 +30,12 @@ export class ResponseMemory {
 
   /** Returns the memory for the bodies of one operation, of which one at a time is read. */
   of(tenant: string, operation: Operation): ResponseBodyMemory {
-    return new ResponseBodyMemory({ slots: this.#slots, maxBytes: this.maxBytes, tenant, operation });
+    return new ResponseBodyMemory({
+      slots: this.#slots,
+      maxBytes: this.maxBytes,
+      tenant,
+      operation,
+    });
   }
 }
 
@@ -59,7 +68,9 @@ export class ResponseBodyMemory implements BodyMemory {
     this.#reserved = bytes;
   }
 
-  /** A body that does not fit is not waited for, because those that wait could wait for each other. */
+  /**
+   * A body that does not fit is not waited for, because those that wait could wait for each other.
+   */
   grow(length: number): void {
     const { slots, tenant, maxBytes } = this.#options;
     this.#length = length;

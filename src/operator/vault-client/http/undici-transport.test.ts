@@ -3,7 +3,14 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { certificate } from "../../../../test/lab/certificates.ts";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
-import { json, raw, reset, ScriptedServer, silence, type Script } from "../../../../test/lab/vault/scripted-server.ts";
+import {
+  json,
+  raw,
+  reset,
+  ScriptedServer,
+  silence,
+  type Script,
+} from "../../../../test/lab/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { Redacted } from "../../../lib/redacted.ts";
@@ -12,7 +19,10 @@ import type { VaultRequest, VaultTransport } from "./vault-transport.ts";
 
 const PATH = "/v1/user/secret/list_no_dup";
 
-function open(options: Partial<UndiciTransportOptions> & { url: string }): { transport: VaultTransport; clock: VirtualClock } {
+function open(options: Partial<UndiciTransportOptions> & { url: string }): {
+  transport: VaultTransport;
+  clock: VirtualClock;
+} {
   const clock = new VirtualClock();
   const policy = { allowHttp: true, allowedHosts: undefined };
   const transport = new UndiciTransport({ clock, ca: undefined, policy, ...options });
@@ -22,10 +32,19 @@ function open(options: Partial<UndiciTransportOptions> & { url: string }): { tra
 
 function request(more: Partial<VaultRequest> = {}): VaultRequest {
   const signal = new AbortController().signal;
-  return { operation: "list_no_dup", body: { email: "a@example.com" }, maxBytes: 1_000, deadlineMs: 10_000, signal, ...more };
+  return {
+    operation: "list_no_dup",
+    body: { email: "a@example.com" },
+    maxBytes: 1_000,
+    deadlineMs: 10_000,
+    signal,
+    ...more,
+  };
 }
 
-async function serve(script: Script): Promise<{ server: ScriptedServer; transport: VaultTransport; clock: VirtualClock }> {
+async function serve(
+  script: Script,
+): Promise<{ server: ScriptedServer; transport: VaultTransport; clock: VirtualClock }> {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   server.on(PATH, script);
@@ -65,19 +84,30 @@ test("a refused connection is unreachable", async () => {
   const { url } = server;
   await server[Symbol.asyncDispose]();
   const failure = open({ url }).transport.request(request());
-  await expect(failure).rejects.toMatchObject({ kind: "transient", code: "unreachable", detail: "ECONNREFUSED" });
+  await expect(failure).rejects.toMatchObject({
+    kind: "transient",
+    code: "unreachable",
+    detail: "ECONNREFUSED",
+  });
 });
 
 test.each<[string, Script]>([
   ["a reset before the response", reset],
   [
     "a body shorter than announced",
-    (response) => response.writeHead(200, { "content-length": "100" }).write("half", () => response.destroy()),
+    (response) =>
+      response.writeHead(200, { "content-length": "100" }).write("half", () => response.destroy()),
   ],
-  ["a truncated chunked body", (response) => response.writeHead(200).write("half", () => response.destroy())],
+  [
+    "a truncated chunked body",
+    (response) => response.writeHead(200).write("half", () => response.destroy()),
+  ],
 ])("%s fails with reset and never returns a short body", async (_, script) => {
   const { transport } = await serve(script);
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "transient", code: "reset" });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "transient",
+    code: "reset",
+  });
 });
 
 test("a response that is not HTTP fails with reset", async () => {
@@ -86,7 +116,9 @@ test("a response that is not HTTP fails with reset", async () => {
   onTestFinished(() => void server.close());
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  await expect(open({ url: `http://127.0.0.1:${port}` }).transport.request(request())).rejects.toMatchObject({ code: "reset" });
+  await expect(
+    open({ url: `http://127.0.0.1:${port}` }).transport.request(request()),
+  ).rejects.toMatchObject({ code: "reset" });
 });
 
 test.each<[string, Script]>([
@@ -132,13 +164,18 @@ test.each<[string, Script]>([
     "counted",
     (response) => {
       response.writeHead(200);
-      const more = (error?: Error | null): void => void (error || response.write("x".repeat(500), more));
+      const more = (error?: Error | null): void =>
+        void (error || response.write("x".repeat(500), more));
       more();
     },
   ],
 ])("a body larger than the limit fails (%s)", async (_, script) => {
   const { server, transport } = await serve(script);
-  const list = { kind: "permanent", code: "list_too_long", excess: "more than 1000 bytes (--max-list-bytes)" };
+  const list = {
+    kind: "permanent",
+    code: "list_too_long",
+    excess: "more than 1000 bytes (--max-list-bytes)",
+  };
   await expect(transport.request(request())).rejects.toMatchObject(list);
   server.on(operationPath.expose, script);
   const value = { kind: "permanent", code: "too_large" };
@@ -157,14 +194,19 @@ test("an oversized error body is dropped and its status is kept", async () => {
 
 test("a compressed response is rejected without being decompressed", async () => {
   const { transport } = await serve(raw("canary", 200, { "content-encoding": "gzip, gzip" }));
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "unexpected-response", field: "content-encoding" });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "unexpected-response",
+    field: "content-encoding",
+  });
 });
 
 test("a redirect is not followed and the token is sent to no other host", async () => {
   const elsewhere = await ScriptedServer.start();
   onTestFinished(() => elsewhere[Symbol.asyncDispose]());
   const { transport } = await serve(raw("", 307, { location: `${elsewhere.url}${PATH}` }));
-  expect((await transport.request(request({ token: new Redacted("canary-token") }))).status).toBe(307);
+  expect((await transport.request(request({ token: new Redacted("canary-token") }))).status).toBe(
+    307,
+  );
   expect(elsewhere.sockets).toBe(0);
 });
 
@@ -177,7 +219,10 @@ test.each([
   ["https://user:canary@vault.example.com", {}, "url"],
   ["canary", {}, "url"],
 ])("refuses %s with policy %j before connecting: %s", async (url, policy, code) => {
-  const { transport } = open({ url, policy: { allowHttp: true, allowedHosts: undefined, ...policy } });
+  const { transport } = open({
+    url,
+    policy: { allowHttp: true, allowedHosts: undefined, ...policy },
+  });
   const failure = await failureOf(transport.request(request()));
   expect(failure).toMatchObject({ kind: "refused", code });
   expect(String(failure)).not.toContain("canary");
@@ -186,14 +231,23 @@ test.each([
 test("a name that resolves to a forbidden address is refused at connect time", async () => {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const { transport } = open({ url: `https://localhost:${server.port}`, policy: { allowHttp: false, allowedHosts: undefined } });
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "address" });
+  const { transport } = open({
+    url: `https://localhost:${server.port}`,
+    policy: { allowHttp: false, allowedHosts: undefined },
+  });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "refused",
+    code: "address",
+  });
   expect(server.sockets).toBe(0);
 });
 
 test("an unknown host name is unreachable", async () => {
   const { transport } = open({ url: "http://vault.invalid" });
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "transient", code: "unreachable" });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "transient",
+    code: "unreachable",
+  });
 });
 
 const authority = certificate("authority");
@@ -214,15 +268,27 @@ test("TLS: trusts a server certificate of the CA bundle", async () => {
 test.each([
   [
     "expired",
-    { hosts: ["127.0.0.1"], notBefore: new Date(Date.now() - 2 * day), notAfter: new Date(Date.now() - day) },
+    {
+      hosts: ["127.0.0.1"],
+      notBefore: new Date(Date.now() - 2 * day),
+      notAfter: new Date(Date.now() - day),
+    },
     "CERT_HAS_EXPIRED",
   ],
-  ["not yet valid", { hosts: ["127.0.0.1"], notBefore: new Date(Date.now() + day / 2) }, "CERT_NOT_YET_VALID"],
+  [
+    "not yet valid",
+    { hosts: ["127.0.0.1"], notBefore: new Date(Date.now() + day / 2) },
+    "CERT_NOT_YET_VALID",
+  ],
   ["for another host", { hosts: ["vault.example.com"] }, "ERR_TLS_CERT_ALTNAME_INVALID"],
 ])("TLS: refuses a certificate that is %s before the token is sent", async (_, options, detail) => {
   const server = await serveTls(certificate("vault", { issuer: authority, ...options }));
   const { transport } = open({ url: server.url, ca: authority.cert });
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "tls", detail });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "refused",
+    code: "tls",
+    detail,
+  });
   expect(server.requests).toEqual([]);
 });
 
@@ -230,7 +296,10 @@ test("TLS: updateCa makes an unknown authority trusted without reopening", async
   const server = await serveTls(certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] }));
   const other = certificate("other authority");
   const { transport } = open({ url: server.url, ca: other.cert });
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "tls" });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "refused",
+    code: "tls",
+  });
   transport.updateCa(other.cert + authority.cert);
   expect((await transport.request(request())).status).toBe(200);
 });
@@ -238,21 +307,34 @@ test("TLS: updateCa makes an unknown authority trusted without reopening", async
 test("TLS: refuses an authority that is neither public nor in a CA bundle", async () => {
   const leaf = certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] });
   const { transport } = open({ url: (await serveTls(leaf)).url });
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "tls" });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "refused",
+    code: "tls",
+  });
 });
 
 test("TLS: refuses a server that supports at most TLS 1.1", async () => {
   const leaf = certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] });
-  const server = await serveTls(leaf, { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" });
+  const server = await serveTls(leaf, {
+    minVersion: "TLSv1",
+    maxVersion: "TLSv1.1",
+    ciphers: "DEFAULT@SECLEVEL=0",
+  });
   const { transport } = open({ url: server.url, ca: authority.cert });
-  await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "tls" });
+  await expect(transport.request(request())).rejects.toMatchObject({
+    kind: "refused",
+    code: "tls",
+  });
 });
 
 test.each(["", "canary", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])(
   "refuses the CA bundle %j",
   async (ca) => {
     const { transport } = open({ url: "https://vault.example.com", ca });
-    await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "ca" });
+    await expect(transport.request(request())).rejects.toMatchObject({
+      kind: "refused",
+      code: "ca",
+    });
   },
 );
 

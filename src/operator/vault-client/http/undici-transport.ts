@@ -5,7 +5,14 @@ import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
-import { isVaultError, RefusedError, tooLong, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
+import {
+  isVaultError,
+  RefusedError,
+  tooLong,
+  TransientError,
+  UnexpectedResponse,
+  type VaultError,
+} from "../vault-error.ts";
 import { discardBody, readBody } from "./read-body.ts";
 import { jsonContent, uploadContent } from "./request-content.ts";
 import { AddressRefusedError, policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
@@ -13,9 +20,14 @@ import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transp
 
 const CONNECTIONS = 8;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** Longer than the default interval between two lists, so that a list needs no new TLS handshake. */
+/**
+ * Longer than the default interval between two lists, so that a list needs no new TLS handshake.
+ */
 const KEEP_ALIVE_MS = 65_000;
-/** The body of an error is read for its code only; a longer body is not an error body of the contract. */
+/**
+ * The body of an error is read for its code only; a longer body is not an error body of the
+ * contract.
+ */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 export interface UndiciTransportOptions {
@@ -27,7 +39,10 @@ export interface UndiciTransportOptions {
   readonly ca: string | undefined;
 }
 
-/** Sends requests over HTTP from a pool of its own. Never follows a redirect, requests compression, retries or uses a proxy. */
+/**
+ * Sends requests over HTTP from a pool of its own. Never follows a redirect, requests compression,
+ * retries or uses a proxy.
+ */
 export class UndiciTransport implements VaultTransport {
   readonly #options: UndiciTransportOptions;
   #pool: Pool | NoPool;
@@ -68,7 +83,10 @@ interface NoPool {
   readonly refused: RefusedError["code"];
 }
 
-function open({ url: address, policy }: UndiciTransportOptions, ca: string | undefined): Pool | NoPool {
+function open(
+  { url: address, policy }: UndiciTransportOptions,
+  ca: string | undefined,
+): Pool | NoPool {
   const url = URL.parse(address);
   const refused = url ? refusalOf(url, policy) : "url";
   if (!url || refused) return { refused: refused ?? "url" };
@@ -95,15 +113,19 @@ function open({ url: address, policy }: UndiciTransportOptions, ca: string | und
   }
 }
 
-/** Trusts the public authorities. Shared by all connections, because it takes 40 KB; created when the first one needs it. */
+/**
+ * Trusts the public authorities. Shared by all connections, because it takes 40 KB; created when
+ * the first one needs it.
+ */
 let publicTrust: SecureContext | undefined;
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Returns a context for TLS 1.2 or later that trusts the PEM bundle *instead of* the public authorities, or these without a
- * bundle.
- * @throws Error when the bundle has no certificate or an unreadable one (`createSecureContext` would silently trust nothing)
+ * Returns a context for TLS 1.2 or later that trusts the PEM bundle *instead of* the public
+ * authorities, or these without a bundle.
+ * @throws Error when the bundle has no certificate or an unreadable one (`createSecureContext`
+ * would silently trust nothing)
  */
 function trust(ca: string | undefined): SecureContext {
   if (ca === undefined) return (publicTrust ??= createSecureContext({ minVersion: "TLSv1.2" }));
@@ -124,13 +146,18 @@ async function post(
   signal: AbortSignal,
 ): Promise<VaultResponse> {
   const { operation, token, ifNoneMatch, waitSeconds, maxBytes, memory, upload } = request;
-  const { headers, body: content } = upload ? uploadContent(upload, request.body) : jsonContent(request.body);
+  const { headers, body: content } = upload
+    ? uploadContent(upload, request.body)
+    : jsonContent(request.body);
   const response = await pool.request({
     method: "POST",
     path: path(base, operation),
     headers: {
       ...headers,
-      accept: operation === "download_file" ? "application/octet-stream, application/json" : "application/json",
+      accept:
+        operation === "download_file"
+          ? "application/octet-stream, application/json"
+          : "application/json",
       "accept-encoding": "identity",
       "user-agent": "vaultsync",
       ...(token && { authorization: token.reveal() }),
@@ -168,26 +195,41 @@ function joined(value: string | string[] | undefined): string | undefined {
 const SYSTEM_CODE = /^[A-Z0-9_]{1,64}$/;
 const TLS_CODE =
   /CERT|^UNABLE_TO_|^ERR_TLS|^ERR_SSL|^ERR_OSSL|^EPROTO$|^HOSTNAME_MISMATCH$|^CRL_|_CRL|^PATH_LENGTH_|^INVALID_(CA|PURPOSE)$/;
-const RESET_CODES = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
+const RESET_CODES = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ECONNABORTED",
+  "UND_ERR_SOCKET",
+  "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+]);
 
-/** Maps a failure of the network, of name resolution or of TLS. An unverified peer is refused, not transient. */
+/**
+ * Maps a failure of the network, of name resolution or of TLS. An unverified peer is refused, not
+ * transient.
+ */
 function networkError(operation: Operation, error: unknown): VaultError {
   const refused = refusedAddress(error);
   if (refused !== undefined) return new RefusedError(operation, "address", refused);
   const detail = systemCode(error);
-  if (detail !== undefined && TLS_CODE.test(detail)) return new RefusedError(operation, "tls", detail);
+  if (detail !== undefined && TLS_CODE.test(detail))
+    return new RefusedError(operation, "tls", detail);
   // A peer that does not speak HTTP broke the connection too.
-  const reset = error instanceof errors.HTTPParserError || (detail !== undefined && RESET_CODES.has(detail));
+  const reset =
+    error instanceof errors.HTTPParserError || (detail !== undefined && RESET_CODES.has(detail));
   return new TransientError(operation, reset ? "reset" : "unreachable", { detail });
 }
 
 /** Returns the address that the host policy refused to connect to. */
 function refusedAddress(error: unknown): string | undefined {
-  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof AddressRefusedError) return at.address;
+  for (let at = error; at instanceof Error; at = at.cause)
+    if (at instanceof AddressRefusedError) return at.address;
   return undefined;
 }
 
-/** Returns the first system code on the error or its causes. Nothing else of a network error is ever passed on. */
+/**
+ * Returns the first system code on the error or its causes. Nothing else of a network error is ever
+ * passed on.
+ */
 function systemCode(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const code = codeOf(at);

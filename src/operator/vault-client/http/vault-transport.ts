@@ -9,7 +9,10 @@ export interface FileUpload {
 
 /** The memory that the body of a successful response takes. */
 export interface BodyMemory {
-  /** Waits for the memory of a body of this announced length, before it is read. @throws TransientError `no_memory` when aborted */
+  /**
+   * Waits for the memory of a body of this announced length, before it is read. @throws
+   * TransientError `no_memory` when aborted
+   */
   reserve(announced: number | undefined, signal: AbortSignal): Promise<void>;
   /** Takes more for a body that has this length so far. @throws TransientError `no_memory` */
   grow(length: number): void;
@@ -21,11 +24,17 @@ export interface BodyMemory {
 export interface VaultRequest {
   readonly operation: Operation;
   readonly body: object;
-  /** Sent instead of the body, as `multipart/form-data`, whose parameters are headers: those of `body`. */
+  /**
+   * Sent instead of the body, as `multipart/form-data`, whose parameters are headers: those of
+   * `body`.
+   */
   readonly upload?: FileUpload | undefined;
   readonly token?: Redacted<string> | undefined;
   readonly ifNoneMatch?: string | undefined;
-  /** Seconds for which the vault may hold a conditional request (RFC 7240, `Prefer: wait`). The deadline includes them. */
+  /**
+   * Seconds for which the vault may hold a conditional request (RFC 7240, `Prefer: wait`). The
+   * deadline includes them.
+   */
   readonly waitSeconds?: number | undefined;
   /** Maximum size of a successful response in bytes. */
   readonly maxBytes: number;
@@ -44,13 +53,20 @@ export interface VaultResponse {
   header(name: string): string | undefined;
 }
 
-/** The port to one vault (docs/design/engine.md#ports). Sends one POST and reads one whole response within its limits. */
+/**
+ * The port to one vault (docs/design/engine.md#ports). Sends one POST and reads one whole response
+ * within its limits.
+ */
 export interface VaultTransport extends AsyncDisposable {
   /**
    * Returns the response without interpreting its status.
-   * @throws TransientError, PermanentError (`too_large`, `list_too_long`), UnexpectedResponse, RefusedError, or the signal's reason
+   * @throws TransientError, PermanentError (`too_large`, `list_too_long`), UnexpectedResponse,
+   * RefusedError, or the signal's reason
    */
   request(request: VaultRequest): Promise<VaultResponse>;
-  /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities). Requests in flight finish on the old sockets. */
+  /**
+   * Makes new sockets trust this PEM bundle (`undefined`: the public authorities). Requests in
+   * flight finish on the old sockets.
+   */
   updateCa(ca: string | undefined): void;
 }

@@ -27,7 +27,8 @@ export class HealthMonitor {
   }
 
   failed(operation: TrackedOperation, failure: unknown): void {
-    const error = failure instanceof Error ? failure : new Error("not an error", { cause: failure });
+    const error =
+      failure instanceof Error ? failure : new Error("not an error", { cause: failure });
     // The failure after which the vault asked for time is the cause to report.
     const unsent = error instanceof TransientError && error.code === "circuit_open";
     this.#errors.set(operation, unsent ? (this.#errors.get(operation) ?? error) : error);
@@ -41,19 +42,32 @@ export class HealthMonitor {
   }
 
   #update(): void {
-    const error = this.#errors.get("list_no_dup") ?? this.#errors.get("generate_access_token") ?? this.#errors.get("list_file");
+    const error =
+      this.#errors.get("list_no_dup") ??
+      this.#errors.get("generate_access_token") ??
+      this.#errors.get("list_file");
     this.#become(error ? "failing" : this.#listed ? "healthy" : "starting", error);
   }
 
   #become(state: Health["state"], error: Error | undefined): void {
     const before = this.#health;
     this.#health = { state, error };
-    if (before.state !== state || failureKind(before.error) !== failureKind(error)) this.#onHealth(this.#health);
+    if (before.state !== state || failureKind(before.error) !== failureKind(error))
+      this.#onHealth(this.#health);
   }
 }
 
-/** Returns a key for the kind of failure. Numbers in a message, such as a delay, do not make it another kind. */
+/**
+ * Returns a key for the kind of failure. Numbers in a message, such as a delay, do not make it
+ * another kind.
+ */
 function failureKind(error: Error | undefined): string | undefined {
   if (!isVaultError(error)) return error?.message;
-  return [error.operation, error.kind, codeOf(error), "status" in error && error.status, "field" in error && error.field].join();
+  return [
+    error.operation,
+    error.kind,
+    codeOf(error),
+    "status" in error && error.status,
+    "field" in error && error.field,
+  ].join();
 }

@@ -9,8 +9,9 @@ const MARGIN_S = 1;
 const LONGER_AFTER_MS = 3_600_000;
 
 /**
- * Learns for how many seconds the path to a vault keeps a request open: a proxy ends one after a time of its own. One cut shortens the
- * hold to a half at most, because the vault may have restarted just then; a path that ends requests sooner does so again.
+ * Learns for how many seconds the path to a vault keeps a request open: a proxy ends one after a
+ * time of its own. One cut shortens the hold to a half at most, because the vault may have
+ * restarted just then; a path that ends requests sooner does so again.
  */
 export class HoldTime {
   readonly #clock: Clock;
@@ -24,7 +25,8 @@ export class HoldTime {
   /** Longest time in seconds for the next held request; 0: the path holds no request. */
   get seconds(): number {
     const now = this.#clock.monotonic();
-    if (now >= this.#longerAt) this.#set(this.#seconds === 0 ? MIN_HOLD_S : Math.min(MAX_HOLD_S, this.#seconds * 2), now);
+    if (now >= this.#longerAt)
+      this.#set(this.#seconds === 0 ? MIN_HOLD_S : Math.min(MAX_HOLD_S, this.#seconds * 2), now);
     return this.#seconds;
   }
 

@@ -16,21 +16,38 @@ interface Followed {
   readonly failures: unknown[];
 }
 
-/** Follows a list whose requests end with these steps, the last one repeatedly. Without `hold` it is polled. */
+/**
+ * Follows a list whose requests end with these steps, the last one repeatedly. Without `hold` it is
+ * polled.
+ */
 function follow(
   steps: readonly Step[],
-  { hold = false, intervalMs = 60_000, random = () => 0.5 }: { hold?: boolean; intervalMs?: number; random?: Random } = {},
+  {
+    hold = false,
+    intervalMs = 60_000,
+    random = () => 0.5,
+  }: { hold?: boolean; intervalMs?: number; random?: Random } = {},
 ): Followed {
   const clock = new VirtualClock();
   const left = [...steps];
   const [at, waits, failures]: [number[], (number | undefined)[], unknown[]] = [[], [], []];
-  const list = async (waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> => {
+  const list = async (
+    waitSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<ListResult> => {
     at.push(clock.monotonic());
     waits.push(waitSeconds);
     const { failure, takesMs = 0, ...result } = (left.length > 1 ? left.shift() : left[0]) ?? {};
     if (takesMs > 0) await clock.sleep(takesMs, signal);
     if (failure) throw failure;
-    return { hasBody: true, hasTag: hold, changed: false, holds: undefined, dueInMs: undefined, ...result };
+    return {
+      hasBody: true,
+      hasTag: hold,
+      changed: false,
+      holds: undefined,
+      dueInMs: undefined,
+      ...result,
+    };
   };
   const onFailure = (error: unknown): void => void failures.push(error);
   const follower = new ListFollower({ clock, random, intervalMs, wait: hold, list, onFailure });
@@ -79,7 +96,14 @@ test("soon() during a list is followed by another one", async () => {
 
 test("failures increase the delay, are reported, and a success resets it", async () => {
   const unreadable = { failure: new UnexpectedResponse("list_no_dup", "secrets") };
-  const { clock, at, failures } = follow([broken, unreadable, { failure: new Error("x") }, {}, broken, {}]);
+  const { clock, at, failures } = follow([
+    broken,
+    unreadable,
+    { failure: new Error("x") },
+    {},
+    broken,
+    {},
+  ]);
   await clock.advance(66_000);
   expect(at).toEqual([0, 750, 2_250, 5_250, 65_250, 66_000]);
   expect(failures).toHaveLength(4);
@@ -88,7 +112,10 @@ test("failures increase the delay, are reported, and a success resets it", async
 test.each<[Error, number]>([
   [new RateLimitedError("list_no_dup", 600_000), 600_000],
   [new AuthError("generate_access_token", "credentials", 300_000), 300_000],
-  [new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 20_000 }), 20_000],
+  [
+    new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 20_000 }),
+    20_000,
+  ],
   [new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 100 }), 750],
 ])("after %s soon() lists %d ms later, retryNow() immediately", async (failure, wait) => {
   const { follower, clock, at } = follow([{ failure }, {}, { failure }, {}]);
@@ -103,7 +130,9 @@ test.each<[Error, number]>([
 });
 
 test("a list that was not sent does not increase the backoff", async () => {
-  const unsent = { failure: new TransientError("list_no_dup", "circuit_open", { retryAfterMs: 100 }) };
+  const unsent = {
+    failure: new TransientError("list_no_dup", "circuit_open", { retryAfterMs: 100 }),
+  };
   const { clock, at } = follow([broken, unsent, unsent, unsent, broken, {}]);
   await clock.advance(10_000);
   expect(at).toEqual([0, 750, 850, 950, 1_050, 2_550]);
@@ -147,7 +176,10 @@ test("a held request ends when a change is known to happen", async () => {
 test("a change ends the held request, and the next list follows a second later", async () => {
   const changed = { holds: true, hasBody: true, changed: true, takesMs: 10_000 };
   const burst = { ...changed, takesMs: 1 };
-  const { clock, at } = follow([{}, { ...held, takesMs: 1_000 }, changed, burst, burst, burst, held], { hold: true });
+  const { clock, at } = follow(
+    [{}, { ...held, takesMs: 1_000 }, changed, burst, burst, burst, held],
+    { hold: true },
+  );
   await clock.advance(17_000);
   expect(at).toEqual([0, 1_000, 2_000, 13_000, 14_001, 15_002, 16_003]);
 });
@@ -158,7 +190,11 @@ test("soon() aborts a held request, which is not a failure, and sends one that i
   await clock.advance(20_000);
   follower.soon();
   await clock.advance(1_000);
-  expect([at, waits, failures]).toEqual([[0, 1_000, 2_000, 20_000, 21_000], [1, 1, 50, undefined, 50], []]);
+  expect([at, waits, failures]).toEqual([
+    [0, 1_000, 2_000, 20_000, 21_000],
+    [1, 1, 50, undefined, 50],
+    [],
+  ]);
 });
 
 test("a vault that responds immediately is asked once per interval after three responses", async () => {
@@ -189,11 +225,22 @@ test("the first list after a failure is not held, so that the vault is seen to r
   expect(waits).toEqual([1, 1, 50, undefined, 50]);
 });
 
-const cut = { failure: new TransientError("list_no_dup", "server_error", { status: 504 }), takesMs: 15_000 };
+const cut = {
+  failure: new TransientError("list_no_dup", "server_error", { status: 504 }),
+  takesMs: 15_000,
+};
 const unchanged = { hasBody: false };
 
 test("a held request that is cut is followed by one that is not held, then by one held for less", async () => {
-  const steps = [{}, { ...held, takesMs: 1_000 }, cut, unchanged, cut, unchanged, { ...held, takesMs: 14_000 }];
+  const steps = [
+    {},
+    { ...held, takesMs: 1_000 },
+    cut,
+    unchanged,
+    cut,
+    unchanged,
+    { ...held, takesMs: 14_000 },
+  ];
   const { clock, at, waits, failures } = follow(steps, { hold: true });
   await clock.advance(60_000);
   expect(at).toEqual([0, 1_000, 2_000, 17_000, 18_000, 33_000, 34_000, 48_000]);
@@ -216,13 +263,18 @@ test.each<Error>([
   new AuthError("list_no_dup", "token"),
   new Error("of another kind"),
 ])("a held request that ends with %s has failed", async (failure) => {
-  const { clock, failures } = follow([{}, { ...held, takesMs: 1_000 }, { failure, takesMs: 15_000 }], { hold: true });
+  const { clock, failures } = follow(
+    [{}, { ...held, takesMs: 1_000 }, { failure, takesMs: 15_000 }],
+    { hold: true },
+  );
   await clock.advance(17_000);
   expect(failures).toEqual([failure]);
 });
 
 test("a held request that fails within a second has failed", async () => {
-  const { clock, failures } = follow([{}, { ...held, takesMs: 1_000 }, { ...cut, takesMs: 999 }], { hold: true });
+  const { clock, failures } = follow([{}, { ...held, takesMs: 1_000 }, { ...cut, takesMs: 999 }], {
+    hold: true,
+  });
   await clock.advance(3_000);
   expect(failures).toEqual([cut.failure]);
 });
@@ -230,9 +282,13 @@ test("a held request that fails within a second has failed", async () => {
 test("a path that holds no request is polled, and tried again after an hour", async () => {
   const short = { ...cut, takesMs: 4_000 };
   const cuts = [short, unchanged, short, unchanged, short, unchanged, short, unchanged];
-  const { clock, at, waits } = follow([{}, { ...held, takesMs: 1_000 }, ...cuts, unchanged], { hold: true });
+  const { clock, at, waits } = follow([{}, { ...held, takesMs: 1_000 }, ...cuts, unchanged], {
+    hold: true,
+  });
   await clock.advance(3_500_000);
-  expect(at.slice(10, 13).map((time, index) => time - (at[index + 9] ?? 0))).toEqual([60_000, 60_000, 60_000]);
+  expect(at.slice(10, 13).map((time, index) => time - (at[index + 9] ?? 0))).toEqual([
+    60_000, 60_000, 60_000,
+  ]);
   expect(waits.slice(9).every((wait) => wait === undefined)).toBe(true);
   await clock.advance(180_000);
   expect(waits).toContain(5);
@@ -242,9 +298,12 @@ test.each([
   [60_000, 60_000],
   [5_000, 5_000],
   [3_600_000, 225_000],
-])("with an interval of %d ms a failing list is requested every %d ms on average", async (intervalMs, delay) => {
-  const { clock, at } = follow([broken], { intervalMs });
-  await clock.advance(7_200_000);
-  const delays = at.map((time, index) => time - (at[index - 1] ?? 0));
-  expect(delays.at(-1)).toBeCloseTo(delay, 6);
-});
+])(
+  "with an interval of %d ms a failing list is requested every %d ms on average",
+  async (intervalMs, delay) => {
+    const { clock, at } = follow([broken], { intervalMs });
+    await clock.advance(7_200_000);
+    const delays = at.map((time, index) => time - (at[index - 1] ?? 0));
+    expect(delays.at(-1)).toBeCloseTo(delay, 6);
+  },
+);

@@ -6,19 +6,26 @@ import { HoldTime } from "./hold-time.ts";
 
 /** Minimum time in ms from a list to the next request for it. */
 export const MIN_GAP_MS = 1_000;
-/** Time in seconds that asks whether the vault holds requests at all. It delays a list by little if the vault does. */
+/**
+ * Time in seconds that asks whether the vault holds requests at all. It delays a list by little if
+ * the vault does.
+ */
 const PROBE_WAIT_S = 1;
 /** Longest delay in ms after a failure. */
 const MAX_DELAY_MS = 300_000;
 /** Longest delay after a failure by the interval. Jitter shortens it to the interval on average. */
 const LONGEST_DELAY = 4 / 3;
 /**
- * Longest time in ms from the first list after a failure to the next one, which may be held, and its share of the interval. At the end
- * of an outage a connection thus lists twice within an interval, which is the most that it does without an outage.
+ * Longest time in ms from the first list after a failure to the next one, which may be held, and
+ * its share of the interval. At the end of an outage a connection thus lists twice within an
+ * interval, which is the most that it does without an outage.
  */
 const RECOVERY_GAP_MS = 10_000;
 const RECOVERY_GAP = 1 / 6;
-/** Number of held requests in a row that may end early without a change before the next one waits for the interval. */
+/**
+ * Number of held requests in a row that may end early without a change before the next one waits
+ * for the interval.
+ */
 const MAX_EARLY_ENDS = 3;
 /** Minimum time in ms after which the failure of a held request may be that of a proxy. */
 const MIN_CUT_MS = 1_000;
@@ -30,7 +37,10 @@ export interface ListResult {
   readonly changed: boolean;
   /** The next request can be conditional, so that the vault can hold it. */
   readonly hasTag: boolean;
-  /** The vault holds conditional requests until the list changes (RFC 7240, `wait`). `undefined`: it was not asked. */
+  /**
+   * The vault holds conditional requests until the list changes (RFC 7240, `wait`). `undefined`: it
+   * was not asked.
+   */
   readonly holds: boolean | undefined;
   /** Time in ms until the next list, if it is due before the end of the interval. */
   readonly dueInMs: number | undefined;
@@ -55,9 +65,10 @@ interface Request {
 }
 
 /**
- * Requests one list repeatedly: once per interval, or continuously if the vault holds requests until the list changes; on
- * request within a second; after a failure 1 s … 5 min later, but about once per interval, so that an unavailable vault neither gets
- * more requests than a healthy one nor is noticed later. A held request that is cut is no failure if the list that follows immediately,
+ * Requests one list repeatedly: once per interval, or continuously if the vault holds requests
+ * until the list changes; on request within a second; after a failure 1 s … 5 min later, but about
+ * once per interval, so that an unavailable vault neither gets more requests than a healthy one nor
+ * is noticed later. A held request that is cut is no failure if the list that follows immediately,
  * which is not held, succeeds. Never sends two requests concurrently.
  */
 export class ListFollower implements AsyncDisposable {
@@ -74,7 +85,10 @@ export class ListFollower implements AsyncDisposable {
   readonly #holdTime: HoldTime;
   /** A caller waits for the response to the next request. */
   #isAwaited = false;
-  /** Time in ms after which the last request was cut. The next one, which is not held, shows whether the vault responds. */
+  /**
+   * Time in ms after which the last request was cut. The next one, which is not held, shows whether
+   * the vault responds.
+   */
   #cutAfterMs: number | undefined;
   /** The last request failed. */
   #failing = false;
@@ -96,8 +110,9 @@ export class ListFollower implements AsyncDisposable {
   }
 
   /**
-   * Lists in `inMs`, or as soon as allowed after that. A list in progress is followed by another one. The vault does not hold that request:
-   * the caller waits for the response, whether the list changed or not.
+   * Lists in `inMs`, or as soon as allowed after that. A list in progress is followed by another
+   * one. The vault does not hold that request: the caller waits for the response, whether the list
+   * changed or not.
    */
   soon(inMs = 0): void {
     this.#isAwaited = true;
@@ -143,7 +158,10 @@ export class ListFollower implements AsyncDisposable {
     const start = clock.monotonic();
     const waitSeconds = this.#waitSeconds();
     this.#isAwaited = false;
-    const request: Request = { held: this.#holds === true && waitSeconds !== undefined, abort: new AbortController() };
+    const request: Request = {
+      held: this.#holds === true && waitSeconds !== undefined,
+      abort: new AbortController(),
+    };
     this.#request = request;
     this.#dueAt = Number.POSITIVE_INFINITY;
     let next: number;
@@ -169,7 +187,8 @@ export class ListFollower implements AsyncDisposable {
   #waitSeconds(): number | undefined {
     const { clock, wait, intervalMs } = this.#options;
     // A held request would show only at its end that the vault responds again.
-    if (!wait || this.#isAwaited || this.#failing || this.#cutAfterMs !== undefined) return undefined;
+    if (!wait || this.#isAwaited || this.#failing || this.#cutAfterMs !== undefined)
+      return undefined;
     if (this.#holds !== true) return PROBE_WAIT_S;
     const { seconds } = this.#holdTime;
     if (seconds === 0) return undefined;
@@ -191,14 +210,23 @@ export class ListFollower implements AsyncDisposable {
     this.#knownChangeAt = now + (result.dueInMs ?? Number.POSITIVE_INFINITY);
     this.#earlyEnds = early && !result.changed && result.holds === true ? this.#earlyEnds + 1 : 0;
     this.#holds = result.holds ?? this.#holds;
-    const next = this.#followsClosely(result) ? Math.max(this.#notBefore, now + gap) : start + jitter(random, intervalMs, 0.1);
+    const next = this.#followsClosely(result)
+      ? Math.max(this.#notBefore, now + gap)
+      : start + jitter(random, intervalMs, 0.1);
     return Math.max(now, Math.min(next, this.#knownChangeAt));
   }
 
-  /** Reports whether the next request is one that the vault may hold, so that it need not wait for the interval. */
+  /**
+   * Reports whether the next request is one that the vault may hold, so that it need not wait for
+   * the interval.
+   */
   #followsClosely({ hasTag }: ListResult): boolean {
     return (
-      this.#options.wait && hasTag && this.#holds !== false && this.#earlyEnds < MAX_EARLY_ENDS && this.#holdTime.seconds > 0
+      this.#options.wait &&
+      hasTag &&
+      this.#holds !== false &&
+      this.#earlyEnds < MAX_EARLY_ENDS &&
+      this.#holdTime.seconds > 0
     );
   }
 
@@ -214,7 +242,10 @@ export class ListFollower implements AsyncDisposable {
   }
 }
 
-/** Reports whether the failure of a held request may be that of a proxy: not one of the login, and none that names a time to wait. */
+/**
+ * Reports whether the failure of a held request may be that of a proxy: not one of the login, and
+ * none that names a time to wait.
+ */
 function isCut(error: unknown): boolean {
   if (!isVaultError(error) || error.kind === "auth") return false;
   return !("retryAfterMs" in error) || error.retryAfterMs === undefined;

@@ -13,20 +13,34 @@ function longList(entries: number, version: unknown = 1): Uint8Array {
     owner: "ann@example.com",
     metadata: { description: "x".repeat(60) },
   });
-  return Buffer.from(JSON.stringify({ secrets: Array.from({ length: entries }, (_, at) => record(at)) }));
+  return Buffer.from(
+    JSON.stringify({ secrets: Array.from({ length: entries }, (_, at) => record(at)) }),
+  );
 }
 
 test("a long list is read like a short one", async () => {
-  const source = { body: longList(20_000), tracked: new Set(["name-7", "name-19999", "absent"]), maxBytes };
+  const source = {
+    body: longList(20_000),
+    tracked: new Set(["name-7", "name-19999", "absent"]),
+    maxBytes,
+  };
   expect(source.body.byteLength).toBeGreaterThan(2 * 1024 * 1024);
   const expected = readList("list_no_dup", source);
   const list = await readListAside("list_no_dup", source, "shop/");
   expect(list).toEqual(expected);
-  expect([list.count, [...list.records.keys()], list.tracked]).toEqual([20_000, ["name-7", "name-19999"], source.tracked]);
+  expect([list.count, [...list.records.keys()], list.tracked]).toEqual([
+    20_000,
+    ["name-7", "name-19999"],
+    source.tracked,
+  ]);
 });
 
 test("a long list with many referenced names is received whole", async () => {
-  const source = { body: longList(20_000), tracked: new Set(Array.from({ length: 3_500 }, (_, at) => `name-${at}`)), maxBytes };
+  const source = {
+    body: longList(20_000),
+    tracked: new Set(Array.from({ length: 3_500 }, (_, at) => `name-${at}`)),
+    maxBytes,
+  };
   const expected = readList("list_no_dup", source);
   expect(await readListAside("list_no_dup", source, "shop/")).toEqual(expected);
 });

@@ -1,4 +1,11 @@
-import { isMainThread, MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
+import {
+  isMainThread,
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  Worker,
+  workerData,
+} from "node:worker_threads";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { Slots } from "../../../lib/slots.ts";
@@ -10,8 +17,9 @@ import { type EntryOf, type ListKind, type ListSource, readList } from "./read-l
 const MAX_INLINE_BYTES = 512 * 1024;
 const MIB = 1024 * 1024;
 /**
- * Heap of a thread in MiB, and in addition for each MiB of the longest list. The values of a list, as far as `readList` accepts them,
- * need less: the parser of Node ends the process, and not the thread, where it finds no memory.
+ * Heap of a thread in MiB, and in addition for each MiB of the longest list. The values of a list,
+ * as far as `readList` accepts them, need less: the parser of Node ends the process, and not the
+ * thread, where it finds no memory.
  */
 const HEAP_MIB = 64;
 const HEAP_PER_MIB = 10;
@@ -34,13 +42,16 @@ type Summary =
   | { readonly unreadable: string }
   | { readonly excess: string };
 
-/** One thread at a time, so that many long lists do not need memory together; tenants take turns. */
+/**
+ * One thread at a time, so that many long lists do not need memory together; tenants take turns.
+ */
 const thread = new Slots(1);
 const never = new AbortController().signal;
 
 /**
- * As `readList`; a long list is read in a thread, so that it does not block the event loop. Its body is moved there and must not be
- * used afterwards. Lists of one tenant delay one of another by one list at most.
+ * As `readList`; a long list is read in a thread, so that it does not block the event loop. Its
+ * body is moved there and must not be used afterwards. Lists of one tenant delay one of another by
+ * one list at most.
  * @throws UnexpectedResponse, ListTooLongError
  */
 export async function readListAside<K extends ListKind>(
@@ -52,16 +63,27 @@ export async function readListAside<K extends ListKind>(
   return thread.run(never, () => inThread(kind, source), tenant);
 }
 
-async function inThread<K extends ListKind>(kind: K, source: ListSource): Promise<TrackedList<EntryOf[K]>> {
+async function inThread<K extends ListKind>(
+  kind: K,
+  source: ListSource,
+): Promise<TrackedList<EntryOf[K]>> {
   const { port1, port2 } = new MessageChannel();
   const job: Job = { kind, source, port: port2 };
   // A copy of the body would block the event loop too.
-  const transferList = source.body.buffer instanceof ArrayBuffer ? [source.body.buffer, port2] : [port2];
-  const resourceLimits = { maxOldGenerationSizeMb: HEAP_MIB + HEAP_PER_MIB * Math.ceil(source.maxBytes / MIB) };
+  const transferList =
+    source.body.buffer instanceof ArrayBuffer ? [source.body.buffer, port2] : [port2];
+  const resourceLimits = {
+    maxOldGenerationSizeMb: HEAP_MIB + HEAP_PER_MIB * Math.ceil(source.maxBytes / MIB),
+  };
   try {
-    await ended(new Worker(new URL(import.meta.url), { workerData: { job }, transferList, resourceLimits })).catch((error) => {
+    await ended(
+      new Worker(new URL(import.meta.url), { workerData: { job }, transferList, resourceLimits }),
+    ).catch((error) => {
       if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
-      throw new ListTooLongError(kind, "more names that match `find` rules than there is memory for (--max-list-bytes)");
+      throw new ListTooLongError(
+        kind,
+        "more names that match `find` rules than there is memory for (--max-list-bytes)",
+      );
     });
     const records = new Map<string, readonly EntryOf[K][]>();
     for (;;) {
@@ -104,12 +126,16 @@ function run({ kind, source, port }: Job): void {
     const { records, count, found, near } = readList(kind, source);
     const entries = [...records];
     for (let from = 0; from < entries.length; from += NAMES_PER_TURN) {
-      port.postMessage({ part: new Map(entries.slice(from, from + NAMES_PER_TURN)) } satisfies Part<ListKind>);
+      port.postMessage({
+        part: new Map(entries.slice(from, from + NAMES_PER_TURN)),
+      } satisfies Part<ListKind>);
     }
     port.postMessage({ count, found, near } satisfies Summary);
   } catch (error) {
-    if (error instanceof UnexpectedResponse) port.postMessage({ unreadable: error.field } satisfies Summary);
-    else if (error instanceof ListTooLongError) port.postMessage({ excess: error.excess } satisfies Summary);
+    if (error instanceof UnexpectedResponse)
+      port.postMessage({ unreadable: error.field } satisfies Summary);
+    else if (error instanceof ListTooLongError)
+      port.postMessage({ excess: error.excess } satisfies Summary);
     else throw error;
   }
 }

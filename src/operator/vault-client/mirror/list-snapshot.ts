@@ -24,7 +24,10 @@ export interface ListOrigin {
   readonly progress: Readonly<Record<EntryKind, ListProgress>>;
 }
 
-/** Maximum number of absences that are kept. A forgotten one counts as older than it is, so that nothing is deleted for it. */
+/**
+ * Maximum number of absences that are kept. A forgotten one counts as older than it is, so that
+ * nothing is deleted for it.
+ */
 const MAX_ABSENCES = 10_000;
 
 /** A secret that is no longer listed: by name, and by name and owner. */
@@ -35,35 +38,58 @@ interface Absence {
   readonly since: number;
 }
 
-const absenceKey = (name: string, owner: string | undefined): string => JSON.stringify([name, owner?.toLowerCase()]);
+const absenceKey = (name: string, owner: string | undefined): string =>
+  JSON.stringify([name, owner?.toLowerCase()]);
 
 const isListed = (secrets: SecretsByName, name: string, owner: string | undefined): boolean =>
-  (secrets.get(name) ?? []).some((record) => owner === undefined || record.owner?.toLowerCase() === owner.toLowerCase());
+  (secrets.get(name) ?? []).some(
+    (record) => owner === undefined || record.owner?.toLowerCase() === owner.toLowerCase(),
+  );
 
 /** Reports whether a name still has its only record. */
-function isSameOwner(before: readonly SecretRecord[], now: readonly SecretRecord[] | undefined): boolean {
+function isSameOwner(
+  before: readonly SecretRecord[],
+  now: readonly SecretRecord[] | undefined,
+): boolean {
   return before.length === 1 && now?.length === 1 && before[0]?.owner === now[0]?.owner;
 }
 
-/** Reports whether a list was searched for a name or a pattern, or for a pattern that the name matches. */
-function wasSearchedFor({ tracked, found }: Pick<TrackedList<unknown>, "tracked" | "found">, reference: string): boolean {
+/**
+ * Reports whether a list was searched for a name or a pattern, or for a pattern that the name
+ * matches.
+ */
+function wasSearchedFor(
+  { tracked, found }: Pick<TrackedList<unknown>, "tracked" | "found">,
+  reference: string,
+): boolean {
   if (tracked.has(reference) || isPattern(reference)) return tracked.has(reference);
   return [...found.keys()].some((pattern) => matchesPattern(pattern, reference));
 }
 
-/** Returns the absences of the previous list without those that have ended, and the ones that begin with this list. */
-function absencesAfter(before: ListSnapshot, list: TrackedList<SecretRecord>, since: number): ReadonlyMap<string, Absence> {
+/**
+ * Returns the absences of the previous list without those that have ended, and the ones that begin
+ * with this list.
+ */
+function absencesAfter(
+  before: ListSnapshot,
+  list: TrackedList<SecretRecord>,
+  since: number,
+): ReadonlyMap<string, Absence> {
   const { records } = list;
   const previous = before.secretList.records;
   if (previous === records) return before.absences;
-  const absences = new Map([...before.absences].filter(([, { name, owner }]) => !isListed(records, name, owner)));
+  const absences = new Map(
+    [...before.absences].filter(([, { name, owner }]) => !isListed(records, name, owner)),
+  );
   for (const [name, earlier] of previous) {
     if (isSameOwner(earlier, records.get(name)) || !wasSearchedFor(list, name)) continue;
     for (const owner of [undefined, ...earlier.flatMap((record) => record.owner ?? [])]) {
-      if (!isListed(records, name, owner)) absences.set(absenceKey(name, owner), { name, owner, since });
+      if (!isListed(records, name, owner))
+        absences.set(absenceKey(name, owner), { name, owner, since });
     }
   }
-  for (const oldest of [...absences.keys()].slice(0, Math.max(0, absences.size - MAX_ABSENCES))) absences.delete(oldest);
+  for (const oldest of [...absences.keys()].slice(0, Math.max(0, absences.size - MAX_ABSENCES)))
+    absences.delete(oldest);
   return absences;
 }
 
@@ -90,7 +116,9 @@ export class ListSnapshot implements Snapshot {
     this.#progress = origin.progress;
     this.secretList = secretList;
     this.fileList = fileList;
-    this.absences = before ? absencesAfter(before, secretList, origin.listedAt) : new Map<string, Absence>();
+    this.absences = before
+      ? absencesAfter(before, secretList, origin.listedAt)
+      : new Map<string, Absence>();
     this.firstListedAt = before?.firstListedAt ?? origin.listedAt;
   }
 

@@ -76,10 +76,16 @@ test("files are listed only while one is referenced", async () => {
 
 test("a referenced name that the last list does not cover is listed once, without a condition", async () => {
   const secrets = { secrets: [listedSecret("a"), listedSecret("c")] };
-  const vault = (await ScriptedVault.start()).on("list_no_dup", json(secrets, 200, { etag: '"1"' }));
+  const vault = (await ScriptedVault.start()).on(
+    "list_no_dup",
+    json(secrets, 200, { etag: '"1"' }),
+  );
   const observed = await vault.connected({ references: referencesTo(["a"]) });
   const { connection } = observed;
-  expect([connection.snapshot?.covers("secret", "a"), connection.snapshot?.covers("secret", "c")]).toEqual([true, false]);
+  expect([
+    connection.snapshot?.covers("secret", "a"),
+    connection.snapshot?.covers("secret", "c"),
+  ]).toEqual([true, false]);
   expect([connection.snapshot?.secretCount, connection.snapshot?.secrets("c")]).toEqual([2, []]);
   for (const names of [
     ["a", "c"],
@@ -88,11 +94,13 @@ test("a referenced name that the last list does not cover is listed once, withou
   ])
     connection.setReferences(referencesTo(names));
   await nextList(observed, 1_000);
-  expect(vault.server.to(operationPath.list_no_dup).map(({ headers }) => headers["if-none-match"])).toEqual([
-    undefined,
-    undefined,
+  expect(
+    vault.server.to(operationPath.list_no_dup).map(({ headers }) => headers["if-none-match"]),
+  ).toEqual([undefined, undefined]);
+  expect([connection.snapshot?.covers("secret", "d"), connection.snapshot?.secrets("d")]).toEqual([
+    true,
+    [],
   ]);
-  expect([connection.snapshot?.covers("secret", "d"), connection.snapshot?.secrets("d")]).toEqual([true, []]);
   // The resource that waits for the name is notified, although the name does not exist.
   expect(observed.changes).toEqual([
     { secrets: ["a"], files: [] },
@@ -114,8 +122,13 @@ test("names that are referenced before the first response need no second list", 
 
 test("delete times of secrets that no resource refers to cause no list", async () => {
   const start = Date.UTC(2026, 10, 21);
-  const short = Array.from({ length: 50 }, (_, at) => listedSecret(`build-${at}`, 1, { delete_at: start + at * 1_000 }));
-  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a"), ...short));
+  const short = Array.from({ length: 50 }, (_, at) =>
+    listedSecret(`build-${at}`, 1, { delete_at: start + at * 1_000 }),
+  );
+  const vault = (await ScriptedVault.start()).on(
+    "list_no_dup",
+    listResponse(listedSecret("a"), ...short),
+  );
   const observed = await vault.connected();
   await observed.clock.advance(59_000);
   expect(vault.count("list_no_dup")).toBe(1);
@@ -140,7 +153,10 @@ test.each(["data", "result", "results", "items", "list", "records"])(
     const observed = await vault.connected();
     for (const waitMs of [60_000, 750, 1_500]) {
       await nextList(observed, waitMs);
-      expect(observed.connection.health).toMatchObject({ state: "failing", error: { kind: "unexpected-response" } });
+      expect(observed.connection.health).toMatchObject({
+        state: "failing",
+        error: { kind: "unexpected-response" },
+      });
       expect(recordOf(observed, "a").version).toBe(1);
     }
     await nextList(observed, 3_000);
@@ -149,10 +165,17 @@ test.each(["data", "result", "results", "items", "list", "records"])(
 );
 
 test("an empty list under its own name counts immediately", async () => {
-  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a")), listResponse());
+  const vault = (await ScriptedVault.start()).on(
+    "list_no_dup",
+    listResponse(listedSecret("a")),
+    listResponse(),
+  );
   const observed = await vault.connected();
   await nextList(observed, 60_000);
-  expect([observed.connection.health.state, observed.connection.snapshot?.secretCount]).toEqual(["healthy", 0]);
+  expect([observed.connection.health.state, observed.connection.snapshot?.secretCount]).toEqual([
+    "healthy",
+    0,
+  ]);
 });
 
 test("a failed list of files keeps the files and does not delay the secrets", async () => {
@@ -165,7 +188,10 @@ test("a failed list of files keeps the files and does not delay the secrets", as
   observed.connection.pollSoon();
   await observed.clock.advance(1_000);
   await expect.poll(() => observed.connection.health.state).toBe("failing");
-  expect(observed.connection.health.error).toMatchObject({ operation: "list_file", field: "files" });
+  expect(observed.connection.health.error).toMatchObject({
+    operation: "list_file",
+    field: "files",
+  });
   await requestsEnded(observed, "list_no_dup", 2);
   expect(recordOf(observed, "a").version).toBe(2);
   expect(observed.connection.snapshot?.file("f.bin")).toMatchObject(file);

@@ -11,13 +11,17 @@ export interface MirrorOptions extends MirroredListOptions {
   readonly health: HealthMonitor;
   /** Drops what is known about the values of changed names, before `onChange` is called. */
   readonly values: { changed(names: SnapshotChange, recreated: SnapshotChange): void };
-  /** Called after the first list, and after each list that differs in a referenced name or covers another one. */
+  /**
+   * Called after the first list, and after each list that differs in a referenced name or covers
+   * another one.
+   */
   readonly onChange: (change: SnapshotChange) => void;
 }
 
 /**
- * Keeps the referenced entries of the latest complete lists of a connection and reports differences. Secrets and files are listed
- * independently, so a failing list of files does not delay the secrets. Each list creates a snapshot.
+ * Keeps the referenced entries of the latest complete lists of a connection and reports
+ * differences. Secrets and files are listed independently, so a failing list of files does not
+ * delay the secrets. Each list creates a snapshot.
  */
 export class Mirror implements AsyncDisposable {
   readonly #options: MirrorOptions;
@@ -27,7 +31,12 @@ export class Mirror implements AsyncDisposable {
 
   constructor(options: MirrorOptions) {
     this.#options = options;
-    this.#secrets = new MirroredList("list_no_dup", new Set(), options, this.#eventsOf("list_no_dup"));
+    this.#secrets = new MirroredList(
+      "list_no_dup",
+      new Set(),
+      options,
+      this.#eventsOf("list_no_dup"),
+    );
   }
 
   get snapshot(): ListSnapshot | undefined {
@@ -43,16 +52,28 @@ export class Mirror implements AsyncDisposable {
     this.#secrets.setNames(secrets);
     if (files.size === 0) this.#stopFiles();
     else if (this.#files) this.#files.setNames(files);
-    else this.#files = new MirroredList("list_file", files, this.#options, this.#eventsOf("list_file"));
+    else
+      this.#files = new MirroredList(
+        "list_file",
+        files,
+        this.#options,
+        this.#eventsOf("list_file"),
+      );
   }
 
-  /** Returns a snapshot whose list of secrets is requested after this call. @throws the error of that list */
+  /**
+   * Returns a snapshot whose list of secrets is requested after this call. @throws the error of
+   * that list
+   */
   async listAgain(signal: AbortSignal): Promise<ListSnapshot | undefined> {
     await this.#secrets.listAgain(signal);
     return this.#snapshot;
   }
 
-  /** Resolves after a list of this kind that is requested after this call, if entries of it are referenced. @throws its error */
+  /**
+   * Resolves after a list of this kind that is requested after this call, if entries of it are
+   * referenced. @throws its error
+   */
   async listKind(kind: EntryKind, signal: AbortSignal): Promise<void> {
     await (kind === "secret" ? this.#secrets : this.#files)?.listAgain(signal);
   }
@@ -92,13 +113,19 @@ export class Mirror implements AsyncDisposable {
     if (this.#snapshot?.fileList) this.#publish();
   }
 
-  /** Replaces the snapshot as a whole, as soon as the secrets are listed. Returns whether a referenced name differs. */
+  /**
+   * Replaces the snapshot as a whole, as soon as the secrets are listed. Returns whether a
+   * referenced name differs.
+   */
   #publish(): boolean {
     const { values, onChange } = this.#options;
     const { list: secrets, listedAt, listedAtMonotonic } = this.#secrets;
     if (!secrets) return false;
     const before = this.#snapshot;
-    const progress = { secret: this.#secrets.progress, file: this.#files?.progress ?? NEVER_LISTED };
+    const progress = {
+      secret: this.#secrets.progress,
+      file: this.#files?.progress ?? NEVER_LISTED,
+    };
     const origin = { listedAt, listedAtMonotonic, progress };
     const after = new ListSnapshot(origin, secrets, this.#files?.list, before);
     const change = changeBetween(before, after);

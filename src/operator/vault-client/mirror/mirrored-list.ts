@@ -63,7 +63,12 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   #lists = 0;
 
   /** @param names the referenced names; the set must not change */
-  constructor(kind: K, names: ReadonlySet<string>, options: MirroredListOptions, events: ListEvents) {
+  constructor(
+    kind: K,
+    names: ReadonlySet<string>,
+    options: MirroredListOptions,
+    events: ListEvents,
+  ) {
     const { clock, random, intervalMs, wait } = options;
     const onFailure = (error: unknown): void => {
       events.onFailure(error);
@@ -98,7 +103,8 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   setNames(names: ReadonlySet<string>): void {
     const before = this.#names;
     this.#names = names;
-    // A list that was requested for the same names must not be requested again for each failure on its way.
+    // A list that was requested for the same names must not be requested again for each failure on
+    // its way.
     if (names.size === before.size && [...names].every((name) => before.has(name))) return;
     if (this.#cached && !this.#isCovered(this.#cached)) this.#follower.soon();
   }
@@ -107,7 +113,10 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     this.#follower.soon();
   }
 
-  /** Resolves after a list that is requested after this call. @throws the error of that list, or the signal's reason */
+  /**
+   * Resolves after a list that is requested after this call. @throws the error of that list, or the
+   * signal's reason
+   */
   async listAgain(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -160,14 +169,21 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   }
 
   #endRequest(error: unknown): void {
-    for (const { fromRequest, ended } of this.#waiters) if (fromRequest <= this.#requests) ended(error);
+    for (const { fromRequest, ended } of this.#waiters)
+      if (fromRequest <= this.#requests) ended(error);
   }
 
   /** Requests a list and reads it, which both take memory. */
-  async #list(request: Pick<ListRequest, "etag" | "waitSeconds" | "signal">): Promise<ListResponse> {
+  async #list(
+    request: Pick<ListRequest, "etag" | "waitSeconds" | "signal">,
+  ): Promise<ListResponse> {
     const { api, listMemory } = this.#options;
     try {
-      const response = await api.list(this.#kind, { ...request, maxBytes: listMemory.maxBytes, memory: this.#memory });
+      const response = await api.list(this.#kind, {
+        ...request,
+        maxBytes: listMemory.maxBytes,
+        memory: this.#memory,
+      });
       if (response.body) this.#cached = await this.#read(response.body, response);
       return response;
     } finally {
@@ -179,9 +195,15 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   async #read(body: Uint8Array, { etag, admitted }: ListResponse): Promise<Cached<EntryOf[K]>> {
     // Secrets only: files are not limited by a scope.
     const limit = this.#kind === "list_no_dup" ? admitted : undefined;
-    const tracked = limit ? new Set([...this.#names].filter((name) => limit.has(name))) : this.#names;
+    const tracked = limit
+      ? new Set([...this.#names].filter((name) => limit.has(name)))
+      : this.#names;
     const { tenant, listMemory } = this.#options;
-    const list = await readListAside(this.#kind, { body, tracked, maxBytes: listMemory.maxBytes }, tenant);
+    const list = await readListAside(
+      this.#kind,
+      { body, tracked, maxBytes: listMemory.maxBytes },
+      tenant,
+    );
     return { list, etag, deadlines: deadlinesOf(list) };
   }
 
@@ -192,18 +214,22 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   }
 
   /**
-   * Returns the time in ms until a list that is due before the interval ends: immediately for names that are not covered, after
-   * the next removal, or with backoff while an entry outlives its own.
+   * Returns the time in ms until a list that is due before the interval ends: immediately for names
+   * that are not covered, after the next removal, or with backoff while an entry outlives its own.
    */
   #untilKnownChange(): number | undefined {
     const { clock, intervalMs } = this.#options;
     if (!this.#cached || !this.#isCovered(this.#cached)) return 0;
     const now = clock.now();
     const [first = Number.POSITIVE_INFINITY] = this.#cached.deadlines;
-    const next = this.#cached.deadlines.find((deadline) => deadline > now) ?? Number.POSITIVE_INFINITY;
+    const next =
+      this.#cached.deadlines.find((deadline) => deadline > now) ?? Number.POSITIVE_INFINITY;
     const overdue = first <= now;
     if (!overdue) this.#removalRetry.reset();
-    const wait = Math.min(next - now + REMOVAL_MARGIN_MS, overdue ? this.#removalRetry.next() : Number.POSITIVE_INFINITY);
+    const wait = Math.min(
+      next - now + REMOVAL_MARGIN_MS,
+      overdue ? this.#removalRetry.next() : Number.POSITIVE_INFINITY,
+    );
     return Number.isFinite(wait) ? Math.max(MIN_GAP_MS, intervalMs / 10, wait) : undefined;
   }
 }
@@ -211,7 +237,8 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
 function deadlinesOf(list: TrackedList<EntryOf[ListKind]>): readonly number[] {
   const deadlines: number[] = [];
   for (const records of list.records.values()) {
-    for (const record of records) if ("deleteAt" in record && record.deleteAt !== undefined) deadlines.push(record.deleteAt);
+    for (const record of records)
+      if ("deleteAt" in record && record.deleteAt !== undefined) deadlines.push(record.deleteAt);
   }
   return deadlines.sort((a, b) => a - b);
 }

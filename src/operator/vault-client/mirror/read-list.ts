@@ -20,11 +20,17 @@ export type ListKind = keyof EntryOf;
 export interface ListSource {
   readonly body: Uint8Array;
   readonly tracked: ReadonlySet<string>;
-  /** Longest body that is read. It also limits what a body may have: a parsed value takes more memory than its text. */
+  /**
+   * Longest body that is read. It also limits what a body may have: a parsed value takes more
+   * memory than its text.
+   */
   readonly maxBytes: number;
 }
 
-/** Least bytes of a list for each member, element, array or object in it, and for each entry. A vault's list has more. */
+/**
+ * Least bytes of a list for each member, element, array or object in it, and for each entry. A
+ * vault's list has more.
+ */
 const BYTES_PER_VALUE = 8;
 const BYTES_PER_ENTRY = 80;
 
@@ -33,8 +39,10 @@ const readers: { readonly [K in ListKind]: (root: unknown) => readonly EntryOf[K
   list_file: readFiles,
 };
 
-const nameOf = (record: SecretRecord | FileRecord): string => ("filename" in record ? record.filename : record.name);
-const ownerOf = (record: SecretRecord | FileRecord): string => ("owner" in record ? (record.owner ?? "") : "");
+const nameOf = (record: SecretRecord | FileRecord): string =>
+  "filename" in record ? record.filename : record.name;
+const ownerOf = (record: SecretRecord | FileRecord): string =>
+  "owner" in record ? (record.owner ?? "") : "";
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
@@ -60,11 +68,18 @@ export function trackRecords<T extends SecretRecord | FileRecord>(
   return { records, tracked, found, near, count: all.length };
 }
 
-/** Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse, ListTooLongError */
-export function readList<K extends ListKind>(kind: K, { body, tracked, maxBytes }: ListSource): TrackedList<EntryOf[K]> {
+/**
+ * Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse,
+ * ListTooLongError
+ */
+export function readList<K extends ListKind>(
+  kind: K,
+  { body, tracked, maxBytes }: ListSource,
+): TrackedList<EntryOf[K]> {
   const maxEntries = Math.floor(maxBytes / BYTES_PER_ENTRY);
   const entries = readers[kind](parsed(kind, body, Math.floor(maxBytes / BYTES_PER_VALUE)));
-  if (entries.length > maxEntries) throw new ListTooLongError(kind, `more than ${maxEntries} entries (--max-list-bytes / 80)`);
+  if (entries.length > maxEntries)
+    throw new ListTooLongError(kind, `more than ${maxEntries} entries (--max-list-bytes / 80)`);
   return trackRecords(entries, tracked);
 }
 
@@ -78,7 +93,9 @@ function parsed(kind: ListKind, body: Uint8Array, maxValues: number): unknown {
 }
 
 /** Groups records by name; those of one name are sorted by owner. */
-function byName<T extends SecretRecord | FileRecord>(records: readonly T[]): ReadonlyMap<string, readonly T[]> {
+function byName<T extends SecretRecord | FileRecord>(
+  records: readonly T[],
+): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
   for (const record of records) {
     const same = groups.get(nameOf(record));

@@ -6,7 +6,13 @@ import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
 function secret(more: Partial<SecretRecord> = {}): SecretRecord {
   const rest = { owner: "ann", shared: false, expiresAt: 5, deleteAt: 9, createdAt: 1 };
-  return { name: "a", version: 3, metadata: { description: "d", custom: { x: [1, null] } }, ...rest, ...more };
+  return {
+    name: "a",
+    version: 3,
+    metadata: { description: "d", custom: { x: [1, null] } },
+    ...rest,
+    ...more,
+  };
 }
 
 function file(more: Partial<FileRecord> = {}): FileRecord {
@@ -20,7 +26,10 @@ function originAt(at: number): ListOrigin {
 }
 
 /** Returns a list that covers these names. */
-function list<T extends SecretRecord | FileRecord>(records: readonly T[], ...tracked: string[]): TrackedList<T> {
+function list<T extends SecretRecord | FileRecord>(
+  records: readonly T[],
+  ...tracked: string[]
+): TrackedList<T> {
   return trackRecords(records, new Set(tracked));
 }
 
@@ -29,7 +38,11 @@ const fileNames = ["f", "removed", "grown", "swapped", "added"];
 
 function snapshot(secrets: SecretRecord[], files?: FileRecord[]): ListSnapshot {
   const origin = originAt(0);
-  return new ListSnapshot(origin, list(secrets, ...secretNames), files && list(files, ...fileNames));
+  return new ListSnapshot(
+    origin,
+    list(secrets, ...secretNames),
+    files && list(files, ...fileNames),
+  );
 }
 
 /** Returns the names of secrets that differ, and those of them that were recreated. */
@@ -47,7 +60,10 @@ function covering(...names: string[]): ListSnapshot {
 
 test("a missing name whose near name changed differs, and is not recreated", () => {
   const [none, near] = [covering("other"), covering("other", "shop-db")];
-  expect([none.near("secret", "shop-bd"), near.near("secret", "shop-bd")]).toEqual([undefined, "shop-db"]);
+  expect([none.near("secret", "shop-bd"), near.near("secret", "shop-bd")]).toEqual([
+    undefined,
+    "shop-db",
+  ]);
   const change = changeBetween(none, near);
   expect(change.secrets).toEqual(new Set(["shop-bd"]));
   expect(recreatedNames(none, near, change).secrets).toEqual(new Set());
@@ -71,8 +87,16 @@ test("a name that the list before does not cover differs, listed or not, and is 
   const change = changeBetween(before, after);
   expect(change).toEqual({ secrets: new Set(["b", "c"]), files: new Set(["g"]) });
   expect(recreatedNames(before, after, change)).toEqual(change);
-  expect([before.covers("secret", "b"), after.covers("secret", "c"), after.covers("secret", "d")]).toEqual([false, true, false]);
-  expect([before.covers("file", "g"), after.covers("file", "g"), snapshot([]).covers("file", "f")]).toEqual([false, true, false]);
+  expect([
+    before.covers("secret", "b"),
+    after.covers("secret", "c"),
+    after.covers("secret", "d"),
+  ]).toEqual([false, true, false]);
+  expect([
+    before.covers("file", "g"),
+    after.covers("file", "g"),
+    snapshot([]).covers("file", "f"),
+  ]).toEqual([false, true, false]);
 });
 
 test("a name that is no longer referenced does not differ and is not missing", () => {
@@ -113,10 +137,23 @@ test("another owner of a name is a change, and one fewer means it was recreated"
 });
 
 test("added, removed and changed files differ; files that are not listed do not", () => {
-  const old = snapshot([], [file(), file({ filename: "removed" }), file({ filename: "grown" }), file({ filename: "swapped" })]);
+  const old = snapshot(
+    [],
+    [
+      file(),
+      file({ filename: "removed" }),
+      file({ filename: "grown" }),
+      file({ filename: "swapped" }),
+    ],
+  );
   const now = snapshot(
     [],
-    [file(), file({ filename: "added" }), file({ filename: "grown", version: 4 }), file({ filename: "swapped", size: 6 })],
+    [
+      file(),
+      file({ filename: "added" }),
+      file({ filename: "grown", version: 4 }),
+      file({ filename: "swapped", size: 6 }),
+    ],
   );
   const change = changeBetween(old, now);
   expect([...change.files].sort()).toEqual(["added", "grown", "removed", "swapped"]);
@@ -141,10 +178,17 @@ test("missingSince returns the time of the first list without a name or an owner
   const snapshots: ListSnapshot[] = [];
   for (const [at, records] of lists.entries()) {
     const origin = originAt(at);
-    snapshots.push(new ListSnapshot(origin, list(records, ...secretNames), undefined, snapshots.at(-1)));
+    snapshots.push(
+      new ListSnapshot(origin, list(records, ...secretNames), undefined, snapshots.at(-1)),
+    );
   }
-  const since = (at: number, name: string, owner?: string): number | undefined => snapshots[at]?.missingSince(name, owner);
-  expect([since(1, "a", "ANN"), since(2, "a", "ann"), since(2, "a", "bob"), since(2, "a")]).toEqual([1, 1, 2, 2]);
-  expect([since(4, "a", "ann"), since(4, "a", "bob"), since(4, "a"), since(4, "b")]).toEqual([4, 2, 4, 4]);
+  const since = (at: number, name: string, owner?: string): number | undefined =>
+    snapshots[at]?.missingSince(name, owner);
+  expect([since(1, "a", "ANN"), since(2, "a", "ann"), since(2, "a", "bob"), since(2, "a")]).toEqual(
+    [1, 1, 2, 2],
+  );
+  expect([since(4, "a", "ann"), since(4, "a", "bob"), since(4, "a"), since(4, "b")]).toEqual([
+    4, 2, 4, 4,
+  ]);
   expect([since(4, "never"), since(4, "b", "never")]).toEqual([0, 0]);
 });

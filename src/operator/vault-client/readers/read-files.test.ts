@@ -36,11 +36,18 @@ test.each<[string, unknown]>([
     { files: [{ filename: "f", version: 2, size: 20, versions: [{ version: 1, size: 10 }] }] },
   ],
 ])("readFiles reads %s", (_, response) => {
-  expect(readFiles(response)).toEqual([{ filename: "f", ...plain(2, 20), versions: [plain(1, 10), plain(2, 20)] }]);
+  expect(readFiles(response)).toEqual([
+    { filename: "f", ...plain(2, 20), versions: [plain(1, 10), plain(2, 20)] },
+  ]);
 });
 
 test("readFiles returns a digest in lower case and ignores a malformed one", () => {
-  const files = [digest.toUpperCase(), "abc", 7].map((sha256, at) => ({ filename: `f${at}`, version: 1, size: 0, sha256 }));
+  const files = [digest.toUpperCase(), "abc", 7].map((sha256, at) => ({
+    filename: `f${at}`,
+    version: 1,
+    size: 0,
+    sha256,
+  }));
   expect(readFiles({ files }).map(({ sha256 }) => sha256)).toEqual([digest, undefined, undefined]);
 });
 
@@ -58,7 +65,10 @@ test.each<[unknown, string]>([
   [{ files: [{ filename: "canary", version: 1, size: "1 kB" }] }, "files[0].size"],
   [{ files: [{ filename: "canary", version: 1, size: 1, versions: {} }] }, "files[0].versions"],
   [{ files: [{ filename: "canary", version: 1, size: 1, versions: [7] }] }, "files[0].versions[0]"],
-  [{ files: [{ filename: "canary", version: 1, size: 1, versions: [{ version: 1 }] }] }, "files[0].versions[0].size"],
+  [
+    { files: [{ filename: "canary", version: 1, size: 1, versions: [{ version: 1 }] }] },
+    "files[0].versions[0].size",
+  ],
 ])("readFiles rejects %j and names %s", async (response, field) => {
   const failure = await failureOf(Promise.resolve().then(() => readFiles(response)));
   expect(failure).toMatchObject({ kind: "unexpected-response", operation: "list_file", field });

@@ -13,7 +13,8 @@ function readVersion(record: JsonObject, place: string): FileVersion {
   const bytes = readCount(record.size);
   if (bytes === undefined) throw new UnexpectedResponse(OPERATION, `${place}.size`);
   const digest = record.sha256;
-  const sha256 = typeof digest === "string" && SHA256.test(digest) ? digest.toLowerCase() : undefined;
+  const sha256 =
+    typeof digest === "string" && SHA256.test(digest) ? digest.toLowerCase() : undefined;
   return { version: number, size: bytes, sha256, createdAt: readTimestamp(record.created_at) };
 }
 
@@ -30,14 +31,18 @@ function readVersions(record: JsonObject, place: string): FileVersion[] {
   return [...versions.filter((each) => each.version !== own.version), own];
 }
 
-function readEntry(record: JsonObject, index: number): { filename: string; versions: FileVersion[] } {
+function readEntry(
+  record: JsonObject,
+  index: number,
+): { filename: string; versions: FileVersion[] } {
   const filename = readText(record.filename);
   if (filename === undefined) throw new UnexpectedResponse(OPERATION, `files[${index}].filename`);
   return { filename, versions: readVersions(record, `files[${index}]`) };
 }
 
 /**
- * Parses the whole list of files. Versions may be listed inside the entry of a file, or as one entry each.
+ * Parses the whole list of files. Versions may be listed inside the entry of a file, or as one
+ * entry each.
  * @throws UnexpectedResponse that names the field
  */
 export function readFiles(response: unknown): readonly FileRecord[] {

@@ -3,8 +3,10 @@ import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { readSecrets } from "./read-secrets.ts";
 
 const now = Date.UTC(2026, 10, 21);
-const read = (response: unknown): unknown[] => readSecrets(response).map(({ name, version }) => [name, version]);
-const fails = (response: unknown): Promise<unknown> => failureOf(Promise.resolve().then(() => readSecrets(response)));
+const read = (response: unknown): unknown[] =>
+  readSecrets(response).map(({ name, version }) => [name, version]);
+const fails = (response: unknown): Promise<unknown> =>
+  failureOf(Promise.resolve().then(() => readSecrets(response)));
 
 const array = [
   { key_name: "a", key_version: 3 },
@@ -36,16 +38,52 @@ test.each<[string, unknown, string]>([
   ["null records", { secrets: [null] }, "secrets"],
   ["nested arrays", { secrets: [[]] }, "secrets"],
   ["a record without a name", { secrets: [array[0], { key_version: 1 }] }, "secrets[1].key_name"],
-  ["a record with another field for the name", { secrets: [{ name: "canary", key_version: 1 }] }, "secrets[0].key_name"],
-  ["a record with another field for the version", { secrets: [{ key_name: "canary", version: 1 }] }, "secrets[0].key_version"],
-  ["a name that is not a string", { secrets: [{ key_name: 7, key_version: 1 }] }, "secrets[0].key_name"],
-  ["a lone surrogate in a name", { secrets: [{ key_name: "\ud800", key_version: 1 }] }, "secrets[0].key_name"],
+  [
+    "a record with another field for the name",
+    { secrets: [{ name: "canary", key_version: 1 }] },
+    "secrets[0].key_name",
+  ],
+  [
+    "a record with another field for the version",
+    { secrets: [{ key_name: "canary", version: 1 }] },
+    "secrets[0].key_version",
+  ],
+  [
+    "a name that is not a string",
+    { secrets: [{ key_name: 7, key_version: 1 }] },
+    "secrets[0].key_name",
+  ],
+  [
+    "a lone surrogate in a name",
+    { secrets: [{ key_name: "\ud800", key_version: 1 }] },
+    "secrets[0].key_name",
+  ],
   ["a missing version", { secrets: [{ key_name: "canary" }] }, "secrets[0].key_version"],
-  ["a negative version", { secrets: [{ key_name: "canary", key_version: -1 }] }, "secrets[0].key_version"],
-  ["a fractional version", { secrets: [{ key_name: "canary", key_version: 1.5 }] }, "secrets[0].key_version"],
-  ["a version beyond exact integers", { secrets: [{ key_name: "canary", key_version: 2 ** 53 }] }, "secrets[0].key_version"],
-  ["a version of 17 digits", { secrets: [{ key_name: "canary", key_version: "9".repeat(17) }] }, "secrets[0].key_version"],
-  ["a version in exponent notation", { secrets: [{ key_name: "canary", key_version: "1e3" }] }, "secrets[0].key_version"],
+  [
+    "a negative version",
+    { secrets: [{ key_name: "canary", key_version: -1 }] },
+    "secrets[0].key_version",
+  ],
+  [
+    "a fractional version",
+    { secrets: [{ key_name: "canary", key_version: 1.5 }] },
+    "secrets[0].key_version",
+  ],
+  [
+    "a version beyond exact integers",
+    { secrets: [{ key_name: "canary", key_version: 2 ** 53 }] },
+    "secrets[0].key_version",
+  ],
+  [
+    "a version of 17 digits",
+    { secrets: [{ key_name: "canary", key_version: "9".repeat(17) }] },
+    "secrets[0].key_version",
+  ],
+  [
+    "a version in exponent notation",
+    { secrets: [{ key_name: "canary", key_version: "1e3" }] },
+    "secrets[0].key_version",
+  ],
 ])("readSecrets rejects the whole list for %s and names the field", async (_, response, field) => {
   const failure = await fails(response);
   expect(failure).toMatchObject({ kind: "unexpected-response", operation: "list_no_dup", field });
@@ -53,7 +91,11 @@ test.each<[string, unknown, string]>([
 });
 
 test("readSecrets returns undefined for fields that a record omits", () => {
-  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, owner: null, shared: "yes", delete_at: "soon" }] })).toEqual([
+  expect(
+    readSecrets({
+      secrets: [{ key_name: "a", key_version: 1, owner: null, shared: "yes", delete_at: "soon" }],
+    }),
+  ).toEqual([
     {
       name: "a",
       owner: undefined,
@@ -76,21 +118,42 @@ test.each([
   [0, undefined],
   [true, undefined],
 ])("readSecrets parses the timestamp %j as %j", (delete_at, deleteAt) => {
-  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, delete_at }] })[0]?.deleteAt).toBe(deleteAt);
+  expect(
+    readSecrets({ secrets: [{ key_name: "a", key_version: 1, delete_at }] })[0]?.deleteAt,
+  ).toBe(deleteAt);
 });
 
 test.each<[string, object, object]>([
-  ["nested", { metadata: { classification: "top", team: null } }, { classification: "top", team: null }],
-  ["flat", { classification: "top", description: "d", other: 1 }, { classification: "top", description: "d" }],
-  ["nested preferred to flat", { classification: "flat", metadata: { classification: "nested" } }, { classification: "nested" }],
+  [
+    "nested",
+    { metadata: { classification: "top", team: null } },
+    { classification: "top", team: null },
+  ],
+  [
+    "flat",
+    { classification: "top", description: "d", other: 1 },
+    { classification: "top", description: "d" },
+  ],
+  [
+    "nested preferred to flat",
+    { classification: "flat", metadata: { classification: "nested" } },
+    { classification: "nested" },
+  ],
   ["the misspelled name", { metadata: { enviroment_type: "dev" } }, { environment_type: "dev" }],
-  ["the correct spelling first", { metadata: { enviroment_type: "x", environment_type: "dev" } }, { environment_type: "dev" }],
+  [
+    "the correct spelling first",
+    { metadata: { enviroment_type: "x", environment_type: "dev" } },
+    { environment_type: "dev" },
+  ],
 ])("readSecrets reads metadata: %s", (_, record, metadata) => {
-  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, ...record }] })[0]?.metadata).toEqual(metadata);
+  expect(
+    readSecrets({ secrets: [{ key_name: "a", key_version: 1, ...record }] })[0]?.metadata,
+  ).toEqual(metadata);
 });
 
 test("readSecrets treats __proto__ and constructor as ordinary names", () => {
-  const text = '{"secrets":[{"key_name":"__proto__","key_version":1,"metadata":{"__proto__":{"polluted":1},"constructor":2}}]}';
+  const text =
+    '{"secrets":[{"key_name":"__proto__","key_version":1,"metadata":{"__proto__":{"polluted":1},"constructor":2}}]}';
   const [record] = readSecrets(JSON.parse(text));
   expect(record?.name).toBe("__proto__");
   expect(Object.keys(record?.metadata ?? {})).toEqual(["__proto__", "constructor"]);

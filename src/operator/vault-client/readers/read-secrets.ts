@@ -9,8 +9,13 @@ import { readRecords } from "./read-records.ts";
 
 const OPERATION = "list_no_dup";
 
-function readRecord(record: JsonObject, index: number, previous: SecretRecord | undefined): SecretRecord {
-  const unreadable = (name: string): UnexpectedResponse => new UnexpectedResponse(OPERATION, `secrets[${index}].${name}`);
+function readRecord(
+  record: JsonObject,
+  index: number,
+  previous: SecretRecord | undefined,
+): SecretRecord {
+  const unreadable = (name: string): UnexpectedResponse =>
+    new UnexpectedResponse(OPERATION, `secrets[${index}].${name}`);
   const name = readText(record.key_name);
   if (name === undefined) throw unreadable("key_name");
   const version = readCount(record.key_version);

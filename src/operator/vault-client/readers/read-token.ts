@@ -19,7 +19,10 @@ function readExpiry(value: unknown): number | undefined {
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
-/** Parses a token response. @throws UnexpectedResponse when it has no access token, or one that cannot be sent in a header */
+/**
+ * Parses a token response. @throws UnexpectedResponse when it has no access token, or one that
+ * cannot be sent in a header
+ */
 export function readToken(operation: Operation, response: unknown): TokenResponse {
   const access = isObject(response) ? response.access_token : undefined;
   if (!isObject(response) || typeof access !== "string" || !TOKEN.test(access)) {

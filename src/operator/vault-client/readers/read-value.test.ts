@@ -10,12 +10,24 @@ const read = (response: unknown): [string, number] => {
 };
 
 test.each<[string, unknown, [string, number]]>([
-  ["at the root", { key_name: "a", key_value: "v", key_version: 7, owner: "ann@EXAMPLE.com" }, ["v", 7]],
+  [
+    "at the root",
+    { key_name: "a", key_value: "v", key_version: 7, owner: "ann@EXAMPLE.com" },
+    ["v", 7],
+  ],
   ["one level down", { secret: { key_value: "v", key_version: "6" }, ok: true }, ["v", 6]],
-  ["one level down with the version at the root", { key_version: 6, data: { key_value: "v" } }, ["v", 6]],
+  [
+    "one level down with the version at the root",
+    { key_version: 6, data: { key_value: "v" } },
+    ["v", 6],
+  ],
   ["without a version", { key_value: "v" }, ["v", 7]],
   ["empty", { key_value: "" }, ["", 7]],
-  ["that looks like a response", { key_value: '{"key_value":"inner"}' }, ['{"key_value":"inner"}', 7]],
+  [
+    "that looks like a response",
+    { key_value: '{"key_value":"inner"}' },
+    ['{"key_value":"inner"}', 7],
+  ],
 ])("readValue reads a value %s", (_, response, expected) => {
   expect(read(response)).toEqual(expected);
 });
@@ -36,6 +48,10 @@ test.each<[unknown, string]>([
   [{ key_value: "canary", owner: "bob@example.com" }, "owner"],
 ])("readValue rejects %j and names %s", async (response, field) => {
   const failure = await failureOf(Promise.resolve().then(() => read(response)));
-  expect(failure).toMatchObject({ kind: "unexpected-response", operation: "version_expose", field });
+  expect(failure).toMatchObject({
+    kind: "unexpected-response",
+    operation: "version_expose",
+    field,
+  });
   expect(String(failure)).not.toContain("canary");
 });

@@ -19,8 +19,9 @@ interface Failing {
 }
 
 /**
- * Delays requests of all callers for entries that the vault could not read: 1 s … 5 min, from one minute on if the vault
- * rejected the request. Failures that concern the whole connection do not count.
+ * Delays requests of all callers for entries that the vault could not read: 1 s … 5 min, from one
+ * minute on if the vault rejected the request. Failures that concern the whole connection do not
+ * count.
  */
 export class EntryBackoff {
   readonly #clock: Clock;
@@ -47,10 +48,18 @@ export class EntryBackoff {
     if (!isVaultError(error) || !concernsEntry(error)) return;
     const baseMs = error.kind === "permanent" ? PERMANENT_BASE_MS : TRANSIENT_BASE_MS;
     const before = this.#failing.get(key);
-    const backoff = before?.error.kind === error.kind ? before.backoff : new Backoff({ baseMs, maxMs: MAX_MS }, this.#random);
+    const backoff =
+      before?.error.kind === error.kind
+        ? before.backoff
+        : new Backoff({ baseMs, maxMs: MAX_MS }, this.#random);
     const least = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0;
     this.#failing.delete(key);
-    this.#failing.set(key, { name, backoff, error, until: this.#clock.monotonic() + Math.max(least, backoff.next()) });
+    this.#failing.set(key, {
+      name,
+      backoff,
+      error,
+      until: this.#clock.monotonic() + Math.max(least, backoff.next()),
+    });
     const [oldest] = this.#failing.keys();
     if (this.#failing.size > MAX_ENTRIES && oldest !== undefined) this.#failing.delete(oldest);
   }
@@ -62,7 +71,8 @@ export class EntryBackoff {
 }
 
 function concernsEntry(error: VaultError): boolean {
-  if (error.kind === "transient") return error.code !== "circuit_open" && error.code !== "unreachable";
+  if (error.kind === "transient")
+    return error.code !== "circuit_open" && error.code !== "unreachable";
   return error.kind === "permanent" || error.kind === "unexpected-response";
 }
 

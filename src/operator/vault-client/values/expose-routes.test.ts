@@ -1,7 +1,16 @@
 import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
-import { json, errorResponse, ScriptedServer, type Script } from "../../../../test/lab/vault/scripted-server.ts";
-import { observeConnection, untilHealthy, type ObservedConnection } from "../../../../test/lab/vault/vault-connection.ts";
+import {
+  json,
+  errorResponse,
+  ScriptedServer,
+  type Script,
+} from "../../../../test/lab/vault/scripted-server.ts";
+import {
+  observeConnection,
+  untilHealthy,
+  type ObservedConnection,
+} from "../../../../test/lab/vault/vault-connection.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import { ValueCache } from "./value-cache.ts";
 
@@ -12,19 +21,37 @@ const foreign = { owner: "bob@example.com" };
 type Responses = Partial<Record<Operation, Script>>;
 
 /** Connects without a cache to a vault with this list and these responses. */
-async function open(secrets: readonly object[], responses: Responses): Promise<[ObservedConnection, ScriptedServer]> {
+async function open(
+  secrets: readonly object[],
+  responses: Responses,
+): Promise<[ObservedConnection, ScriptedServer]> {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   server.on(operationPath.generate_access_token, json({ access_token: "T", expires_in: 86_400 }));
-  server.on(operationPath.list_no_dup, json({ secrets: secrets.map((more) => ({ key_name: "a", key_version: 2, ...more })) }));
-  for (const operation of ["expose", "expose_link", "version_expose", "version_expose_link"] as const) {
+  server.on(
+    operationPath.list_no_dup,
+    json({ secrets: secrets.map((more) => ({ key_name: "a", key_version: 2, ...more })) }),
+  );
+  for (const operation of [
+    "expose",
+    "expose_link",
+    "version_expose",
+    "version_expose_link",
+  ] as const) {
     server.on(operationPath[operation], responses[operation] ?? errorResponse(404, "not_found"));
   }
-  return [await untilHealthy(observeConnection({ url: server.url, valueCache: new ValueCache(0) })), server];
+  return [
+    await untilHealthy(observeConnection({ url: server.url, valueCache: new ValueCache(0) })),
+    server,
+  ];
 }
 
 /** Reads one version of a record. Returns the operations that were sent, in order. */
-async function route([{ connection }, server]: [ObservedConnection, ScriptedServer], version = 2, at = 0): Promise<string[]> {
+async function route(
+  [{ connection }, server]: [ObservedConnection, ScriptedServer],
+  version = 2,
+  at = 0,
+): Promise<string[]> {
   const record = connection.snapshot?.secrets("a")[at];
   if (!record) throw new Error("not listed");
   const before = server.requests.length;
@@ -41,10 +68,9 @@ const useOwn = errorResponse(409, "use_unshared_operation");
 const ambiguous: Script = (response, request) =>
   (request.body.owner ? value : errorResponse(409, "ambiguous_name"))(response, request);
 const onlyOlder: Script = (response, request) =>
-  (request.body.key_version === 1 ? json({ key_value: "old", key_version: 1 }) : errorResponse(400, "invalid_request"))(
-    response,
-    request,
-  );
+  (request.body.key_version === 1
+    ? json({ key_value: "old", key_version: 1 })
+    : errorResponse(400, "invalid_request"))(response, request);
 
 test.each<[string, object, Responses, string[], string[]]>([
   [
@@ -68,7 +94,13 @@ test.each<[string, object, Responses, string[], string[]]>([
     ["version_expose_link key_version"],
     ["version_expose_link key_version"],
   ],
-  ["a secret of the own account", own, { version_expose: value }, ["version_expose key_version"], ["version_expose key_version"]],
+  [
+    "a secret of the own account",
+    own,
+    { version_expose: value },
+    ["version_expose key_version"],
+    ["version_expose key_version"],
+  ],
   [
     "a secret shared after the list",
     { shared: false },
@@ -104,11 +136,14 @@ test.each<[string, object, Responses, string[], string[]]>([
     ["version_expose key_version", "expose", "version_expose_link key_version", "expose_link"],
     ["expose_link"],
   ],
-])("%s: finds a route and uses it immediately the next time", async (_, record, responses, first, second) => {
-  const vault = await open([record], responses);
-  expect(await route(vault)).toEqual(first);
-  expect(await route(vault)).toEqual(second);
-});
+])(
+  "%s: finds a route and uses it immediately the next time",
+  async (_, record, responses, first, second) => {
+    const vault = await open([record], responses);
+    expect(await route(vault)).toEqual(first);
+    expect(await route(vault)).toEqual(second);
+  },
+);
 
 test("sends the owner when several creators share one name", async () => {
   const vault = await open(
@@ -124,7 +159,10 @@ test("sends the owner when several creators share one name", async () => {
 
 test("sends the owner of an ambiguous name from then on", async () => {
   const vault = await open([{ ...foreign, shared: true }], { version_expose_link: ambiguous });
-  expect(await route(vault)).toEqual(["version_expose_link key_version", "version_expose_link key_version owner"]);
+  expect(await route(vault)).toEqual([
+    "version_expose_link key_version",
+    "version_expose_link key_version owner",
+  ]);
   expect(await route(vault)).toEqual(["version_expose_link key_version owner"]);
 });
 
@@ -142,8 +180,20 @@ test.each<[string, object, Responses, object, number]>([
     { code: "version_not_found" },
     1,
   ],
-  ["a secret out of scope", {}, { version_expose: errorResponse(403, "out_of_scope") }, { code: "out_of_scope" }, 1],
-  ["a transient failure", {}, { version_expose: errorResponse(500, "internal") }, { kind: "transient" }, 1],
+  [
+    "a secret out of scope",
+    {},
+    { version_expose: errorResponse(403, "out_of_scope") },
+    { code: "out_of_scope" },
+    1,
+  ],
+  [
+    "a transient failure",
+    {},
+    { version_expose: errorResponse(500, "internal") },
+    { kind: "transient" },
+    1,
+  ],
   [
     "two families that refer to each other",
     {},

@@ -14,7 +14,13 @@ test("returns an entry for exactly its key", () => {
   const value = Uint8Array.from({ length: 256 }, (_, byte) => byte);
   cache.set(key(), new Redacted(value.subarray(1)));
   expect([...(cache.get(key())?.reveal() ?? [])]).toEqual([...value.subarray(1)]);
-  const others = [{ connection: 2 }, { kind: "file" as const }, { name: "b" }, { owner: undefined }, { version: 2 }];
+  const others = [
+    { connection: 2 },
+    { kind: "file" as const },
+    { name: "b" },
+    { owner: undefined },
+    { version: 2 },
+  ];
   for (const other of others) expect(cache.get(key(other))).toBeUndefined();
 });
 
@@ -31,7 +37,10 @@ test("does not store an entry larger than the cache and evicts nothing for it", 
   const cache = new ValueCache(2 * ENTRY);
   cache.set(key(), bytes());
   cache.set(key({ name: "b" }), bytes(2 * ENTRY));
-  expect([cache.get(key()) !== undefined, cache.get(key({ name: "b" }))]).toEqual([true, undefined]);
+  expect([cache.get(key()) !== undefined, cache.get(key({ name: "b" }))]).toEqual([
+    true,
+    undefined,
+  ]);
 });
 
 test("replacing an entry counts it once, and forget releases its bytes", () => {

@@ -13,12 +13,16 @@ export interface CacheKey {
   readonly version: number;
 }
 
-/** Bytes as a string of as many characters: an array of its own would take 500 bytes more, and most values are small. */
+/**
+ * Bytes as a string of as many characters: an array of its own would take 500 bytes more, and most
+ * values are small.
+ */
 type Packed = Redacted<string>;
 
 /**
- * Caches fetched bytes in memory, at most `maxBytes` for all connections together; evicts the least recently used first. A
- * version is immutable, so an entry is valid until the caller forgets it: when its name is recreated or its connection ends.
+ * Caches fetched bytes in memory, at most `maxBytes` for all connections together; evicts the least
+ * recently used first. A version is immutable, so an entry is valid until the caller forgets it:
+ * when its name is recreated or its connection ends.
  */
 export class ValueCache {
   readonly #maxBytes: number;
@@ -56,7 +60,12 @@ export class ValueCache {
     const value = bytes.reveal();
     const cost = value.byteLength + OVERHEAD_BYTES;
     if (cost > this.#maxBytes) return;
-    this.#entries.set(id, new Redacted(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("latin1")));
+    this.#entries.set(
+      id,
+      new Redacted(
+        Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("latin1"),
+      ),
+    );
     this.#bytes += cost;
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.#maxBytes) break;

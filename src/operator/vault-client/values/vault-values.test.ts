@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
-import { errorResponse, json, raw, silence, type Script } from "../../../../test/lab/vault/scripted-server.ts";
+import {
+  errorResponse,
+  json,
+  raw,
+  silence,
+  type Script,
+} from "../../../../test/lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -11,7 +17,10 @@ import {
   textOf,
   valueResponse,
 } from "../../../../test/lab/vault/scripted-vault.ts";
-import { referencesTo, type ObservedConnection } from "../../../../test/lab/vault/vault-connection.ts";
+import {
+  referencesTo,
+  type ObservedConnection,
+} from "../../../../test/lab/vault/vault-connection.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 
 const { signal } = new AbortController();
@@ -24,7 +33,9 @@ test("concurrent callers of one version share one request, later ones the cache"
   const results = await Promise.all(Array.from({ length: 50 }, () => textOf(observed, "a")));
   expect(new Set(results.map(String))).toEqual(new Set(["canary-value,2"]));
   expect(await textOf(observed, "a")).toEqual(["canary-value", 2]);
-  expect(vault.bodies("version_expose")).toEqual([{ email: "ann@example.com", key_name: "a", key_version: 2 }]);
+  expect(vault.bodies("version_expose")).toEqual([
+    { email: "ann@example.com", key_name: "a", key_version: 2 },
+  ]);
 });
 
 test.each([
@@ -78,7 +89,11 @@ test("bytes fetched while their name was recreated are not cached", async () => 
       listResponse(listedSecret("a", 1, { created_at: 1e12 })),
       listResponse(listedSecret("a", 1, { created_at: 2e12 })),
     )
-    .on("version_expose", (response, request) => (finish = () => valueResponse("old")(response, request)), valueResponse("new"));
+    .on(
+      "version_expose",
+      (response, request) => (finish = () => valueResponse("old")(response, request)),
+      valueResponse("new"),
+    );
   const observed = await vault.connected();
   const old = textOf(observed, "a");
   await expect.poll(() => finish).toBeDefined();
@@ -96,7 +111,9 @@ async function withFile(
   ...scripts: Script[]
 ): Promise<[ScriptedVault, ObservedConnection, () => Promise<unknown>]> {
   const vault = await ScriptedVault.start();
-  vault.on("list_file", json({ files: [{ filename: "f", version: 2, size: 4, ...more }] })).on("download_file", ...scripts);
+  vault
+    .on("list_file", json({ files: [{ filename: "f", version: 2, size: 4, ...more }] }))
+    .on("download_file", ...scripts);
   const observed = await vault.connected();
   observed.connection.setReferences(referencesTo([], ["f"]));
   await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
@@ -111,14 +128,31 @@ test("concurrent callers of one file share one download", async () => {
   const [first, second] = await Promise.all([fetch(), fetch()]);
   expect(first).toEqual({ bytes: expect.any(Redacted), version: 2 });
   expect(second).toEqual(first);
-  expect(vault.bodies("download_file")).toEqual([{ email: "ann@example.com", filename: "f", version: 2 }]);
+  expect(vault.bodies("download_file")).toEqual([
+    { email: "ann@example.com", filename: "f", version: 2 },
+  ]);
 });
 
 test.each<[string, object, Script, object]>([
   ["shorter than listed", {}, raw("abc"), { kind: "transient", code: "size_mismatch" }],
-  ["other bytes than listed", { sha256: "0".repeat(64) }, raw("abcd"), { kind: "transient", code: "digest_mismatch" }],
-  ["another version", {}, raw("abcd", 200, { "x-file-version": "3" }), { kind: "unexpected-response", field: "x-file-version" }],
-  ["removed since the list", {}, errorResponse(404, "version_not_found"), { kind: "permanent", code: "version_not_found" }],
+  [
+    "other bytes than listed",
+    { sha256: "0".repeat(64) },
+    raw("abcd"),
+    { kind: "transient", code: "digest_mismatch" },
+  ],
+  [
+    "another version",
+    {},
+    raw("abcd", 200, { "x-file-version": "3" }),
+    { kind: "unexpected-response", field: "x-file-version" },
+  ],
+  [
+    "removed since the list",
+    {},
+    errorResponse(404, "version_not_found"),
+    { kind: "permanent", code: "version_not_found" },
+  ],
 ])("a downloaded file that is %s is rejected", async (_, listed, script, failure) => {
   const [, , fetch] = await withFile(listed, script);
   await expect(fetch()).rejects.toMatchObject(failure);
@@ -146,7 +180,10 @@ test("an aborted caller does not abort the request of the others", async () => {
   let finish: (() => void) | undefined;
   const vault = (await ScriptedVault.start())
     .on("list_no_dup", listResponse(listedSecret("a")))
-    .on("version_expose", (response, request) => (finish = () => valueResponse("canary")(response, request)));
+    .on(
+      "version_expose",
+      (response, request) => (finish = () => valueResponse("canary")(response, request)),
+    );
   const observed = await vault.connected();
   const abort = new AbortController();
   const aborted = failureOf(observed.connection.reader(recordOf(observed, "a"))(1, abort.signal));

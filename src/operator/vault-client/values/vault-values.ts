@@ -1,7 +1,14 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
 import { SingleFlight } from "../single-flight.ts";
-import type { EntryBytes, EntryReader, FileRecord, SecretRecord, Snapshot, SnapshotChange } from "../connection.ts";
+import type {
+  EntryBytes,
+  EntryReader,
+  FileRecord,
+  SecretRecord,
+  Snapshot,
+  SnapshotChange,
+} from "../connection.ts";
 import type { VaultObserver } from "../observer.ts";
 import type { VaultApi } from "../vault-api.ts";
 import { PermanentError, UnexpectedResponse } from "../vault-error.ts";
@@ -35,7 +42,10 @@ export class VaultValues implements Disposable {
   readonly #backoff: EntryBackoff;
   readonly #flights = new SingleFlight<Fetched>();
   readonly #closing = new AbortController();
-  /** Incremented when names were recreated: bytes whose request started before may be outdated and are not cached. */
+  /**
+   * Incremented when names were recreated: bytes whose request started before may be outdated and
+   * are not cached.
+   */
   #revision = 0;
 
   constructor(options: VaultValuesOptions) {
@@ -49,13 +59,20 @@ export class VaultValues implements Disposable {
     const connection = this.#connection;
     if ("filename" in record) {
       const entry = { connection, kind: "file", name: record.filename, owner: undefined } as const;
-      return (version, signal) => this.#read({ ...entry, version }, signal, (shared) => this.#download(record, version, shared));
+      return (version, signal) =>
+        this.#read({ ...entry, version }, signal, (shared) =>
+          this.#download(record, version, shared),
+        );
     }
     const entry = { connection, kind: "secret", name: record.name, owner: record.owner } as const;
-    return (version, signal) => this.#read({ ...entry, version }, signal, (shared) => this.#expose(record, version, shared));
+    return (version, signal) =>
+      this.#read({ ...entry, version }, signal, (shared) => this.#expose(record, version, shared));
   }
 
-  /** Ends the delays of names that changed in the list, and forgets the bytes and routes of those that were recreated. */
+  /**
+   * Ends the delays of names that changed in the list, and forgets the bytes and routes of those
+   * that were recreated.
+   */
   changed(names: SnapshotChange, recreated: SnapshotChange): void {
     this.#backoff.forget(names.secrets);
     this.#backoff.forget(names.files);
@@ -64,7 +81,8 @@ export class VaultValues implements Disposable {
     this.#revision += 1;
     this.#routes.forget(secrets);
     this.#options.cache.forget(
-      ({ connection, kind, name }) => connection === this.#connection && (kind === "secret" ? secrets : files).has(name),
+      ({ connection, kind, name }) =>
+        connection === this.#connection && (kind === "secret" ? secrets : files).has(name),
     );
   }
 
@@ -73,7 +91,11 @@ export class VaultValues implements Disposable {
     this.#options.cache.forget(({ connection }) => connection === this.#connection);
   }
 
-  async #read(key: CacheKey, signal: AbortSignal, fetch: (signal: AbortSignal) => Promise<Fetched>): Promise<EntryBytes> {
+  async #read(
+    key: CacheKey,
+    signal: AbortSignal,
+    fetch: (signal: AbortSignal) => Promise<Fetched>,
+  ): Promise<EntryBytes> {
     const { cache, observer } = this.#options;
     const either = AbortSignal.any([signal, this.#closing.signal]);
     either.throwIfAborted();
@@ -83,17 +105,22 @@ export class VaultValues implements Disposable {
     const entry = JSON.stringify([key.kind, key.name, key.owner ?? null, key.version]);
     this.#backoff.check(entry);
     const revision = this.#revision;
-    const { bytes, version } = await this.#flights.run(`${entry} ${revision}`, either, async (shared) => {
-      try {
-        const fetched = await fetch(shared);
-        this.#backoff.succeeded(entry);
-        if (fetched.cacheable && revision === this.#revision) cache.set({ ...key, version: fetched.version }, fetched.bytes);
-        return fetched;
-      } catch (error) {
-        this.#backoff.failed(entry, key.name, error);
-        throw error;
-      }
-    });
+    const { bytes, version } = await this.#flights.run(
+      `${entry} ${revision}`,
+      either,
+      async (shared) => {
+        try {
+          const fetched = await fetch(shared);
+          this.#backoff.succeeded(entry);
+          if (fetched.cacheable && revision === this.#revision)
+            cache.set({ ...key, version: fetched.version }, fetched.bytes);
+          return fetched;
+        } catch (error) {
+          this.#backoff.failed(entry, key.name, error);
+          throw error;
+        }
+      },
+    );
     return { bytes, version };
   }
 
@@ -118,19 +145,23 @@ export class VaultValues implements Disposable {
         if (!(error instanceof PermanentError)) throw error;
         failures.push(error);
         const others = alternatives(route, record, version, error.code);
-        routes.push(...others.filter((other) => !routes.some((known) => isSameRoute(known, other))));
+        routes.push(
+          ...others.filter((other) => !routes.some((known) => isSameRoute(known, other))),
+        );
       }
     }
     throw failures[0] ?? new PermanentError("expose", "secret_not_found");
   }
 
   /**
-   * The latest value without its version may be newer than the list. It is the listed version if a later list still shows it.
+   * The latest value without its version may be newer than the list. It is the listed version if a
+   * later list still shows it.
    * @throws UnexpectedResponse when the list shows another version
    */
   async #confirm(record: SecretRecord, version: number, signal: AbortSignal): Promise<void> {
     const records = (await this.#options.listAgain(signal))?.secrets(record.name) ?? [];
     const now = records.find(({ owner }) => owner === record.owner);
-    if (now?.version !== version || now.createdAt !== record.createdAt) throw new UnexpectedResponse("expose", "key_version");
+    if (now?.version !== version || now.createdAt !== record.createdAt)
+      throw new UnexpectedResponse("expose", "key_version");
   }
 }

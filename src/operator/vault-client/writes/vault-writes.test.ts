@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
-import { errorResponse, json, raw, reset, silence, type Script } from "../../../../test/lab/vault/scripted-server.ts";
+import {
+  errorResponse,
+  json,
+  raw,
+  reset,
+  silence,
+  type Script,
+} from "../../../../test/lab/vault/scripted-server.ts";
 import { ScriptedVault } from "../../../../test/lab/vault/scripted-vault.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { EntryWrite, WriteGuard } from "../connection.ts";
@@ -35,7 +42,9 @@ test("a write by a process that does not lead is not sent", async () => {
 
 test("a write ends at the time that the guard sets", async () => {
   const { connection, clock, vault } = await world(silence);
-  const writing = failureOf(connection.write(entry({ mayWrite: () => true, writeTimeoutMs: () => 2_500 }), signal));
+  const writing = failureOf(
+    connection.write(entry({ mayWrite: () => true, writeTimeoutMs: () => 2_500 }), signal),
+  );
   await expect.poll(() => vault.count("protect")).toBe(1);
   await clock.advance(2_500);
   expect(await writing).toMatchObject({ kind: "transient", code: "timeout" });
@@ -49,21 +58,38 @@ test.each<[string, Script, boolean]>([
   ["too large a value", errorResponse(413, "too_large"), false],
   ["throttling", errorResponse(429, "rate_limited"), false],
   ["a value outside the scope", errorResponse(403, "out_of_scope"), false],
-])("%s is sent once, and its error shows whether it may have happened", async (_, script, mayHave) => {
-  const { connection, vault } = await world(script);
-  const error = await failureOf(connection.write(entry(), signal));
-  expect(mayHaveHappened(error)).toBe(mayHave);
-  expect(vault.count("protect")).toBe(1);
-  expect(String(error)).not.toContain("canary");
-});
+])(
+  "%s is sent once, and its error shows whether it may have happened",
+  async (_, script, mayHave) => {
+    const { connection, vault } = await world(script);
+    const error = await failureOf(connection.write(entry(), signal));
+    expect(mayHaveHappened(error)).toBe(mayHave);
+    expect(vault.count("protect")).toBe(1);
+    expect(String(error)).not.toContain("canary");
+  },
+);
 
-const file = { kind: "file", name: "conf", owner: undefined, received: false, shared: false } as const;
+const file = {
+  kind: "file",
+  name: "conf",
+  owner: undefined,
+  received: false,
+  shared: false,
+} as const;
 const digest = createHash("sha256").update("bytes").digest("hex");
 
 test.each<[string, Script, object]>([
-  ["the page of a proxy", raw("<html>", 200, { "content-type": "text/html" }), { field: "content-type" }],
+  [
+    "the page of a proxy",
+    raw("<html>", 200, { "content-type": "text/html" }),
+    { field: "content-type" },
+  ],
   ["an empty response", raw("", 200), { field: "content-type" }],
-  ["bytes with another digest", raw("byte", 200, { "x-file-version": "2", etag: `"${digest}"` }), { code: "digest_mismatch" }],
+  [
+    "bytes with another digest",
+    raw("byte", 200, { "x-file-version": "2", etag: `"${digest}"` }),
+    { code: "digest_mismatch" },
+  ],
 ])("%s is not taken for the latest version of a file", async (_, script, error) => {
   const vault = (await ScriptedVault.start()).on("download_file", script);
   const { connection } = await vault.connected();
@@ -77,11 +103,17 @@ test("the bytes of a file count without a version and a digest", async () => {
   );
   const { connection } = await vault.connected();
   const latest = await connection.latest(file, signal);
-  expect([Buffer.from(latest?.bytes.reveal() ?? []).toString(), latest?.version]).toEqual(["bytes", undefined]);
+  expect([Buffer.from(latest?.bytes.reveal() ?? []).toString(), latest?.version]).toEqual([
+    "bytes",
+    undefined,
+  ]);
 });
 
 test("a rejected token is replaced and the write sent again, because the vault stored nothing", async () => {
-  const { connection, vault, clock } = await world(errorResponse(401, "invalid_token"), json({ secret: { key_version: 7 } }));
+  const { connection, vault, clock } = await world(
+    errorResponse(401, "invalid_token"),
+    json({ secret: { key_version: 7 } }),
+  );
   await clock.advance(60_000);
   expect(await connection.write(entry(), signal)).toMatchObject({ version: 7 });
   expect(vault.count("protect")).toBe(2);

@@ -1,23 +1,43 @@
 import { createHash } from "node:crypto";
 import { Redacted } from "../../../lib/redacted.ts";
-import type { EntryAddress, EntryKind, EntryWrite, LatestVersion, WriteGuard, WrittenVersion } from "../connection.ts";
+import type {
+  EntryAddress,
+  EntryKind,
+  EntryWrite,
+  LatestVersion,
+  WriteGuard,
+  WrittenVersion,
+} from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { readCount } from "../readers/field.ts";
 import { readExposed } from "../readers/read-value.ts";
 import { readWritten } from "../readers/read-written.ts";
 import type { VaultApi } from "../vault-api.ts";
-import { PermanentError, type PermanentCode, TransientError, UnexpectedResponse } from "../vault-error.ts";
+import {
+  PermanentError,
+  type PermanentCode,
+  TransientError,
+  UnexpectedResponse,
+} from "../vault-error.ts";
 
 type SecretWrite = EntryWrite & { readonly kind: "secret" };
 type FileWrite = EntryWrite & { readonly kind: "file" };
 
 /** Errors that mean that there is no version whose bytes can be read. */
-const UNREADABLE: ReadonlySet<PermanentCode> = new Set(["secret_not_found", "file_not_found", "secret_expired", "too_large"]);
+const UNREADABLE: ReadonlySet<PermanentCode> = new Set([
+  "secret_not_found",
+  "file_not_found",
+  "secret_expired",
+  "too_large",
+]);
 
 /** An entity tag that is the digest of a file. */
 const SHA256_TAG = /^"?([0-9a-f]{64})"?$/;
 
-/** Writes entries to the vault. Nothing is repeated here after a failure: the caller first finds out what is stored. */
+/**
+ * Writes entries to the vault. Nothing is repeated here after a failure: the caller first finds out
+ * what is stored.
+ */
 export class VaultWrites {
   readonly #api: Pick<VaultApi, "write" | "latest">;
 
@@ -27,7 +47,9 @@ export class VaultWrites {
 
   async latest(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion | undefined> {
     try {
-      return entry.kind === "file" ? await this.#download(entry.name, signal) : await this.#expose(entry, signal);
+      return entry.kind === "file"
+        ? await this.#download(entry.name, signal)
+        : await this.#expose(entry, signal);
     } catch (error) {
       if (error instanceof PermanentError && UNREADABLE.has(error.code)) return undefined;
       throw error;
@@ -38,9 +60,19 @@ export class VaultWrites {
     return entry.kind === "file" ? this.#upload(entry, signal) : this.#protect(entry, signal);
   }
 
-  async remove(kind: EntryKind, name: string, guard: WriteGuard | undefined, signal: AbortSignal): Promise<void> {
+  async remove(
+    kind: EntryKind,
+    name: string,
+    guard: WriteGuard | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const body = kind === "file" ? { filename: name } : { key_name: name };
-    await this.#api.write(kind === "file" ? "delete_file" : "delete", { body, size: 0, guard, signal });
+    await this.#api.write(kind === "file" ? "delete_file" : "delete", {
+      body,
+      size: 0,
+      guard,
+      signal,
+    });
   }
 
   async #download(filename: string, signal: AbortSignal): Promise<LatestVersion> {
@@ -51,7 +83,10 @@ export class VaultWrites {
     const isFile = response.header("content-type")?.startsWith("application/octet-stream") === true;
     if (version === undefined && !isFile) throw new UnexpectedResponse(operation, "content-type");
     const [, digest] = SHA256_TAG.exec(response.header("etag") ?? "") ?? [];
-    if (digest !== undefined && digest !== createHash("sha256").update(response.body).digest("hex")) {
+    if (
+      digest !== undefined &&
+      digest !== createHash("sha256").update(response.body).digest("hex")
+    ) {
       throw new TransientError(operation, "digest_mismatch");
     }
     return { bytes: new Redacted(response.body), version };
@@ -60,15 +95,28 @@ export class VaultWrites {
   #expose(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion> {
     return byFamily(entry, async (shared) => {
       const operation = shared ? "expose_link" : "expose";
-      const body = { key_name: entry.name, ...(shared && entry.owner !== undefined && { owner: entry.owner }) };
-      return readExposed(operation, parseJson((await this.#api.latest(operation, body, signal)).body), entry);
+      const body = {
+        key_name: entry.name,
+        ...(shared && entry.owner !== undefined && { owner: entry.owner }),
+      };
+      return readExposed(
+        operation,
+        parseJson((await this.#api.latest(operation, body, signal)).body),
+        entry,
+      );
     });
   }
 
   async #upload({ name, bytes, guard }: FileWrite, signal: AbortSignal): Promise<WrittenVersion> {
     const upload = { filename: name, bytes };
     const size = bytes.reveal().byteLength;
-    const response = await this.#api.write("protect_file", { body: { CountOfFiles: 1 }, upload, size, guard, signal });
+    const response = await this.#api.write("protect_file", {
+      body: { CountOfFiles: 1 },
+      upload,
+      size,
+      guard,
+      signal,
+    });
     return { ...readWritten("protect_file", response), withMetadata: false };
   }
 
@@ -79,17 +127,26 @@ export class VaultWrites {
       const key_value = value.reveal();
       const family = shared
         ? { without_list: 1, ...(owner !== undefined && { owner }) }
-        : { ...(metadata && { metadata }), ...(deleteMinutes !== undefined && { delete_time: deleteMinutes }) };
+        : {
+            ...(metadata && { metadata }),
+            ...(deleteMinutes !== undefined && { delete_time: deleteMinutes }),
+          };
       const body = { key_name: name, key_value, ...family };
-      const response = await this.#api.write(operation, { body, size: key_value.length, guard, signal });
+      const response = await this.#api.write(operation, {
+        body,
+        size: key_value.length,
+        guard,
+        signal,
+      });
       return { ...readWritten(operation, response), withMetadata: !shared };
     });
   }
 }
 
 /**
- * Tries the other family of operations once if the vault rejects the listed one: a share began or ended meanwhile, so nothing was stored.
- * A received secret is never replaced by one of the account.
+ * Tries the other family of operations once if the vault rejects the listed one: a share began or
+ * ended meanwhile, so nothing was stored. A received secret is never replaced by one of the
+ * account.
  */
 async function byFamily<T>(
   { shared, received }: Pick<EntryAddress, "shared" | "received">,
@@ -98,7 +155,9 @@ async function byFamily<T>(
   try {
     return await send(shared);
   } catch (error) {
-    const isOther = error instanceof PermanentError && error.code === (shared ? "use_unshared_operation" : "use_link_operation");
+    const isOther =
+      error instanceof PermanentError &&
+      error.code === (shared ? "use_unshared_operation" : "use_link_operation");
     if (!isOther || received) throw error;
     return send(!shared);
   }

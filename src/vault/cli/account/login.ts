@@ -23,7 +23,8 @@ interface LoginFlags extends AccountFlags {
 /** Checks the base address. A password is sent over plain HTTP to this machine only. */
 function vaultUrl(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !["https:", "http:"].includes(url.protocol)) throw new InvalidArgumentError("expected https://HOST.");
+  if (url === null || !["https:", "http:"].includes(url.protocol))
+    throw new InvalidArgumentError("expected https://HOST.");
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new InvalidArgumentError("expected a URL without credentials, query and fragment.");
   if (url.protocol === "http:" && !isLoopback(url.hostname.replace(/^\[|\]$/gu, "")))
@@ -35,26 +36,37 @@ function scopeText(text: string): string {
   try {
     return formatScope(parseScope(text));
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : "malformed scope.");
+    throw new InvalidArgumentError(
+      error instanceof Error ? `${error.message}.` : "malformed scope.",
+    );
   }
 }
 
 function wholeHours(text: string): number {
   const hours = Number(text);
-  if (!Number.isSafeInteger(hours) || hours < 1) throw new InvalidArgumentError("expected a number of hours, at least 1.");
+  if (!Number.isSafeInteger(hours) || hours < 1)
+    throw new InvalidArgumentError("expected a number of hours, at least 1.");
   return hours;
 }
 
 /** Returns the definition of `vaultsync login`. */
 export function loginCommand(): Command {
   return addAccountOption(new Command("login"))
-    .description("Log in to a vault. The secret and file commands use the login, and refresh its token themselves.")
+    .description(
+      "Log in to a vault. The secret and file commands use the login, and refresh its token themselves.",
+    )
     .requiredOption("--url <url>", "base address of the vault", vaultUrl)
     .requiredOption("--email <email>", "email of the account")
-    .option("--password-file <file>", "file with the password in its first line (default: standard input)")
+    .option(
+      "--password-file <file>",
+      "file with the password in its first line (default: standard input)",
+    )
     .option("--ca-file <file>", "PEM bundle trusted instead of the public authorities")
     .addOption(
-      new Option("--scope <scope>", "limits the token to secrets with these attributes, as in the vault's API")
+      new Option(
+        "--scope <scope>",
+        "limits the token to secrets with these attributes, as in the vault's API",
+      )
         .default(formatScope(unlimitedScope), "every secret")
         .argParser(scopeText),
     )
@@ -63,7 +75,9 @@ export function loginCommand(): Command {
       const ca = caFile === undefined ? undefined : await readFile(caFile, "utf8");
       const password = await readPassword(passwordFile);
       const file = new AccountFile(account);
-      await file.write(await logIn({ url, ...(ca !== undefined && { ca }) }, { email, password, scope, hours }));
+      await file.write(
+        await logIn({ url, ...(ca !== undefined && { ca }) }, { email, password, scope, hours }),
+      );
       process.stderr.write(`logged in to ${url} as ${email}; the login is in ${file.path}\n`);
     });
 }
@@ -79,7 +93,9 @@ async function revoke(file: AccountFile): Promise<void> {
 /** Returns the definition of `vaultsync logout`. */
 export function logoutCommand(): Command {
   return addAccountOption(new Command("logout"))
-    .description("End the tokens of the login in the vault, and remove the login from this machine.")
+    .description(
+      "End the tokens of the login in the vault, and remove the login from this machine.",
+    )
     .action(async ({ account }: AccountFlags) => {
       const file = new AccountFile(account);
       const failure = await revoke(file).catch((error: unknown) => error);
@@ -87,7 +103,9 @@ export function logoutCommand(): Command {
       if (failure === undefined) process.stderr.write("logged out\n");
       else {
         const why = failure instanceof Error ? failure.message : "failed";
-        process.stderr.write(`removed the login from this machine; its tokens stay valid until they expire: ${why}\n`);
+        process.stderr.write(
+          `removed the login from this machine; its tokens stay valid until they expire: ${why}\n`,
+        );
       }
     });
 }

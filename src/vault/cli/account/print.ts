@@ -1,13 +1,18 @@
 import { once } from "node:events";
 import type { Command } from "commander";
-import { addFormatOption, type FormatFlags, formatObject } from "../../../command-line/format-option.ts";
+import {
+  addFormatOption,
+  type FormatFlags,
+  formatObject,
+} from "../../../command-line/format-option.ts";
 import { formatTable } from "../../../command-line/table.ts";
 import { type AccountFlags, addAccountOption } from "../../../command-line/account-option.ts";
 
 export type ListFlags = AccountFlags & FormatFlags;
 
 /** Adds the options of a command that prints a list. */
-export const addListOptions = (command: Command): Command => addFormatOption(addAccountOption(command));
+export const addListOptions = (command: Command): Command =>
+  addFormatOption(addAccountOption(command));
 
 /** The columns of a table, and the row of a record. */
 export interface Rows<T> {
@@ -15,8 +20,16 @@ export interface Rows<T> {
   readonly row: (record: T) => readonly string[];
 }
 
-/** Prints records in the requested format: a table, or an object with all fields of the records under `name`. */
-export function printList<T>(name: string, records: readonly T[], { header, row }: Rows<T>, { output }: ListFlags): void {
+/**
+ * Prints records in the requested format: a table, or an object with all fields of the records
+ * under `name`.
+ */
+export function printList<T>(
+  name: string,
+  records: readonly T[],
+  { header, row }: Rows<T>,
+  { output }: ListFlags,
+): void {
   if (output !== "table") process.stdout.write(formatObject({ [name]: records }, output));
   else if (records.length === 0) process.stderr.write(`no ${name}\n`);
   else process.stdout.write(formatTable(header, records.map(row)));

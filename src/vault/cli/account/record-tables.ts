@@ -1,5 +1,10 @@
 import { systemClock } from "../../../lib/clock.ts";
-import type { FileRecord, FileVersionRecord, SecretRecord, Timestamp } from "../../../protocol/responses.ts";
+import type {
+  FileRecord,
+  FileVersionRecord,
+  SecretRecord,
+  Timestamp,
+} from "../../../protocol/responses.ts";
 import { formatAge } from "../../../command-line/format-age.ts";
 import type { Rows } from "./print.ts";
 
@@ -25,15 +30,29 @@ export const secretRows: Rows<SecretRecord> = {
 
 export const versionRows: Rows<SecretRecord> = {
   header: ["VERSION", "AGE", "EXPIRES"],
-  row: ({ key_version, created_at, expires_at }) => [String(key_version), age(created_at), until(expires_at)],
+  row: ({ key_version, created_at, expires_at }) => [
+    String(key_version),
+    age(created_at),
+    until(expires_at),
+  ],
 };
 
 export const fileRows: Rows<FileRecord> = {
   header: ["FILENAME", "VERSION", "BYTES", "AGE"],
-  row: ({ filename, version, size, created_at }) => [filename, String(version), String(size), age(created_at)],
+  row: ({ filename, version, size, created_at }) => [
+    filename,
+    String(version),
+    String(size),
+    age(created_at),
+  ],
 };
 
 export const fileVersionRows: Rows<FileVersionRecord> = {
   header: ["VERSION", "BYTES", "AGE", "SHA256"],
-  row: ({ version, size, created_at, sha256 }) => [String(version), String(size), age(created_at), sha256],
+  row: ({ version, size, created_at, sha256 }) => [
+    String(version),
+    String(size),
+    age(created_at),
+    sha256,
+  ],
 };

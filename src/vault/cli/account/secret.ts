@@ -11,7 +11,11 @@ import { versionListForLink } from "../../../protocol/operations/version-list-fo
 import { versionList } from "../../../protocol/operations/version-list.ts";
 import type { Permission } from "../../../protocol/responses.ts";
 import { confirm } from "../confirm.ts";
-import { type AccountFlags, addAccountOption, openAccount } from "../../../command-line/account-option.ts";
+import {
+  type AccountFlags,
+  addAccountOption,
+  openAccount,
+} from "../../../command-line/account-option.ts";
 import { existingSecret, findSecret, listSecrets } from "../../../protocol/client/find-secret.ts";
 import { parseMetadata } from "./metadata-option.ts";
 import { addListOptions, type ListFlags, printList, printValue } from "./print.ts";
@@ -22,12 +26,16 @@ interface OwnerFlags extends AccountFlags {
   readonly owner?: string;
 }
 
-const OWNER = ["--owner <email>", "creator, to tell several received secrets of one name apart"] as const;
+const OWNER = [
+  "--owner <email>",
+  "creator, to tell several received secrets of one name apart",
+] as const;
 
 /** Parses a version. @throws InvalidArgumentError */
 export function versionNumber(text: string): number {
   const version = Number(text);
-  if (!Number.isSafeInteger(version) || version < 1) throw new InvalidArgumentError("expected a number from 1.");
+  if (!Number.isSafeInteger(version) || version < 1)
+    throw new InvalidArgumentError("expected a number from 1.");
   return version;
 }
 
@@ -44,9 +52,14 @@ function addReading(secret: Command): void {
     .option("--version <number>", "version (default: the latest)", versionNumber)
     .action(async (name: string, flags: OwnerFlags & { readonly version?: number }) => {
       const client = await openAccount(flags);
-      const { key_name, owner, shared, key_version } = await existingSecret(client, { name, owner: flags.owner });
+      const { key_name, owner, shared, key_version } = await existingSecret(client, {
+        name,
+        owner: flags.owner,
+      });
       const body = { key_name, key_version: flags.version ?? key_version };
-      const exposed = shared ? client.call(versionExposeLink, { ...body, owner }) : client.call(versionExpose, body);
+      const exposed = shared
+        ? client.call(versionExposeLink, { ...body, owner })
+        : client.call(versionExpose, body);
       await printValue(Buffer.from((await exposed).key_value));
     });
   addListOptions(secret.command("versions"))
@@ -55,7 +68,10 @@ function addReading(secret: Command): void {
     .option(...OWNER)
     .action(async (name: string, flags: OwnerFlags & ListFlags) => {
       const client = await openAccount(flags);
-      const { key_name, owner, shared } = await existingSecret(client, { name, owner: flags.owner });
+      const { key_name, owner, shared } = await existingSecret(client, {
+        name,
+        owner: flags.owner,
+      });
       const { versions } = await (shared
         ? client.call(versionListForLink, { key_name, owner })
         : client.call(versionList, { key_name }));
@@ -76,8 +92,15 @@ function addWriting(secret: Command): void {
     )
     .argument("<name>", "name of the secret")
     .option(...OWNER)
-    .option("--value-file <file>", "file with the value (default: standard input; a terminal is prompted for one line)")
-    .option("--metadata <name=value>", "metadata to set; may be repeated; JSON or text", parseMetadata)
+    .option(
+      "--value-file <file>",
+      "file with the value (default: standard input; a terminal is prompted for one line)",
+    )
+    .option(
+      "--metadata <name=value>",
+      "metadata to set; may be repeated; JSON or text",
+      parseMetadata,
+    )
     .option("--delete-minutes <minutes>", "remove the secret after this time", versionNumber)
     .action(async (name: string, { valueFile, metadata, deleteMinutes, ...flags }: SetFlags) => {
       const client = await openAccount(flags);
@@ -98,28 +121,45 @@ function addWriting(secret: Command): void {
       process.stderr.write(`stored version ${stored.key_version} of ${name}\n`);
     });
   addAccountOption(secret.command("delete"))
-    .description("Delete own secrets with all versions, for every recipient, or one version of a secret.")
+    .description(
+      "Delete own secrets with all versions, for every recipient, or one version of a secret.",
+    )
     .argument("<name...>", "names of the secrets: all are deleted, or none")
     .option("--version <number>", "delete only this version, of one secret", versionNumber)
     .option("--yes", "do not ask for confirmation")
-    .action(async (names: string[], flags: AccountFlags & { version?: number; yes?: boolean }, command: Command) => {
-      const [key_name, ...others] = names;
-      const { version } = flags;
-      if (version !== undefined && others.length > 0) command.error("error: --version requires one name");
-      const what = version === undefined ? `${names.join(", ")} with all versions` : `version ${version} of ${key_name}`;
-      if (!(await confirm(`Delete ${what}? It cannot be undone.`, flags, command))) return;
-      const client = await openAccount(flags);
-      if (version === undefined) await client.call(deleteSecrets, { key_name: names });
-      else await client.call(versionDelete, { key_name, key_version: version });
-      process.stderr.write(`deleted ${what}\n`);
-    });
+    .action(
+      async (
+        names: string[],
+        flags: AccountFlags & { version?: number; yes?: boolean },
+        command: Command,
+      ) => {
+        const [key_name, ...others] = names;
+        const { version } = flags;
+        if (version !== undefined && others.length > 0)
+          command.error("error: --version requires one name");
+        const what =
+          version === undefined
+            ? `${names.join(", ")} with all versions`
+            : `version ${version} of ${key_name}`;
+        if (!(await confirm(`Delete ${what}? It cannot be undone.`, flags, command))) return;
+        const client = await openAccount(flags);
+        if (version === undefined) await client.call(deleteSecrets, { key_name: names });
+        else await client.call(versionDelete, { key_name, key_version: version });
+        process.stderr.write(`deleted ${what}\n`);
+      },
+    );
 }
 
-type ShareFlags = AccountFlags & { readonly with?: string[]; readonly team?: string; readonly permission: Permission };
+type ShareFlags = AccountFlags & {
+  readonly with?: string[];
+  readonly team?: string;
+  readonly permission: Permission;
+};
 
 /** Returns the recipients as the vault expects them. */
 function recipients({ with: users, team }: ShareFlags, command: Command): object {
-  if ((users === undefined) === (team === undefined)) command.error("error: select the recipients with --with or --team");
+  if ((users === undefined) === (team === undefined))
+    command.error("error: select the recipients with --with or --team");
   return users === undefined ? { group_id_to: team } : { usr_id_to: users };
 }
 
@@ -134,12 +174,19 @@ function addSharing(secret: Command): void {
   recipientOptions(secret.command("share"))
     .description("Share own secrets with users or a team, or change the permission.")
     .addOption(
-      new Option("--permission <permission>", "R reads, W changes value and metadata").choices(["R", "W", "RW"]).default("R"),
+      new Option("--permission <permission>", "R reads, W changes value and metadata")
+        .choices(["R", "W", "RW"])
+        .default("R"),
     )
     .action(async (names: string[], flags: ShareFlags, command: Command) => {
       const to = recipients(flags, command);
       const client = await openAccount(flags);
-      const body = { key_name: names, usr_id_from: client.email, permission: flags.permission, ...to };
+      const body = {
+        key_name: names,
+        usr_id_from: client.email,
+        permission: flags.permission,
+        ...to,
+      };
       for (const { key_name, to: recipient, state } of (await client.call(share, body)).shared) {
         process.stderr.write(`shared ${key_name} with ${recipient} (${state})\n`);
       }
@@ -149,9 +196,15 @@ function addSharing(secret: Command): void {
     .action(async (names: string[], flags: ShareFlags, command: Command) => {
       const to = recipients(flags, command);
       const client = await openAccount(flags);
-      const { unshared } = await client.call(unshare, { key_name: names, usr_id_from: client.email, ...to });
-      for (const { key_name, from } of unshared) process.stderr.write(`no longer shared: ${key_name} with ${from}\n`);
-      if (unshared.length === 0) process.stderr.write("not shared with these recipients: nothing was changed\n");
+      const { unshared } = await client.call(unshare, {
+        key_name: names,
+        usr_id_from: client.email,
+        ...to,
+      });
+      for (const { key_name, from } of unshared)
+        process.stderr.write(`no longer shared: ${key_name} with ${from}\n`);
+      if (unshared.length === 0)
+        process.stderr.write("not shared with these recipients: nothing was changed\n");
     });
 }
 

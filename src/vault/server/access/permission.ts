@@ -21,20 +21,22 @@ export function requireWrite({ permission }: SecretAccess): void {
 
 /**
  * Returns the caller's own secret, for operations of the creator only.
- * @throws ServiceError `secret_not_found`; `out_of_scope`; `forbidden` when only received ones have the name
+ * @throws ServiceError `secret_not_found`; `out_of_scope`; `forbidden` when only received ones have
+ * the name
  */
 export function requireCreator({ email, accessible }: Candidates, scope: Scope): SecretAccess {
   const own = accessible.find((access) => isOwn(email, access));
   const candidates = own ? [own] : accessible;
   if (candidates.length === 0) throw errors.secretNotFound();
-  if (!candidates.some(({ secret, latest }) => scopeReaches(scope, secret.name, latest.metadata))) throw errors.outOfScope();
+  if (!candidates.some(({ secret, latest }) => scopeReaches(scope, secret.name, latest.metadata)))
+    throw errors.outOfScope();
   if (!own) throw errors.creatorOnly();
   return own;
 }
 
 /**
- * Requires a scope that admits every secret, for changes that no secret's metadata limits: a new member of a team reaches secrets of any
- * scope, and so does another token.
+ * Requires a scope that admits every secret, for changes that no secret's metadata limits: a new
+ * member of a team reaches secrets of any scope, and so does another token.
  * @throws ServiceError `out_of_scope`
  */
 export function requireUnlimited(scope: Scope): void {

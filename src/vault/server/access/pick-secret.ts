@@ -17,8 +17,13 @@ function onlyOne(accessible: readonly SecretAccess[]): SecretAccess | undefined 
   return accessible[0];
 }
 
-function ofOwner(accessible: readonly SecretAccess[], owner: string | undefined): readonly SecretAccess[] {
-  return owner === undefined ? accessible : accessible.filter(({ secret }) => secret.owner === owner);
+function ofOwner(
+  accessible: readonly SecretAccess[],
+  owner: string | undefined,
+): readonly SecretAccess[] {
+  return owner === undefined
+    ? accessible
+    : accessible.filter(({ secret }) => secret.owner === owner);
 }
 
 /**
@@ -32,8 +37,10 @@ export function pickOwnUnshared({ email, accessible }: Candidates): SecretAccess
 }
 
 /**
- * Returns the caller's own secret for an unshared operation that reads (docs/design/vault-contract.md#families-of-operations).
- * @throws ServiceError `use_link_operation` when it is shared, or only a received one has the name; `secret_not_found`
+ * Returns the caller's own secret for an unshared operation that reads
+ * (docs/design/vault-contract.md#families-of-operations).
+ * @throws ServiceError `use_link_operation` when it is shared, or only a received one has the name;
+ * `secret_not_found`
  */
 export function pickUnshared(candidates: Candidates): SecretAccess {
   const own = pickOwnUnshared(candidates);
@@ -42,9 +49,10 @@ export function pickUnshared(candidates: Candidates): SecretAccess {
 }
 
 /**
- * Returns the received or own shared secret for a link operation (docs/design/vault-contract.md#families-of-operations).
- * @throws ServiceError `ambiguous_name` when several have the name and no owner is given; `use_unshared_operation`;
- * `secret_not_found`
+ * Returns the received or own shared secret for a link operation
+ * (docs/design/vault-contract.md#families-of-operations).
+ * @throws ServiceError `ambiguous_name` when several have the name and no owner is given;
+ * `use_unshared_operation`; `secret_not_found`
  */
 export function pickLinked({ accessible }: Candidates, owner: string | undefined): SecretAccess {
   const asked = ofOwner(accessible, owner);
@@ -55,18 +63,30 @@ export function pickLinked({ accessible }: Candidates, owner: string | undefined
 }
 
 /**
- * Returns the secret, shared or not, own or received. Without an owner the caller's own takes precedence, so that a sender cannot make a name
- * ambiguous by sharing a secret.
+ * Returns the secret, shared or not, own or received. Without an owner the caller's own takes
+ * precedence, so that a sender cannot make a name ambiguous by sharing a secret.
  * @throws ServiceError `ambiguous_name`, `secret_not_found`
  */
-export function pickAny({ email, accessible }: Candidates, owner: string | undefined): SecretAccess {
+export function pickAny(
+  { email, accessible }: Candidates,
+  owner: string | undefined,
+): SecretAccess {
   const own = owner === undefined ? accessible.find((access) => isOwn(email, access)) : undefined;
   const picked = own ?? onlyOne(ofOwner(accessible, owner));
   if (!picked) throw errors.secretNotFound();
   return picked;
 }
 
-/** Returns the secret that another user created. @throws ServiceError `ambiguous_name`, `secret_not_found` */
-export function pickReceived({ email, accessible }: Candidates, owner: string | undefined): SecretAccess {
-  return pickAny({ email, accessible: accessible.filter((access) => !isOwn(email, access)) }, owner);
+/**
+ * Returns the secret that another user created. @throws ServiceError `ambiguous_name`,
+ * `secret_not_found`
+ */
+export function pickReceived(
+  { email, accessible }: Candidates,
+  owner: string | undefined,
+): SecretAccess {
+  return pickAny(
+    { email, accessible: accessible.filter((access) => !isOwn(email, access)) },
+    owner,
+  );
 }

@@ -3,7 +3,10 @@ import { clientNetwork, withoutPort } from "../http/client-network.ts";
 import { errors } from "../errors.ts";
 import { networkList, parseIpNetwork } from "../http/ip-networks.ts";
 
-/** Returns a network with its prefix, that of an address is the whole of it. @throws ServiceError `invalid_request` */
+/**
+ * Returns a network with its prefix, that of an address is the whole of it. @throws ServiceError
+ * `invalid_request`
+ */
 function parseNetwork(text: string, index: number): string {
   const network = text.includes("%") ? undefined : parseIpNetwork(text);
   if (network) return `${network.address.toLowerCase()}/${network.prefix}`;
@@ -13,20 +16,30 @@ function parseNetwork(text: string, index: number): string {
   );
 }
 
-/** Returns the networks of a new token, each with its prefix. @throws ServiceError `invalid_request` */
+/**
+ * Returns the networks of a new token, each with its prefix. @throws ServiceError `invalid_request`
+ */
 export function parseNetworks(texts: readonly string[] = []): string[] {
   return [...new Set(texts.map(parseNetwork))];
 }
 
-/** Returns the address of a client without brackets, zone and port, and the IPv4 address that an IPv6 address contains. */
+/**
+ * Returns the address of a client without brackets, zone and port, and the IPv4 address that an
+ * IPv6 address contains.
+ */
 function plainAddress(client: string): string {
   const known = clientNetwork(client);
   return isIPv4(known) ? known : withoutPort(client).split("%", 1).join("");
 }
 
-/** Reports whether a client may use a token that is limited to these networks; none is no limit. An unknown address may not. */
+/**
+ * Reports whether a client may use a token that is limited to these networks; none is no limit. An
+ * unknown address may not.
+ */
 export function isWithinNetworks(networks: readonly string[], client: string): boolean {
   if (networks.length === 0) return true;
   const address = plainAddress(client);
-  return isIP(address) !== 0 && networkList(networks).check(address, isIPv4(address) ? "ipv4" : "ipv6");
+  return (
+    isIP(address) !== 0 && networkList(networks).check(address, isIPv4(address) ? "ipv4" : "ipv6")
+  );
 }

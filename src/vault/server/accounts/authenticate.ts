@@ -18,26 +18,43 @@ export interface Caller {
   readonly credential: Credential;
 }
 
-/** Returns the valid token or session of a request, whatever else is wrong with it, or `undefined`; a token from another network is not valid. */
+/**
+ * Returns the valid token or session of a request, whatever else is wrong with it, or `undefined`;
+ * a token from another network is not valid.
+ */
 export async function liveCredential(
   context: VaultContext,
   request: SessionRequest,
-): Promise<(Pick<Credential, "kind" | "digest" | "login"> & { readonly email: string }) | undefined> {
+): Promise<
+  (Pick<Credential, "kind" | "digest" | "login"> & { readonly email: string }) | undefined
+> {
   const { authorization } = request.headers;
   const token = authorization ?? sentSessionToken(request, context.appUrl());
   if (token === undefined || token === "") return undefined;
   const kind = authorization === undefined ? "session" : "token";
   const digest = tokenDigest(token);
-  const live = await context.store.readOne((transaction) => findLive(transaction, { kind, digest }, context.clock.now()));
+  const live = await context.store.readOne((transaction) =>
+    findLive(transaction, { kind, digest }, context.clock.now()),
+  );
   if (!live || !isWithinNetworks(live.allowedNetworks, request.ip)) return undefined;
   return { kind, digest, email: live.email, login: live.login };
 }
 
-/** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
+/**
+ * Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`,
+ * `rate_limited`, in this order
+ */
 async function identify(context: VaultContext, request: SessionRequest): Promise<Caller> {
-  if (request.headers.authorization === undefined && sentSessionToken(request, context.appUrl()) !== undefined) {
+  if (
+    request.headers.authorization === undefined &&
+    sentSessionToken(request, context.appUrl()) !== undefined
+  ) {
     const { email, digest, expiresAt } = await requireSession(context, request);
-    return { email, scope: unlimitedScope, credential: { kind: "session", digest, login: digest, expiresAt } };
+    return {
+      email,
+      scope: unlimitedScope,
+      credential: { kind: "session", digest, login: digest, expiresAt },
+    };
   }
   const digest = tokenDigest(request.headers.authorization ?? "");
   const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest));
@@ -50,15 +67,24 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     throw errors.invalidAccessToken({ user: email, token: credentialId(login) });
   countRequest(context, { email, digest, login });
   context.tokenUses.note(token, context.clock.now());
-  return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, login, expiresAt } };
+  return {
+    email,
+    scope: context.scopes.parse(token.scope),
+    credential: { kind: "token", digest, login, expiresAt },
+  };
 }
 
 /**
- * Authenticates a request by the access token in `authorization` or, without that header, by the session cookie. `email` must be
- * the email of that user.
- * @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited` or `email_mismatch`, in this order
+ * Authenticates a request by the access token in `authorization` or, without that header, by the
+ * session cookie. `email` must be the email of that user.
+ * @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited` or `email_mismatch`, in this
+ * order
  */
-export async function authenticate(context: VaultContext, request: SessionRequest, email: string): Promise<Caller> {
+export async function authenticate(
+  context: VaultContext,
+  request: SessionRequest,
+  email: string,
+): Promise<Caller> {
   const caller = await identify(context, request);
   if (canonicalEmail(email) === caller.email) return caller;
   throw errors.emailMismatch("email", caller.email);

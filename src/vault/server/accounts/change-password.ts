@@ -17,9 +17,11 @@ export interface PasswordChange {
 }
 
 /**
- * Replaces the password of a user who knows the current one, ends all sessions and tokens, and starts a session.
+ * Replaces the password of a user who knows the current one, ends all sessions and tokens, and
+ * starts a session.
  * @param begin called before the effect
- * @throws ServiceError `invalid_credentials`, `rate_limited`; `invalid_request` for a common password
+ * @throws ServiceError `invalid_credentials`, `rate_limited`; `invalid_request` for a common
+ * password
  */
 export async function changePassword(
   context: VaultContext,

@@ -19,7 +19,8 @@ interface ListedCredential {
 }
 
 function ofPair(email: string, pair: TokenPair, current: boolean, now: number): ListedCredential {
-  const { refreshDigest, name, scope, createdAt, usedAt, expiresAt, allowedNetworks, endsAt } = pair;
+  const { refreshDigest, name, scope, createdAt, usedAt, expiresAt, allowedNetworks, endsAt } =
+    pair;
   const refreshableUntil = refreshableUntilOf(pair);
   return {
     record: {
@@ -39,7 +40,10 @@ function ofPair(email: string, pair: TokenPair, current: boolean, now: number): 
   };
 }
 
-function ofSession({ digest, name, createdAt, usedAt, expiresAt }: Session, current: boolean): ListedCredential {
+function ofSession(
+  { digest, name, createdAt, usedAt, expiresAt }: Session,
+  current: boolean,
+): ListedCredential {
   return {
     record: {
       id: credentialId(digest),
@@ -61,32 +65,53 @@ async function credentialsOf(
   now: number,
 ): Promise<ListedCredential[]> {
   const used = await tokens.findAccess(credential.digest);
-  const pairs = (await tokens.pairs(email)).filter((pair) => pair.expiresAt > now || refreshableUntilOf(pair) > now);
+  const pairs = (await tokens.pairs(email)).filter(
+    (pair) => pair.expiresAt > now || refreshableUntilOf(pair) > now,
+  );
   const live = (await sessions.list(email)).filter(({ expiresAt }) => expiresAt > now);
   return [
     ...pairs.map((pair) => ({
       at: pair.createdAt,
       listed: ofPair(email, pair, pair.refreshDigest === used?.refreshDigest, now),
     })),
-    ...live.map((session) => ({ at: session.createdAt, listed: ofSession(session, session.digest === credential.digest) })),
+    ...live.map((session) => ({
+      at: session.createdAt,
+      listed: ofSession(session, session.digest === credential.digest),
+    })),
   ]
     .sort((one, other) => other.at - one.at)
     .map(({ listed }) => listed);
 }
 
-/** Returns the caller's valid tokens and sessions, the newest first. @throws ServiceError `out_of_scope` */
-export async function listCredentials({ store, clock }: VaultContext, caller: Caller): Promise<CredentialRecord[]> {
+/**
+ * Returns the caller's valid tokens and sessions, the newest first. @throws ServiceError
+ * `out_of_scope`
+ */
+export async function listCredentials(
+  { store, clock }: VaultContext,
+  caller: Caller,
+): Promise<CredentialRecord[]> {
   requireUnlimited(caller.scope);
   const listed = await store.read((transaction) => credentialsOf(transaction, caller, clock.now()));
   return listed.map(({ record }) => record);
 }
 
-/** Ends tokens and sessions of the caller by their ids: all, or none. @throws ServiceError `out_of_scope`, `token_not_found` */
-export async function revokeCredentials(context: VaultContext, caller: Caller, ids: readonly string[]): Promise<string[]> {
+/**
+ * Ends tokens and sessions of the caller by their ids: all, or none. @throws ServiceError
+ * `out_of_scope`, `token_not_found`
+ */
+export async function revokeCredentials(
+  context: VaultContext,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<string[]> {
   requireUnlimited(caller.scope);
   return writeAs(context, caller, async (transaction) => {
     const known = new Map(
-      (await credentialsOf(transaction, caller, context.clock.now())).map((credential) => [credential.record.id, credential]),
+      (await credentialsOf(transaction, caller, context.clock.now())).map((credential) => [
+        credential.record.id,
+        credential,
+      ]),
     );
     const revoked = [...new Set(ids)];
     for (const id of revoked) {

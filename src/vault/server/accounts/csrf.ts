@@ -7,7 +7,10 @@ function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Returns the CSRF token of a session. It is a one-way hash, so it does not reveal the session token. */
+/**
+ * Returns the CSRF token of a session. It is a one-way hash, so it does not reveal the session
+ * token.
+ */
 export function csrfToken(sessionToken: string): string {
   return sha256(`csrf:${sessionToken}`).toString("base64url");
 }
@@ -25,8 +28,13 @@ export function requireOwnOrigin({ origin }: IncomingHttpHeaders, appUrl: string
  * Requires the own origin and the CSRF token, so that a forged request with the cookie is rejected.
  * @throws ServiceError `csrf_failed`
  */
-export function requireCsrfToken(headers: IncomingHttpHeaders, appUrl: string, sessionToken: string): void {
+export function requireCsrfToken(
+  headers: IncomingHttpHeaders,
+  appUrl: string,
+  sessionToken: string,
+): void {
   requireOwnOrigin(headers, appUrl);
-  if (timingSafeEqual(sha256(String(headers[CSRF_HEADER])), sha256(csrfToken(sessionToken)))) return;
+  if (timingSafeEqual(sha256(String(headers[CSRF_HEADER])), sha256(csrfToken(sessionToken))))
+    return;
   throw errors.csrfTokenMismatch(CSRF_HEADER);
 }

@@ -25,15 +25,19 @@ function digestOf(mac: Hmac, { email, passwordHash }: Owner, { id, expiresAt }: 
 }
 
 /**
- * Makes the browser keep a cookie that proves a login of this user. It authenticates nothing: wrong passwords of a browser with it are counted
- * apart. It names no account, and ends with the password.
+ * Makes the browser keep a cookie that proves a login of this user. It authenticates nothing: wrong
+ * passwords of a browser with it are counted apart. It names no account, and ends with the
+ * password.
  */
 export async function setDeviceCookie(
   { store, keys, clock, appUrl }: VaultContext,
   reply: FastifyReply,
   email: string,
 ): Promise<void> {
-  const device = { id: randomBytes(16).toString("base64url"), expiresAt: clock.now() + LIFETIME_MS };
+  const device = {
+    id: randomBytes(16).toString("base64url"),
+    expiresAt: clock.now() + LIFETIME_MS,
+  };
   const mac = await store.read(async (transaction) => {
     const user = await transaction.users.find(email);
     if (!user) return undefined;
@@ -42,20 +46,35 @@ export async function setDeviceCookie(
   });
   if (mac === undefined) return;
   const value = `${device.id}.${device.expiresAt}.${mac}`;
-  reply.setCookie(cookieName(appUrl(), "device"), value, { ...cookieAttributes(appUrl()), maxAge: LIFETIME_MS / 1000 });
+  reply.setCookie(cookieName(appUrl(), "device"), value, {
+    ...cookieAttributes(appUrl()),
+    maxAge: LIFETIME_MS / 1000,
+  });
 }
 
 /** Returns the device cookie that the browser sent, or `undefined`. */
-export function sentDeviceCookie({ cookies }: Pick<FastifyRequest, "cookies">, appUrl: string): string | undefined {
+export function sentDeviceCookie(
+  { cookies }: Pick<FastifyRequest, "cookies">,
+  appUrl: string,
+): string | undefined {
   return cookies[cookieName(appUrl, "device")];
 }
 
-/** Returns the id of the device that a cookie proves a login of this user for, `undefined` for any other cookie. */
-export function provenDevice({ keys, clock }: VaultContext, cookie: string, user: Owner): string | undefined {
+/**
+ * Returns the id of the device that a cookie proves a login of this user for, `undefined` for any
+ * other cookie.
+ */
+export function provenDevice(
+  { keys, clock }: VaultContext,
+  cookie: string,
+  user: Owner,
+): string | undefined {
   const [, id, expiry, sent] = FORMAT.exec(cookie) ?? [];
   if (id === undefined || expiry === undefined || sent === undefined) return undefined;
   const device = { id, expiresAt: Number(expiry) };
   const mac = Buffer.from(sent, "base64url");
-  const isSigned = keys.ids.some((key) => timingSafeEqual(digestOf(keys.get(key).mac(DEVICE_MAC), user, device), mac));
+  const isSigned = keys.ids.some((key) =>
+    timingSafeEqual(digestOf(keys.get(key).mac(DEVICE_MAC), user, device), mac),
+  );
   return isSigned && device.expiresAt > clock.now() ? id : undefined;
 }

@@ -5,7 +5,14 @@ const overflow = () => new Error("too many");
 const party = (account: string, network = "192.0.2.1"): HashingParty => ({ account, network });
 const limiter = (limits: Partial<ConstructorParameters<typeof HashingLimiter>[0]> = {}) =>
   new HashingLimiter(
-    { concurrency: 1, waiting: 100, waitingUnknown: 100, waitingPerNetwork: 100, waitingPerAccount: 100, ...limits },
+    {
+      concurrency: 1,
+      waiting: 100,
+      waitingUnknown: 100,
+      waitingPerNetwork: 100,
+      waitingPerAccount: 100,
+      ...limits,
+    },
     overflow,
   );
 
@@ -60,14 +67,21 @@ test("known parties take turns with all others together", async () => {
 
 test("a failed job releases its slot", async () => {
   const gate = limiter();
-  await expect(gate.run(party("ann"), () => Promise.reject(new Error("job")))).rejects.toThrow("job");
+  await expect(gate.run(party("ann"), () => Promise.reject(new Error("job")))).rejects.toThrow(
+    "job",
+  );
   expect(await gate.run(party("ann"), () => Promise.resolve("next"))).toBe("next");
 });
 
 test.each([
   ["the whole queue", { waiting: 2 }, party("new", "192.0.2.9"), false],
   ["the queue of unknown parties", { waitingUnknown: 2 }, party("new", "192.0.2.9"), false],
-  ["the queue of unknown parties, by a known one", { waitingUnknown: 2 }, { ...party("ann"), known: true }, true],
+  [
+    "the queue of unknown parties, by a known one",
+    { waitingUnknown: 2 },
+    { ...party("ann"), known: true },
+    true,
+  ],
   ["the queue of a network", { waitingPerNetwork: 2 }, party("new"), false],
   ["another network", { waitingPerNetwork: 2 }, party("ann", "192.0.2.9"), true],
   ["the queue of an account", { waitingPerAccount: 2 }, party("ann"), false],

@@ -1,6 +1,9 @@
 import { FairQueue, type QueueParty } from "./fair-queue.ts";
 
-/** The party that a password is hashed for; the key of its account is the canonical email, or another for jobs that logins must not displace. */
+/**
+ * The party that a password is hashed for; the key of its account is the canonical email, or
+ * another for jobs that logins must not displace.
+ */
 export interface HashingParty extends QueueParty {
   /** The account has logged in from this network before. */
   readonly known?: boolean;
@@ -8,7 +11,10 @@ export interface HashingParty extends QueueParty {
 
 interface HashingLimits {
   readonly concurrency: number;
-  /** Maximum number of waiting jobs: of all, of parties that are not known, of one network and of one account. */
+  /**
+   * Maximum number of waiting jobs: of all, of parties that are not known, of one network and of
+   * one account.
+   */
   readonly waiting: number;
   readonly waitingUnknown: number;
   readonly waitingPerNetwork: number;
@@ -16,8 +22,9 @@ interface HashingLimits {
 }
 
 /**
- * Runs a few jobs at a time. Known and unknown parties take turns, so do networks, and so do the accounts of one network: many logins of
- * one party, or from many networks, delay no known one. Throws `overflow()` when too many wait.
+ * Runs a few jobs at a time. Known and unknown parties take turns, so do networks, and so do the
+ * accounts of one network: many logins of one party, or from many networks, delay no known one.
+ * Throws `overflow()` when too many wait.
  */
 export class HashingLimiter {
   readonly #limits: HashingLimits;
@@ -52,13 +59,19 @@ export class HashingLimiter {
     const { promise, resolve } = Promise.withResolvers<void>();
     const isFull = this.#known.length + this.#unknown.length >= waiting;
     const queue = party.known === true ? this.#known : this.#unknown;
-    if (isFull || (queue === this.#unknown && queue.length >= waitingUnknown) || !queue.push(party, resolve))
+    if (
+      isFull ||
+      (queue === this.#unknown && queue.length >= waitingUnknown) ||
+      !queue.push(party, resolve)
+    )
       throw this.#overflow();
     return promise;
   }
 
   #next(): (() => void) | undefined {
-    const [first, second] = this.#lastWasKnown ? [this.#unknown, this.#known] : [this.#known, this.#unknown];
+    const [first, second] = this.#lastWasKnown
+      ? [this.#unknown, this.#known]
+      : [this.#known, this.#unknown];
     const queue = first.length > 0 ? first : second;
     this.#lastWasKnown = queue === this.#known;
     return queue.shift();

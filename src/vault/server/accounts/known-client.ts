@@ -22,10 +22,16 @@ interface Place {
 
 /** The `user-agent` of a login is known in its network for 90 days, in milliseconds. */
 const KNOWN_AGENT_MS = 90 * 24 * 3_600_000;
-/** Maximum number of known `user-agent`s of an account in a network; each new one replaces the oldest. */
+/**
+ * Maximum number of known `user-agent`s of an account in a network; each new one replaces the
+ * oldest.
+ */
 const KNOWN_AGENTS = 8;
 
-/** Prefix of the subjects of the known agents of an account in a network; no address contains a space. */
+/**
+ * Prefix of the subjects of the known agents of an account in a network; no address contains a
+ * space.
+ */
 function agentsOf({ email, network }: Place): string {
   return `agent:${email} ${network}`;
 }
@@ -35,8 +41,9 @@ function agentOf(place: Place, userAgent: string): string {
 }
 
 /**
- * Returns the subject that counts the failed logins of a client by which the account has logged in before: of a browser by its device cookie, in any
- * network, and of a client of the API by its `user-agent`, in a network of such a login. `undefined` for any other client.
+ * Returns the subject that counts the failed logins of a client by which the account has logged in
+ * before: of a browser by its device cookie, in any network, and of a client of the API by its
+ * `user-agent`, in a network of such a login. `undefined` for any other client.
  */
 export async function knownClient(
   context: VaultContext,

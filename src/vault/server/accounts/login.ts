@@ -8,11 +8,14 @@ import type { Transaction } from "../store/store.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 
 /**
- * Verifies, in the transaction that creates a token or session after `logIn`, that the password is unchanged: setting a new one
- * ends all tokens and sessions of the old one.
+ * Verifies, in the transaction that creates a token or session after `logIn`, that the password is
+ * unchanged: setting a new one ends all tokens and sessions of the old one.
  * @throws ServiceError `invalid_credentials`
  */
-export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
+export async function requireSamePassword(
+  { users }: Transaction,
+  { email, passwordHash }: User,
+): Promise<void> {
   const user = await users.find(email);
   if (!user || passwordHash === undefined || user.passwordHash !== passwordHash || user.disabled)
     throw errors.invalidCredentials();
@@ -59,8 +62,9 @@ interface Admission {
 }
 
 /**
- * Rejects a login while it is throttled. The first failures of a known client (`knownClient`) count alone: neither strangers nor other users can
- * lock it out. Beyond them, or for another client, in a network that the account has logged in from before, its failures in this network count.
+ * Rejects a login while it is throttled. The first failures of a known client (`knownClient`) count
+ * alone: neither strangers nor other users can lock it out. Beyond them, or for another client, in
+ * a network that the account has logged in from before, its failures in this network count.
  * Otherwise those of the network and of the account count.
  * @throws ServiceError `rate_limited`
  */
@@ -69,24 +73,40 @@ async function admit(context: VaultContext, attempt: Attempt): Promise<Admission
   const { subjects } = attempt;
   const now = clock.now();
   const from = now - limits.loginWindowMs;
-  const { until, ...admission } = await store.read(async (transaction): Promise<Admission & { readonly until: number }> => {
-    const { loginFailures } = transaction;
-    const client = await knownClient(context, transaction, attempt, attempt.client);
-    if (client !== undefined && (await loginFailures.since(client, from)).count < limits.loginFailuresPerAccount)
-      return { known: true, client, byClient: true, until: 0 };
-    const throttled = async (subject: string, threshold: number): Promise<number> =>
-      throttledUntil(await loginFailures.since(subject, from), threshold);
-    const known = (await loginFailures.since(subjects.known, now)).count > 0;
-    const rest = { known, client, byClient: false };
-    if (known) return { ...rest, until: await throttled(subjects.pair, limits.loginFailuresPerAccount) };
-    const ofNetwork = await throttled(subjects.network, limits.loginFailuresPerNetwork);
-    return { ...rest, until: Math.max(ofNetwork, await throttled(subjects.account, limits.loginFailuresPerAccount)) };
-  });
+  const { until, ...admission } = await store.read(
+    async (transaction): Promise<Admission & { readonly until: number }> => {
+      const { loginFailures } = transaction;
+      const client = await knownClient(context, transaction, attempt, attempt.client);
+      if (
+        client !== undefined &&
+        (await loginFailures.since(client, from)).count < limits.loginFailuresPerAccount
+      )
+        return { known: true, client, byClient: true, until: 0 };
+      const throttled = async (subject: string, threshold: number): Promise<number> =>
+        throttledUntil(await loginFailures.since(subject, from), threshold);
+      const known = (await loginFailures.since(subjects.known, now)).count > 0;
+      const rest = { known, client, byClient: false };
+      if (known)
+        return { ...rest, until: await throttled(subjects.pair, limits.loginFailuresPerAccount) };
+      const ofNetwork = await throttled(subjects.network, limits.loginFailuresPerNetwork);
+      return {
+        ...rest,
+        until: Math.max(
+          ofNetwork,
+          await throttled(subjects.account, limits.loginFailuresPerAccount),
+        ),
+      };
+    },
+  );
   if (now < until) throw errors.tooManyLogins(until - now);
   return admission;
 }
 
-async function recordFailure({ store, clock }: VaultContext, { subjects }: Attempt, { client }: Admission): Promise<void> {
+async function recordFailure(
+  { store, clock }: VaultContext,
+  { subjects }: Attempt,
+  { client }: Admission,
+): Promise<void> {
   const now = clock.now();
   const { account, pair, network } = subjects;
   await store.write(async ({ loginFailures }) => {
@@ -95,21 +115,34 @@ async function recordFailure({ store, clock }: VaultContext, { subjects }: Attem
   });
 }
 
-async function markKnown({ loginFailures }: Transaction, { known }: Subjects, now: number): Promise<void> {
+async function markKnown(
+  { loginFailures }: Transaction,
+  { known }: Subjects,
+  now: number,
+): Promise<void> {
   await loginFailures.clear(known);
   await loginFailures.add(known, now + KNOWN_NETWORK_MS);
 }
 
-/** Clears the counts of a canonical email and makes the network known, after its password was set from there. */
-export async function recordSuccess(transaction: Transaction, email: string, network: string, now: number): Promise<void> {
+/**
+ * Clears the counts of a canonical email and makes the network known, after its password was set
+ * from there.
+ */
+export async function recordSuccess(
+  transaction: Transaction,
+  email: string,
+  network: string,
+  now: number,
+): Promise<void> {
   const subjects = subjectsOf(email, network);
-  for (const subject of [subjects.account, subjects.pair]) await transaction.loginFailures.clear(subject);
+  for (const subject of [subjects.account, subjects.pair])
+    await transaction.loginFailures.clear(subject);
   await markKnown(transaction, subjects, now);
 }
 
 /**
- * Clears the counts that the login was admitted by, and makes its network and its client known. A known client clears only its own, so that a
- * stranger gains no guesses by its logins.
+ * Clears the counts that the login was admitted by, and makes its network and its client known. A
+ * known client clears only its own, so that a stranger gains no guesses by its logins.
  */
 async function recordLogin(
   transaction: Transaction,
@@ -130,14 +163,24 @@ interface VerifiedUser {
 }
 
 /** Returns the user when the password is right and the user is not disabled. */
-async function verify({ store, passwords }: VaultContext, email: string, password: string): Promise<VerifiedUser | undefined> {
+async function verify(
+  { store, passwords }: VaultContext,
+  email: string,
+  password: string,
+): Promise<VerifiedUser | undefined> {
   const user = await store.read(({ users }) => users.find(email));
   const { matches, renewed } = await passwords.verify(user?.passwordHash, password);
   return user && matches && !user.disabled ? { user, renewed } : undefined;
 }
 
-/** Replaces an outdated password hash and returns the user as stored; `undefined` when the hash was replaced meanwhile. */
-async function renew({ users }: Transaction, { user, renewed }: VerifiedUser): Promise<User | undefined> {
+/**
+ * Replaces an outdated password hash and returns the user as stored; `undefined` when the hash was
+ * replaced meanwhile.
+ */
+async function renew(
+  { users }: Transaction,
+  { user, renewed }: VerifiedUser,
+): Promise<User | undefined> {
   if (renewed === undefined) return user;
   const stored = await users.find(user.email);
   if (stored?.passwordHash !== user.passwordHash) return undefined;
@@ -147,11 +190,16 @@ async function renew({ users }: Transaction, { user, renewed }: VerifiedUser): P
 }
 
 /**
- * Verifies a password and returns the user. Known and unknown emails get the same response in the same time, and both are
- * throttled after failures (docs/design/security.md#account-enumeration).
+ * Verifies a password and returns the user. Known and unknown emails get the same response in the
+ * same time, and both are throttled after failures (docs/design/security.md#account-enumeration).
  * @throws ServiceError `invalid_credentials` or `rate_limited`
  */
-export async function logIn(context: VaultContext, email: string, password: string, client: LoginClient): Promise<User> {
+export async function logIn(
+  context: VaultContext,
+  email: string,
+  password: string,
+  client: LoginClient,
+): Promise<User> {
   const { store } = context;
   const canonical = canonicalEmail(email);
   const network = clientNetwork(client.address);

@@ -11,13 +11,19 @@ import { replacePassword } from "./replace-password.ts";
 import { insertUser, newCredentials } from "./users.ts";
 
 /** Queues a line of the audit log, which the server writes. */
-async function record({ adminActions }: Transaction, action: AdminAction["action"], email: string, now: number): Promise<void> {
+async function record(
+  { adminActions }: Transaction,
+  action: AdminAction["action"],
+  email: string,
+  now: number,
+): Promise<void> {
   await adminActions.insert({ id: randomUUID(), at: now, action, email });
 }
 
 /** @throws Error */
 async function requireUser({ users }: Transaction, email: string): Promise<void> {
-  if (!(await users.find(email))) throw new Error("no user has this email: list them with `vaultsync vault user list`");
+  if (!(await users.find(email)))
+    throw new Error("no user has this email: list them with `vaultsync vault user list`");
 }
 
 /** @throws Error */
@@ -33,7 +39,10 @@ export interface Belongings {
   readonly teams: number;
 }
 
-/** Changes that the operator of a vault makes to its users; each is one transaction, and leaves a line in the audit log. */
+/**
+ * Changes that the operator of a vault makes to its users; each is one transaction, and leaves a
+ * line in the audit log.
+ */
 export class UserManager {
   readonly #store: Store;
   readonly #clock: Pick<Clock, "now">;
@@ -63,7 +72,10 @@ export class UserManager {
     });
   }
 
-  /** Sets a password, ends all sessions and tokens. @throws Error when there is no such user or the password is not good enough */
+  /**
+   * Sets a password, ends all sessions and tokens. @throws Error when there is no such user or the
+   * password is not good enough
+   */
   async setPassword(email: string, password: Redacted<string>): Promise<string> {
     await checkPassword(password, canonicalEmail(email));
     const passwordHash = await hashPassword(password.reveal(), defaultPasswordCost);
@@ -73,25 +85,34 @@ export class UserManager {
   }
 
   /**
-   * Ends all sessions and tokens, and rejects logins and links of emails until `enable`. The user keeps secrets, files, teams and shares.
+   * Ends all sessions and tokens, and rejects logins and links of emails until `enable`. The user
+   * keeps secrets, files, teams and shares.
    * @throws Error when there is no such user
    */
   async disable(email: string): Promise<string> {
-    return this.#change("disable", email, async ({ users, tokens, sessions, emailProofs }, user) => {
-      await users.setDisabled(user, true);
-      await tokens.removeOf(user);
-      await sessions.removeOf(user);
-      await emailProofs.removeOf(user);
-    });
+    return this.#change(
+      "disable",
+      email,
+      async ({ users, tokens, sessions, emailProofs }, user) => {
+        await users.setDisabled(user, true);
+        await tokens.removeOf(user);
+        await sessions.removeOf(user);
+        await emailProofs.removeOf(user);
+      },
+    );
   }
 
-  /** Undoes `disable`; ended sessions and tokens stay ended. @throws Error when there is no such user */
+  /**
+   * Undoes `disable`; ended sessions and tokens stay ended. @throws Error when there is no such
+   * user
+   */
   async enable(email: string): Promise<string> {
     return this.#change("enable", email, ({ users }, user) => users.setDisabled(user, false));
   }
 
   /**
-   * Makes another user the creator of all teams that a user created; the former creator stays a member. Returns the number of teams.
+   * Makes another user the creator of all teams that a user created; the former creator stays a
+   * member. Returns the number of teams.
    * @throws Error when there is no such user, or the two are the same
    */
   async handOverTeams(email: string, to: string): Promise<number> {
@@ -104,7 +125,9 @@ export class UserManager {
       for (const groupId of teams) {
         const team = await transaction.teams.find(groupId);
         if (!team)
-          throw new Error(`the row of the team ${JSON.stringify(groupId)} was not written by a vault server: delete the team`);
+          throw new Error(
+            `the row of the team ${JSON.stringify(groupId)} was not written by a vault server: delete the team`,
+          );
         await transaction.teams.setCreator(team, heir);
       }
       await record(transaction, "receive-teams", heir, now);
@@ -123,7 +146,8 @@ export class UserManager {
   }
 
   /**
-   * Removes a user with all secrets, files, shares and teams, and overwrites their bytes. All is removed, or nothing.
+   * Removes a user with all secrets, files, shares and teams, and overwrites their bytes. All is
+   * removed, or nothing.
    * @throws Error when there is no such user
    */
   async delete(email: string): Promise<string> {

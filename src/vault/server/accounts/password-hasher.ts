@@ -14,7 +14,9 @@ interface HasherOptions {
 }
 
 function isSame(one: PasswordCost, other: PasswordCost): boolean {
-  return one.memoryKib === other.memoryKib && one.passes === other.passes && one.lanes === other.lanes;
+  return (
+    one.memoryKib === other.memoryKib && one.passes === other.passes && one.lanes === other.lanes
+  );
 }
 
 /** Returns the cost of a stored hash, `undefined` when it cannot be used. */
@@ -27,8 +29,9 @@ function usableCost(stored: string): PasswordCost | undefined {
 }
 
 /**
- * Hashes and verifies passwords. While stored hashes have an outdated cost, every login takes the time of all costs in use, so that it does not
- * reveal which users exist (docs/design/security.md#account-enumeration).
+ * Hashes and verifies passwords. While stored hashes have an outdated cost, every login takes the
+ * time of all costs in use, so that it does not reveal which users exist
+ * (docs/design/security.md#account-enumeration).
  */
 export class PasswordHasher {
   readonly #cost: PasswordCost;
@@ -42,7 +45,8 @@ export class PasswordHasher {
   }
 
   #remember(cost: PasswordCost | undefined): void {
-    if (cost === undefined || [this.#cost, ...this.#outdated].some((known) => isSame(known, cost))) return;
+    if (cost === undefined || [this.#cost, ...this.#outdated].some((known) => isSame(known, cost)))
+      return;
     if (this.#outdated.length < MAX_OUTDATED) this.#outdated.push(cost);
   }
 
@@ -57,7 +61,8 @@ export class PasswordHasher {
   }
 
   /**
-   * Verifies a password; without a stored hash, for an unknown user, it matches none and takes as long.
+   * Verifies a password; without a stored hash, for an unknown user, it matches none and takes as
+   * long.
    * @throws Error when the stored hash is malformed or its cost is too high
    */
   async verify(stored: string | undefined, password: string): Promise<Verified> {

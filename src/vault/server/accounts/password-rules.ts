@@ -5,7 +5,9 @@ let loading: Promise<ReadonlySet<string>> | undefined;
 
 /** Returns the common passwords in lower case, which are loaded when the first password is set. */
 async function commonPasswords(): Promise<ReadonlySet<string>> {
-  loading ??= import("@zxcvbn-ts/language-common").then(({ dictionary }) => new Set(dictionary["passwords-common"]));
+  loading ??= import("@zxcvbn-ts/language-common").then(
+    ({ dictionary }) => new Set(dictionary["passwords-common"]),
+  );
   return loading;
 }
 
@@ -25,7 +27,10 @@ function spelledOut(text: string): string {
   return text.replaceAll(/[013457@$]/gu, (character) => STANDS_FOR[character] ?? character);
 }
 
-/** Returns a text up to its last alphabetic character: without the digits and punctuation added to a word. */
+/**
+ * Returns a text up to its last alphabetic character: without the digits and punctuation added to a
+ * word.
+ */
 function wordOf(text: string): string {
   return /^.*\p{L}/su.exec(text)?.[0] ?? "";
 }
@@ -40,7 +45,10 @@ const KEY_ROWS = "qwertyuiop asdfghjkl zxcvbnm poiuytrewq lkjhgfdsa mnbvcxz 90 0
 /** Number of characters of a password that do not follow from the one before. */
 const FEWEST_STEPS = 6;
 
-/** Counts the characters that neither repeat the one before, nor are its neighbor: 1 in `aaa`, `abc` and `qwe`. */
+/**
+ * Counts the characters that neither repeat the one before, nor are its neighbor: 1 in `aaa`, `abc`
+ * and `qwe`.
+ */
 function stepsIn(text: string): number {
   const characters = Array.from(text);
   return characters.filter((character, index) => {
@@ -70,34 +78,48 @@ const FEWEST_OWN = 4;
 
 /** Reports whether a text has little in addition to the product's words, the email or its parts. */
 function isContext(text: string, email: string): boolean {
-  const parts = [email, ...email.split(/[^\p{L}\p{N}]+/u)].filter(({ length }) => length >= SHORTEST_PART);
+  const parts = [email, ...email.split(/[^\p{L}\p{N}]+/u)].filter(
+    ({ length }) => length >= SHORTEST_PART,
+  );
   const words = [...parts, ...PRODUCT_WORDS].sort((a, b) => b.length - a.length);
   const rest = words.reduce((left, word) => left.replaceAll(word, ""), text);
   return rest !== text && rest.replaceAll(/\P{L}/gu, "").length < FEWEST_OWN;
 }
 
 /**
- * Returns the problem of a new password, or `undefined`: its length; the repetition of a shorter text; characters in the order of the alphabet or
- * the keyboard; a common password or two, also with digits and punctuation added or in place of others, or with capitals; the address, its parts
+ * Returns the problem of a new password, or `undefined`: its length; the repetition of a shorter
+ * text; characters in the order of the alphabet or the keyboard; a common password or two, also
+ * with digits and punctuation added or in place of others, or with capitals; the address, its parts
  * and the product's name with little added.
  */
-export async function passwordProblem(password: string, email: string): Promise<string | undefined> {
+export async function passwordProblem(
+  password: string,
+  email: string,
+): Promise<string | undefined> {
   const { min, max } = passwordLength;
-  if (password.length < min || password.length > max) return `must have ${min} to ${max} characters`;
+  if (password.length < min || password.length > max)
+    return `must have ${min} to ${max} characters`;
   const text = password.toLowerCase();
   const forms = [text, wordOf(text), wordOf(spelledOut(text))];
-  if (forms.some((form) => form.length >= min && repeatedUnit(form).length < min)) return "must not repeat a shorter text";
-  if (stepsIn(text) < FEWEST_STEPS) return "must not be a sequence, such as abcdef, 111111 or qwerty";
+  if (forms.some((form) => form.length >= min && repeatedUnit(form).length < min))
+    return "must not repeat a shorter text";
+  if (stepsIn(text) < FEWEST_STEPS)
+    return "must not be a sequence, such as abcdef, 111111 or qwerty";
   const common = await commonPasswords();
   if (forms.some((form) => isCommon(common, form))) {
     return "is one of the most common passwords, or two of them; a few random words are better";
   }
-  if (isContext(text, email)) return "must not be the email address, or the name of the product, with little added";
+  if (isContext(text, email))
+    return "must not be the email address, or the name of the product, with little added";
   return undefined;
 }
 
 /** @param field name of the password in the request. @throws ServiceError `invalid_request` */
-export async function requireGoodPassword(password: string, email: string, field: string): Promise<void> {
+export async function requireGoodPassword(
+  password: string,
+  email: string,
+  field: string,
+): Promise<void> {
   const problem = await passwordProblem(password, email);
   if (problem !== undefined) throw errors.invalidRequest(field, problem);
 }

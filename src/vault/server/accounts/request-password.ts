@@ -10,7 +10,12 @@ const RETRY_AFTER_MS = 60_000;
 /** @throws ServiceError `rate_limited` */
 async function rejectWhileThrottled(
   { loginFailures }: Transaction,
-  { recipient, sender, now, limits }: { recipient: string; sender: string; now: number; limits: Limits },
+  {
+    recipient,
+    sender,
+    now,
+    limits,
+  }: { recipient: string; sender: string; now: number; limits: Limits },
 ): Promise<void> {
   const received = await loginFailures.since(recipient, now - limits.emailIntervalMs);
   const sent = await loginFailures.since(sender, now - limits.loginWindowMs);
@@ -22,11 +27,12 @@ async function rejectWhileThrottled(
 }
 
 /**
- * Queues an email with a link for setting the password of this canonical email. Response and work are the same with and without
- * an account.
+ * Queues an email with a link for setting the password of this canonical email. Response and work
+ * are the same with and without an account.
  * @param client IP address of the request
  * @param begin called before the effect
- * @throws ServiceError `rate_limited` when too many emails were requested for this recipient or by this client
+ * @throws ServiceError `rate_limited` when too many emails were requested for this recipient or by
+ * this client
  */
 export async function requestPassword(
   { store, clock, limits, mailer }: VaultContext,
@@ -45,7 +51,14 @@ export async function requestPassword(
     await rejectWhileThrottled(transaction, request);
     await loginFailures.add(recipient, now);
     await loginFailures.add(sender, now);
-    await outbox.insert({ id: randomUUID(), kind: "confirmation", to: email, from: email, attempts: 0, dueAt: now });
+    await outbox.insert({
+      id: randomUUID(),
+      kind: "confirmation",
+      to: email,
+      from: email,
+      attempts: 0,
+      dueAt: now,
+    });
   });
   mailer.wake();
 }

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { InvalidScopeError } from "../../../protocol/parse-scope.ts";
 import { ScopeCache } from "./scope-cache.ts";
 
-const text = (name: string): string => `cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:${name}`;
+const text = (name: string): string =>
+  `cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:${name}`;
 
 test("ScopeCache parses a scope once and drops the oldest of more than 500", () => {
   const cache = new ScopeCache();
@@ -16,7 +17,8 @@ test("ScopeCache parses a scope once and drops the oldest of more than 500", () 
 
 test("ScopeCache rejects an invalid scope every time", () => {
   const cache = new ScopeCache();
-  for (let count = 0; count < 2; count += 1) expect(() => cache.parse("x")).toThrow(InvalidScopeError);
+  for (let count = 0; count < 2; count += 1)
+    expect(() => cache.parse("x")).toThrow(InvalidScopeError);
 });
 
 test("ScopeCache does not remember a scope of more than 8 KiB", () => {

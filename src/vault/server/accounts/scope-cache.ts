@@ -5,7 +5,10 @@ import type { Scope } from "../../../protocol/scope.ts";
 /** Maximum number of parsed scopes; the oldest is dropped. */
 const MAX_SCOPES = 500;
 
-/** Parses each scope string once while it is among the last 500, because every request needs the scope of its token. */
+/**
+ * Parses each scope string once while it is among the last 500, because every request needs the
+ * scope of its token.
+ */
 export class ScopeCache {
   readonly #parsed = new Map<string, Scope>();
 
@@ -14,7 +17,8 @@ export class ScopeCache {
     const known = this.#parsed.get(text);
     if (known) return known;
     const scope = parseScope(text);
-    // Tokens of earlier versions may have a longer scope, which would make the memory of this cache unbounded.
+    // Tokens of earlier versions may have a longer scope, which would make the memory of this cache
+    // unbounded.
     if (text.length > MAX_SCOPE_BYTES) return scope;
     this.#parsed.set(text, scope);
     const [oldest] = this.#parsed.keys();

@@ -1,12 +1,18 @@
 import type { CookieSerializeOptions } from "@fastify/cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** Returns a cookie's name. Over https its prefix makes browsers reject one set by another host or without TLS. */
+/**
+ * Returns a cookie's name. Over https its prefix makes browsers reject one set by another host or
+ * without TLS.
+ */
 export function cookieName(appUrl: string, kind: "session" | "device"): string {
   return isHttps(appUrl) ? `__Host-vaultsync_${kind}` : `vaultsync_${kind}`;
 }
 
-/** Sent to this server only, by requests of its own pages only, hidden from scripts, dropped with the browser. */
+/**
+ * Sent to this server only, by requests of its own pages only, hidden from scripts, dropped with
+ * the browser.
+ */
 export function cookieAttributes(appUrl: string): CookieSerializeOptions {
   return { path: "/", httpOnly: true, sameSite: "strict", secure: isHttps(appUrl) };
 }
@@ -26,6 +32,9 @@ export function clearSessionCookie(reply: FastifyReply, appUrl: string): void {
 }
 
 /** Returns the session token that the browser sent, or `undefined`. */
-export function sentSessionToken({ cookies }: Pick<FastifyRequest, "cookies">, appUrl: string): string | undefined {
+export function sentSessionToken(
+  { cookies }: Pick<FastifyRequest, "cookies">,
+  appUrl: string,
+): string | undefined {
   return cookies[cookieName(appUrl, "session")];
 }

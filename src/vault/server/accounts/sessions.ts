@@ -13,7 +13,10 @@ import { sentSessionToken } from "./session-cookie.ts";
 const IDLE_MS = 3_600_000;
 /** A session ends 12 hours after its login, used or not. */
 const MAX_AGE_MS = 12 * IDLE_MS;
-/** Interval of writes to the store, in ms; a session may end this much earlier than an hour after its last use. */
+/**
+ * Interval of writes to the store, in ms; a session may end this much earlier than an hour after
+ * its last use.
+ */
 const WRITE_INTERVAL_MS = 60_000;
 
 /** A session with the token of its cookie. */
@@ -36,9 +39,19 @@ interface Authenticated {
 }
 
 /** Starts a session. */
-export async function openSession({ sessions }: Transaction, user: Authenticated, now: number): Promise<LiveSession> {
+export async function openSession(
+  { sessions }: Transaction,
+  user: Authenticated,
+  now: number,
+): Promise<LiveSession> {
   const token = newToken();
-  const session = { ...user, digest: tokenDigest(token), createdAt: now, expiresAt: now + IDLE_MS, usedAt: now };
+  const session = {
+    ...user,
+    digest: tokenDigest(token),
+    createdAt: now,
+    expiresAt: now + IDLE_MS,
+    usedAt: now,
+  };
   await sessions.insert(session);
   return { ...session, token };
 }
@@ -48,7 +61,10 @@ export function describeSession({ email, token }: LiveSession): SessionInfo {
   return { email, csrf_token: csrfToken(token) };
 }
 
-async function find(context: VaultContext, token: string | undefined): Promise<Session | undefined> {
+async function find(
+  context: VaultContext,
+  token: string | undefined,
+): Promise<Session | undefined> {
   if (token === undefined || token === "") return undefined;
   const session = await context.store.readOne(({ sessions }) => sessions.find(tokenDigest(token)));
   return session && session.expiresAt > context.clock.now() ? session : undefined;
@@ -62,11 +78,14 @@ async function extend({ store, clock }: VaultContext, session: Session): Promise
 }
 
 /**
- * Returns the session of a request that opens the page, or `undefined`. It needs no CSRF token, because its response contains the
- * token.
+ * Returns the session of a request that opens the page, or `undefined`. It needs no CSRF token,
+ * because its response contains the token.
  * @throws ServiceError `csrf_failed` for another origin, `rate_limited`
  */
-export async function currentSession(context: VaultContext, request: SessionRequest): Promise<LiveSession | undefined> {
+export async function currentSession(
+  context: VaultContext,
+  request: SessionRequest,
+): Promise<LiveSession | undefined> {
   requireOwnOrigin(request.headers, context.appUrl());
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
@@ -78,9 +97,13 @@ export async function currentSession(context: VaultContext, request: SessionRequ
 
 /**
  * Returns the session of a request.
- * @throws ServiceError `invalid_token` when it is missing or expired, `csrf_failed`, `rate_limited`, in this order
+ * @throws ServiceError `invalid_token` when it is missing or expired, `csrf_failed`,
+ * `rate_limited`, in this order
  */
-export async function requireSession(context: VaultContext, request: SessionRequest): Promise<LiveSession> {
+export async function requireSession(
+  context: VaultContext,
+  request: SessionRequest,
+): Promise<LiveSession> {
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) throw errors.sessionExpired();
@@ -94,7 +117,10 @@ export async function requireSession(context: VaultContext, request: SessionRequ
  * Returns the session that a request ends, or `undefined` when it had already ended.
  * @throws ServiceError `csrf_failed`
  */
-export async function endingSession(context: VaultContext, request: SessionRequest): Promise<LiveSession | undefined> {
+export async function endingSession(
+  context: VaultContext,
+  request: SessionRequest,
+): Promise<LiveSession | undefined> {
   requireOwnOrigin(request.headers, context.appUrl());
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);

@@ -24,7 +24,10 @@ export class TokenBuckets {
     return Math.min(this.#burst, bucket.level + ((now - bucket.filledAt) / 1000) * this.#perSecond);
   }
 
-  /** Takes a token and returns 0, or returns the seconds until the next one; so many tokens are kept for others. */
+  /**
+   * Takes a token and returns 0, or returns the seconds until the next one; so many tokens are kept
+   * for others.
+   */
   take(key: string, kept = 0): number {
     const wait = this.wait(key, kept);
     if (wait === 0) this.charge(key, 1);
@@ -34,7 +37,8 @@ export class TokenBuckets {
   /** Returns the seconds until `take` takes a token; 0 when it does now. */
   wait(key: string, kept = 0): number {
     const bucket = this.#buckets.get(key);
-    const level = bucket === undefined ? this.#burst : this.#levelOf(bucket, this.#clock.monotonic());
+    const level =
+      bucket === undefined ? this.#burst : this.#levelOf(bucket, this.#clock.monotonic());
     return level < 1 + kept ? (1 + kept - level) / this.#perSecond : 0;
   }
 
@@ -44,20 +48,24 @@ export class TokenBuckets {
   }
 
   /**
-   * Takes more tokens for a request that was admitted, so that at least `kept` are left; a bucket that gets into debt admits none until it is
-   * filled again.
+   * Takes more tokens for a request that was admitted, so that at least `kept` are left; a bucket
+   * that gets into debt admits none until it is filled again.
    */
   charge(key: string, tokens: number, kept = -Infinity): void {
     const now = this.#clock.monotonic();
     const bucket = this.#buckets.get(key) ?? { level: this.#burst, filledAt: now };
     const level = this.#levelOf(bucket, now);
-    this.#buckets.set(key, { level: Math.min(level, Math.max(level - tokens, kept)), filledAt: now });
+    this.#buckets.set(key, {
+      level: Math.min(level, Math.max(level - tokens, kept)),
+      filledAt: now,
+    });
   }
 
   /** Deletes the full buckets, which are equal to new ones. */
   prune(): void {
     const now = this.#clock.monotonic();
-    for (const [key, bucket] of this.#buckets) if (this.#levelOf(bucket, now) >= this.#burst) this.#buckets.delete(key);
+    for (const [key, bucket] of this.#buckets)
+      if (this.#levelOf(bucket, now) >= this.#burst) this.#buckets.delete(key);
   }
 }
 
@@ -71,19 +79,31 @@ interface CountedCredential {
   readonly login: string;
 }
 
-/** Returns the requests of an account that a login beyond its own share leaves to the other logins: half of a burst. */
-function keptFrom({ requestRate: { perLogin }, limits: { requestBurst } }: VaultContext, login: string): number {
+/**
+ * Returns the requests of an account that a login beyond its own share leaves to the other logins:
+ * half of a burst.
+ */
+function keptFrom(
+  { requestRate: { perLogin }, limits: { requestBurst } }: VaultContext,
+  login: string,
+): number {
   return perLogin.isEmpty(login) ? (requestBurst * ACCOUNT_FACTOR) / 2 : 0;
 }
 
 /**
- * Counts a request of a valid token or session, by its digest, and of its account: a user can have any number of tokens. The tokens of one login have
- * a quarter of the rate of the account, and beyond it what other logins do not need.
+ * Counts a request of a valid token or session, by its digest, and of its account: a user can have
+ * any number of tokens. The tokens of one login have a quarter of the rate of the account, and
+ * beyond it what other logins do not need.
  * @throws ServiceError `rate_limited` when there are too many
  */
-export function countRequest(context: VaultContext, { digest, login, email }: CountedCredential): void {
+export function countRequest(
+  context: VaultContext,
+  { digest, login, email }: CountedCredential,
+): void {
   const { requestRate } = context;
-  const wait = requestRate.perToken.take(digest) || requestRate.perAccount.take(email, keptFrom(context, login));
+  const wait =
+    requestRate.perToken.take(digest) ||
+    requestRate.perAccount.take(email, keptFrom(context, login));
   if (wait === 0) requestRate.perLogin.take(login);
   if (wait === 0) return;
   throw errors.tooManyRequests(wait * 1000, email);
@@ -92,8 +112,15 @@ export function countRequest(context: VaultContext, { digest, login, email }: Co
 /** Bytes of a large body that count as one request. */
 const BODY_BYTES_PER_REQUEST = 128 * 1024;
 
-/** Counts a large body of a valid token or session in addition to its request. @throws ServiceError `rate_limited` */
-export function countLargeBody({ requestRate: { perToken } }: VaultContext, { digest }: { digest: string }, bytes: number): void {
+/**
+ * Counts a large body of a valid token or session in addition to its request. @throws ServiceError
+ * `rate_limited`
+ */
+export function countLargeBody(
+  { requestRate: { perToken } }: VaultContext,
+  { digest }: { digest: string },
+  bytes: number,
+): void {
   const wait = perToken.take(digest);
   if (wait > 0) throw errors.tooManyRequests(wait * 1000);
   perToken.charge(digest, Math.ceil(bytes / BODY_BYTES_PER_REQUEST) - 1);
@@ -106,7 +133,11 @@ interface CountedCaller {
 }
 
 /** Counts a request as further ones, which later requests wait for. */
-function charge(context: VaultContext, { email, credential }: CountedCaller, further: number): void {
+function charge(
+  context: VaultContext,
+  { email, credential }: CountedCaller,
+  further: number,
+): void {
   if (further < 1) return;
   const { requestRate } = context;
   requestRate.perToken.charge(credential.digest, further);
@@ -130,7 +161,10 @@ export function chargeLength(context: VaultContext, caller: CountedCaller, lengt
   charge(context, caller, Math.ceil(length / LENGTH_PER_REQUEST) - 1);
 }
 
-/** Passes the pieces of a list. Counts the request as several when they end, in proportion to their length. */
+/**
+ * Passes the pieces of a list. Counts the request as several when they end, in proportion to their
+ * length.
+ */
 export async function* chargedByLength(
   context: VaultContext,
   caller: CountedCaller,

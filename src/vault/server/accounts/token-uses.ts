@@ -1,10 +1,16 @@
 import type { AccessToken } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
-/** Interval of recorded uses of one token, in milliseconds: a token of a program may be used every second. */
+/**
+ * Interval of recorded uses of one token, in milliseconds: a token of a program may be used every
+ * second.
+ */
 const RECORD_INTERVAL_MS = 3_600_000;
 
-/** Uses of access tokens that are not in the store yet, so that no request waits for a write because of them. */
+/**
+ * Uses of access tokens that are not in the store yet, so that no request waits for a write because
+ * of them.
+ */
 export class TokenUses {
   #uses = new Map<string, number>();
 

@@ -15,12 +15,21 @@ const HOUR_MS = 3_600_000;
 export const REFRESH_IDLE_MS = 90 * 24 * HOUR_MS;
 
 /** Returns the time until which a refresh token is valid unless it is used before. */
-export function refreshableUntilOf({ refreshedAt, endsAt }: { readonly refreshedAt: number; readonly endsAt: number }): number {
+export function refreshableUntilOf({
+  refreshedAt,
+  endsAt,
+}: {
+  readonly refreshedAt: number;
+  readonly endsAt: number;
+}): number {
   const idle = refreshedAt + REFRESH_IDLE_MS;
   return endsAt > 0 ? Math.min(idle, endsAt) : idle;
 }
 
-/** Returns the lifetime of a new access token in seconds: it ends with its refresh token at the latest. */
+/**
+ * Returns the lifetime of a new access token in seconds: it ends with its refresh token at the
+ * latest.
+ */
 function lifetimeSeconds({ hours, endsAt }: RefreshToken, now: number): number {
   return endsAt > 0 ? Math.min(hours * 3600, Math.floor((endsAt - now) / 1000)) : hours * 3600;
 }
@@ -32,7 +41,11 @@ async function issueAccess(
   transaction: Transaction,
   refresh: RefreshToken,
   refreshToken: string,
-  { now, createdAt, name }: { readonly now: number; readonly createdAt: number; readonly name: string },
+  {
+    now,
+    createdAt,
+    name,
+  }: { readonly now: number; readonly createdAt: number; readonly name: string },
 ): Promise<TokenResponse> {
   const accessToken = newToken();
   const access = {
@@ -41,7 +54,10 @@ async function issueAccess(
     refreshDigest: refresh.digest,
     email: refresh.email,
     scope: refresh.scope,
-    expiresAt: refresh.endsAt > 0 ? Math.min(now + refresh.hours * HOUR_MS, refresh.endsAt) : now + refresh.hours * HOUR_MS,
+    expiresAt:
+      refresh.endsAt > 0
+        ? Math.min(now + refresh.hours * HOUR_MS, refresh.endsAt)
+        : now + refresh.hours * HOUR_MS,
     allowedNetworks: refresh.allowedNetworks,
     createdAt,
     usedAt: 0,
@@ -59,11 +75,20 @@ async function issueAccess(
   };
 }
 
-/** Removes idle logins of an account that has too many. @throws ServiceError `quota_exceeded` when too many have a live access token */
-async function requireTokenQuota({ limits }: VaultContext, { tokens }: Transaction, email: string, now: number): Promise<void> {
+/**
+ * Removes idle logins of an account that has too many. @throws ServiceError `quota_exceeded` when
+ * too many have a live access token
+ */
+async function requireTokenQuota(
+  { limits }: VaultContext,
+  { tokens }: Transaction,
+  email: string,
+  now: number,
+): Promise<void> {
   const { tokens: most } = limits.quotas;
   const excess = (await tokens.countRefresh(email)) - most;
-  if (excess > 0 && (await tokens.removeIdleRefresh(email, now, excess)) < excess) throw errors.quotaExceeded("tokens", most);
+  if (excess > 0 && (await tokens.removeIdleRefresh(email, now, excess)) < excess)
+    throw errors.quotaExceeded("tokens", most);
 }
 
 /** Reach and lifetime of a new pair of tokens. */
@@ -82,7 +107,8 @@ export interface TokenRequest {
 
 /**
  * Issues a new pair of tokens after `logIn`.
- * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile; `quota_exceeded`
+ * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile;
+ * `quota_exceeded`
  */
 export async function issueTokens(
   context: VaultContext,
@@ -93,11 +119,23 @@ export async function issueTokens(
   const refreshToken = newToken();
   const endsAt = lifetimeHours === undefined ? 0 : now + lifetimeHours * HOUR_MS;
   const digest = tokenDigest(refreshToken);
-  const refresh = { digest, email: user.email, scope, hours, lastUsedAt: now, allowedNetworks, endsAt };
+  const refresh = {
+    digest,
+    email: user.email,
+    scope,
+    hours,
+    lastUsedAt: now,
+    allowedNetworks,
+    endsAt,
+  };
   const issue = async (transaction: Transaction): Promise<TokenResponse> => {
     await requireSamePassword(transaction, user);
     await transaction.tokens.insertRefresh(refresh);
-    const issued = await issueAccess(transaction, refresh, refreshToken, { now, createdAt: now, name });
+    const issued = await issueAccess(transaction, refresh, refreshToken, {
+      now,
+      createdAt: now,
+      name,
+    });
     await requireTokenQuota(context, transaction, user.email, now);
     return issued;
   };
@@ -121,33 +159,54 @@ async function findPair(
   const digest = tokenDigest(refreshToken);
   const refresh = await tokens.findRefresh(digest);
   const used = await tokens.findAccess(tokenDigest(usedAccessToken));
-  const until = refresh ? refreshableUntilOf({ refreshedAt: refresh.lastUsedAt, endsAt: refresh.endsAt }) : 0;
-  if (!refresh || until <= now || used?.refreshDigest !== digest) throw errors.invalidRefreshToken();
+  const until = refresh
+    ? refreshableUntilOf({ refreshedAt: refresh.lastUsedAt, endsAt: refresh.endsAt })
+    : 0;
+  if (!refresh || until <= now || used?.refreshDigest !== digest)
+    throw errors.invalidRefreshToken();
   if (!isWithinNetworks(refresh.allowedNetworks, client)) {
     throw errors.invalidRefreshToken({ user: refresh.email, token: credentialId(digest) });
   }
   return { refresh, used };
 }
 
-/** Returns the email of a pair of tokens, without a write. @throws ServiceError `invalid_refresh_token`, `rate_limited` */
-export async function refreshingUser(context: VaultContext, request: RefreshRequest): Promise<string> {
+/**
+ * Returns the email of a pair of tokens, without a write. @throws ServiceError
+ * `invalid_refresh_token`, `rate_limited`
+ */
+export async function refreshingUser(
+  context: VaultContext,
+  request: RefreshRequest,
+): Promise<string> {
   const now = context.clock.now();
-  const { refresh } = await context.store.read((transaction) => findPair(transaction, request, now));
+  const { refresh } = await context.store.read((transaction) =>
+    findPair(transaction, request, now),
+  );
   countRequest(context, { ...refresh, login: refresh.digest });
   return refresh.email;
 }
 
 /**
- * Issues a new access token of the same scope, lifetime and networks. The refresh token is unchanged and its 90 days restart.
+ * Issues a new access token of the same scope, lifetime and networks. The refresh token is
+ * unchanged and its 90 days restart.
  * @param email of `refreshingUser`
- * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, not of the same pair as the access token, or of another network
+ * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, not of the same pair as
+ * the access token, or of another network
  */
-export async function refreshTokens(context: VaultContext, email: string, request: RefreshRequest): Promise<TokenResponse> {
+export async function refreshTokens(
+  context: VaultContext,
+  email: string,
+  request: RefreshRequest,
+): Promise<TokenResponse> {
   const now = context.clock.now();
   const refreshPair = async (transaction: Transaction): Promise<TokenResponse> => {
     const { refresh, used } = await findPair(transaction, request, now);
     await transaction.tokens.touchRefresh(refresh.digest, now);
-    return issueAccess(transaction, refresh, request.refreshToken, { now, createdAt: used.createdAt, name: used.name });
+    return issueAccess(transaction, refresh, request.refreshToken, {
+      now,
+      createdAt: used.createdAt,
+      name: used.name,
+    });
   };
   return context.store.write(refreshPair, { account: email });
 }

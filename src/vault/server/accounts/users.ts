@@ -13,14 +13,26 @@ export interface NewUser {
 }
 
 /** Returns what an account starts with. @throws Error when the email is invalid */
-export async function newCredentials(email: string, password: Redacted<string>, cost: PasswordCost): Promise<Credentials> {
+export async function newCredentials(
+  email: string,
+  password: Redacted<string>,
+  cost: PasswordCost,
+): Promise<Credentials> {
   if (!isEmailAddress(email)) throw new Error("invalid email address");
-  return { email: canonicalEmail(email), passwordHash: await hashPassword(password.reveal(), cost) };
+  return {
+    email: canonicalEmail(email),
+    passwordHash: await hashPassword(password.reveal(), cost),
+  };
 }
 
 /** @throws Error when the email is taken */
-export async function insertUser({ users }: Transaction, credentials: Credentials, now: number): Promise<void> {
-  if (!(await users.insert(credentials, now))) throw new Error("a user with this email already exists");
+export async function insertUser(
+  { users }: Transaction,
+  credentials: Credentials,
+  now: number,
+): Promise<void> {
+  if (!(await users.insert(credentials, now)))
+    throw new Error("a user with this email already exists");
 }
 
 /** Adds a user with any password. @throws Error when the email is invalid or taken */
@@ -36,7 +48,15 @@ export async function addUser(
   return { email: credentials.email, password };
 }
 
-/** Adds a user with a random password, for an ephemeral server. @throws Error when the email is invalid or taken */
-export function addGeneratedUser(store: Store, email: string, now: number, cost: PasswordCost): Promise<NewUser> {
+/**
+ * Adds a user with a random password, for an ephemeral server. @throws Error when the email is
+ * invalid or taken
+ */
+export function addGeneratedUser(
+  store: Store,
+  email: string,
+  now: number,
+  cost: PasswordCost,
+): Promise<NewUser> {
   return addUser(store, email, new Redacted(randomBytes(18).toString("base64url")), now, cost);
 }

@@ -5,8 +5,9 @@ import type { Transaction, Writer } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
 
 /**
- * Runs a write of an authenticated caller in one transaction. Its token or session is checked again within it, so that nothing is written for a
- * user who was disabled or deleted, or with a credential that was revoked, since the request was authenticated.
+ * Runs a write of an authenticated caller in one transaction. Its token or session is checked again
+ * within it, so that nothing is written for a user who was disabled or deleted, or with a
+ * credential that was revoked, since the request was authenticated.
  * @param ownerOf of `Writer`, when the write may change the data of another account
  * @throws ServiceError `invalid_token`, and whatever `work` throws
  */

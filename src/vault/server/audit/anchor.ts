@@ -15,7 +15,10 @@ function settingOf(log: string): string {
 
 /** The end of a log that the database remembers. */
 export interface Anchor extends ChainHead {
-  /** Hexadecimal HMAC under a key that is derived from the current master key; empty in data of a release without it. */
+  /**
+   * Hexadecimal HMAC under a key that is derived from the current master key; empty in data of a
+   * release without it.
+   */
   readonly mac: string;
 }
 
@@ -35,15 +38,25 @@ function isSignedBy(key: MasterKey, anchor: Anchor): boolean {
 
 type Settings = Pick<Transaction, "settings">;
 
-/** Returns the last recorded end of a log. It is stored in the database, out of reach of a change to the file. */
+/**
+ * Returns the last recorded end of a log. It is stored in the database, out of reach of a change to
+ * the file.
+ */
 export async function readAnchor({ settings }: Settings, log: string): Promise<Anchor | undefined> {
   const text = (await settings.get(settingOf(log))) ?? "";
   const [, seq, hash, mac = ""] = /^([0-9]+) ([0-9a-f]{64})(?: ([0-9a-f]{64}))?$/u.exec(text) ?? [];
   return seq === undefined || hash === undefined ? undefined : { log, seq: Number(seq), hash, mac };
 }
 
-/** Reports whether a server with the current master key has recorded an end. @throws Error when the key ring does not have that key */
-export async function isAuthentic(keys: KeyRing, transaction: Transaction, anchor: Anchor): Promise<boolean> {
+/**
+ * Reports whether a server with the current master key has recorded an end. @throws Error when the
+ * key ring does not have that key
+ */
+export async function isAuthentic(
+  keys: KeyRing,
+  transaction: Transaction,
+  anchor: Anchor,
+): Promise<boolean> {
   return isSignedBy(await currentKey(keys, transaction), anchor);
 }
 
@@ -54,12 +67,23 @@ export async function knownLogs({ settings }: Settings): Promise<string[]> {
 }
 
 /** Reports whether this end of a log is recorded. */
-export async function isRecorded(keys: KeyRing, transaction: Transaction, head: ChainHead): Promise<boolean> {
-  return (await transaction.settings.get(settingOf(head.log))) === anchorText(await currentKey(keys, transaction), head);
+export async function isRecorded(
+  keys: KeyRing,
+  transaction: Transaction,
+  head: ChainHead,
+): Promise<boolean> {
+  return (
+    (await transaction.settings.get(settingOf(head.log))) ===
+    anchorText(await currentKey(keys, transaction), head)
+  );
 }
 
 /** Records the end of a log. */
-export async function recordAnchor(keys: KeyRing, transaction: Transaction, head: ChainHead): Promise<void> {
+export async function recordAnchor(
+  keys: KeyRing,
+  transaction: Transaction,
+  head: ChainHead,
+): Promise<void> {
   const { settings } = transaction;
   await settings.set(settingOf(head.log), anchorText(await currentKey(keys, transaction), head));
   const logs = await knownLogs(transaction);
@@ -67,9 +91,14 @@ export async function recordAnchor(keys: KeyRing, transaction: Transaction, head
 }
 
 /** Records the ends again for a new master key, those that the former one authenticates. */
-export async function resignAnchors(transaction: Settings, from: MasterKey, to: MasterKey): Promise<void> {
+export async function resignAnchors(
+  transaction: Settings,
+  from: MasterKey,
+  to: MasterKey,
+): Promise<void> {
   for (const log of await knownLogs(transaction)) {
     const anchor = await readAnchor(transaction, log);
-    if (anchor && isSignedBy(from, anchor)) await transaction.settings.set(settingOf(log), anchorText(to, anchor));
+    if (anchor && isSignedBy(from, anchor))
+      await transaction.settings.set(settingOf(log), anchorText(to, anchor));
   }
 }

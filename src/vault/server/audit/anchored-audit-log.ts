@@ -10,7 +10,10 @@ import { currentKey } from "../store/current-key.ts";
 import type { ForwardTarget } from "./forward-target.ts";
 import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
-/** Records the current end of the log in the database, and signs later lines under the current master key. */
+/**
+ * Records the current end of the log in the database, and signs later lines under the current
+ * master key.
+ */
 export async function storeAnchor(store: Store, keys: KeyRing, log: AuditLog): Promise<void> {
   const { head } = log;
   log.signWith(await currentSigner(store, keys));
@@ -23,21 +26,33 @@ async function currentSigner(store: Store, keys: KeyRing): Promise<SignLine> {
 }
 
 /**
- * Compares the end of the log with the recorded one. If lines were lost, or the recorded end or the last line was forged, logs an error and appends a permanent record of
- * it. If no server with this master key has recorded an end, appends a record that `verify` shows.
+ * Compares the end of the log with the recorded one. If lines were lost, or the recorded end or the
+ * last line was forged, logs an error and appends a permanent record of it. If no server with this
+ * master key has recorded an end, appends a record that `verify` shows.
  */
-async function compareAnchor(store: Store, keys: KeyRing, log: AuditLog, logger: Logger): Promise<void> {
+async function compareAnchor(
+  store: Store,
+  keys: KeyRing,
+  log: AuditLog,
+  logger: Logger,
+): Promise<void> {
   const { found } = log;
   if (!found) return;
   const { anchor, authentic } = await store.read(async (transaction) => {
     const recorded = await readAnchor(transaction, found.log);
-    return { anchor: recorded, authentic: recorded !== undefined && (await isAuthentic(keys, transaction, recorded)) };
+    return {
+      anchor: recorded,
+      authentic: recorded !== undefined && (await isAuthentic(keys, transaction, recorded)),
+    };
   });
   const isEnd = anchor?.seq === found.seq && anchor.hash === found.hash;
   // At a recorded end, the line may have been signed under a former key.
   const isForged = ["forged", "unknown"].includes(lineState(keys, found)) && !(authentic && isEnd);
   if (!isForged && (!anchor || anchor.mac === "")) {
-    logger.warn({ event: "audit_unrecorded", found: found.seq }, "the database does not know the audit log");
+    logger.warn(
+      { event: "audit_unrecorded", found: found.seq },
+      "the database does not know the audit log",
+    );
     return log.append({ event: "unrecorded", found: found.seq });
   }
   const isSame = isEnd || (anchor !== undefined && anchor.seq < found.seq);
@@ -64,7 +79,10 @@ export interface AuditLogFile {
 
 /** Opens the log, compares its end with the recorded one, and records it again. */
 export async function openAuditLog(
-  { clock = systemClock, logger = silentLogger }: { readonly clock?: Clock; readonly logger?: Logger },
+  {
+    clock = systemClock,
+    logger = silentLogger,
+  }: { readonly clock?: Clock; readonly logger?: Logger },
   options: AuditLogFile,
   { store, keys }: { readonly store: Store; readonly keys: KeyRing },
 ): Promise<AuditLog> {

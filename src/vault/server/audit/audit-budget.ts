@@ -1,7 +1,9 @@
 import { errors } from "../errors.ts";
 import type { AuditFields } from "./audit-line.ts";
 
-/** Bytes of a line that its request pays for; each further started KiB counts as a further request. */
+/**
+ * Bytes of a line that its request pays for; each further started KiB counts as a further request.
+ */
 const BYTES_PER_REQUEST = 1024;
 
 /** A rate limit per account. */
@@ -25,7 +27,10 @@ interface AuditBudgetOptions {
   readonly log: { append(fields: AuditFields): Promise<void> } | undefined;
 }
 
-/** The part of the audit log, and so of its disk, that each account may fill (docs/vault-server.md#audit-log). Accounts are canonical emails. */
+/**
+ * The part of the audit log, and so of its disk, that each account may fill
+ * (docs/vault-server.md#audit-log). Accounts are canonical emails.
+ */
 export class AuditBudget implements AsyncDisposable {
   readonly #options: AuditBudgetOptions;
   /** Number of rejected requests without a line since the last summary. */
@@ -36,8 +41,8 @@ export class AuditBudget implements AsyncDisposable {
   }
 
   /**
-   * Admits a request of an account. While the disk space is low it counts against a low rate, unless it frees space and succeeds: call `rejected` when
-   * it does not.
+   * Admits a request of an account. While the disk space is low it counts against a low rate,
+   * unless it frees space and succeeds: call `rejected` when it does not.
    * @throws ServiceError `rate_limited`
    */
   admit(email: string, freesSpace: boolean): void {
@@ -66,9 +71,13 @@ export class AuditBudget implements AsyncDisposable {
     return this.#options.bytes.wait(email) > 0;
   }
 
-  /** Counts a rejected request that `admit` was not called for. Reports whether it may leave a line. */
+  /**
+   * Counts a rejected request that `admit` was not called for. Reports whether it may leave a line.
+   */
   affords(email: string): boolean {
-    return !this.isSpent(email) && (!this.#options.isLow() || this.#options.lowSpace.take(email) === 0);
+    return (
+      !this.isSpent(email) && (!this.#options.isLow() || this.#options.lowSpace.take(email) === 0)
+    );
   }
 
   /** Counts a rejected request that leaves no line. */
@@ -76,7 +85,10 @@ export class AuditBudget implements AsyncDisposable {
     this.#omitted.set(email, (this.#omitted.get(email) ?? 0) + 1);
   }
 
-  /** Writes a line for each account with requests that left none, and forgets accounts without recent requests. */
+  /**
+   * Writes a line for each account with requests that left none, and forgets accounts without
+   * recent requests.
+   */
   async summarize(): Promise<void> {
     const omitted = this.#omitted;
     this.#omitted = new Map();

@@ -6,7 +6,12 @@ import type { AuditLine } from "./audit-line.ts";
 import { readTail } from "./read-lines.ts";
 
 /** With `O_DSYNC` a write returns when the bytes are on the disk. */
-const OPEN_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_DSYNC;
+const OPEN_FLAGS =
+  constants.O_RDWR |
+  constants.O_APPEND |
+  constants.O_CREAT |
+  constants.O_NOFOLLOW |
+  constants.O_DSYNC;
 const OWNER_ONLY = 0o600;
 
 /** State of the file when it was opened. */
@@ -31,7 +36,10 @@ async function readFrom(handle: FileHandle, position: number, length: number): P
   return buffer.subarray(0, bytesRead);
 }
 
-/** File that lines are appended to. It tracks how many bytes are on the disk and detects that its path was replaced. */
+/**
+ * File that lines are appended to. It tracks how many bytes are on the disk and detects that its
+ * path was replaced.
+ */
 export class AuditFile implements AsyncDisposable {
   readonly path: string;
   #handle: FileHandle | undefined;
@@ -48,8 +56,8 @@ export class AuditFile implements AsyncDisposable {
   }
 
   /**
-   * Opens or creates the file, and truncates what may not be on the disk: after the last complete line or, when the same file is
-   * opened again, after the bytes appended so far.
+   * Opens or creates the file, and truncates what may not be on the disk: after the last complete
+   * line or, when the same file is opened again, after the bytes appended so far.
    * @throws Error when it cannot be opened or is not an audit log
    */
   async open(): Promise<OpenedFile> {
@@ -58,11 +66,23 @@ export class AuditFile implements AsyncDisposable {
     this.#handle = handle;
     const stats = await handle.stat();
     if (!stats.isFile()) throw new Error(`${this.path} is not a regular file`);
-    const same = stats.ino === this.#identity?.ino && stats.dev === this.#identity.dev && stats.size >= this.#bytes;
+    const same =
+      stats.ino === this.#identity?.ino &&
+      stats.dev === this.#identity.dev &&
+      stats.size >= this.#bytes;
     const { last, end, torn } = same
-      ? { last: undefined, end: this.#bytes, torn: await readFrom(handle, this.#bytes, stats.size - this.#bytes) }
+      ? {
+          last: undefined,
+          end: this.#bytes,
+          torn: await readFrom(handle, this.#bytes, stats.size - this.#bytes),
+        }
       : await readTail(handle, stats.size);
-    if (!same && !last && torn.length > 0 && !Buffer.from(torn).toString("latin1").startsWith('{"seq":'.slice(0, torn.length))) {
+    if (
+      !same &&
+      !last &&
+      torn.length > 0 &&
+      !Buffer.from(torn).toString("latin1").startsWith('{"seq":'.slice(0, torn.length))
+    ) {
       throw new Error(`${this.path} is not an audit log; choose another file`);
     }
     await handle.chmod(OWNER_ONLY);
@@ -77,11 +97,17 @@ export class AuditFile implements AsyncDisposable {
   /** @throws Error when the file at the path was replaced, or its length changed */
   async check(): Promise<void> {
     const stats = await stat(this.path);
-    const same = stats.ino === this.#identity?.ino && stats.dev === this.#identity.dev && stats.size === this.#bytes;
+    const same =
+      stats.ino === this.#identity?.ino &&
+      stats.dev === this.#identity.dev &&
+      stats.size === this.#bytes;
     if (!same) throw new Error(`${this.path} was replaced or changed by another program`);
   }
 
-  /** Resolves when the bytes are on the disk; call `check` first. After a failure of either, call `open` again. */
+  /**
+   * Resolves when the bytes are on the disk; call `check` first. After a failure of either, call
+   * `open` again.
+   */
   async append(bytes: Uint8Array): Promise<void> {
     if (!this.#handle) throw new Error(`${this.path} is not open`);
     for (let written = 0; written < bytes.length;) {
@@ -94,7 +120,8 @@ export class AuditFile implements AsyncDisposable {
   async first(): Promise<{ readonly seq: number; readonly at: number } | undefined> {
     if (!this.#handle) return undefined;
     const start = (await readFrom(this.#handle, 0, 128)).toString("latin1");
-    const [, seq, time] = /^\{"seq":([0-9]{1,15}),"log":"[^"]*","time":"([^"]*)"/u.exec(start) ?? [];
+    const [, seq, time] =
+      /^\{"seq":([0-9]{1,15}),"log":"[^"]*","time":"([^"]*)"/u.exec(start) ?? [];
     return seq === undefined ? undefined : { seq: Number(seq), at: Date.parse(time ?? "") };
   }
 
@@ -117,8 +144,8 @@ export class AuditFile implements AsyncDisposable {
 }
 
 /**
- * Locks a file for this process until disposed. The lock is that of SQLite on an empty database next to the file: the operating
- * system releases it when the process ends, so it is never stale.
+ * Locks a file for this process until disposed. The lock is that of SQLite on an empty database
+ * next to the file: the operating system releases it when the process ends, so it is never stale.
  * @throws Error when another process holds it
  */
 export function lockFile(path: string): Disposable {
@@ -127,7 +154,10 @@ export function lockFile(path: string): Disposable {
     lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();
-    throw new Error(`the audit log ${path} is in use by another process, or its directory is not writable`, { cause: error });
+    throw new Error(
+      `the audit log ${path} is in use by another process, or its directory is not writable`,
+      { cause: error },
+    );
   }
   return { [Symbol.dispose]: () => lock.close() };
 }

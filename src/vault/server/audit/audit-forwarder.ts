@@ -13,7 +13,9 @@ const FLUSH_MS = 2000;
 
 interface ForwardMetrics {
   readonly auditForwarded: { inc(lines: number): void };
-  readonly auditForwardDropped: { inc(labels: { readonly reason: "queue_full" | "too_long" | "stopped" }, lines: number): void };
+  readonly auditForwardDropped: {
+    inc(labels: { readonly reason: "queue_full" | "too_long" | "stopped" }, lines: number): void;
+  };
 }
 
 export interface AuditForwarderOptions {
@@ -37,9 +39,9 @@ interface Block {
 }
 
 /**
- * Copies the lines that the audit log has written to a target, in order. It never delays or fails a request: lines wait in memory up
- * to a limit, beyond which they are counted and dropped. A failed block is sent again as a whole, so that a line may arrive twice;
- * `seq` identifies it.
+ * Copies the lines that the audit log has written to a target, in order. It never delays or fails a
+ * request: lines wait in memory up to a limit, beyond which they are counted and dropped. A failed
+ * block is sent again as a whole, so that a line may arrive twice; `seq` identifies it.
  */
 export class AuditForwarder implements AsyncDisposable {
   readonly #options: AuditForwarderOptions;
@@ -69,7 +71,8 @@ export class AuditForwarder implements AsyncDisposable {
   /** Takes the lines of one write, which end with a newline each. */
   offer(written: Buffer): void {
     const lines = written.toString("utf8").trimEnd().split("\n");
-    if (this.#bytes + written.length > this.#queueBytes) return this.#drop("queue_full", lines.length);
+    if (this.#bytes + written.length > this.#queueBytes)
+      return this.#drop("queue_full", lines.length);
     this.#queue.push({ bytes: written.length, lines });
     this.#bytes += written.length;
     if (this.#started) this.#run();
@@ -108,7 +111,8 @@ export class AuditForwarder implements AsyncDisposable {
     metrics.auditForwarded.inc(lines.length - dropped);
     if (dropped > 0) this.#drop("too_long", dropped);
     this.#backoff.reset();
-    if (this.#failing) logger.info({ event: "audit_forward_available" }, "forwarding the audit log again");
+    if (this.#failing)
+      logger.info({ event: "audit_forward_available" }, "forwarding the audit log again");
     this.#failing = false;
   }
 
@@ -137,12 +141,17 @@ export class AuditForwarder implements AsyncDisposable {
   }
 }
 
-/** Adds a forwarder to the resources of a server whose audit log has a target, before the log, which is closed first. */
+/**
+ * Adds a forwarder to the resources of a server whose audit log has a target, before the log, which
+ * is closed first.
+ */
 export function forwardAudit(
   running: AsyncDisposableStack,
   { auditLog, clock = systemClock, logger = silentLogger }: ForwardingServer,
   metrics: ForwardMetrics,
 ): AuditForwarder | undefined {
   if (!auditLog?.forward) return undefined;
-  return running.use(new AuditForwarder({ sink: createAuditSink(auditLog.forward), clock, logger, metrics }));
+  return running.use(
+    new AuditForwarder({ sink: createAuditSink(auditLog.forward), clock, logger, metrics }),
+  );
 }

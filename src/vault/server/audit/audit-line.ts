@@ -20,7 +20,10 @@ export interface AuditLine extends ChainHead {
   /** Time of writing, ISO 8601 in UTC. */
   readonly time: string;
   readonly fields: AuditFields;
-  /** MAC of the text, which is the line without `mac` and `hash`; `undefined` for a line of a release without MACs. */
+  /**
+   * MAC of the text, which is the line without `mac` and `hash`; `undefined` for a line of a
+   * release without MACs.
+   */
   readonly signed: { readonly text: string; readonly mac: string } | undefined;
 }
 
@@ -37,9 +40,10 @@ const MAC_MEMBER = /,"mac":"([\w-]+)"\}$/u;
 const UNPRINTABLE = /[\p{C}\u2028\u2029]/gu;
 
 function escaped(character: string): string {
-  return Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
-    "",
-  );
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+  ).join("");
 }
 
 function written(fields: unknown): string {
@@ -64,8 +68,9 @@ function sha256(bytes: string | Uint8Array): string {
 }
 
 /**
- * Returns a line without its newline, JSON whose last member is the SHA-256 of the line without that member, and the new end of
- * the chain. Before it, `mac` is the MAC of the line without these two, so that readers without the key can verify the chain all the same.
+ * Returns a line without its newline, JSON whose last member is the SHA-256 of the line without
+ * that member, and the new end of the chain. Before it, `mac` is the MAC of the line without these
+ * two, so that readers without the key can verify the chain all the same.
  */
 export function sealLine(
   head: ChainHead,
@@ -101,7 +106,8 @@ function parseBody(text: string, hash: string): AuditLine | undefined {
   if (!isObject(fields)) return undefined;
   const { seq, log, prev, time } = fields;
   if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return undefined;
-  if (typeof log !== "string" || typeof prev !== "string" || typeof time !== "string") return undefined;
+  if (typeof log !== "string" || typeof prev !== "string" || typeof time !== "string")
+    return undefined;
   const [member = "", mac] = MAC_MEMBER.exec(text) ?? [];
   const signed = mac === undefined ? undefined : { mac, text: `${text.slice(0, -member.length)}}` };
   return { log, seq, prev, hash, time, fields, signed };

@@ -1,6 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { appendFile, readFile, rename, rm, stat, truncate, unlink, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../../../../test/lab/test-directory.ts";
@@ -28,7 +37,8 @@ async function lines(path = file): Promise<AuditFields[]> {
     .split("\n")
     .map((line) => JSON.parse(line));
 }
-const said = async (path = file): Promise<unknown[]> => (await lines(path)).map(({ event, n }) => event ?? n);
+const said = async (path = file): Promise<unknown[]> =>
+  (await lines(path)).map(({ event, n }) => event ?? n);
 
 /** Verifies all segments and returns the kind of damage. */
 async function damage(): Promise<string | undefined> {
@@ -49,7 +59,10 @@ test("numbers and chains lines in an owner-only file, and continues after a rest
   }
   expect(await said()).toEqual(["opened", "a", "b", "stopped", "started", "c", "stopped"]);
   expect((await lines()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-  expect((await lines())[1]).toMatchObject({ log: expect.stringMatching(/^[0-9a-f]{16}$/u), time: expect.stringMatching(/Z$/u) });
+  expect((await lines())[1]).toMatchObject({
+    log: expect.stringMatching(/^[0-9a-f]{16}$/u),
+    time: expect.stringMatching(/Z$/u),
+  });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await damage()).toBeUndefined();
 });
@@ -74,7 +87,15 @@ test("append resolves after the line is on the disk", async () => {
 
 test("a name with any character stays within its line", async () => {
   await using log = await opened();
-  const names = ["a\nb", 'x","hash":"', "\r\u2028\u2029\u0085\u001b[2J", "\ud800", "\u202egnp.exe", "𝔘𝔫𝔦", '\n{"seq":3}\n'];
+  const names = [
+    "a\nb",
+    'x","hash":"',
+    "\r\u2028\u2029\u0085\u001b[2J",
+    "\ud800",
+    "\u202egnp.exe",
+    "𝔘𝔫𝔦",
+    '\n{"seq":3}\n',
+  ];
   for (const name of names) await log.append({ name });
   const text = await readFile(file, "utf8");
   expect(text.split("\n")).toHaveLength(names.length + 2);
@@ -144,7 +165,9 @@ test("rotates a file at its maximum size and continues the chain in a new one", 
   const firsts = await Promise.all(all.map(async (part) => (await lines(part))[0]));
   expect(parts).toEqual(firsts.slice(0, -1).map((line) => `${file}.${String(line?.seq)}`));
   for (const part of all) expect((await stat(part)).size).toBeLessThanOrEqual(4000);
-  const numbers = (await Promise.all(all.map((part) => said(part)))).flat().filter((entry) => typeof entry === "number");
+  const numbers = (await Promise.all(all.map((part) => said(part))))
+    .flat()
+    .filter((entry) => typeof entry === "number");
   expect(numbers).toEqual(Array.from({ length: 60 }, (_, n) => n));
   const report = await verifyAuditLog(all.toReversed());
   expect(report).toMatchObject({ damage: undefined, parts: all });

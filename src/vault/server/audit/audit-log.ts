@@ -5,13 +5,23 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { errors } from "../errors.ts";
 import { AuditFile, lockFile, rotatedSegments } from "./audit-file.ts";
-import { NO_HASH, sealLine, type AuditFields, type AuditLine, type ChainHead, type SignLine } from "./audit-line.ts";
+import {
+  NO_HASH,
+  sealLine,
+  type AuditFields,
+  type AuditLine,
+  type ChainHead,
+  type SignLine,
+} from "./audit-line.ts";
 import { DAY_MS, segmentsBeyond, type AuditRetention } from "./audit-retention.ts";
 import { readTail } from "./read-lines.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
 export const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
-/** Interval of write attempts while the log is not writable, in ms; requests in between are rejected immediately. */
+/**
+ * Interval of write attempts while the log is not writable, in ms; requests in between are rejected
+ * immediately.
+ */
 const RETRY_MS = 1000;
 /** Maximum number of truncated bytes that their record quotes. */
 const QUOTED_BYTES = 1024;
@@ -25,7 +35,10 @@ export interface AuditLogOptions {
   readonly retention?: AuditRetention;
   /** Maximum number of lines per write to the disk. */
   readonly linesPerSync?: number;
-  /** Called when a write failed; it is tried once more when this returns true, because there is space now. */
+  /**
+   * Called when a write failed; it is tried once more when this returns true, because there is
+   * space now.
+   */
   readonly makeRoom?: () => Promise<boolean>;
   /** Called with the lines of a write when they are on the disk; must not throw. */
   readonly onWritten?: (lines: Buffer) => void;
@@ -57,7 +70,9 @@ interface Failure {
 function truncationRecord(torn: Uint8Array): AuditFields {
   if (torn.length === 0) return {};
   const text = Buffer.from(torn.subarray(0, QUOTED_BYTES)).toString("utf8");
-  return { cut: { bytes: torn.length, sha256: createHash("sha256").update(torn).digest("hex"), text } };
+  return {
+    cut: { bytes: torn.length, sha256: createHash("sha256").update(torn).digest("hex"), text },
+  };
 }
 
 async function lastOfNewestSegment(file: string): Promise<AuditLine | undefined> {
@@ -65,13 +80,15 @@ async function lastOfNewestSegment(file: string): Promise<AuditLine | undefined>
   if (newest === undefined) return undefined;
   await using handle = await open(newest);
   const { last } = await readTail(handle, (await handle.stat()).size);
-  if (!last) throw new Error(`the audit log cannot continue after ${newest}: its last line is damaged`);
+  if (!last)
+    throw new Error(`the audit log cannot continue after ${newest}: its last line is damaged`);
   return last;
 }
 
 /**
- * An append-only, hash-chained file of lines (docs/design/security.md#audit-log). Lines that arrive during a write share the next
- * write, in order of arrival. While the file is not writable, every `append` is rejected and writing is retried once a second.
+ * An append-only, hash-chained file of lines (docs/design/security.md#audit-log). Lines that arrive
+ * during a write share the next write, in order of arrival. While the file is not writable, every
+ * `append` is rejected and writing is retried once a second.
  */
 export class AuditLog implements AsyncDisposable {
   readonly #file: AuditFile;
@@ -110,7 +127,8 @@ export class AuditLog implements AsyncDisposable {
 
   /**
    * Continues the chain of the file, or starts one.
-   * @throws Error when the file cannot be written, is locked by another process, or is not an audit log
+   * @throws Error when the file cannot be written, is locked by another process, or is not an audit
+   * log
    */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     const path = existsSync(options.file) ? await realpath(options.file) : options.file;
@@ -130,7 +148,10 @@ export class AuditLog implements AsyncDisposable {
     const known = last ?? (await lastOfNewestSegment(this.#file.path));
     this.#found = known;
     this.#head = known ? { log: known.log, seq: known.seq, hash: known.hash } : this.#head;
-    const started = { time: this.#time(), fields: { event: known ? "started" : "opened", ...truncationRecord(torn) } };
+    const started = {
+      time: this.#time(),
+      fields: { event: known ? "started" : "opened", ...truncationRecord(torn) },
+    };
     await this.#storeOrMakeRoom(() => [started]);
   }
 
@@ -162,7 +183,10 @@ export class AuditLog implements AsyncDisposable {
     return this.#failure === undefined;
   }
 
-  /** Resolves when the line is on the disk. @throws ServiceError `unavailable` when it cannot be written */
+  /**
+   * Resolves when the line is on the disk. @throws ServiceError `unavailable` when it cannot be
+   * written
+   */
   append(fields: AuditFields): Promise<void> {
     return this.#enter(fields);
   }
@@ -211,7 +235,10 @@ export class AuditLog implements AsyncDisposable {
 
   #fail(error: unknown, refused: number): void {
     if (!this.#failure) {
-      this.#logger.error({ event: "audit_unavailable", error }, "writing the audit log failed, rejecting requests");
+      this.#logger.error(
+        { event: "audit_unavailable", error },
+        "writing the audit log failed, rejecting requests",
+      );
       this.#onChange?.(false);
     }
     const reason = codeOf(error) ?? "changed";
@@ -229,7 +256,11 @@ export class AuditLog implements AsyncDisposable {
     const batch = take();
     let sealed = this.#seal([...before, ...batch]);
     if (this.#isFull(sealed.bytes.length) && (await this.#rotate())) {
-      sealed = this.#seal([{ time: this.#time(), fields: { event: "continued" } }, ...before, ...batch]);
+      sealed = this.#seal([
+        { time: this.#time(), fields: { event: "continued" } },
+        ...before,
+        ...batch,
+      ]);
     }
     if (sealed.bytes.length > 0) await this.#file.append(sealed.bytes);
     this.#head = sealed.head;
@@ -243,21 +274,35 @@ export class AuditLog implements AsyncDisposable {
     this.#logger.info({ event: "audit_available" }, "audit log writable again");
   }
 
-  /** Reports whether the file is to be rotated before it grows: because of its size or, when old segments are removed, its age. */
+  /**
+   * Reports whether the file is to be rotated before it grows: because of its size or, when old
+   * segments are removed, its age.
+   */
   #isFull(more: number): boolean {
     if (this.#file.bytes === 0) return false;
     const tooOld = this.#retention.days !== undefined && this.#clock.now() - this.#since >= DAY_MS;
     return tooOld || this.#file.bytes + more > this.#maxBytes;
   }
 
-  /** Removes the oldest segments beyond the retention, after a line that says so. @throws ServiceError `unavailable` */
+  /**
+   * Removes the oldest segments beyond the retention, after a line that says so. @throws
+   * ServiceError `unavailable`
+   */
   async removeOld(): Promise<void> {
     const old = await segmentsBeyond(this.#retention, this.#file, this.#clock.now());
     const last = old.at(-1)?.last;
     if (!last) return;
-    await this.append({ event: "removed", segments: old.length, last: last.seq, last_hash: last.hash });
+    await this.append({
+      event: "removed",
+      segments: old.length,
+      last: last.seq,
+      last_hash: last.hash,
+    });
     for (const { path } of old) await rm(path);
-    this.#logger.info({ event: "audit_removed", segments: old.length, last: last.seq }, "removed old segments of the audit log");
+    this.#logger.info(
+      { event: "audit_removed", segments: old.length, last: last.seq },
+      "removed old segments of the audit log",
+    );
   }
 
   #seal(batch: readonly Pick<Entry, "time" | "fields">[]): { bytes: Buffer; head: ChainHead } {
@@ -274,13 +319,19 @@ export class AuditLog implements AsyncDisposable {
   /** Opens the file again after a failure, and returns the record of it. */
   async #recover({ reason, refused }: Failure): Promise<Pick<Entry, "time" | "fields">> {
     const { torn } = await this.#file.open();
-    return { time: this.#time(), fields: { event: "recovered", reason, refused, ...truncationRecord(torn) } };
+    return {
+      time: this.#time(),
+      fields: { event: "recovered", reason, refused, ...truncationRecord(torn) },
+    };
   }
 
   async #rotate(): Promise<boolean> {
     const segment = `${this.#file.path}.${(await this.#file.first())?.seq}`;
     if (existsSync(segment)) {
-      this.#logger.warn({ event: "audit_not_rotated" }, "audit log not rotated: a file with the name of the segment exists");
+      this.#logger.warn(
+        { event: "audit_not_rotated" },
+        "audit log not rotated: a file with the name of the segment exists",
+      );
       return false;
     }
     await this.#file.rotate(segment);

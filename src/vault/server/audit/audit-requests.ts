@@ -19,15 +19,19 @@ const KEPT_HEADERS = new Set(["x-request-id", "x-content-type-options"]);
 
 /** Replaces a response that is ready to be sent by an error, and returns its body. */
 function withhold(reply: FastifyReply, error: ServiceError): string {
-  for (const name of Object.keys(reply.getHeaders())) if (!KEPT_HEADERS.has(name)) reply.removeHeader(name);
-  const headers = { "cache-control": "no-store", "content-type": "application/json; charset=utf-8" };
+  for (const name of Object.keys(reply.getHeaders()))
+    if (!KEPT_HEADERS.has(name)) reply.removeHeader(name);
+  const headers = {
+    "cache-control": "no-store",
+    "content-type": "application/json; charset=utf-8",
+  };
   reply.status(error.status).headers({ ...headers, "retry-after": String(error.retryAfter ?? 1) });
   return JSON.stringify(errorResponse(error));
 }
 
 /**
- * Logs every operation, also rejected ones, and serves none while the log is not writable. Only a route that bypasses the
- * framework to send its response must call `trail.end` itself.
+ * Logs every operation, also rejected ones, and serves none while the log is not writable. Only a
+ * route that bypasses the framework to send its response must call `trail.end` itself.
  */
 export function auditRequests(app: FastifyInstance, log: AuditLog, budget: AuditBudget): void {
   app.decorateRequest("trail");
@@ -38,7 +42,8 @@ export function auditRequests(app: FastifyInstance, log: AuditLog, budget: Audit
     const origin = { request: request.id, client: request.ip, operation: operation.name };
     request.trail = new AuditTrail(log, budget, operation, origin);
     // An upload has its address in a header.
-    if (typeof operation.request !== "function") request.trail.describeRequest({ email: request.headers.email });
+    if (typeof operation.request !== "function")
+      request.trail.describeRequest({ email: request.headers.email });
   });
   app.addHook("preValidation", async (request) => request.trail?.describeRequest(request.body));
   app.addHook("preSerialization", async (request, _reply, payload) => {
@@ -51,7 +56,10 @@ export function auditRequests(app: FastifyInstance, log: AuditLog, budget: Audit
       return payload;
     } catch (error) {
       if (payload instanceof Readable) payload.destroy();
-      return withhold(reply, error instanceof Error ? toServiceError(error) : errors.auditLogUnavailable());
+      return withhold(
+        reply,
+        error instanceof Error ? toServiceError(error) : errors.auditLogUnavailable(),
+      );
     }
   });
 }

@@ -19,7 +19,8 @@ beforeEach(() => {
 
 const opened = (more: Partial<AuditLogOptions>): Promise<AuditLog> =>
   AuditLog.open({ file, clock, logger: silentLogger, ...more });
-const verify = async (): Promise<AuditReport> => verifyAuditLog([...(await rotatedSegments(file)), file]);
+const verify = async (): Promise<AuditReport> =>
+  verifyAuditLog([...(await rotatedSegments(file)), file]);
 
 /** Writes one entry a day. */
 async function writeDays(log: AuditLog, days: number): Promise<void> {
@@ -72,7 +73,10 @@ test("segments that retention did not remove are missing", async () => {
   await writeDays(log, 10);
   await log.removeOld();
   const [, ...others] = await rotatedSegments(file);
-  expect((await verifyAuditLog([...others, file])).damage).toMatchObject({ kind: "missing", line: 1 });
+  expect((await verifyAuditLog([...others, file])).damage).toMatchObject({
+    kind: "missing",
+    line: 1,
+  });
   // A record that names another entry explains nothing.
   const text = await readFile(file, "utf8");
   await writeFile(file, text.replace('"event":"removed"', '"event":"r"'));
@@ -93,7 +97,13 @@ test("by default a log has half of its volume, and a segment a quarter of that",
     retention: { bytes: 2_000_000_000 },
     maxBytes: 500_000_000,
   });
-  expect(boundedByVolume({ maxBytes: 1_000_000, retention: { days: 3 } }, 4_000_000_000).maxBytes).toBe(1_000_000);
-  expect(boundedByVolume({ maxBytes: 1_000_000, retention: { bytes: 1_000_000 } }, 0).maxBytes).toBe(250_000);
-  expect(boundedByVolume({ maxBytes: 1_000_000, retention: { bytes: Infinity } }, 0).maxBytes).toBe(1_000_000);
+  expect(
+    boundedByVolume({ maxBytes: 1_000_000, retention: { days: 3 } }, 4_000_000_000).maxBytes,
+  ).toBe(1_000_000);
+  expect(
+    boundedByVolume({ maxBytes: 1_000_000, retention: { bytes: 1_000_000 } }, 0).maxBytes,
+  ).toBe(250_000);
+  expect(boundedByVolume({ maxBytes: 1_000_000, retention: { bytes: Infinity } }, 0).maxBytes).toBe(
+    1_000_000,
+  );
 });

@@ -14,7 +14,10 @@ export interface AuditRetention {
   readonly bytes?: number;
 }
 
-/** Number of segments that the retained bytes have at least, so that removing one keeps most of the log. */
+/**
+ * Number of segments that the retained bytes have at least, so that removing one keeps most of the
+ * log.
+ */
 const SEGMENTS = 4;
 const SMALLEST_SEGMENT_BYTES = 65_536;
 
@@ -24,9 +27,15 @@ export async function volumeBytesOf(file: string): Promise<number> {
   return blocks * bsize;
 }
 
-/** Limits a log to half of its volume, unless another number of bytes is given, and its segments to a quarter of that. */
+/**
+ * Limits a log to half of its volume, unless another number of bytes is given, and its segments to
+ * a quarter of that.
+ */
 export function boundedByVolume(
-  { retention = {}, maxBytes = Infinity }: { readonly retention?: AuditRetention; readonly maxBytes?: number },
+  {
+    retention = {},
+    maxBytes = Infinity,
+  }: { readonly retention?: AuditRetention; readonly maxBytes?: number },
   volumeBytes: number,
 ): { readonly retention: AuditRetention; readonly maxBytes: number } {
   const { bytes = Math.floor(volumeBytes / 2) } = retention;
@@ -47,7 +56,10 @@ async function segmentOf(path: string): Promise<Segment | undefined> {
   return last && { path, last, bytes: size };
 }
 
-/** Returns the closed segments of a log that exceed its retention, the oldest first. A damaged segment and those after it are kept. */
+/**
+ * Returns the closed segments of a log that exceed its retention, the oldest first. A damaged
+ * segment and those after it are kept.
+ */
 export async function segmentsBeyond(
   { days, bytes }: AuditRetention,
   file: { readonly path: string; readonly bytes: number },

@@ -8,8 +8,8 @@ import { syslogMessage } from "./syslog-message.ts";
 /** Sends lines to a target. Disposing it closes the connection. */
 export interface AuditSink extends Disposable {
   /**
-   * Sends lines in order, after connecting if there is no connection. Resolves with the number of lines that are too long for
-   * the transport, when the others are with the operating system.
+   * Sends lines in order, after connecting if there is no connection. Resolves with the number of
+   * lines that are too long for the transport, when the others are with the operating system.
    * @throws Error on failure; some lines may have been sent
    */
   send(lines: readonly string[]): Promise<number>;
@@ -43,7 +43,8 @@ class StreamSink implements AuditSink {
     const to = { host, port, keepAlive: true };
     const socket = kind === "tls" ? connectTls({ ...to, minVersion: "TLSv1.2" }) : connectTcp(to);
     this.#socket = socket;
-    // The promises of `once` and `written` report failures; without a listener, a later one would end the process.
+    // The promises of `once` and `written` report failures; without a listener, a later one would
+    // end the process.
     socket.on("error", () => undefined);
     socket.once("close", () => {
       if (this.#socket === socket) this.#socket = undefined;
@@ -59,7 +60,10 @@ class StreamSink implements AuditSink {
     const socket = this.#socket ?? (await this.#connect());
     socket.setTimeout(IDLE_MS);
     const messages = lines.map(syslogMessage);
-    await written(socket, messages.map((message) => `${Buffer.byteLength(message)} ${message}`).join(""));
+    await written(
+      socket,
+      messages.map((message) => `${Buffer.byteLength(message)} ${message}`).join(""),
+    );
     socket.setTimeout(0);
     return 0;
   }

@@ -3,7 +3,13 @@ import { canonicalEmail } from "../../../protocol/email-address.ts";
 import type { AuditBudget } from "./audit-budget.ts";
 import { lineBytes, type AuditFields } from "./audit-line.ts";
 import type { AuditLog } from "./audit-log.ts";
-import { boundedForStranger, describeRequest, inBrief, inFull, type BoundedFields } from "./describe-request.ts";
+import {
+  boundedForStranger,
+  describeRequest,
+  inBrief,
+  inFull,
+  type BoundedFields,
+} from "./describe-request.ts";
 import type { ServiceError } from "../errors.ts";
 
 export interface Origin {
@@ -20,8 +26,8 @@ export interface AuditedOperation {
 }
 
 /**
- * Audit log lines of one request: one before the effect of an operation that changes data, and one before every response. Their bytes are charged to
- * the account of the request.
+ * Audit log lines of one request: one before the effect of an operation that changes data, and one
+ * before every response. Their bytes are charged to the account of the request.
  */
 export class AuditTrail {
   readonly #log: AuditLog;
@@ -29,7 +35,9 @@ export class AuditTrail {
   readonly #operation: AuditedOperation;
   readonly #origin: Origin;
   #who: string | undefined;
-  /** The account that pays for the lines; also of a rejection before the caller is authenticated. */
+  /**
+   * The account that pays for the lines; also of a rejection before the caller is authenticated.
+   */
   #account: string | undefined;
   #about: AuditFields = {};
   #result: AuditFields = {};
@@ -59,7 +67,10 @@ export class AuditTrail {
 
   /** Adds the request's own fields that the operation records. */
   describeRequest(body: unknown): void {
-    this.#about = { ...this.#about, ...describeRequest(body, ["email", ...this.#operation.audit.fields]) };
+    this.#about = {
+      ...this.#about,
+      ...describeRequest(body, ["email", ...this.#operation.audit.fields]),
+    };
   }
 
   /** Adds the result of the operation. */
@@ -76,13 +87,15 @@ export class AuditTrail {
   }
 
   /**
-   * Charges the line of a rejection to the account whose credentials the request has. `limited`: the account sends such requests beyond a rate. Then,
-   * or when it has used up its share of the log, the request is part of a summary instead, unless it has a line already.
+   * Charges the line of a rejection to the account whose credentials the request has. `limited`:
+   * the account sends such requests beyond a rate. Then, or when it has used up its share of the
+   * log, the request is part of a summary instead, unless it has a line already.
    */
   chargeRejection(account: string, limited: boolean): void {
     this.#account = account;
     if (this.#first) return;
-    const affords = this.#who === undefined ? this.#budget.affords(account) : !this.#budget.isSpent(account);
+    const affords =
+      this.#who === undefined ? this.#budget.affords(account) : !this.#budget.isSpent(account);
     if (affords && !limited) return;
     this.#budget.omit(account);
     this.omit();
@@ -107,11 +120,15 @@ export class AuditTrail {
     }
   }
 
-  /** Resolves when the outcome is on the disk. Further calls do nothing, even when the first one failed. */
+  /**
+   * Resolves when the outcome is on the disk. Further calls do nothing, even when the first one
+   * failed.
+   */
   end(status: number): Promise<void> {
     if (this.#ended) return Promise.resolve();
     const { freesSpace } = this.#operation;
-    if (freesSpace === true && status >= 400 && this.#who !== undefined && this.#first) this.#budget.rejected(this.#who);
+    if (freesSpace === true && status >= 400 && this.#who !== undefined && this.#first)
+      this.#budget.rejected(this.#who);
     this.#ended = this.#append(this.#outcome(status));
     return this.#ended;
   }
@@ -122,11 +139,19 @@ export class AuditTrail {
   }
 
   #outcome(status: number): AuditFields {
-    const outcome = { ...this.#result, status, error: this.#error ?? null, ...(this.#denied && { denied: this.#denied }) };
+    const outcome = {
+      ...this.#result,
+      status,
+      error: this.#error ?? null,
+      ...(this.#denied && { denied: this.#denied }),
+    };
     if (this.#first) {
       const rest = status < 400 ? this.#rest(this.#first.cut) : {};
       return {
-        ...this.#identity("end", this.#who === undefined ? boundedForStranger(this.#about) : this.#about),
+        ...this.#identity(
+          "end",
+          this.#who === undefined ? boundedForStranger(this.#about) : this.#about,
+        ),
         ...rest,
         ...outcome,
       };
@@ -136,17 +161,22 @@ export class AuditTrail {
   }
 
   #bounded(boundLists: (fields: AuditFields) => BoundedFields): BoundedFields {
-    return this.#who === undefined ? { about: boundedForStranger(this.#about), cut: [] } : boundLists(this.#about);
+    return this.#who === undefined
+      ? { about: boundedForStranger(this.#about), cut: [] }
+      : boundLists(this.#about);
   }
 
   /** Returns what the line before the effect has cut. */
   #rest(cut: readonly string[]): AuditFields {
     if (cut.length === 0) return {};
-    return { about: inFull(Object.fromEntries(cut.map((name) => [name, this.#about[name]]))).about };
+    return {
+      about: inFull(Object.fromEntries(cut.map((name) => [name, this.#about[name]]))).about,
+    };
   }
 
   #identity(phase: "begin" | "end", { email }: AuditFields): AuditFields {
-    const claimed = typeof email === "string" && canonicalEmail(email) !== this.#who ? { claimed: email } : {};
+    const claimed =
+      typeof email === "string" && canonicalEmail(email) !== this.#who ? { claimed: email } : {};
     return { ...this.#origin, phase, who: this.#who ?? null, ...claimed };
   }
 }

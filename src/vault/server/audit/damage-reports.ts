@@ -7,7 +7,10 @@ const MOST_REPORTED = 1000;
 /** Characters of an address or a name, which a writer of the database chooses. */
 const TEXT_CHARACTERS = 320;
 
-/** Reports rows that no server has written: each read of one in a metric, each row once in the log and the audit log. */
+/**
+ * Reports rows that no server has written: each read of one in a metric, each row once in the log
+ * and the audit log.
+ */
 export class DamageReports {
   readonly #logger: Logger;
   readonly #count: (table: string) => void;
@@ -23,12 +26,18 @@ export class DamageReports {
 
   report({ table, about }: DamagedRow): void {
     this.#count(table);
-    const texts = Object.entries(about).map(([name, text]) => [name, text.slice(0, TEXT_CHARACTERS)]);
+    const texts = Object.entries(about).map(([name, text]) => [
+      name,
+      text.slice(0, TEXT_CHARACTERS),
+    ]);
     const fields: Record<string, string> = { table, ...Object.fromEntries(texts) };
     const key = JSON.stringify(fields);
     if (this.#reported.has(key) || this.#reported.size >= MOST_REPORTED) return;
     this.#reported.add(key);
-    this.#logger.error({ event: "damaged_right", ...fields }, "ignored a row that no server with this master key has written");
+    this.#logger.error(
+      { event: "damaged_right", ...fields },
+      "ignored a row that no server with this master key has written",
+    );
     // Again with its next read when the log cannot be written now.
     this.audit?.append({ event: "damaged", ...fields }).catch(() => this.#reported.delete(key));
   }

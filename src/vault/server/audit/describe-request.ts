@@ -16,7 +16,10 @@ interface ListBounds {
 const BRIEF: ListBounds = { entries: 10, bytes: 2048 };
 /** Lists of a success. A line stays shorter than what the readers of a log accept. */
 const FULL: ListBounds = { entries: Infinity, bytes: 256 * 1024 };
-/** Maximum number of bytes as written of a text of a caller who is not known, and of the claimed email. */
+/**
+ * Maximum number of bytes as written of a text of a caller who is not known, and of the claimed
+ * email.
+ */
 const STRANGER_BYTES = 160;
 const STRANGER_EMAIL_BYTES = 320;
 
@@ -46,7 +49,10 @@ export function boundedForStranger(about: AuditFields): AuditFields {
   return Object.fromEntries(entries);
 }
 
-/** Picks the texts, numbers and lists of texts of a request, well-formed or not. Texts are bounded, lists are not: `withLists` bounds them. */
+/**
+ * Picks the texts, numbers and lists of texts of a request, well-formed or not. Texts are bounded,
+ * lists are not: `withLists` bounds them.
+ */
 export function describeRequest(body: unknown, fields: readonly string[]): AuditFields {
   if (!isObject(body)) return {};
   const picked = fields.flatMap((name): [string, unknown][] => {
@@ -79,8 +85,8 @@ export interface BoundedFields {
 }
 
 /**
- * Bounds the lists of a request. Of a list that is cut, `of` has the length, and `sha256` the digest of the JSON of its texts, so that a list can be
- * compared with it.
+ * Bounds the lists of a request. Of a list that is cut, `of` has the length, and `sha256` the
+ * digest of the JSON of its texts, so that a list can be compared with it.
  */
 function withLists(fields: AuditFields, bounds: ListBounds): BoundedFields {
   const about: Record<string, unknown> = {};
@@ -96,13 +102,19 @@ function withLists(fields: AuditFields, bounds: ListBounds): BoundedFields {
     bytes -= entries.reduce((sum, text) => sum + bytesAsWritten(text), 0);
     if (entries.length === list.length) continue;
     of[name] = list.length;
-    sha256[name] = digest("sha256", JSON.stringify(list.filter((entry) => typeof entry === "string")));
+    sha256[name] = digest(
+      "sha256",
+      JSON.stringify(list.filter((entry) => typeof entry === "string")),
+    );
   }
   const cut = Object.keys(of);
   return { about: cut.length > 0 ? { ...about, of, sha256 } : about, cut };
 }
 
-/** Bounds the lists of a line before the effect, and of a rejection: at most ten entries, and 2 KiB as written together. */
+/**
+ * Bounds the lists of a line before the effect, and of a rejection: at most ten entries, and 2 KiB
+ * as written together.
+ */
 export function inBrief(fields: AuditFields): BoundedFields {
   return withLists(fields, BRIEF);
 }
@@ -116,7 +128,9 @@ export function inFull(fields: AuditFields): BoundedFields {
 function versionIn(value: unknown): AuditFields | undefined {
   if (!isObject(value)) return undefined;
   const { key_version, owner } = value;
-  return Number.isSafeInteger(key_version) && typeof owner === "string" ? { key_version, owner } : undefined;
+  return Number.isSafeInteger(key_version) && typeof owner === "string"
+    ? { key_version, owner }
+    : undefined;
 }
 
 function versionsOf(files: unknown): AuditFields | undefined {
@@ -128,6 +142,7 @@ function versionsOf(files: unknown): AuditFields | undefined {
 /** Describes a response by the version and the owner that it names. */
 export function resultOf(response: unknown): AuditFields {
   if (!isObject(response)) return {};
-  const result = versionIn(response["secret"]) ?? versionIn(response) ?? versionsOf(response["files"]);
+  const result =
+    versionIn(response["secret"]) ?? versionIn(response) ?? versionsOf(response["files"]);
   return result ? { result } : {};
 }

@@ -6,7 +6,8 @@ export type ForwardTarget =
 /** Registered ports of syslog over each transport (RFC 5425, RFC 6587, RFC 5426). */
 const DEFAULT_PORTS = { tls: 6514, tcp: 601, udp: 514 } as const;
 
-const FORM = "expected stdout, or a syslog server as syslog+tls://HOST:PORT, syslog+tcp://HOST:PORT or syslog+udp://HOST:PORT";
+const FORM =
+  "expected stdout, or a syslog server as syslog+tls://HOST:PORT, syslog+tcp://HOST:PORT or syslog+udp://HOST:PORT";
 
 /** Parses `stdout` or the URL of a syslog server. @throws Error with the expected forms */
 export function parseForwardTarget(text: string): ForwardTarget {

@@ -14,8 +14,8 @@ export function lineSigner(key: MasterKey): SignLine {
 }
 
 /**
- * `authentic`: a server with one of the master keys has written the line, after those before it. `unknown`: its master key is not among them. `plain`: it has no
- * MAC.
+ * `authentic`: a server with one of the master keys has written the line, after those before it.
+ * `unknown`: its master key is not among them. `plain`: it has no MAC.
  */
 export type LineState = "authentic" | "forged" | "unknown" | "plain";
 
@@ -24,5 +24,7 @@ export function lineState(keys: KeyRing, { signed }: Pick<AuditLine, "signed">):
   const key = keys.find(signed.mac.slice(0, KEY_ID_LENGTH));
   if (!key) return "unknown";
   const [found, expected] = [Buffer.from(signed.mac), Buffer.from(lineSigner(key)(signed.text))];
-  return found.length === expected.length && timingSafeEqual(found, expected) ? "authentic" : "forged";
+  return found.length === expected.length && timingSafeEqual(found, expected)
+    ? "authentic"
+    : "forged";
 }

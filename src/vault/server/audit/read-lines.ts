@@ -57,7 +57,10 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   return bytes.subarray(0, filled);
 }
 
-/** Returns the last complete line that ends in these bytes, and its end; `from` is their offset in the file. */
+/**
+ * Returns the last complete line that ends in these bytes, and its end; `from` is their offset in
+ * the file.
+ */
 function lastLine(bytes: Buffer, from: number): { line: AuditLine; end: number } | undefined {
   let newline = bytes.lastIndexOf(NEWLINE);
   while (newline > 0) {

@@ -25,10 +25,16 @@ function namesOf(fields: AuditFields): unknown[] {
 }
 
 function isOf(fields: AuditFields, who: string): boolean {
-  return [fields.who, fields.claimed].some((email) => typeof email === "string" && canonicalEmail(email) === canonicalEmail(who));
+  return [fields.who, fields.claimed].some(
+    (email) => typeof email === "string" && canonicalEmail(email) === canonicalEmail(who),
+  );
 }
 
-function matches({ fields, time }: AuditLine, { who, operation, name, since }: EntryFilter, names: readonly unknown[]): boolean {
+function matches(
+  { fields, time }: AuditLine,
+  { who, operation, name, since }: EntryFilter,
+  names: readonly unknown[],
+): boolean {
   return (
     (who === undefined || isOf(fields, who)) &&
     (operation === undefined || fields.operation === operation) &&
@@ -37,7 +43,9 @@ function matches({ fields, time }: AuditLine, { who, operation, name, since }: E
   );
 }
 
-/** Finds the names of an entry: the second line of a request does not repeat those of the first one. */
+/**
+ * Finds the names of an entry: the second line of a request does not repeat those of the first one.
+ */
 class RequestNames {
   readonly #first = new Map<unknown, readonly unknown[]>();
 
@@ -59,7 +67,10 @@ interface SelectedEntry {
 }
 
 /** Returns the valid entries of a log that match, in order. */
-export async function* selectEntries(files: readonly string[], filter: EntryFilter): AsyncGenerator<SelectedEntry> {
+export async function* selectEntries(
+  files: readonly string[],
+  filter: EntryFilter,
+): AsyncGenerator<SelectedEntry> {
   const names = new RequestNames();
   for (const file of await inOrder(files)) {
     for await (const { bytes } of readLines(file)) {
@@ -103,8 +114,16 @@ export function describeEntry({
         ]
       : ["server", event];
   const more = event === undefined ? { about, result } : details;
-  const text = [seq, time, ...said.filter((word) => word !== undefined && word !== null), JSON.stringify(more)]
+  const text = [
+    seq,
+    time,
+    ...said.filter((word) => word !== undefined && word !== null),
+    JSON.stringify(more),
+  ]
     .map(String)
     .join(" ");
-  return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`);
+  return text.replace(
+    UNPRINTABLE,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`,
+  );
 }

@@ -10,7 +10,10 @@ function printable(text: string, most: number): string {
 
 const HOST = printable(hostname(), 255);
 
-/** Returns a line of the audit log as a syslog message (RFC 5424), with the time of the line. The line itself is unchanged. */
+/**
+ * Returns a line of the audit log as a syslog message (RFC 5424), with the time of the line. The
+ * line itself is unchanged.
+ */
 export function syslogMessage(line: string): string {
   const [, time = "-"] = /^\{"seq":[0-9]+,"log":"[^"]*","time":"([^"]*)"/u.exec(line) ?? [];
   return `<${PRIORITY}>1 ${time} ${HOST} vaultsync-vault ${process.pid} audit - ${line}`;

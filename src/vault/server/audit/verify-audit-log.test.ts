@@ -17,22 +17,30 @@ beforeEach(async () => {
   file = join(directory, "audit.jsonl");
   {
     await using log = await AuditLog.open({ file, clock: systemClock, logger: silentLogger });
-    for (let n = 2; n < 10; n += 1) await log.append({ operation: "expose", about: { key_name: `secret-${n}` } });
+    for (let n = 2; n < 10; n += 1)
+      await log.append({ operation: "expose", about: { key_name: `secret-${n}` } });
     anchor = log.head;
   }
   lines = (await readFile(file, "utf8")).trimEnd().split("\n");
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Returns the damage of a file of these lines; with `anchored`, the database has recorded the end of the log. */
-async function damageOf(altered: readonly string[], { anchored = false, end = "\n" } = {}): Promise<AuditDamage | undefined> {
+/**
+ * Returns the damage of a file of these lines; with `anchored`, the database has recorded the end
+ * of the log.
+ */
+async function damageOf(
+  altered: readonly string[],
+  { anchored = false, end = "\n" } = {},
+): Promise<AuditDamage | undefined> {
   await writeFile(file, altered.join("\n") + end);
   const options = { anchorOf: async (log: string) => (log === anchor.log ? anchor : undefined) };
   return (await verifyAuditLog([file], anchored ? options : {})).damage;
 }
 
 /**
- * Returns the entries with valid hashes after a change from one entry on, as an attacker who knows the format would write them.
+ * Returns the entries with valid hashes after a change from one entry on, as an attacker who knows
+ * the format would write them.
  */
 function resealed(from: number, change: (fields: AuditFields) => AuditFields): string[] {
   const kept = lines.slice(0, from);
@@ -70,7 +78,8 @@ describe("tampering", () => {
   const cases: [string, () => string[], AuditDamage["kind"], number][] = [
     [
       "altered an entry",
-      () => lines.with(4, lines[4]!.replace("secret-6", "secret-X").replace("secret-5", "secret-X")),
+      () =>
+        lines.with(4, lines[4]!.replace("secret-6", "secret-X").replace("secret-5", "secret-X")),
       "altered",
       5,
     ],
@@ -113,7 +122,10 @@ test("finds a rewritten chain with an anchor only", async () => {
   for (const from of [0, 4, 8]) {
     const rewritten = resealed(from, (fields) => ({ ...fields, who: "eve@example.com" }));
     expect(await damageOf(rewritten)).toBeUndefined();
-    expect(await damageOf(rewritten, { anchored: true })).toMatchObject({ kind: "rewritten", line: 9 });
+    expect(await damageOf(rewritten, { anchored: true })).toMatchObject({
+      kind: "rewritten",
+      line: 9,
+    });
   }
 });
 
@@ -124,19 +136,29 @@ test("reports a log that the database does not know as foreign", async () => {
 
 test("accepts a well-formed forged last line until the anchor differs", async () => {
   const last = JSON.parse(lines.at(-1) ?? "");
-  const forged = sealLine({ log: last.log, seq: last.seq, hash: last.hash }, last.time, { who: "ann@example.com" }).text;
+  const forged = sealLine({ log: last.log, seq: last.seq, hash: last.hash }, last.time, {
+    who: "ann@example.com",
+  }).text;
   expect(await damageOf([...lines, forged])).toBeUndefined();
   anchor = { ...anchor, seq: last.seq + 1 };
-  expect(await damageOf([...lines, forged], { anchored: true })).toMatchObject({ kind: "rewritten", line: lines.length + 1 });
+  expect(await damageOf([...lines, forged], { anchored: true })).toMatchObject({
+    kind: "rewritten",
+    line: lines.length + 1,
+  });
 });
 
 test("reports a line without a newline as torn, and a recorded loss as damage", async () => {
-  expect(await damageOf([...lines.slice(0, -1), lines.at(-1)!.slice(0, 50)], { end: "" })).toMatchObject({
+  expect(
+    await damageOf([...lines.slice(0, -1), lines.at(-1)!.slice(0, 50)], { end: "" }),
+  ).toMatchObject({
     kind: "torn",
     line: 10,
   });
   const last = JSON.parse(lines.at(-1) ?? "");
-  const admitted = sealLine({ log: last.log, seq: last.seq, hash: last.hash }, last.time, { event: "lost", known: 40 }).text;
+  const admitted = sealLine({ log: last.log, seq: last.seq, hash: last.hash }, last.time, {
+    event: "lost",
+    known: 40,
+  }).text;
   expect(await damageOf([...lines, admitted])).toMatchObject({
     kind: "lost",
     message: expect.stringContaining("entries up to 40"),
@@ -154,6 +176,8 @@ test("accepts missing oldest segments with partial only", async () => {
 
 test("rejects segments of two logs", async () => {
   const other = join(directory, "other.jsonl");
-  await (await AuditLog.open({ file: other, clock: systemClock, logger: silentLogger }))[Symbol.asyncDispose]();
+  await (
+    await AuditLog.open({ file: other, clock: systemClock, logger: silentLogger })
+  )[Symbol.asyncDispose]();
   expect((await verifyAuditLog([file, other])).damage).toMatchObject({ kind: "foreign" });
 });

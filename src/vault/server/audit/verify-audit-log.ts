@@ -2,7 +2,15 @@ import { openLine, NO_HASH, type AuditLine, type ChainHead } from "./audit-line.
 import type { LineState } from "./line-macs.ts";
 import { readLines } from "./read-lines.ts";
 
-type DamageKind = "altered" | "missing" | "reordered" | "rewritten" | "truncated" | "torn" | "foreign" | "lost";
+type DamageKind =
+  | "altered"
+  | "missing"
+  | "reordered"
+  | "rewritten"
+  | "truncated"
+  | "torn"
+  | "foreign"
+  | "lost";
 
 /** First damage of a log. */
 export interface AuditDamage {
@@ -51,22 +59,36 @@ function rangeText(from: number, to: number): string {
 }
 
 /** Returns why a valid line cannot follow the previous one, or `undefined`. */
-function breakOf(line: AuditLine, before: AuditLine | undefined, partial: boolean): Finding | undefined {
+function breakOf(
+  line: AuditLine,
+  before: AuditLine | undefined,
+  partial: boolean,
+): Finding | undefined {
   const message = (text: string): string => `entry ${line.seq}: ${text}`;
   if (!before) {
     if (line.seq === 1)
-      return line.prev === NO_HASH ? undefined : { kind: "rewritten", message: message("is not the first entry of a log") };
+      return line.prev === NO_HASH
+        ? undefined
+        : { kind: "rewritten", message: message("is not the first entry of a log") };
     return partial
       ? undefined
-      : { kind: "missing", message: `${rangeText(1, line.seq - 1)} missing: the log begins with entry ${line.seq}` };
+      : {
+          kind: "missing",
+          message: `${rangeText(1, line.seq - 1)} missing: the log begins with entry ${line.seq}`,
+        };
   }
-  if (line.log !== before.log) return { kind: "foreign", message: message(`belongs to another log, ${line.log}`) };
-  if (line.seq > before.seq + 1) return { kind: "missing", message: `${rangeText(before.seq + 1, line.seq - 1)} missing` };
-  if (line.seq <= before.seq) return { kind: "reordered", message: message(`follows entry ${before.seq}`) };
+  if (line.log !== before.log)
+    return { kind: "foreign", message: message(`belongs to another log, ${line.log}`) };
+  if (line.seq > before.seq + 1)
+    return { kind: "missing", message: `${rangeText(before.seq + 1, line.seq - 1)} missing` };
+  if (line.seq <= before.seq)
+    return { kind: "reordered", message: message(`follows entry ${before.seq}`) };
   if (line.prev !== before.hash) {
     return {
       kind: "rewritten",
-      message: message(`does not follow the current entry ${before.seq}: one of the two was rewritten`),
+      message: message(
+        `does not follow the current entry ${before.seq}: one of the two was rewritten`,
+      ),
     };
   }
   return undefined;
@@ -86,7 +108,9 @@ function admissionOf({ seq, fields }: AuditLine): Finding | undefined {
 
 /** Reports whether a line records that the entries before another one were removed by retention. */
 function isRemovalBefore({ fields }: AuditLine, first: AuditLine): boolean {
-  return fields.event === "removed" && fields.last === first.seq - 1 && fields.last_hash === first.prev;
+  return (
+    fields.event === "removed" && fields.last === first.seq - 1 && fields.last_hash === first.prev
+  );
 }
 
 class Verification {
@@ -103,7 +127,9 @@ class Verification {
   #served = false;
   /** seq of a missing entry, which may follow later. */
   #sought: number | undefined;
-  /** The entries before the first one are missing, unless a later entry says that they were removed. */
+  /**
+   * The entries before the first one are missing, unless a later entry says that they were removed.
+   */
   #unexplained: AuditDamage | undefined;
 
   constructor(options: VerifyOptions) {
@@ -130,7 +156,10 @@ class Verification {
       const named = `the line after entry ${this.last?.seq ?? 0}`;
       this.#found(
         torn
-          ? { kind: "torn", message: `${named} is incomplete; a starting server truncates and records it` }
+          ? {
+              kind: "torn",
+              message: `${named} is incomplete; a starting server truncates and records it`,
+            }
           : { kind: "altered", message: `${named} was altered` },
         place,
       );
@@ -165,7 +194,11 @@ class Verification {
   /** Turns a gap into reordered entries when the missing one follows later. */
   #seek(line: AuditLine | undefined): void {
     if (!this.damage || line?.seq !== this.#sought || line?.log !== this.last?.log) return;
-    this.damage = { ...this.damage, kind: "reordered", message: `entry ${line?.seq ?? 0} is out of order` };
+    this.damage = {
+      ...this.damage,
+      kind: "reordered",
+      message: `entry ${line?.seq ?? 0} is out of order`,
+    };
     this.#sought = undefined;
   }
 
@@ -178,17 +211,28 @@ class Verification {
   async #strayed(line: AuditLine): Promise<Finding | undefined> {
     const anchor = await this.anchorOf(line.log);
     if (anchor?.seq !== line.seq || anchor.hash === line.hash) return undefined;
-    return { kind: "rewritten", message: `entry ${line.seq} differs from the one recorded in the database` };
+    return {
+      kind: "rewritten",
+      message: `entry ${line.seq} differs from the one recorded in the database`,
+    };
   }
 
-  /** Returns why no server with the master key has written this line after those before it, or `undefined`. */
+  /**
+   * Returns why no server with the master key has written this line after those before it, or
+   * `undefined`.
+   */
   #unsigned(line: AuditLine): Finding | undefined {
     const { stateOf } = this.#options;
     if (!stateOf) return undefined;
     const state = stateOf(line);
     const what = `entry ${line.seq}`;
-    if (state === "forged") return { kind: "rewritten", message: `${what}: no server with the master key has written it` };
-    if (state === "plain" && this.last?.signed) return { kind: "rewritten", message: `${what} has no MAC, unlike those before` };
+    if (state === "forged")
+      return {
+        kind: "rewritten",
+        message: `${what}: no server with the master key has written it`,
+      };
+    if (state === "plain" && this.last?.signed)
+      return { kind: "rewritten", message: `${what} has no MAC, unlike those before` };
     // Before the first request after these lines: later, lines with MACs have continued them.
     if (line.fields.event !== "unrecorded" || !this.plain || this.#served) return undefined;
     return {
@@ -201,7 +245,8 @@ class Verification {
   async end(): Promise<void> {
     this.damage ??= this.#unexplained;
     if (this.damage) return;
-    if (!this.last) return this.#found({ kind: "truncated", message: "the log has no entries" }, this.#place);
+    if (!this.last)
+      return this.#found({ kind: "truncated", message: "the log has no entries" }, this.#place);
     const anchor = await this.anchorOf(this.last.log);
     if (this.#options.stateOf?.(this.last) === "unknown" && anchor?.hash !== this.last.hash) {
       const id = this.last.signed?.mac.slice(0, 16) ?? "";
@@ -210,7 +255,10 @@ class Verification {
     }
     if (!this.#options.anchorOf) return;
     if (!anchor)
-      this.#found({ kind: "foreign", message: `the log ${this.last.log} is not recorded in the database` }, this.#place);
+      this.#found(
+        { kind: "foreign", message: `the log ${this.last.log} is not recorded in the database` },
+        this.#place,
+      );
     else if (anchor.seq > this.last.seq) {
       const message = `the log ends with entry ${this.last.seq}, but the database recorded entry ${anchor.seq}`;
       this.#found({ kind: "truncated", message }, this.#place);
@@ -221,7 +269,8 @@ class Verification {
 /** Returns the seq of the first line, or infinity when the file has none. */
 async function firstNumber(file: string): Promise<number> {
   for await (const { bytes } of readLines(file)) {
-    const [, seq] = /^\{"seq":([0-9]{1,15}),/u.exec(Buffer.from(bytes.subarray(0, 32)).toString("latin1")) ?? [];
+    const [, seq] =
+      /^\{"seq":([0-9]{1,15}),/u.exec(Buffer.from(bytes.subarray(0, 32)).toString("latin1")) ?? [];
     return seq === undefined ? Infinity : Number(seq);
   }
   return Infinity;
@@ -229,16 +278,23 @@ async function firstNumber(file: string): Promise<number> {
 
 /** Sorts the files of one log by their first seq. */
 export async function inOrder(files: readonly string[]): Promise<string[]> {
-  const numbered = await Promise.all(files.map(async (file) => ({ file, number: await firstNumber(file) })));
-  return numbered.sort((a, b) => (a.number === b.number ? 0 : a.number - b.number)).map(({ file }) => file);
+  const numbered = await Promise.all(
+    files.map(async (file) => ({ file, number: await firstNumber(file) })),
+  );
+  return numbered
+    .sort((a, b) => (a.number === b.number ? 0 : a.number - b.number))
+    .map(({ file }) => file);
 }
 
 /**
- * Verifies all segments of a log, in any order: that no line was altered, removed, inserted or moved and, with the anchors of the
- * database, that the log was not truncated or rewritten.
+ * Verifies all segments of a log, in any order: that no line was altered, removed, inserted or
+ * moved and, with the anchors of the database, that the log was not truncated or rewritten.
  * @throws Error when a file cannot be read
  */
-export async function verifyAuditLog(files: readonly string[], options: VerifyOptions = {}): Promise<AuditReport> {
+export async function verifyAuditLog(
+  files: readonly string[],
+  options: VerifyOptions = {},
+): Promise<AuditReport> {
   const parts = await inOrder(files);
   const verification = new Verification(options);
   for (const part of parts) {

@@ -50,7 +50,9 @@ async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
 /** @throws Error when this release cannot read the backup */
 function checkHead(head: BackupHead): void {
   if (head.vaultsync_backup > FORMAT_VERSION || head.schema > sqliteMigrations.length) {
-    throw new Error("the backup was created by a newer release of vaultsync: restore it with that release");
+    throw new Error(
+      "the backup was created by a newer release of vaultsync: restore it with that release",
+    );
   }
 }
 
@@ -64,13 +66,18 @@ function tableOf({ table, columns }: { table: string; columns: string[] }): Tabl
 }
 
 interface OpenBackupOptions {
-  /** Returns a master key by its id, or undefined without any; throws when it is not among the known ones. */
+  /**
+   * Returns a master key by its id, or undefined without any; throws when it is not among the known
+   * ones.
+   */
   readonly keyOf: (id: string) => MasterKey | undefined;
   /** Accepts a backup without a MAC, or with one that cannot be verified. */
   readonly unauthenticated?: boolean;
 }
 
-/** A readable backup. Opening it verifies its checksum and its MAC; reading it verifies them again. */
+/**
+ * A readable backup. Opening it verifies its checksum and its MAC; reading it verifies them again.
+ */
 export class BackupFile implements AsyncDisposable {
   readonly #file: FileHandle;
   readonly #contentStart: number;
@@ -90,11 +97,19 @@ export class BackupFile implements AsyncDisposable {
   }
 
   /** @throws Error when it is not a backup, corrupted or truncated, or cannot be authenticated */
-  static async open(path: string, { keyOf, unauthenticated = false }: OpenBackupOptions): Promise<BackupFile> {
+  static async open(
+    path: string,
+    { keyOf, unauthenticated = false }: OpenBackupOptions,
+  ): Promise<BackupFile> {
     const file = await open(path, "r");
     try {
       const { size } = await file.stat();
-      const first = await file.read(Buffer.alloc(OPENING_BYTES.authenticated), 0, OPENING_BYTES.authenticated, 0);
+      const first = await file.read(
+        Buffer.alloc(OPENING_BYTES.authenticated),
+        0,
+        OPENING_BYTES.authenticated,
+        0,
+      );
       const keyId = authenticatingKey(first.buffer.subarray(0, first.bytesRead));
       if (keyId === undefined) throw new Error("not a vaultsync backup");
       if (keyId === "" && !unauthenticated) {
@@ -112,7 +127,12 @@ export class BackupFile implements AsyncDisposable {
   }
 
   async #bytes(start: number, end: number): Promise<Buffer> {
-    const { buffer, bytesRead } = await this.#file.read(Buffer.alloc(end - start), 0, end - start, start);
+    const { buffer, bytesRead } = await this.#file.read(
+      Buffer.alloc(end - start),
+      0,
+      end - start,
+      start,
+    );
     return buffer.subarray(0, bytesRead);
   }
 
@@ -137,10 +157,14 @@ export class BackupFile implements AsyncDisposable {
     }
     const found = await this.#bytes(this.#contentEnd, this.#size);
     const expected = closing(hash.digest(), mac?.digest());
-    const isSame = this.#plain ? found.equals(expected) : digestOf(found).equals(digestOf(expected));
+    const isSame = this.#plain
+      ? found.equals(expected)
+      : digestOf(found).equals(digestOf(expected));
     if (!isSame) throw corrupted;
     if (mac && !timingSafeEqual(found, expected)) {
-      throw new Error("the backup was changed after it was written: its MAC differs, restore another backup");
+      throw new Error(
+        "the backup was changed after it was written: its MAC differs, restore another backup",
+      );
     }
   }
 
@@ -160,7 +184,9 @@ export class BackupFile implements AsyncDisposable {
    * Reads all rows from the start.
    * @throws Error when it was created by another release or its rows do not match its end record
    */
-  async read(row: (row: BackupRow, head: BackupHead) => Promise<void> | void): Promise<BackupSummary> {
+  async read(
+    row: (row: BackupRow, head: BackupHead) => Promise<void> | void,
+  ): Promise<BackupSummary> {
     let head: BackupHead | undefined;
     let end: BackupEnd | undefined;
     let table: TableShape | undefined;
@@ -185,7 +211,8 @@ export class BackupFile implements AsyncDisposable {
     }
     if (!head || !end) throw new Error("invalid backup: no end record");
     for (const [name, count] of Object.entries(end.rows)) {
-      if (count !== (counts.get(name) ?? 0)) throw new Error(`invalid backup: rows of ${name} are missing`);
+      if (count !== (counts.get(name) ?? 0))
+        throw new Error(`invalid backup: rows of ${name} are missing`);
     }
     // The file may have changed since it was opened.
     await this.#checkBytes();

@@ -11,7 +11,8 @@ interface RestoreOptions {
 }
 
 /**
- * Restores a backup into an empty store, in one transaction. Tokens are omitted unless `keepTokens`: some may have been revoked since.
+ * Restores a backup into an empty store, in one transaction. Tokens are omitted unless
+ * `keepTokens`: some may have been revoked since.
  * @throws Error when the store is not empty, or the backup cannot be read
  */
 export async function restoreBackup(
@@ -21,7 +22,8 @@ export async function restoreBackup(
 ): Promise<BackupSummary> {
   return store.write(async ({ tables }) => {
     const used = await tables.firstWithRows();
-    if (used !== undefined) throw new Error(`the data is not empty, ${used} has rows: restore into an empty store`);
+    if (used !== undefined)
+      throw new Error(`the data is not empty, ${used} has rows: restore into an empty store`);
     let restored = 0;
     return backup.read(async ({ table, cells }) => {
       if (!keepTokens && TOKEN_TABLES.includes(table.name)) return;

@@ -10,7 +10,15 @@ import { CURRENT_KEY } from "../store/current-key.ts";
 import { sqliteMigrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
-import { BACKUP_MAC, closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
+import {
+  BACKUP_MAC,
+  closing,
+  FORMAT_VERSION,
+  opening,
+  rowLine,
+  type BackupEnd,
+  type BackupHead,
+} from "./format.ts";
 
 /** Rows in memory simultaneously: the largest, of secrets, have about 1 MiB. */
 const PAGE_SIZE = 16;
@@ -22,11 +30,18 @@ export interface BackupOptions {
   readonly replace: boolean;
   readonly clock: Clock;
   readonly progress: (rows: number) => void;
-  /** Returns the current master key, by its id, or undefined for a backup without a MAC; throws to abort the backup. */
+  /**
+   * Returns the current master key, by its id, or undefined for a backup without a MAC; throws to
+   * abort the backup.
+   */
   readonly keyOf: (id: string) => MasterKey | undefined;
 }
 
-async function* rowLines({ tables }: Transaction, table: TableShape, end: BackupEnd): AsyncGenerator<string> {
+async function* rowLines(
+  { tables }: Transaction,
+  table: TableShape,
+  end: BackupEnd,
+): AsyncGenerator<string> {
   const keyColumn = table.columns.indexOf("key_id");
   let page = await tables.page(table, undefined, PAGE_SIZE);
   let count = 0;
@@ -42,9 +57,18 @@ async function* rowLines({ tables }: Transaction, table: TableShape, end: Backup
   }
 }
 
-async function* contentLines(transaction: Transaction, options: BackupOptions, key: string): AsyncGenerator<string> {
+async function* contentLines(
+  transaction: Transaction,
+  options: BackupOptions,
+  key: string,
+): AsyncGenerator<string> {
   const createdAt = new Date(options.clock.now()).toISOString();
-  const head: BackupHead = { vaultsync_backup: FORMAT_VERSION, schema: sqliteMigrations.length, made_at: createdAt, key };
+  const head: BackupHead = {
+    vaultsync_backup: FORMAT_VERSION,
+    schema: sqliteMigrations.length,
+    made_at: createdAt,
+    key,
+  };
   yield `${JSON.stringify(head)}\n`;
   const end: BackupEnd = { rows: {}, keys: [key] };
   let written = 0;
@@ -60,7 +84,11 @@ async function* contentLines(transaction: Transaction, options: BackupOptions, k
   yield `${JSON.stringify(end)}\n`;
 }
 
-async function writeContent(file: FileHandle, transaction: Transaction, options: BackupOptions): Promise<void> {
+async function writeContent(
+  file: FileHandle,
+  transaction: Transaction,
+  options: BackupOptions,
+): Promise<void> {
   const id = await transaction.settings.get(CURRENT_KEY);
   if (id === undefined) throw new Error("nothing to back up: no server has used this data yet");
   const key = options.keyOf(id);
@@ -99,13 +127,15 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Writes a consistent snapshot of the store to a file while servers run. The file is written under a temporary name next to it,
- * renamed when complete, and readable by its owner only.
- * @throws Error when the file exists and `replace` is false, or it cannot be written; then no file is left behind
+ * Writes a consistent snapshot of the store to a file while servers run. The file is written under
+ * a temporary name next to it, renamed when complete, and readable by its owner only.
+ * @throws Error when the file exists and `replace` is false, or it cannot be written; then no file
+ * is left behind
  */
 export async function writeBackup(options: BackupOptions): Promise<void> {
   const { store, to, replace } = options;
-  const alreadyExists = (): Error => new Error(`${to} already exists: choose another name or add --force`);
+  const alreadyExists = (): Error =>
+    new Error(`${to} already exists: choose another name or add --force`);
   if (!replace && (await exists(to))) throw alreadyExists();
   const temporary = `${to}.${randomUUID()}.tmp`;
   try {

@@ -5,7 +5,10 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const ALGORITHM = "aes-256-gcm";
 
-/** Identifies the record a sealed text belongs to, as associated data. Different lists are different associated data. */
+/**
+ * Identifies the record a sealed text belongs to, as associated data. Different lists are different
+ * associated data.
+ */
 export type Identity = readonly (string | number)[];
 
 function associatedData(identity: Identity): Uint8Array {
@@ -27,7 +30,9 @@ export function sealBytes(key: Uint8Array, identity: Identity, plain: Uint8Array
 
 /** @throws Error when the key, identity or bytes differ from those of `sealBytes` */
 export function openBytes(key: Uint8Array, identity: Identity, sealed: Uint8Array): Uint8Array {
-  const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+  const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
   decipher.setAAD(associatedData(identity));
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
   const plain = decipher.update(sealed.subarray(NONCE_BYTES, sealed.length - TAG_BYTES));

@@ -2,7 +2,10 @@ import { openBytes, sealBytes, type Identity } from "./aead.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { newKey, type MasterKey, type WrappedKey } from "./master-key.ts";
 
-/** Bytes sealed with a data key, which is wrapped by the master key. Both are bound to the identity of the record. */
+/**
+ * Bytes sealed with a data key, which is wrapped by the master key. Both are bound to the identity
+ * of the record.
+ */
 export interface Envelope extends WrappedKey {
   readonly sealed: Uint8Array;
 }
@@ -16,7 +19,9 @@ export function sealEnvelope(master: MasterKey, identity: Identity, plain: Uint8
   }
 }
 
-/** @throws Error when the row was altered, belongs to another record, or its master key is unknown */
+/**
+ * @throws Error when the row was altered, belongs to another record, or its master key is unknown
+ */
 export function openEnvelope(keys: KeyRing, identity: Identity, envelope: Envelope): Uint8Array {
   const dataKey = keys.get(envelope.keyId).unwrap(envelope, identity);
   try {

@@ -93,7 +93,9 @@ test("KeyFile.retireAllBut keeps one key and the comments and writes the others 
   const retired = new KeyFile(file).retireAllBut(ids[1]!);
   expect(await readFile(file, "utf8")).toBe(`# kept\n${key1} # the new one\n`);
   expect(retired).toEqual([ids[0], ids[2]].map((id) => `${file}.${id}.retired`));
-  expect(await Promise.all(retired.map(async (path) => idsOf(await readFile(path, "utf8"))))).toEqual([[ids[0]], [ids[2]]]);
+  expect(
+    await Promise.all(retired.map(async (path) => idsOf(await readFile(path, "utf8")))),
+  ).toEqual([[ids[0]], [ids[2]]]);
   for (const path of retired) expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(new KeyFile(file).retireAllBut(ids[1]!)).toEqual([]);
 });

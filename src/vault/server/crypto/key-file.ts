@@ -20,7 +20,9 @@ import { KEY_BYTES, MasterKey } from "./master-key.ts";
 function parseKey(text: string): MasterKey {
   const key = Buffer.from(text, "base64");
   if (key.length !== KEY_BYTES || key.toString("base64") !== text) {
-    throw new Error("invalid master key, expected 32 bytes in base64: create one with `vaultsync vault key generate FILE`");
+    throw new Error(
+      "invalid master key, expected 32 bytes in base64: create one with `vaultsync vault key generate FILE`",
+    );
   }
   return new MasterKey(new Redacted(key));
 }
@@ -33,10 +35,14 @@ function keyTexts(line: string): string[] {
     .filter((text) => text !== "");
 }
 
-/** Parses keys in base64, one per line or separated by commas; `#` starts a comment. @throws Error without quoting the text */
+/**
+ * Parses keys in base64, one per line or separated by commas; `#` starts a comment. @throws Error
+ * without quoting the text
+ */
 export function parseMasterKeys(text: string): MasterKey[] {
   const keys = text.split("\n").flatMap(keyTexts).map(parseKey);
-  if (keys.length === 0) throw new Error("no master key: create one with `vaultsync vault key generate FILE`");
+  if (keys.length === 0)
+    throw new Error("no master key: create one with `vaultsync vault key generate FILE`");
   return keys;
 }
 
@@ -94,8 +100,9 @@ function withoutKeys(text: string, drop: (id: string) => boolean): string {
 }
 
 /**
- * A file of master keys. It is small and local, so it is read synchronously, even within a transaction, when a key is missing. It
- * is read only when it has changed, so that a row with a forged key id costs no more than a `stat`.
+ * A file of master keys. It is small and local, so it is read synchronously, even within a
+ * transaction, when a key is missing. It is read only when it has changed, so that a row with a
+ * forged key id costs no more than a `stat`.
  */
 export class KeyFile implements KeySource {
   readonly path: string;
@@ -129,8 +136,8 @@ export class KeyFile implements KeySource {
   }
 
   /**
-   * Keeps only this key. Each other key is first written to a file next to it, `<path>.<id>.retired`, because older backups need
-   * it. Returns the paths of those files.
+   * Keeps only this key. Each other key is first written to a file next to it,
+   * `<path>.<id>.retired`, because older backups need it. Returns the paths of those files.
    */
   retireAllBut(id: string): string[] {
     const text = readFileSync(this.path, "utf8");
@@ -138,8 +145,12 @@ export class KeyFile implements KeySource {
       .split("\n")
       .flatMap(keyTexts)
       .filter((key) => parseKey(key).id !== id);
-    const retired = others.map((key) => ({ key, path: `${this.path}.${parseKey(key).id}.retired` }));
-    for (const { key, path } of retired) if (!existsSync(path)) replaceFile(path, `${key}\n`, statSync(this.path));
+    const retired = others.map((key) => ({
+      key,
+      path: `${this.path}.${parseKey(key).id}.retired`,
+    }));
+    for (const { key, path } of retired)
+      if (!existsSync(path)) replaceFile(path, `${key}\n`, statSync(this.path));
     if (retired.length > 0) this.#replace(withoutKeys(text, (key) => key !== id));
     return retired.map(({ path }) => path);
   }

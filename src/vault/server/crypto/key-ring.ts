@@ -16,8 +16,9 @@ export interface KeySource {
 }
 
 /**
- * The master keys of a server. Any of them unwraps; the data names the one that wraps (`currentKey`). An unknown key is looked up
- * in the source again, so that a key added there is found without a restart.
+ * The master keys of a server. Any of them unwraps; the data names the one that wraps
+ * (`currentKey`). An unknown key is looked up in the source again, so that a key added there is
+ * found without a restart.
  */
 export class KeyRing {
   readonly #source: KeySource;
@@ -34,7 +35,10 @@ export class KeyRing {
     return new KeyRing({ read: () => keys.map((key) => new MasterKey(key)) });
   }
 
-  /** Adds keys and never removes one: records that were just read may still need a key that has left the source. */
+  /**
+   * Adds keys and never removes one: records that were just read may still need a key that has left
+   * the source.
+   */
   #load(): void {
     for (const key of this.#source.read() ?? []) this.#keys.set(key.id, key);
   }

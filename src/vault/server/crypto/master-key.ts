@@ -1,4 +1,12 @@
-import { createHash, createHmac, createSecretKey, hkdfSync, randomBytes, type Hmac, type KeyObject } from "node:crypto";
+import {
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type Hmac,
+  type KeyObject,
+} from "node:crypto";
 import { Redacted } from "../../../lib/redacted.ts";
 import { openBytes, sealBytes, type Identity } from "./aead.ts";
 
@@ -19,16 +27,27 @@ export class MasterKey {
   readonly id: string;
 
   constructor(key: Redacted<Uint8Array>) {
-    if (key.reveal().length !== KEY_BYTES) throw new RangeError(`a master key is ${KEY_BYTES} bytes`);
+    if (key.reveal().length !== KEY_BYTES)
+      throw new RangeError(`a master key is ${KEY_BYTES} bytes`);
     this.#key = key;
-    this.id = createHash("sha256").update("vaultsync master key id\0").update(key.reveal()).digest("hex").slice(0, 16);
+    this.id = createHash("sha256")
+      .update("vaultsync master key id\0")
+      .update(key.reveal())
+      .digest("hex")
+      .slice(0, 16);
   }
 
   /** Returns an HMAC-SHA256 under a key that is derived for this purpose only (HKDF). */
   mac(purpose: string): Hmac {
     let derived = this.#derived.get(purpose);
     if (!derived) {
-      const key = hkdfSync("sha256", this.#key.reveal(), new Uint8Array(), `vaultsync ${purpose}`, KEY_BYTES);
+      const key = hkdfSync(
+        "sha256",
+        this.#key.reveal(),
+        new Uint8Array(),
+        `vaultsync ${purpose}`,
+        KEY_BYTES,
+      );
       derived = createSecretKey(new Uint8Array(key));
       this.#derived.set(purpose, derived);
     }
@@ -36,7 +55,10 @@ export class MasterKey {
   }
 
   wrap(dataKey: Uint8Array, identity: Identity): WrappedKey {
-    return { keyId: this.id, wrappedKey: sealBytes(this.#key.reveal(), ["key", ...identity], dataKey) };
+    return {
+      keyId: this.id,
+      wrappedKey: sealBytes(this.#key.reveal(), ["key", ...identity], dataKey),
+    };
   }
 
   /** @throws Error when the data key was wrapped for another record or by another master key */

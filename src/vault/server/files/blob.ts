@@ -26,8 +26,8 @@ function chunkIdentity(blobId: string, index: number): Identity {
 }
 
 /**
- * Returns the identity of the wrapped key and the digest. They are bound to name, version and size, so that chunks can neither be
- * swapped nor removed.
+ * Returns the identity of the wrapped key and the digest. They are bound to name, version and size,
+ * so that chunks can neither be swapped nor removed.
  */
 export function blobIdentity(
   file: Pick<StoredFile, "id" | "owner" | "name">,
@@ -60,8 +60,8 @@ async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
 const CHUNKS_PER_CHECK = 16;
 
 /**
- * Seals and stores content chunk by chunk under a new id; `staged` receives the id first, so that the caller can discard the
- * blob.
+ * Seals and stores content chunk by chunk under a new id; `staged` receives the id first, so that
+ * the caller can discard the blob.
  * @throws ServiceError `too_large`, `quota_exceeded`
  */
 export async function stageBlob(
@@ -94,9 +94,17 @@ export async function stageBlob(
 }
 
 /** Returns the wrapped key of a blob with its sealed digest. */
-export function sealDigest(masterKey: MasterKey, file: StoredFile, version: number, blob: StagedBlob): Envelope {
+export function sealDigest(
+  masterKey: MasterKey,
+  file: StoredFile,
+  version: number,
+  blob: StagedBlob,
+): Envelope {
   const identity = blobIdentity(file, version, blob.id, blob.size);
-  return { ...masterKey.wrap(blob.key, identity), sealed: sealBytes(blob.key, identity, Buffer.from(blob.sha256, "hex")) };
+  return {
+    ...masterKey.wrap(blob.key, identity),
+    sealed: sealBytes(blob.key, identity, Buffer.from(blob.sha256, "hex")),
+  };
 }
 
 export interface OpenBlob {
@@ -106,14 +114,28 @@ export interface OpenBlob {
 }
 
 /** @throws Error when the row was altered or its master key is unknown */
-export function openDigest({ keys }: Pick<VaultContext, "keys">, file: StoredFile, version: FileVersion): OpenBlob {
+export function openDigest(
+  { keys }: Pick<VaultContext, "keys">,
+  file: StoredFile,
+  version: FileVersion,
+): OpenBlob {
   const identity = blobIdentity(file, version.version, version.blobId, version.size);
   const key = keys.get(version.digest.keyId).unwrap(version.digest, identity);
-  return { key, sha256: Buffer.from(openBytes(key, identity, version.digest.sealed)).toString("hex") };
+  return {
+    key,
+    sha256: Buffer.from(openBytes(key, identity, version.digest.sealed)).toString("hex"),
+  };
 }
 
-/** Yields the bytes of a version, chunk by chunk. @throws Error when a chunk was altered or removed meanwhile */
-export async function* readBlob({ store }: VaultContext, version: FileVersion, key: Uint8Array): AsyncGenerator<Uint8Array> {
+/**
+ * Yields the bytes of a version, chunk by chunk. @throws Error when a chunk was altered or removed
+ * meanwhile
+ */
+export async function* readBlob(
+  { store }: VaultContext,
+  version: FileVersion,
+  key: Uint8Array,
+): AsyncGenerator<Uint8Array> {
   let remaining = version.size;
   for (let index = 0; remaining > 0; index += 1) {
     const position = index;

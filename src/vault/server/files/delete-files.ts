@@ -4,10 +4,16 @@ import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 
 /**
- * Deletes one version of the caller's file, or all versions; returns their numbers. Deleting the last version deletes the file.
+ * Deletes one version of the caller's file, or all versions; returns their numbers. Deleting the
+ * last version deletes the file.
  * @throws ServiceError `file_not_found`, `version_not_found`
  */
-export async function deleteFile(context: VaultContext, caller: Caller, name: string, version?: number): Promise<number[]> {
+export async function deleteFile(
+  context: VaultContext,
+  caller: Caller,
+  name: string,
+  version?: number,
+): Promise<number[]> {
   return writeAs(context, caller, async ({ files }) => {
     const file = await files.find(caller.email, name);
     if (!file) throw errors.fileNotFound();

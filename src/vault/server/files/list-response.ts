@@ -35,7 +35,10 @@ function itemOf(context: VaultContext, { file, version }: ListedVersion): Nested
 }
 
 /** Yields all versions of a user's files, by name in code point order, then by number. */
-async function* filePages(context: VaultContext, email: string): AsyncGenerator<NestedItem[], void> {
+async function* filePages(
+  context: VaultContext,
+  email: string,
+): AsyncGenerator<NestedItem[], void> {
   let after: ListedVersion | undefined;
   do {
     const from = after;
@@ -46,26 +49,47 @@ async function* filePages(context: VaultContext, email: string): AsyncGenerator<
 }
 
 /**
- * Responds to `list_file`. An unchanged list is recognized by its revision, without reading files. A client that prefers to wait
- * gets the response when its list changes.
- * @throws ServiceError `invalid_token` when the token or session ends while the list waits; `rate_limited`
+ * Responds to `list_file`. An unchanged list is recognized by its revision, without reading files.
+ * A client that prefers to wait gets the response when its list changes.
+ * @throws ServiceError `invalid_token` when the token or session ends while the list waits;
+ * `rate_limited`
  */
-export async function respondWithFiles(context: VaultContext, caller: Caller, reply: FastifyReply): Promise<FastifyReply> {
+export async function respondWithFiles(
+  context: VaultContext,
+  caller: Caller,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { email } = caller;
   const { request } = reply;
   reply.header("cache-control", "private, no-cache");
-  const read = async ({ listRevisions }: Transaction): Promise<ListState & { readonly tag: string }> => {
+  const read = async ({
+    listRevisions,
+  }: Transaction): Promise<ListState & { readonly tag: string }> => {
     const tag = tagOf(email, await listRevisions.ofFiles(email));
-    return { tag, sameTag: isKnown(request, tag) ? tag : undefined, subjects: [subjects.files(email)], until: Infinity };
+    return {
+      tag,
+      sameTag: isKnown(request, tag) ? tag : undefined,
+      subjects: [subjects.files(email)],
+      until: Infinity,
+    };
   };
   // A change after this gives the list another tag, so that the client requests it again.
-  const { tag, sameTag } = await context.waiting.settle({ caller, reply, subject: subjects.files(email), read });
+  const { tag, sameTag } = await context.waiting.settle({
+    caller,
+    reply,
+    subject: subjects.files(email),
+    read,
+  });
   reply.header("etag", tag);
   if (sameTag !== undefined) return reply.status(304).send();
   await context.openLists.enterStream(caller.email, reply);
   return sendJson(
     context,
     reply,
-    chargedByLength(context, caller, nestedJsonList("files", "versions", filePages(context, email))),
+    chargedByLength(
+      context,
+      caller,
+      nestedJsonList("files", "versions", filePages(context, email)),
+    ),
   );
 }

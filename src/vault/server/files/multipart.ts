@@ -8,13 +8,15 @@ const MAX_OTHER_BYTES = 1024 * 1024;
 /** Maximum number of parts, files or not: an empty part costs more time than its bytes suggest. */
 const MAX_PARTS = 1000;
 
-const malformed = (reason: string): Error => errors.invalidRequest("", `malformed multipart body: ${reason}`);
+const malformed = (reason: string): Error =>
+  errors.invalidRequest("", `malformed multipart body: ${reason}`);
 
 export interface Part {
   /** Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
   /**
-   * Read at most once; each piece is valid until the next one is requested. The rest is skipped when the next part is requested.
+   * Read at most once; each piece is valid until the next one is requested. The rest is skipped
+   * when the next part is requested.
    */
   readonly content: AsyncIterable<Uint8Array>;
 }
@@ -27,7 +29,10 @@ function partialDelimiterLength(bytes: Buffer, delimiter: Buffer): number {
   return 0;
 }
 
-/** Reads a source chunk by chunk and splits it at delimiters; buffers at most one chunk and a delimiter. */
+/**
+ * Reads a source chunk by chunk and splits it at delimiters; buffers at most one chunk and a
+ * delimiter.
+ */
 class DelimitedReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #buffered: Buffer;
@@ -48,15 +53,23 @@ class DelimitedReader {
     const rest = Buffer.from(this.#buffered);
     freeBuffer(this.#chunk);
     this.#chunk = rest.length === 0 ? next.value : Buffer.concat([rest, next.value]);
-    this.#buffered = Buffer.from(this.#chunk.buffer, this.#chunk.byteOffset, this.#chunk.byteLength);
+    this.#buffered = Buffer.from(
+      this.#chunk.buffer,
+      this.#chunk.byteOffset,
+      this.#chunk.byteLength,
+    );
     return true;
   }
 
-  /** Yields everything up to the delimiter, which is skipped. A piece is valid until the next one is requested. */
+  /**
+   * Yields everything up to the delimiter, which is skipped. A piece is valid until the next one is
+   * requested.
+   */
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
       const at = this.#buffered.indexOf(delimiter);
-      const end = at === -1 ? this.#buffered.length - partialDelimiterLength(this.#buffered, delimiter) : at;
+      const end =
+        at === -1 ? this.#buffered.length - partialDelimiterLength(this.#buffered, delimiter) : at;
       if (end > 0) yield this.#buffered.subarray(0, end);
       this.#buffered = this.#buffered.subarray(at === -1 ? end : end + delimiter.length);
       if (at !== -1) return;
@@ -76,7 +89,8 @@ class DelimitedReader {
   }
 
   async take(count: number): Promise<Buffer> {
-    while (this.#buffered.length < count) if (!(await this.#pull())) throw malformed("unexpected end");
+    while (this.#buffered.length < count)
+      if (!(await this.#pull())) throw malformed("unexpected end");
     const taken = this.#buffered.subarray(0, count);
     this.#buffered = this.#buffered.subarray(count);
     return taken;
@@ -91,7 +105,10 @@ class DelimitedReader {
   }
 }
 
-/** Decodes a header as UTF-8; other bytes are rejected, because they would become names that were never sent. */
+/**
+ * Decodes a header as UTF-8; other bytes are rejected, because they would become names that were
+ * never sent.
+ */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -118,10 +135,14 @@ async function skip(content: AsyncIterable<Uint8Array>, budget: { bytes: number 
 }
 
 /**
- * Yields the parts of a `multipart/form-data` body (RFC 7578) as a stream: the body is read only as fast as its parts.
+ * Yields the parts of a `multipart/form-data` body (RFC 7578) as a stream: the body is read only as
+ * fast as its parts.
  * @throws ServiceError `invalid_request` when it is malformed or ends before its closing delimiter
  */
-export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundary: string): AsyncGenerator<Part> {
+export async function* multipartParts(
+  source: AsyncIterable<Uint8Array>,
+  boundary: string,
+): AsyncGenerator<Part> {
   const input = source[Symbol.asyncIterator]();
   // Starts with a line break, so that the first delimiter matches like the others.
   const reader = new DelimitedReader(input, Buffer.from("\r\n"));

@@ -3,7 +3,9 @@ import type { FastifyReply } from "fastify";
 import type { Timer } from "../../../lib/clock.ts";
 import { freeBuffer } from "../free-buffer.ts";
 
-/** Resolves when the system has accepted the bytes; rejects when the client closed the connection. */
+/**
+ * Resolves when the system has accepted the bytes; rejects when the client closed the connection.
+ */
 function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const closed = (): void => reject(new Error("the client closed the connection"));
@@ -20,13 +22,17 @@ function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
 interface SendOptions {
   /** Starts the deadline of a write, which calls `close`. */
   readonly deadline: (bytes: number, close: () => void) => Timer;
-  /** Called with the reason when sending fails after the first chunk: the connection is closed, so that the client sees a short body. */
+  /**
+   * Called with the reason when sending fails after the first chunk: the connection is closed, so
+   * that the client sees a short body.
+   */
   readonly cut: (reason: unknown) => void;
 }
 
 /**
- * Sends bytes as fast as the client reads them and frees each chunk once it is sent, which the framework's own streaming cannot
- * do. A client that does not read a chunk in time is disconnected. Headers, including `content-length`, must already be set on the reply.
+ * Sends bytes as fast as the client reads them and frees each chunk once it is sent, which the
+ * framework's own streaming cannot do. A client that does not read a chunk in time is disconnected.
+ * Headers, including `content-length`, must already be set on the reply.
  * @throws Error from `content` before the first chunk
  */
 export async function sendBytes(
@@ -40,7 +46,8 @@ export async function sendBytes(
   reply.hijack();
   const response = reply.raw;
   try {
-    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) response.setHeader(name, value);
     for (; next.done !== true; next = await chunks.next()) {
       using _deadline = deadline(next.value.length, () => response.destroy());
       await write(response, next.value);

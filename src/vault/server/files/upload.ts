@@ -20,11 +20,15 @@ interface Staged {
 /** @throws ServiceError `invalid_request` */
 function checkPart(part: Part, filename: string, maxCharacters: number): void {
   const fault =
-    nameProblem(filename, maxCharacters) ?? (filename === "." || filename === ".." ? "must be a file name" : undefined);
+    nameProblem(filename, maxCharacters) ??
+    (filename === "." || filename === ".." ? "must be a file name" : undefined);
   if (fault !== undefined) throw errors.invalidRequest("filename", fault);
   const encoding = part.headers.get("content-transfer-encoding")?.toLowerCase() ?? "binary";
   if (!["binary", "7bit", "8bit"].includes(encoding))
-    throw errors.invalidRequest("filename", "unsupported transfer encoding: send files without one");
+    throw errors.invalidRequest(
+      "filename",
+      "unsupported transfer encoding: send files without one",
+    );
 }
 
 async function commitFile(
@@ -39,21 +43,34 @@ async function commitFile(
   if (!known) await files.insert(file);
   const version = file.nextVersion;
   const digest = sealDigest(await currentKey(context.keys, transaction), file, version, blob);
-  await files.insertVersion(file.id, { version, size: blob.size, createdAt: context.clock.now(), blobId: blob.id, digest });
+  await files.insertVersion(file.id, {
+    version,
+    size: blob.size,
+    createdAt: context.clock.now(),
+    blobId: blob.id,
+    digest,
+  });
   await files.update({ ...file, nextVersion: version + 1 });
   return { filename, version, size: blob.size, sha256: blob.sha256 };
 }
 
 /**
- * Stores the files of a multipart body, each as a new version of its name: all of them, or none on any failure.
+ * Stores the files of a multipart body, each as a new version of its name: all of them, or none on
+ * any failure.
  * @param body.count expected number of file parts
- * @param begin called with the names when all bytes are stored, before any of them becomes a version
- * @throws ServiceError `invalid_request`, `too_large`, `quota_exceeded`, `invalid_token` when the token or session ends meanwhile
+ * @param begin called with the names when all bytes are stored, before any of them becomes a
+ * version
+ * @throws ServiceError `invalid_request`, `too_large`, `quota_exceeded`, `invalid_token` when the
+ * token or session ends meanwhile
  */
 export async function upload(
   context: VaultContext,
   caller: Caller,
-  body: { readonly source: AsyncIterable<Uint8Array>; readonly boundary: string; readonly count: number },
+  body: {
+    readonly source: AsyncIterable<Uint8Array>;
+    readonly boundary: string;
+    readonly count: number;
+  },
   begin: (filenames: string[]) => Promise<void>,
 ): Promise<UploadedFile[]> {
   using _open = context.uploads.enter(caller.email);
@@ -64,16 +81,23 @@ export async function upload(
       const filename = partFilename(part.headers.get("content-disposition") ?? "");
       if (filename === undefined) continue;
       checkPart(part, filename, context.limits.nameCharacters);
-      if (staged.some((file) => file.filename === filename)) throw errors.invalidRequest("filename", "duplicate filename");
-      if (staged.length === body.count) throw errors.invalidRequest("CountOfFiles", "more files than announced");
-      staged.push({ filename, blob: await stageBlob(context, caller.email, part.content, (id) => blobIds.push(id)) });
+      if (staged.some((file) => file.filename === filename))
+        throw errors.invalidRequest("filename", "duplicate filename");
+      if (staged.length === body.count)
+        throw errors.invalidRequest("CountOfFiles", "more files than announced");
+      staged.push({
+        filename,
+        blob: await stageBlob(context, caller.email, part.content, (id) => blobIds.push(id)),
+      });
     }
-    if (staged.length < body.count) throw errors.invalidRequest("CountOfFiles", "fewer files than announced");
+    if (staged.length < body.count)
+      throw errors.invalidRequest("CountOfFiles", "fewer files than announced");
     await begin(staged.map(({ filename }) => filename));
     return await writeAs(context, caller, async (transaction) => {
       const uploaded: UploadedFile[] = [];
       await withinQuota(context, transaction, { owner: caller.email }, async () => {
-        for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));
+        for (const file of staged)
+          uploaded.push(await commitFile(context, transaction, caller.email, file));
       });
       return uploaded;
     });

@@ -22,26 +22,41 @@ const NAMED = 20;
 const KINDS = ["secret", "file"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Requires that the former owner still cannot write, so that nothing is stored under the former name. @throws Error */
+/**
+ * Requires that the former owner still cannot write, so that nothing is stored under the former
+ * name. @throws Error
+ */
 export async function requireDisabled({ users }: Transaction, email: string): Promise<void> {
   const user = await users.find(email);
-  if (!user) throw new Error(`no user has the email ${email}: list them with \`vaultsync vault user list\``);
+  if (!user)
+    throw new Error(`no user has the email ${email}: list them with \`vaultsync vault user list\``);
   if (!user.disabled) {
-    throw new Error(`${email} is not disabled and could write meanwhile: run \`vaultsync vault user disable ${email}\` first`);
+    throw new Error(
+      `${email} is not disabled and could write meanwhile: run \`vaultsync vault user disable ${email}\` first`,
+    );
   }
 }
 
-async function requireQuotas({ usage }: Transaction, { from, to, quotas }: HandOverPlan): Promise<void> {
+async function requireQuotas(
+  { usage }: Transaction,
+  { from, to, quotas }: HandOverPlan,
+): Promise<void> {
   const [given, had] = [await usage.of(from), await usage.of(to)];
   const exceeded = (["secrets", "versions", "bytes", "grants"] as const).filter(
     (name) => given[name] > 0 && given[name] + had[name] > quotas[name],
   );
   if (exceeded.length === 0) return;
-  const list = exceeded.map((name) => `${quotaTexts[name]}: ${given[name] + had[name]} of ${quotas[name]}`).join("; ");
-  throw new Error(`${to} would exceed quotas: ${list}; raise them with --quotas here and on the servers, or delete some first`);
+  const list = exceeded
+    .map((name) => `${quotaTexts[name]}: ${given[name] + had[name]} of ${quotas[name]}`)
+    .join("; ");
+  throw new Error(
+    `${to} would exceed quotas: ${list}; raise them with --quotas here and on the servers, or delete some first`,
+  );
 }
 
-/** Returns the name at the new owner. @throws Error when the name is taken and cannot be extended */
+/**
+ * Returns the name at the new owner. @throws Error when the name is taken and cannot be extended
+ */
 export async function nameAtNewOwner(
   { handOver }: Transaction,
   { from, to, renameSuffix }: HandOverPlan,
@@ -55,14 +70,19 @@ export async function nameAtNewOwner(
     renameSuffix === undefined
       ? "has this name too"
       : (nameProblem(renamed, defaultLimits.nameCharacters) ??
-        ((await handOver.hasName(kind, to, renamed, now)) || (await handOver.hasName(kind, from, renamed, now))
+        ((await handOver.hasName(kind, to, renamed, now)) ||
+        (await handOver.hasName(kind, from, renamed, now))
           ? "is taken as well"
           : undefined));
   if (problem !== undefined) throw new Error(`the ${kind} ${JSON.stringify(renamed)}: ${problem}`);
   return renamed;
 }
 
-async function requireNames(transaction: Transaction, plan: HandOverPlan, now: number): Promise<void> {
+async function requireNames(
+  transaction: Transaction,
+  plan: HandOverPlan,
+  now: number,
+): Promise<void> {
   const problems: string[] = [];
   for (const kind of KINDS) {
     for (const name of await transaction.handOver.collisions(kind, plan.from, plan.to, now)) {
@@ -81,12 +101,22 @@ async function requireNames(transaction: Transaction, plan: HandOverPlan, now: n
 }
 
 /** Requires all that a hand-over needs, before anything changes. @throws Error with what to do */
-export async function checkHandOver(transaction: Transaction, plan: HandOverPlan, now: number): Promise<void> {
+export async function checkHandOver(
+  transaction: Transaction,
+  plan: HandOverPlan,
+  now: number,
+): Promise<void> {
   if (plan.from === plan.to) throw new Error("expected two different users");
   const heir = await transaction.users.find(plan.to);
-  if (!heir) throw new Error(`no user has the email ${plan.to}: list them with \`vaultsync vault user list\``);
+  if (!heir)
+    throw new Error(
+      `no user has the email ${plan.to}: list them with \`vaultsync vault user list\``,
+    );
   await requireDisabled(transaction, plan.from);
-  if (heir.disabled) throw new Error(`${plan.to} is disabled: choose another user, or run \`vaultsync vault user enable\``);
+  if (heir.disabled)
+    throw new Error(
+      `${plan.to} is disabled: choose another user, or run \`vaultsync vault user enable\``,
+    );
   await currentKey(plan.keys, transaction);
   await requireQuotas(transaction, plan);
   await requireNames(transaction, plan, now);

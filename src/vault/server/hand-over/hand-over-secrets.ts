@@ -3,10 +3,18 @@ import type { Clock } from "../../../lib/clock.ts";
 import { currentKey } from "../store/current-key.ts";
 import type { Secret, StoredFile } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
-import { checkHandOver, type HandOverPlan, nameAtNewOwner, requireDisabled } from "./check-hand-over.ts";
+import {
+  checkHandOver,
+  type HandOverPlan,
+  nameAtNewOwner,
+  requireDisabled,
+} from "./check-hand-over.ts";
 import { resealFile, resealSecret, UnreadableRecordError, type ResealKeys } from "./reseal.ts";
 
-/** Records and bytes of values of one transaction: few, so that writers wait only milliseconds. A larger secret has one of its own. */
+/**
+ * Records and bytes of values of one transaction: few, so that writers wait only milliseconds. A
+ * larger secret has one of its own.
+ */
 const BATCH_RECORDS = 20;
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Maximum number of versions that are counted to know whether a secret is large. */
@@ -49,10 +57,20 @@ interface Work extends HandOver {
   readonly unreadable: ReadonlySet<string>;
 }
 
-async function moveSecret(transaction: Transaction, keys: ResealKeys, work: Work, secret: Secret): Promise<Moved> {
+async function moveSecret(
+  transaction: Transaction,
+  keys: ResealKeys,
+  work: Work,
+  secret: Secret,
+): Promise<Moved> {
   const { secrets, grants, handOver } = transaction;
   const { to, now } = work;
-  const newName = await nameAtNewOwner(transaction, work, { kind: "secret", name: secret.name }, now);
+  const newName = await nameAtNewOwner(
+    transaction,
+    work,
+    { kind: "secret", name: secret.name },
+    now,
+  );
   // One past its deadline may still occupy the name.
   const due = await secrets.dueNamed(to, newName, now);
   if (due !== undefined) await secrets.retire(due);
@@ -64,15 +82,33 @@ async function moveSecret(transaction: Transaction, keys: ResealKeys, work: Work
   return { kind: "secret", name: secret.name, newName };
 }
 
-async function moveFile(transaction: Transaction, keys: ResealKeys, work: Work, file: StoredFile): Promise<Moved> {
-  const newName = await nameAtNewOwner(transaction, work, { kind: "file", name: file.name }, work.now);
+async function moveFile(
+  transaction: Transaction,
+  keys: ResealKeys,
+  work: Work,
+  file: StoredFile,
+): Promise<Moved> {
+  const newName = await nameAtNewOwner(
+    transaction,
+    work,
+    { kind: "file", name: file.name },
+    work.now,
+  );
   await resealFile(keys, transaction, file, { ...file, owner: work.to, name: newName });
   await transaction.handOver.moveFile(file.id, work.to, newName);
   return { kind: "file", name: file.name, newName };
 }
 
-/** Hands over the next records of one kind. @throws UnreadableRecordError before anything of the batch has changed */
-async function moveBatch(transaction: Transaction, work: Work, kind: Moved["kind"], after: string): Promise<Batch> {
+/**
+ * Hands over the next records of one kind. @throws UnreadableRecordError before anything of the
+ * batch has changed
+ */
+async function moveBatch(
+  transaction: Transaction,
+  work: Work,
+  kind: Moved["kind"],
+  after: string,
+): Promise<Batch> {
   const { secrets, handOver } = transaction;
   await requireDisabled(transaction, work.from);
   const keys = { keys: work.keys, current: await currentKey(work.keys, transaction) };
@@ -86,8 +122,14 @@ async function moveBatch(transaction: Transaction, work: Work, kind: Moved["kind
   };
   const records =
     kind === "secret"
-      ? (await handOver.secrets(work.from, work.now, after, BATCH_RECORDS)).map((secret) => ({ kind, ...secret }))
-      : (await handOver.files(work.from, after, BATCH_RECORDS)).map((file) => ({ kind: "file" as const, ...file }));
+      ? (await handOver.secrets(work.from, work.now, after, BATCH_RECORDS)).map((secret) => ({
+          kind,
+          ...secret,
+        }))
+      : (await handOver.files(work.from, after, BATCH_RECORDS)).map((file) => ({
+          kind: "file" as const,
+          ...file,
+        }));
   for (const record of records) {
     if (work.unreadable.has(record.id)) skipped.push({ kind, name: record.name });
     else if (record.kind === "file") moved.push(await moveFile(transaction, keys, work, record));
@@ -99,16 +141,26 @@ async function moveBatch(transaction: Transaction, work: Work, kind: Moved["kind
 }
 
 /** Queues the lines of the audit log, which a server writes. */
-async function recordActions({ adminActions }: Transaction, { from, to, now }: Work): Promise<void> {
-  await adminActions.insert({ id: randomUUID(), at: now, action: "hand-over-secrets", email: from });
+async function recordActions(
+  { adminActions }: Transaction,
+  { from, to, now }: Work,
+): Promise<void> {
+  await adminActions.insert({
+    id: randomUUID(),
+    at: now,
+    action: "hand-over-secrets",
+    email: from,
+  });
   await adminActions.insert({ id: randomUUID(), at: now, action: "receive-secrets", email: to });
 }
 
 /**
- * Hands over all secrets and files of a disabled user with their versions and shares. Each value is sealed again for the new owner, in small
- * transactions; an interrupted hand-over is completed by calling this again. Records that cannot be opened are skipped.
- * @throws Error before anything is handed over, when users, names, quotas or keys are not as needed; later, when the former user is enabled, or
- *   the new one creates a name that is still to be handed over
+ * Hands over all secrets and files of a disabled user with their versions and shares. Each value is
+ * sealed again for the new owner, in small transactions; an interrupted hand-over is completed by
+ * calling this again. Records that cannot be opened are skipped.
+ * @throws Error before anything is handed over, when users, names, quotas or keys are not as
+ *   needed; later, when the former user is enabled, or the new one creates a name that is still to
+ *   be handed over
  */
 export async function handOverSecrets(handOver: HandOver): Promise<HandOverResult> {
   const { store, clock, progress } = handOver;

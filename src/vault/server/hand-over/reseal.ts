@@ -6,7 +6,9 @@ import { valueIdentity } from "../secrets/secret-value.ts";
 import type { Secret, StoredFile } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** A version of a secret or file cannot be opened: its row was altered, or its master key is lost. */
+/**
+ * A version of a secret or file cannot be opened: its row was altered, or its master key is lost.
+ */
 export class UnreadableRecordError extends Error {
   override readonly name = "UnreadableRecordError";
   readonly id: string;
@@ -34,7 +36,10 @@ export interface ResealKeys {
 /** Number of versions whose metadata is in memory at a time. */
 const PAGE = 100;
 
-/** Seals every value of a secret for its new owner and name, one at a time. @throws UnreadableRecordError */
+/**
+ * Seals every value of a secret for its new owner and name, one at a time. @throws
+ * UnreadableRecordError
+ */
 export async function resealSecret(
   { keys, current }: ResealKeys,
   transaction: Transaction,
@@ -46,7 +51,9 @@ export async function resealSecret(
     for (const { version } of page) {
       const value = await secrets.value(from.id, version);
       if (!value) throw new UnreadableRecordError(from.id, undefined);
-      const plain = readable(from.id, () => openEnvelope(keys, valueIdentity(from, version), value));
+      const plain = readable(from.id, () =>
+        openEnvelope(keys, valueIdentity(from, version), value),
+      );
       const sealed = sealEnvelope(current, valueIdentity(to, version), plain);
       plain.fill(0);
       await handOver.replaceValue(from.id, version, sealed);
@@ -55,7 +62,10 @@ export async function resealSecret(
   }
 }
 
-/** Seals the digest of every version of a file for its new owner and name; the bytes are sealed for neither. @throws UnreadableRecordError */
+/**
+ * Seals the digest of every version of a file for its new owner and name; the bytes are sealed for
+ * neither. @throws UnreadableRecordError
+ */
 export async function resealFile(
   { keys, current }: ResealKeys,
   transaction: Transaction,
@@ -67,7 +77,12 @@ export async function resealFile(
     const version = await files.version(from.id, number);
     if (!version) throw new UnreadableRecordError(from.id, undefined);
     const { key, sha256 } = readable(from.id, () => openDigest({ keys }, from, version));
-    const sealed = sealDigest(current, to, number, { id: version.blobId, size: version.size, sha256, key });
+    const sealed = sealDigest(current, to, number, {
+      id: version.blobId,
+      size: version.size,
+      sha256,
+      key,
+    });
     key.fill(0);
     await handOver.replaceDigest(from.id, number, sealed);
   }

@@ -1,4 +1,7 @@
-/** Browsers by their part of the `user-agent` header, the more specific ones first: most name the others too. */
+/**
+ * Browsers by their part of the `user-agent` header, the more specific ones first: most name the
+ * others too.
+ */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//u, "Edge"],
   [/\bOPR\//u, "Opera"],
@@ -21,8 +24,8 @@ function matching(table: typeof browsers, text: string): string | undefined {
 }
 
 /**
- * Returns a short name of the program that sends a `user-agent` header: `Firefox on Linux`, or the first product, `curl`. It is a
- * claim of the program, and empty without a usable header.
+ * Returns a short name of the program that sends a `user-agent` header: `Firefox on Linux`, or the
+ * first product, `curl`. It is a claim of the program, and empty without a usable header.
  */
 export function clientName(userAgent: string | undefined): string {
   const text = (userAgent ?? "").slice(0, 500);

@@ -1,23 +1,34 @@
 import { isIPv4 } from "node:net";
 
-/** Returns the eight groups of an IPv6 address as numbers; the last two may be written as an IPv4 address. */
+/**
+ * Returns the eight groups of an IPv6 address as numbers; the last two may be written as an IPv4
+ * address.
+ */
 function groupsOf(address: string): number[] {
   const last = address.slice(address.lastIndexOf(":") + 1);
   const dotted = isIPv4(last) ? last : "";
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
-  const hexadecimal = dotted === "" ? address : `${address.slice(0, -dotted.length)}${hex(a * 256 + b)}:${hex(c * 256 + d)}`;
+  const hexadecimal =
+    dotted === ""
+      ? address
+      : `${address.slice(0, -dotted.length)}${hex(a * 256 + b)}:${hex(c * 256 + d)}`;
   const [head = "", tail] = (hexadecimal.split("%", 1)[0] ?? "").split("::");
   const before = head.split(":").filter((group) => group !== "");
   const after = (tail ?? "").split(":").filter((group) => group !== "");
   const missing = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  return [...before, ...Array.from({ length: missing }, () => "0"), ...after].map((group) => Number.parseInt(group, 16));
+  return [...before, ...Array.from({ length: missing }, () => "0"), ...after].map((group) =>
+    Number.parseInt(group, 16),
+  );
 }
 
 function hex(group: number): string {
   return group.toString(16);
 }
 
-/** Prefixes of the IPv6 addresses that contain an IPv4 address: mapped ones (RFC 4291), and those of a NAT64 (RFC 6052). */
+/**
+ * Prefixes of the IPv6 addresses that contain an IPv4 address: mapped ones (RFC 4291), and those of
+ * a NAT64 (RFC 6052).
+ */
 const IPV4_PREFIXES = ["0:0:0:0:0:ffff", "64:ff9b:0:0:0:0"];
 
 /** Returns the IPv4 address that an IPv6 address contains, or `undefined`. */
@@ -29,11 +40,14 @@ function embeddedIPv4(groups: readonly number[]): string | undefined {
 
 /** Returns an IP address without brackets and port, which some proxies forward as well. */
 export const withoutPort = (address: string): string =>
-  /^\[(.*)\](?::[0-9]+)?$/u.exec(address)?.[1] ?? /^([0-9.]+):[0-9]+$/u.exec(address)?.[1] ?? address;
+  /^\[(.*)\](?::[0-9]+)?$/u.exec(address)?.[1] ??
+  /^([0-9.]+):[0-9]+$/u.exec(address)?.[1] ??
+  address;
 
 /**
- * Returns the network that an IP address is counted as: an IPv4 address itself, also when an IPv6 address contains it, and the /64 of another IPv6
- * address, which is what one customer of a provider has at least. A port does not count.
+ * Returns the network that an IP address is counted as: an IPv4 address itself, also when an IPv6
+ * address contains it, and the /64 of another IPv6 address, which is what one customer of a
+ * provider has at least. A port does not count.
  */
 export function clientNetwork(address: string): string {
   const host = withoutPort(address);

@@ -5,7 +5,10 @@ import { networkList } from "./ip-networks.ts";
 interface ConnectionLimits {
   readonly connections: number;
   readonly connectionsPerNetwork: number;
-  /** Maximum number of connections without valid credentials of a network that keeps sending rejected requests. */
+  /**
+   * Maximum number of connections without valid credentials of a network that keeps sending
+   * rejected requests.
+   */
   readonly strangerConnections: number;
 }
 
@@ -24,20 +27,30 @@ export function isProxy(proxies: BlockList, { remoteAddress = "", remoteFamily }
   return proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4");
 }
 
-/** Returns the address and port of the peer: a TLS connection has another socket than its TCP connection, with the same peer. */
+/**
+ * Returns the address and port of the peer: a TLS connection has another socket than its TCP
+ * connection, with the same peer.
+ */
 export function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
 /**
- * Limits the connections of a server, in total and per network; trusted proxies, which carry many clients, in total only. While a network keeps
- * sending rejected requests, the oldest of too many connections without valid credentials is closed for a new one, which may belong to another
- * client behind the same address.
+ * Limits the connections of a server, in total and per network; trusted proxies, which carry many
+ * clients, in total only. While a network keeps sending rejected requests, the oldest of too many
+ * connections without valid credentials is closed for a new one, which may belong to another client
+ * behind the same address.
  */
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits,
-  { trustedProxies, isSlowed }: { readonly trustedProxies: readonly string[]; readonly isSlowed: (network: string) => boolean },
+  {
+    trustedProxies,
+    isSlowed,
+  }: {
+    readonly trustedProxies: readonly string[];
+    readonly isSlowed: (network: string) => boolean;
+  },
 ): void {
   server.maxConnections = limits.connections;
   const proxies = networkList(trustedProxies);

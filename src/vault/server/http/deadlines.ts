@@ -24,10 +24,17 @@ interface DeadlineLimits {
   readonly streamTimeoutMs: number;
 }
 
-/** Returns the time in which a client has to read a response. A stream takes little memory, however long it is. */
-function responseTimeoutMs(payload: unknown, { responseTimeoutMs: base, streamTimeoutMs }: DeadlineLimits): number {
+/**
+ * Returns the time in which a client has to read a response. A stream takes little memory, however
+ * long it is.
+ */
+function responseTimeoutMs(
+  payload: unknown,
+  { responseTimeoutMs: base, streamTimeoutMs }: DeadlineLimits,
+): number {
   if (payload instanceof Readable) return streamTimeoutMs;
-  const bytes = typeof payload === "string" || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
+  const bytes =
+    typeof payload === "string" || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
   return base + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }
 
@@ -40,7 +47,8 @@ export function addDeadlines(app: FastifyInstance, clock: Clock, limits: Deadlin
     bodies.set(request, timer);
     request.raw.once("close", () => timer[Symbol.dispose]());
   });
-  const received = async (request: FastifyRequest): Promise<void> => bodies.get(request)?.[Symbol.dispose]();
+  const received = async (request: FastifyRequest): Promise<void> =>
+    bodies.get(request)?.[Symbol.dispose]();
   app.addHook("preValidation", received);
   app.addHook("onSend", async (request, reply, payload) => {
     await received(request);

@@ -9,46 +9,64 @@ function opaque(tag: string): string {
   return tag.trim().replace(/^W\//u, "");
 }
 
-/** Returns the quoted tags in `if-none-match`, weak or not. @throws ServiceError `invalid_request` when there are more than 10 */
+/**
+ * Returns the quoted tags in `if-none-match`, weak or not. @throws ServiceError `invalid_request`
+ * when there are more than 10
+ */
 export function knownTags({ headers }: FastifyRequest): string[] {
   const tags = (headers["if-none-match"] ?? "").split(",", MAX_TAGS + 1);
-  if (tags.length > MAX_TAGS) throw errors.invalidRequest("if-none-match", `at most ${MAX_TAGS} entity tags`);
+  if (tags.length > MAX_TAGS)
+    throw errors.invalidRequest("if-none-match", `at most ${MAX_TAGS} entity tags`);
   return tags.map(opaque);
 }
 
-/** Reports whether `if-none-match` has this tag, by weak comparison (RFC 9110, section 13.1.2). @throws ServiceError of `knownTags` */
+/**
+ * Reports whether `if-none-match` has this tag, by weak comparison (RFC 9110, section 13.1.2).
+ * @throws ServiceError of `knownTags`
+ */
 export function isKnown(request: FastifyRequest, etag: string): boolean {
   const tags = knownTags(request);
   return (tags.length === 1 && tags[0] === "*") || tags.includes(opaque(etag));
 }
 
 /** Returns the weak tag of a list's content, and the text of a short list. */
-async function digestOf(pieces: AsyncIterable<string>): Promise<{ readonly etag: string; readonly text: string | undefined }> {
+async function digestOf(
+  pieces: AsyncIterable<string>,
+): Promise<{ readonly etag: string; readonly text: string | undefined }> {
   const hash = createHash("sha256");
   let text: string | undefined = "";
   let length = 0;
   for await (const piece of pieces) {
     hash.update(piece);
     length += piece.length;
-    text = text !== undefined && text.length + piece.length <= WHOLE_LENGTH ? text + piece : undefined;
+    text =
+      text !== undefined && text.length + piece.length <= WHOLE_LENGTH ? text + piece : undefined;
     await afterPiece(length);
   }
   return { etag: `W/"${hash.digest("base64url")}"`, text };
 }
 
-/** Yields the pieces of a list. @throws Error at the end when the content is not that of the tag, which the client must not keep then */
-async function* unchanged(pieces: AsyncIterable<string>, etag: string): AsyncGenerator<string, void> {
+/**
+ * Yields the pieces of a list. @throws Error at the end when the content is not that of the tag,
+ * which the client must not keep then
+ */
+async function* unchanged(
+  pieces: AsyncIterable<string>,
+  etag: string,
+): AsyncGenerator<string, void> {
   const hash = createHash("sha256");
   for await (const piece of pieces) {
     hash.update(piece);
     yield piece;
   }
-  if (`W/"${hash.digest("base64url")}"` !== etag) throw new Error("the list changed while it was sent");
+  if (`W/"${hash.digest("base64url")}"` !== etag)
+    throw new Error("the list changed while it was sent");
 }
 
 /**
- * Sends a list with its etag, or 304 when the client has it. The tag is weak, because the compressed and the plain list share it. A long list
- * is read twice, first for its tag, so that it takes no memory.
+ * Sends a list with its etag, or 304 when the client has it. The tag is weak, because the
+ * compressed and the plain list share it. A long list is read twice, first for its tag, so that it
+ * takes no memory.
  * @param read yields the same pieces each time, unless the list changes
  */
 export async function sendList(

@@ -6,7 +6,10 @@ interface IpNetwork {
   readonly prefix: number;
 }
 
-/** Parses an address, which is a network of its own, or a network in CIDR notation. Returns `undefined` for anything else, and for /0. */
+/**
+ * Parses an address, which is a network of its own, or a network in CIDR notation. Returns
+ * `undefined` for anything else, and for /0.
+ */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [address = "", digits, more] = text.split("/");
   const bits = isIP(address) === 4 ? 32 : 128;
@@ -15,7 +18,10 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
   return isIP(address) !== 0 && fits && more === undefined ? { address, prefix } : undefined;
 }
 
-/** Returns addresses and networks as a list to check addresses against. @throws TypeError when one is invalid */
+/**
+ * Returns addresses and networks as a list to check addresses against. @throws TypeError when one
+ * is invalid
+ */
 export function networkList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of networks) {

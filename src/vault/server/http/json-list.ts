@@ -1,5 +1,9 @@
 /** Yields `{…head, "<name>": [records]}` as JSON, piece by piece. */
-export function jsonList(head: object, name: string, pages: AsyncIterable<readonly object[]>): AsyncGenerator<string, void> {
+export function jsonList(
+  head: object,
+  name: string,
+  pages: AsyncIterable<readonly object[]>,
+): AsyncGenerator<string, void> {
   return textList(head, name, textsOf(pages));
 }
 
@@ -38,7 +42,10 @@ export interface NestedItem {
   readonly fields: object;
 }
 
-/** Yields `{"<name>": [{"<inner>": [items], …fields}]}` as JSON, piece by piece, however many items a record has. */
+/**
+ * Yields `{"<name>": [{"<inner>": [items], …fields}]}` as JSON, piece by piece, however many items
+ * a record has.
+ */
 export async function* nestedJsonList(
   name: string,
   inner: string,

@@ -16,7 +16,10 @@ export function afterPiece(length: number): Promise<void> {
 }
 
 /** Yields pieces that were read already, if any, then the others, each in a turn of long work. */
-export async function* continued<T>(read: readonly T[], rest: AsyncIterator<T>): AsyncGenerator<T, void> {
+export async function* continued<T>(
+  read: readonly T[],
+  rest: AsyncIterator<T>,
+): AsyncGenerator<T, void> {
   try {
     yield* read;
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
@@ -29,8 +32,9 @@ export async function* continued<T>(read: readonly T[], rest: AsyncIterator<T>):
 }
 
 /**
- * Sends JSON text that arrives in pieces: a short one as a whole, with its length; a long one as a stream with backpressure, at
- * most one piece ahead. A failure after the first pieces closes the connection, so that the client sees an incomplete body.
+ * Sends JSON text that arrives in pieces: a short one as a whole, with its length; a long one as a
+ * stream with backpressure, at most one piece ahead. A failure after the first pieces closes the
+ * connection, so that the client sees an incomplete body.
  */
 export async function sendJson(
   deadline: ReadingDeadline,

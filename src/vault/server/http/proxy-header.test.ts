@@ -3,11 +3,35 @@ import { InvalidProxyHeaderError, parseProxyHeader } from "./proxy-header.ts";
 
 const SIGNATURE = "\r\n\r\n\0\r\nQUIT\n";
 const V4 = [192, 0, 2, 1, 203, 0, 113, 9, 0xdc, 0x04, 0x20, 0x08];
-const V6 = [0x20, 0x01, 0x0d, 0xb8, ...Array(11).fill(0), 1, ...Array(16).fill(0), 0xdc, 0x04, 0x20, 0x08];
+const V6 = [
+  0x20,
+  0x01,
+  0x0d,
+  0xb8,
+  ...Array(11).fill(0),
+  1,
+  ...Array(16).fill(0),
+  0xdc,
+  0x04,
+  0x20,
+  0x08,
+];
 
 /** Returns a header of version 2; the length is that of the block, unless it is given. */
-function binary(command: number, family: number, block: readonly number[], length = block.length): Buffer {
-  return Buffer.from([...Buffer.from(SIGNATURE, "latin1"), command, family, length >> 8, length & 255, ...block]);
+function binary(
+  command: number,
+  family: number,
+  block: readonly number[],
+  length = block.length,
+): Buffer {
+  return Buffer.from([
+    ...Buffer.from(SIGNATURE, "latin1"),
+    command,
+    family,
+    length >> 8,
+    length & 255,
+    ...block,
+  ]);
 }
 
 const headers: [string, Buffer, unknown][] = [
@@ -23,10 +47,26 @@ const headers: [string, Buffer, unknown][] = [
   ],
   ["UNKNOWN", Buffer.from("PROXY UNKNOWN\r\n"), undefined],
   ["UNKNOWN with addresses", Buffer.from(`PROXY UNKNOWN ${"f".repeat(91)}\r\n`), undefined],
-  ["PROXY over IPv4", binary(0x21, 0x11, V4), { address: "192.0.2.1", family: "IPv4", port: 56_324 }],
-  ["PROXY over IPv6", binary(0x21, 0x21, V6), { address: "2001:db8::1", family: "IPv6", port: 56_324 }],
-  ["PROXY with extensions", binary(0x21, 0x11, [...V4, 4, 0, 2, 0, 0]), { address: "192.0.2.1", family: "IPv4", port: 56_324 }],
-  ["PROXY of the largest size", binary(0x21, 0x11, [...V4, ...Array(996).fill(0)]), expect.anything()],
+  [
+    "PROXY over IPv4",
+    binary(0x21, 0x11, V4),
+    { address: "192.0.2.1", family: "IPv4", port: 56_324 },
+  ],
+  [
+    "PROXY over IPv6",
+    binary(0x21, 0x21, V6),
+    { address: "2001:db8::1", family: "IPv6", port: 56_324 },
+  ],
+  [
+    "PROXY with extensions",
+    binary(0x21, 0x11, [...V4, 4, 0, 2, 0, 0]),
+    { address: "192.0.2.1", family: "IPv4", port: 56_324 },
+  ],
+  [
+    "PROXY of the largest size",
+    binary(0x21, 0x11, [...V4, ...Array(996).fill(0)]),
+    expect.anything(),
+  ],
   ["PROXY without addresses", binary(0x21, 0x00, []), undefined],
   ["LOCAL", binary(0x20, 0x00, []), undefined],
   ["LOCAL with a block", binary(0x20, 0x31, [1, 2, 3]), undefined],
@@ -38,7 +78,9 @@ describe.each(headers)("a header %s", (_, header, client) => {
       expect(parseProxyHeader(header.subarray(0, length))).toBeUndefined();
     const complete = { length: header.length, client };
     expect(parseProxyHeader(header)).toEqual(complete);
-    expect(parseProxyHeader(Buffer.concat([header, Buffer.from("GET / HTTP/1.1\r\n\r\n")]))).toEqual(complete);
+    expect(
+      parseProxyHeader(Buffer.concat([header, Buffer.from("GET / HTTP/1.1\r\n\r\n")])),
+    ).toEqual(complete);
   });
 });
 
@@ -48,7 +90,10 @@ test.each<[string, string | Buffer]>([
   ["lower case", "proxy TCP4 192.0.2.1 192.0.2.2 1 2\r\n"],
   ["two spaces", "PROXY  TCP4 192.0.2.1 192.0.2.2 1 2\r\n"],
   ["a trailing space", "PROXY TCP4 192.0.2.1 192.0.2.2 1 2 \r\n"],
-  ["a line feed alone", "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\nPROXY TCP4 192.0.2.3 192.0.2.2 1 2\r\n"],
+  [
+    "a line feed alone",
+    "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\nPROXY TCP4 192.0.2.3 192.0.2.2 1 2\r\n",
+  ],
   ["IPv6 as TCP4", "PROXY TCP4 ::1 ::1 1 2\r\n"],
   ["IPv4 as TCP6", "PROXY TCP6 192.0.2.1 192.0.2.2 1 2\r\n"],
   ["a zone", "PROXY TCP6 fe80::1%eth0 ::1 1 2\r\n"],

@@ -27,7 +27,10 @@ const TEXT_START = Buffer.from("PROXY ");
 const SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n");
 const FIXED_BYTES = SIGNATURE.length + 4;
 const PORT = "(0|[1-9][0-9]{0,4})";
-const TEXT = new RegExp(`^PROXY (TCP4|TCP6) ([0-9a-fA-F.:]+) ([0-9a-fA-F.:]+) ${PORT} ${PORT}$`, "u");
+const TEXT = new RegExp(
+  `^PROXY (TCP4|TCP6) ([0-9a-fA-F.:]+) ([0-9a-fA-F.:]+) ${PORT} ${PORT}$`,
+  "u",
+);
 /** The addresses of an unknown protocol are ignored. */
 const UNKNOWN = /^PROXY UNKNOWN(?: [\x20-\x7E]*)?$/u;
 
@@ -48,13 +51,17 @@ function textClient(line: string): ClientAddress | undefined {
     throw invalid("expected addresses of TCP4 or TCP6");
   const [port = 0, other = 0] = ports.map(Number);
   if (port > 65_535 || other > 65_535) throw invalid("expected ports of at most 65535");
-  return protocol === "TCP4" ? { address: source, family: "IPv4", port } : { address: shortened(source), family: "IPv6", port };
+  return protocol === "TCP4"
+    ? { address: source, family: "IPv4", port }
+    : { address: shortened(source), family: "IPv6", port };
 }
 
 function parseText(bytes: Buffer): ProxyHeader | undefined {
   const end = bytes.indexOf("\r\n");
-  if (end >= 0 && end <= MAX_TEXT_BYTES - 2) return { length: end + 2, client: textClient(bytes.toString("latin1", 0, end)) };
-  if (bytes.length >= MAX_TEXT_BYTES) throw invalid(`expected a line of at most ${MAX_TEXT_BYTES} bytes`);
+  if (end >= 0 && end <= MAX_TEXT_BYTES - 2)
+    return { length: end + 2, client: textClient(bytes.toString("latin1", 0, end)) };
+  if (bytes.length >= MAX_TEXT_BYTES)
+    throw invalid(`expected a line of at most ${MAX_TEXT_BYTES} bytes`);
   return undefined;
 }
 
@@ -66,18 +73,24 @@ function blockClient(family: number, block: Buffer): ClientAddress | undefined {
   if (block.length < 2 * size + 4) throw invalid("expected two addresses and two ports");
   const port = block.readUInt16BE(2 * size);
   if (size === 4) return { address: block.subarray(0, 4).join("."), family: "IPv4", port };
-  const groups = Array.from({ length: 8 }, (_, index) => block.readUInt16BE(2 * index).toString(16));
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    block.readUInt16BE(2 * index).toString(16),
+  );
   return { address: shortened(groups.join(":")), family: "IPv6", port };
 }
 
 function parseBinary(bytes: Buffer): ProxyHeader | undefined {
   if (bytes.length < FIXED_BYTES) return undefined;
   const [command, family = 0] = bytes.subarray(SIGNATURE.length);
-  if (command !== 0x20 && command !== 0x21) throw invalid("expected version 2 and the command LOCAL or PROXY");
+  if (command !== 0x20 && command !== 0x21)
+    throw invalid("expected version 2 and the command LOCAL or PROXY");
   const length = FIXED_BYTES + bytes.readUInt16BE(FIXED_BYTES - 2);
   if (length > MAX_BINARY_BYTES) throw invalid(`expected at most ${MAX_BINARY_BYTES} bytes`);
   if (bytes.length < length) return undefined;
-  return { length, client: command === 0x20 ? undefined : blockClient(family, bytes.subarray(FIXED_BYTES, length)) };
+  return {
+    length,
+    client: command === 0x20 ? undefined : blockClient(family, bytes.subarray(FIXED_BYTES, length)),
+  };
 }
 
 function startsLike(bytes: Buffer, start: Buffer): boolean {
@@ -86,8 +99,9 @@ function startsLike(bytes: Buffer, start: Buffer): boolean {
 }
 
 /**
- * Parses the header of the PROXY protocol at the beginning of a connection (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt),
- * version 1 or 2. Returns `undefined` while more bytes are needed.
+ * Parses the header of the PROXY protocol at the beginning of a connection
+ * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt), version 1 or 2. Returns
+ * `undefined` while more bytes are needed.
  * @throws InvalidProxyHeaderError
  */
 export function parseProxyHeader(bytes: Buffer): ProxyHeader | undefined {

@@ -24,8 +24,15 @@ function setClient(socket: Socket, { address, family, port }: ClientAddress): vo
   });
 }
 
-/** Reads the header of a connection, and nothing after it. Calls `done` once, with an error when there is none in time. */
-function readHeader(socket: Socket, clock: Clock, done: (result: ProxyHeader | Error) => void): void {
+/**
+ * Reads the header of a connection, and nothing after it. Calls `done` once, with an error when
+ * there is none in time.
+ */
+function readHeader(
+  socket: Socket,
+  clock: Clock,
+  done: (result: ProxyHeader | Error) => void,
+): void {
   let received = Buffer.alloc(0);
   const finish = (result: ProxyHeader | Error): void => {
     timer[Symbol.dispose]();
@@ -33,7 +40,9 @@ function readHeader(socket: Socket, clock: Clock, done: (result: ProxyHeader | E
     done(result);
   };
   const fail = (): void => finish(new Error("no PROXY header: the connection has ended"));
-  const timer = clock.timer(HEADER_TIMEOUT_MS, () => finish(new Error("no PROXY header within 5 seconds")));
+  const timer = clock.timer(HEADER_TIMEOUT_MS, () =>
+    finish(new Error("no PROXY header within 5 seconds")),
+  );
   const read = (): void => {
     const chunk: unknown = socket.read();
     if (!(chunk instanceof Buffer)) return;
@@ -51,10 +60,14 @@ function readHeader(socket: Socket, clock: Clock, done: (result: ProxyHeader | E
 }
 
 /**
- * Gives connections of trusted proxies the address in their PROXY header, for everything that listens to the server's connections already. Closes
- * those without a valid header, and reports the first. Other peers send none: a header would be theirs.
+ * Gives connections of trusted proxies the address in their PROXY header, for everything that
+ * listens to the server's connections already. Closes those without a valid header, and reports the
+ * first. Other peers send none: a header would be theirs.
  */
-export function acceptProxyProtocol(server: Server, { trustedProxies, clock, logger }: ProxyProtocolOptions): void {
+export function acceptProxyProtocol(
+  server: Server,
+  { trustedProxies, clock, logger }: ProxyProtocolOptions,
+): void {
   const proxies = networkList(trustedProxies);
   const listeners = server.listeners("connection");
   const serve = (socket: Socket): void => {

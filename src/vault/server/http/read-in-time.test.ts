@@ -8,7 +8,10 @@ import { PIECE_LENGTH, readInTime } from "./read-in-time.ts";
 const ACCEPT_MS = 1;
 const PARTS = 40;
 
-/** Reads a body as a socket does whose buffers are not full: each write ends in the same turn of the event loop. */
+/**
+ * Reads a body as a socket does whose buffers are not full: each write ends in the same turn of the
+ * event loop.
+ */
 async function readAll(pieces: AsyncGenerator<string | Buffer, void>): Promise<number> {
   let length = 0;
   for await (const piece of pieces) {
@@ -21,7 +24,10 @@ async function readAll(pieces: AsyncGenerator<string | Buffer, void>): Promise<n
 
 test("bodies that many sockets accept immediately leave the event loop to others", async () => {
   const raw = { destroyed: true };
-  const reply = { raw, request: { raw: { socket: { destroy: () => undefined } } } } as unknown as FastifyReply;
+  const reply = {
+    raw,
+    request: { raw: { socket: { destroy: () => undefined } } },
+  } as unknown as FastifyReply;
   const body = Buffer.alloc(PARTS * PIECE_LENGTH);
   const state = { turns: 0, ended: false };
   const count = (): void => {

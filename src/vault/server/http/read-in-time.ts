@@ -13,14 +13,22 @@ export interface ReadingDeadline {
   readonly limits: { readonly progressTimeoutMs: number };
 }
 
-/** Yields the parts of text or bytes, at most `PIECE_LENGTH` long each; those of bytes share their memory. */
+/**
+ * Yields the parts of text or bytes, at most `PIECE_LENGTH` long each; those of bytes share their
+ * memory.
+ */
 function* partsOf(piece: string | Buffer): Generator<string | Buffer, void> {
   for (let from = 0; from < piece.length; from += PIECE_LENGTH) {
-    yield typeof piece === "string" ? piece.slice(from, from + PIECE_LENGTH) : piece.subarray(from, from + PIECE_LENGTH);
+    yield typeof piece === "string"
+      ? piece.slice(from, from + PIECE_LENGTH)
+      : piece.subarray(from, from + PIECE_LENGTH);
   }
 }
 
-/** Passes a body in pieces. Closes the connection of a client that does not take the next one in time, or the last ones. */
+/**
+ * Passes a body in pieces. Closes the connection of a client that does not take the next one in
+ * time, or the last ones.
+ */
 export async function* readInTime(
   { clock, limits }: ReadingDeadline,
   reply: FastifyReply,

@@ -22,7 +22,9 @@ function numbers(count: number, length: number): string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(length, "0"));
 }
 
-const minutes = numbers(24, 2).flatMap((hour) => numbers(60, 2).map((minute) => `${hour}:${minute}:`));
+const minutes = numbers(24, 2).flatMap((hour) =>
+  numbers(60, 2).map((minute) => `${hour}:${minute}:`),
+);
 const seconds = numbers(60, 2);
 const thousandths = numbers(1000, 3);
 
@@ -31,7 +33,10 @@ function timeOf(ms: number): string {
   return `${minutes[Math.floor(ms / 60_000)]}${seconds[Math.floor(ms / 1000) % 60]}.${thousandths[ms % 1000]}Z`;
 }
 
-/** Formats whole milliseconds since the epoch as ISO 8601; beyond the range of JavaScript dates, returns the number. */
+/**
+ * Formats whole milliseconds since the epoch as ISO 8601; beyond the range of JavaScript dates,
+ * returns the number.
+ */
 export function timestamp(ms: number): Timestamp {
   if (ms > LATEST_DATE_MS) return ms;
   const day = Math.floor(ms / DAY_MS);

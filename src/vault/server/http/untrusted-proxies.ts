@@ -12,10 +12,14 @@ const isForwarded = ({ headers, ip, socket }: FastifyRequest): boolean =>
   (headers["x-forwarded-for"] ?? headers["forwarded"]) !== undefined && ip === socket.remoteAddress;
 
 /**
- * Counts forwarded requests whose header is ignored, and warns of the first one: all users behind a proxy that is not trusted share its
- * address, and with it the limits for strangers. Responses to authenticated ones say so in a header, which `vaultsync doctor` reports.
+ * Counts forwarded requests whose header is ignored, and warns of the first one: all users behind a
+ * proxy that is not trusted share its address, and with it the limits for strangers. Responses to
+ * authenticated ones say so in a header, which `vaultsync doctor` reports.
  */
-export function reportUntrustedProxies(app: FastifyInstance, { logger, metrics }: Observation): void {
+export function reportUntrustedProxies(
+  app: FastifyInstance,
+  { logger, metrics }: Observation,
+): void {
   let isReported = false;
   app.addHook("onRequest", async (request) => {
     if (!isForwarded(request)) return;
@@ -28,7 +32,8 @@ export function reportUntrustedProxies(app: FastifyInstance, { logger, metrics }
     );
   });
   app.addHook("onSend", async (request, reply, payload) => {
-    if (request.user !== undefined && isForwarded(request)) reply.header(IGNORED_FORWARDED_HEADER, "true");
+    if (request.user !== undefined && isForwarded(request))
+      reply.header(IGNORED_FORWARDED_HEADER, "true");
     return payload;
   });
 }

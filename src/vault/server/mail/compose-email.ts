@@ -15,14 +15,18 @@ export interface SenderIdentity {
   readonly signUp: SignUpPolicy;
 }
 
-/** Returns the host name for the default sender and for message ids: that of `appUrl`, or `localhost` for an IP address. */
+/**
+ * Returns the host name for the default sender and for message ids: that of `appUrl`, or
+ * `localhost` for an IP address.
+ */
 export function mailDomain(appUrl: string): string {
   const { hostname } = new URL(appUrl);
   return isIP(hostname) !== 0 || hostname.startsWith("[") ? "localhost" : hostname;
 }
 
 /**
- * Stores a new proof of the recipient's address by its digest, and returns a link with it in the fragment, which no server logs.
+ * Stores a new proof of the recipient's address by its digest, and returns a link with it in the
+ * fragment, which no server logs.
  */
 async function proofLink(
   { emailProofs }: Transaction,
@@ -31,7 +35,11 @@ async function proofLink(
   now: number,
 ): Promise<string> {
   const token = newToken();
-  await emailProofs.insert({ digest: tokenDigest(token), email: to, expiresAt: now + PROOF_LIFETIME_MS[kind] });
+  await emailProofs.insert({
+    digest: tokenDigest(token),
+    email: to,
+    expiresAt: now + PROOF_LIFETIME_MS[kind],
+  });
   return `${appUrl}/#/set-password?token=${token}`;
 }
 
@@ -47,7 +55,10 @@ async function contentForUser(
       if (await transaction.blockedSenders.has(to, from)) return undefined;
       return { about: "shared-login", from, link: `${identity.appUrl}/#/login` };
     case "confirmation":
-      return { about: "new-password", link: await proofLink(transaction, { kind, to }, identity, now) };
+      return {
+        about: "new-password",
+        link: await proofLink(transaction, { kind, to }, identity, now),
+      };
     case "password_changed":
       return { about: "password-changed", link: `${identity.appUrl}/#/forgot-password` };
   }
@@ -60,14 +71,18 @@ async function contentForStranger(
   identity: SenderIdentity,
   now: number,
 ): Promise<EmailContent | undefined> {
-  if (kind === "password_changed" || !(await maySignUp(transaction, to, identity.signUp))) return undefined;
+  if (kind === "password_changed" || !(await maySignUp(transaction, to, identity.signUp)))
+    return undefined;
   const link = await proofLink(transaction, { kind, to }, identity, now);
-  return kind === "invitation" ? { about: "shared-sign-up", from, link } : { about: "sign-up", link };
+  return kind === "invitation"
+    ? { about: "shared-sign-up", from, link }
+    : { about: "sign-up", link };
 }
 
 /**
- * Composes an email. Whether there is one, and its text, depend on the recipient's account at this time, so that no request that queues an
- * email reveals by its response or its duration who may receive it. Returns `undefined` when there is none.
+ * Composes an email. Whether there is one, and its text, depend on the recipient's account at this
+ * time, so that no request that queues an email reveals by its response or its duration who may
+ * receive it. Returns `undefined` when there is none.
  */
 export async function composeEmail(
   transaction: Transaction,
@@ -78,7 +93,8 @@ export async function composeEmail(
   const { appUrl, from } = identity;
   const user = await transaction.users.find(message.to);
   const compose = user ? contentForUser : contentForStranger;
-  const content = user?.disabled === true ? undefined : await compose(transaction, message, identity, now);
+  const content =
+    user?.disabled === true ? undefined : await compose(transaction, message, identity, now);
   if (!content) return undefined;
   const text = emailText(content);
   return {

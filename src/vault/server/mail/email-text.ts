@@ -1,4 +1,7 @@
-/** Content of an email at the time of sending. `link` is the page to open next; the links of all but `shared-login` and `password-changed` expire. */
+/**
+ * Content of an email at the time of sending. `link` is the page to open next; the links of all but
+ * `shared-login` and `password-changed` expire.
+ */
 export type EmailContent =
   | { readonly about: "shared-login"; readonly from: string; readonly link: string }
   | { readonly about: "shared-sign-up"; readonly from: string; readonly link: string }
@@ -44,7 +47,8 @@ function wordingOf(content: EmailContent): EmailWording {
     case "sign-up":
       return {
         subject: "Finish signing up",
-        before: "A Vaultsync account was requested for this address. Choose a password to finish signing up:",
+        before:
+          "A Vaultsync account was requested for this address. Choose a password to finish signing up:",
         action: "Finish signing up",
         after: `The link expires after one hour and works once. ${UNEXPECTED}`,
       };
@@ -61,20 +65,29 @@ function wordingOf(content: EmailContent): EmailWording {
         before:
           "The password of your Vaultsync account was changed, which ended its sessions and tokens. If you did not do this, set a new one:",
         action: "Set a new password",
-        after: "Then tell the operator of the server. If you changed the password, nothing is left to do.",
+        after:
+          "Then tell the operator of the server. If you changed the password, nothing is left to do.",
       };
   }
 }
 
 function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
 }
 
 /**
- * Returns the subject and the text of an email, plain and as HTML. They name who shared, never what, because email is not
- * confidential.
+ * Returns the subject and the text of an email, plain and as HTML. They name who shared, never
+ * what, because email is not confidential.
  */
-export function emailText(content: EmailContent): { readonly subject: string; readonly text: string; readonly html: string } {
+export function emailText(content: EmailContent): {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+} {
   const { subject, before, action, after } = wordingOf(content);
   const paragraphs = [
     escapeHtml(before),

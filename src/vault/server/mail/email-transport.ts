@@ -35,8 +35,19 @@ export class EmailRejectedError extends Error {
   }
 }
 
-/** Returns a message in nodemailer's form: addresses as objects, so that none is parsed, and no access to files or URLs. */
-export function sendOptions({ from, to, subject, text, html, messageId, date }: ComposedEmail): SendMailOptions {
+/**
+ * Returns a message in nodemailer's form: addresses as objects, so that none is parsed, and no
+ * access to files or URLs.
+ */
+export function sendOptions({
+  from,
+  to,
+  subject,
+  text,
+  html,
+  messageId,
+  date,
+}: ComposedEmail): SendMailOptions {
   return {
     from: { name: "Vaultsync", address: from },
     to: { name: "", address: to },
@@ -61,8 +72,9 @@ const DOT_ATOM = /^[^\s"(),:;<>@[\\\].\p{C}]+(?:\.[^\s"(),:;<>@[\\\].\p{C}]+)*$/
 const QUOTED = /^"[^\s"\\<>@\p{C}]+"$/u;
 
 /**
- * Reports whether an email can be sent to or from exactly this address. Accounts may have other addresses (`isEmailAddress`);
- * those would have to be rewritten, and a proof must reach only the address it is for. Domain literals are not supported.
+ * Reports whether an email can be sent to or from exactly this address. Accounts may have other
+ * addresses (`isEmailAddress`); those would have to be rewritten, and a proof must reach only the
+ * address it is for. Domain literals are not supported.
  */
 export function isDeliverable(email: string): boolean {
   const at = email.lastIndexOf("@");

@@ -36,7 +36,11 @@ test("writes each message to an owner-only file whose name sorts by time", async
     await transport.send(message({ name, date: new Date(date) }), never);
   }
   const names = (await readdir(directory)).toSorted();
-  expect(names).toEqual(["20261121T100000.000Z-c.eml", "20261121T100000.001Z-a.eml", "20261121T110000.000Z-b.eml"]);
+  expect(names).toEqual([
+    "20261121T100000.000Z-c.eml",
+    "20261121T100000.001Z-a.eml",
+    "20261121T110000.000Z-b.eml",
+  ]);
   for (const name of names) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
   expect((await stat(directory)).mode & 0o777).toBe(0o700);
 });
@@ -47,7 +51,16 @@ test("fails when the directory is missing and leaves no incomplete file behind",
   await expect(transport.send(message(), never)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-const FIELDS = ["auto-submitted", "from", "to", "subject", "message-id", "date", "mime-version", "content-type"];
+const FIELDS = [
+  "auto-submitted",
+  "from",
+  "to",
+  "subject",
+  "message-id",
+  "date",
+  "mime-version",
+  "content-type",
+];
 
 const local = (characters: string) =>
   fc.string({ unit: fc.constantFrom(...Array.from(characters)), minLength: 1, maxLength: 90 });
@@ -63,7 +76,11 @@ test("no sender or recipient address can add a header, a recipient or a part", a
     .map((text) => `${text}@example.com`);
   const evil = fc.oneof(
     address,
-    fc.constantFrom("x@example.com\r\nBcc: eve@example.com", "=?utf-8?q?x=0D=0ABcc:eve@example.com", "x,eve@example.com"),
+    fc.constantFrom(
+      "x@example.com\r\nBcc: eve@example.com",
+      "=?utf-8?q?x=0D=0ABcc:eve@example.com",
+      "x,eve@example.com",
+    ),
   );
   await fc.assert(
     fc.asyncProperty(evil.filter(isDeliverable), evil.filter(isEmailAddress), async (to, from) => {

@@ -8,17 +8,20 @@ function fileName({ date, name }: ComposedEmail): string {
   return `${date.toISOString().replace(/[-:]/g, "")}-${name}.eml`;
 }
 
-const FILE_NAME = /^\.?([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9.]{6})Z-.*\.eml(?:\.part)?$/u;
+const FILE_NAME =
+  /^\.?([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9.]{6})Z-.*\.eml(?:\.part)?$/u;
 
 /** Returns the time in a name of `fileName`, in milliseconds; undefined for another name. */
 function timeOf(name: string): number | undefined {
   const [, year, month, day, hour, minute, second] = FILE_NAME.exec(name) ?? [];
-  return year === undefined ? undefined : Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return year === undefined
+    ? undefined
+    : Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 }
 
 /**
- * Returns a transport that writes each message atomically to a file of its own, readable by this user only. Creates the
- * directory.
+ * Returns a transport that writes each message atomically to a file of its own, readable by this
+ * user only. Creates the directory.
  */
 export async function fileTransport(directory: string): Promise<EmailTransport> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -33,7 +36,8 @@ export async function fileTransport(directory: string): Promise<EmailTransport> 
     },
     async removeBefore(timestamp) {
       for (const name of await readdir(directory)) {
-        if ((timeOf(name) ?? Infinity) < timestamp) await rm(join(directory, name), { force: true });
+        if ((timeOf(name) ?? Infinity) < timestamp)
+          await rm(join(directory, name), { force: true });
       }
     },
     async [Symbol.asyncDispose]() {

@@ -10,7 +10,10 @@ test("keeps an email while the SMTP server is down and sends it afterwards", asy
   const { id } = await post();
   mailer().start();
   await expect.poll(() => lines).toHaveLength(1);
-  expect(lines[0]).toMatchObject({ level: "warn", fields: { emailId: id, kind: "invitation", code: "ESOCKET", attempt: 1 } });
+  expect(lines[0]).toMatchObject({
+    level: "warn",
+    fields: { emailId: id, kind: "invitation", code: "ESOCKET", attempt: 1 },
+  });
   expect(JSON.stringify(lines)).not.toMatch(/bob|ann|example\.com/);
   expect(await waiting()).toBe(1);
   await smtp.comeBack();
@@ -33,7 +36,9 @@ test("retries with backoff up to one hour and gives up after about three days", 
   mailer({ transport: failing }).start();
   await virtual.advance(0);
   // With a chance of one half: three quarters of 1, 2, 4, … 60 minutes.
-  const waits = [0.75, 1.5, 3, 6, 12, 24, ...Array.from({ length: 93 }, () => 45)].map((minutes) => minutes * MINUTE);
+  const waits = [0.75, 1.5, 3, 6, 12, 24, ...Array.from({ length: 93 }, () => 45)].map(
+    (minutes) => minutes * MINUTE,
+  );
   for (const [failures, wait] of waits.entries()) {
     virtual.stepWall(wait - 5_001);
     await virtual.advance(5_000);
@@ -42,10 +47,10 @@ test("retries with backoff up to one hour and gives up after about three days", 
     expect(tries).toBe(failures + 2);
   }
   expect(Math.round(waits.reduce((sum, wait) => sum + wait) / DAY)).toBe(3);
-  expect([await metric(emailsTotal("invitation", "failed")), await metric(emailsTotal("invitation", "given_up"))]).toEqual([
-    "99",
-    "1",
-  ]);
+  expect([
+    await metric(emailsTotal("invitation", "failed")),
+    await metric(emailsTotal("invitation", "given_up")),
+  ]).toEqual(["99", "1"]);
   expect([lines.at(-1)?.level, await waiting()]).toEqual(["error", 0]);
 });
 
@@ -66,7 +71,13 @@ test.each([
 });
 
 test("retries after a rejected login", async () => {
-  const { smtp, clock: virtual, post, mailer, lines } = await mailerWorld({ login: { user: "u", password: "right" } });
+  const {
+    smtp,
+    clock: virtual,
+    post,
+    mailer,
+    lines,
+  } = await mailerWorld({ login: { user: "u", password: "right" } });
   smtp.behaviour = { login: { user: "u", password: "other" } };
   await post();
   mailer().start();
@@ -80,11 +91,21 @@ test.each([
   ["the recipient", { recipient: () => Promise.reject(refusal(550)) }],
   ["the message", { data: () => Promise.reject(refusal(554)) }],
 ])("gives up when %s is rejected permanently, and logs no address", async (_what, behaviour) => {
-  const { smtp, clock: virtual, post, mailer, lines, waiting, metric } = await mailerWorld(behaviour);
+  const {
+    smtp,
+    clock: virtual,
+    post,
+    mailer,
+    lines,
+    waiting,
+    metric,
+  } = await mailerWorld(behaviour);
   const { id } = await post();
   mailer().start();
   await expect.poll(waiting).toBe(0);
-  expect(lines).toMatchObject([{ level: "error", fields: { emailId: id, kind: "invitation", attempt: 1 } }]);
+  expect(lines).toMatchObject([
+    { level: "error", fields: { emailId: id, kind: "invitation", attempt: 1 } },
+  ]);
   expect(JSON.stringify(lines)).not.toMatch(/bob|ann|example\.com/);
   expect(await metric(emailsTotal("invitation", "given_up"))).toBe("1");
   const { connections } = smtp;
@@ -110,7 +131,10 @@ test("sends an email again after its lease when removing it failed", async () =>
       store.write((transaction) =>
         work(
           broken
-            ? { ...transaction, outbox: { ...transaction.outbox, remove: () => Promise.reject(new Error("gone")) } }
+            ? {
+                ...transaction,
+                outbox: { ...transaction.outbox, remove: () => Promise.reject(new Error("gone")) },
+              }
             : transaction,
         ),
       ),
@@ -145,7 +169,9 @@ test("cancels an attempt after two minutes and retries", async () => {
   await virtual.advance(120_000 - 1);
   expect(lines).toEqual([]);
   await virtual.advance(1);
-  await expect.poll(() => lines).toMatchObject([{ level: "warn", fields: { code: "EABORT", attempt: 1 } }]);
+  await expect
+    .poll(() => lines)
+    .toMatchObject([{ level: "warn", fields: { code: "EABORT", attempt: 1 } }]);
   smtp.behaviour = {};
   await virtual.advance(MINUTE);
   await expect.poll(() => smtp.deliveries).toHaveLength(1);

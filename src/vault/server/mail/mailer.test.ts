@@ -9,52 +9,59 @@ import { parseSmtpUrl } from "./smtp-url.ts";
 test.each([
   ["STARTTLS", {}],
   ["TLS from the first byte", { secure: true }],
-])("sends an email over %s with a login, with headers, both parts and the link", async (_how, how) => {
-  const {
-    smtp,
-    store,
-    clock: virtual,
-    post,
-    mailer,
-    waiting,
-    metric,
-  } = await mailerWorld({
-    ...how,
-    login: { user: "vault@example.com", password: "p@ss/wörd" },
-  });
-  const { id } = await post();
-  mailer().start();
-  await expect.poll(() => smtp.deliveries).toHaveLength(1);
-  const [{ mail, ...envelope }] = smtp.deliveries as [(typeof smtp.deliveries)[0]];
-  expect(envelope).toEqual({
-    from: "vaultsync@vault.example.com",
-    to: ["bob@example.com"],
-    user: "vault@example.com",
-    secure: true,
-  });
-  expect(Object.fromEntries(mail.headers)).toMatchObject({
-    from: "Vaultsync <vaultsync@vault.example.com>",
-    to: "bob@example.com",
-    subject: "Something was shared with you",
-    "message-id": `<${id}@vault.example.com>`,
-    date: "Sat, 21 Nov 2026 10:00:00 +0000",
-    "auto-submitted": "auto-generated",
-  });
-  expect(mail.headers.get("content-type")).toContain("multipart/alternative");
-  expect(mail.link).toBe(`https://vault.example.com/#/set-password?token=${mail.token}`);
-  expect(mail.html).toContain(`<a href="${mail.link}">Sign up</a>`);
-  expect(await store.read(({ emailProofs }) => emailProofs.find(tokenDigest(mail.token)))).toEqual({
-    digest: tokenDigest(mail.token),
-    email: "bob@example.com",
-    expiresAt: virtual.now() + 7 * DAY,
-  });
-  await expect.poll(waiting).toBe(0);
-  await expect.poll(() => metric(emailsTotal("invitation", "sent"))).toBe("1");
-  await expect.poll(() => metric("vaultsync_vault_emails_waiting")).toBe("0");
-});
+])(
+  "sends an email over %s with a login, with headers, both parts and the link",
+  async (_how, how) => {
+    const {
+      smtp,
+      store,
+      clock: virtual,
+      post,
+      mailer,
+      waiting,
+      metric,
+    } = await mailerWorld({
+      ...how,
+      login: { user: "vault@example.com", password: "p@ss/wörd" },
+    });
+    const { id } = await post();
+    mailer().start();
+    await expect.poll(() => smtp.deliveries).toHaveLength(1);
+    const [{ mail, ...envelope }] = smtp.deliveries as [(typeof smtp.deliveries)[0]];
+    expect(envelope).toEqual({
+      from: "vaultsync@vault.example.com",
+      to: ["bob@example.com"],
+      user: "vault@example.com",
+      secure: true,
+    });
+    expect(Object.fromEntries(mail.headers)).toMatchObject({
+      from: "Vaultsync <vaultsync@vault.example.com>",
+      to: "bob@example.com",
+      subject: "Something was shared with you",
+      "message-id": `<${id}@vault.example.com>`,
+      date: "Sat, 21 Nov 2026 10:00:00 +0000",
+      "auto-submitted": "auto-generated",
+    });
+    expect(mail.headers.get("content-type")).toContain("multipart/alternative");
+    expect(mail.link).toBe(`https://vault.example.com/#/set-password?token=${mail.token}`);
+    expect(mail.html).toContain(`<a href="${mail.link}">Sign up</a>`);
+    expect(
+      await store.read(({ emailProofs }) => emailProofs.find(tokenDigest(mail.token))),
+    ).toEqual({
+      digest: tokenDigest(mail.token),
+      email: "bob@example.com",
+      expiresAt: virtual.now() + 7 * DAY,
+    });
+    await expect.poll(waiting).toBe(0);
+    await expect.poll(() => metric(emailsTotal("invitation", "sent"))).toBe("1");
+    await expect.poll(() => metric("vaultsync_vault_emails_waiting")).toBe("0");
+  },
+);
 
 test("sends no email and no password to a server with an untrusted certificate", async () => {
-  const { smtp, post, mailer, waiting, lines } = await mailerWorld({ login: { user: "u", password: "p" } });
+  const { smtp, post, mailer, waiting, lines } = await mailerWorld({
+    login: { user: "u", password: "p" },
+  });
   await post();
   const url = parseSmtpUrl(`smtp://u:p@127.0.0.1:${smtp.port}?requireTLS=true`);
   mailer({ transport: smtpTransport(new Redacted(url), undefined) }).start();
@@ -74,7 +81,9 @@ test("sends no email to a server without TLS when TLS is required", async () => 
 test("sends a login link without a proof to a recipient who has an account by then", async () => {
   const { smtp, store, clock: virtual, post, mailer } = await mailerWorld();
   await post();
-  await store.write(({ users }) => users.insert({ email: "bob@example.com", passwordHash: "h" }, virtual.now()));
+  await store.write(({ users }) =>
+    users.insert({ email: "bob@example.com", passwordHash: "h" }, virtual.now()),
+  );
   mailer().start();
   await expect.poll(() => smtp.deliveries[0]?.mail.link).toBe("https://vault.example.com/#/login");
 });
@@ -82,18 +91,26 @@ test("sends a login link without a proof to a recipient who has an account by th
 test.each([
   [true, "Set a new password"],
   [false, "Finish signing up"],
-])("a confirmation to an address with account: %s has subject %j and a one-hour proof", async (account, subject) => {
-  const { smtp, store, clock: virtual, post, mailer } = await mailerWorld();
-  const email = "bob@example.com";
-  if (account) await store.write(({ users }) => users.insert({ email, passwordHash: "h" }, virtual.now()));
-  await post({ kind: "confirmation", from: email });
-  mailer().start();
-  await expect.poll(() => smtp.deliveries).toHaveLength(1);
-  const { mail } = smtp.deliveries[0]!;
-  expect([mail.subject, mail.text.includes("one hour"), mail.html.includes(subject)]).toEqual([subject, true, true]);
-  const proof = await store.read(({ emailProofs }) => emailProofs.find(tokenDigest(mail.token)));
-  expect(proof).toMatchObject({ email, expiresAt: virtual.now() + HOUR });
-});
+])(
+  "a confirmation to an address with account: %s has subject %j and a one-hour proof",
+  async (account, subject) => {
+    const { smtp, store, clock: virtual, post, mailer } = await mailerWorld();
+    const email = "bob@example.com";
+    if (account)
+      await store.write(({ users }) => users.insert({ email, passwordHash: "h" }, virtual.now()));
+    await post({ kind: "confirmation", from: email });
+    mailer().start();
+    await expect.poll(() => smtp.deliveries).toHaveLength(1);
+    const { mail } = smtp.deliveries[0]!;
+    expect([mail.subject, mail.text.includes("one hour"), mail.html.includes(subject)]).toEqual([
+      subject,
+      true,
+      true,
+    ]);
+    const proof = await store.read(({ emailProofs }) => emailProofs.find(tokenDigest(mail.token)));
+    expect(proof).toMatchObject({ email, expiresAt: virtual.now() + HOUR });
+  },
+);
 
 test("two mailers on one store send each email once", async () => {
   const { smtp, post, mailer, waiting } = await mailerWorld();
@@ -122,7 +139,9 @@ test("the outbox has one email per kind, sender and recipient", async () => {
     dueAt: 0,
   } as const;
   expect(await store.write(({ outbox }) => outbox.insert(more))).toBe(true);
-  expect(await store.write(({ outbox }) => outbox.insert({ ...more, id: randomUUID() }))).toBe(false);
+  expect(await store.write(({ outbox }) => outbox.insert({ ...more, id: randomUUID() }))).toBe(
+    false,
+  );
 });
 
 test("finds an email of another process within five seconds", async () => {
@@ -146,7 +165,10 @@ test("stopping completes the email in flight and leaves later ones in the outbox
   stopping.wake();
   accepted.resolve();
   await stopped;
-  expect([smtp.deliveries.map(({ to }) => to), await waiting()]).toEqual([[["bob@example.com"]], 1]);
+  expect([smtp.deliveries.map(({ to }) => to), await waiting()]).toEqual([
+    [["bob@example.com"]],
+    1,
+  ]);
 });
 
 test("stopping cancels an email after five seconds and makes it due immediately", async () => {
@@ -167,5 +189,7 @@ test("stopping cancels an email after five seconds and makes it due immediately"
   await virtual.advance(1);
   await stop;
   const now = virtual.now();
-  expect(await store.write(({ outbox }) => outbox.claim(now, now, 9))).toEqual([{ ...message, dueAt: now }]);
+  expect(await store.write(({ outbox }) => outbox.claim(now, now, 9))).toEqual([
+    { ...message, dueAt: now },
+  ]);
 });

@@ -39,7 +39,9 @@ const MAX_ATTEMPTS = 100;
 function failureCodeOf(error: unknown): string {
   const code = codeOf(error);
   if (code === undefined) return error instanceof Error ? error.name : "unknown";
-  return isObject(error) && typeof error["responseCode"] === "number" ? `${code} ${error["responseCode"]}` : code;
+  return isObject(error) && typeof error["responseCode"] === "number"
+    ? `${code} ${error["responseCode"]}`
+    : code;
 }
 
 function retryDelay(attempts: number, random: Random): number {
@@ -49,9 +51,9 @@ function retryDelay(attempts: number, random: Random): number {
 }
 
 /**
- * Sends the emails of the outbox at least once, each by one process at a time. A failed email is retried with backoff, from one
- * minute to one hour, for about three days; a permanently rejected one is given up immediately. Logs name emails by id: addresses
- * are personal data.
+ * Sends the emails of the outbox at least once, each by one process at a time. A failed email is
+ * retried with backoff, from one minute to one hour, for about three days; a permanently rejected
+ * one is given up immediately. Logs name emails by id: addresses are personal data.
  */
 export class Mailer implements AsyncDisposable {
   readonly #ports: MailerPorts;
@@ -90,7 +92,8 @@ export class Mailer implements AsyncDisposable {
       }
     }
     this.#running = undefined;
-    if (!this.#stopping.signal.aborted) this.#timer = this.#ports.clock.timer(POLL_MS, () => this.wake());
+    if (!this.#stopping.signal.aborted)
+      this.#timer = this.#ports.clock.timer(POLL_MS, () => this.wake());
   }
 
   /** Sends a batch, and reports whether the outbox may have more. */
@@ -98,7 +101,9 @@ export class Mailer implements AsyncDisposable {
     if (this.#stopping.signal.aborted) return false;
     const { store, clock, metrics } = this.#ports;
     const now = clock.now();
-    const claimed = await store.write(({ outbox }) => outbox.claim(now, now + LEASE_MS, CONCURRENCY));
+    const claimed = await store.write(({ outbox }) =>
+      outbox.claim(now, now + LEASE_MS, CONCURRENCY),
+    );
     await Promise.all(claimed.map((message) => this.#attempt(message)));
     metrics.emailsWaiting.set(await store.read(({ outbox }) => outbox.count()));
     return claimed.length === CONCURRENCY;
@@ -121,7 +126,9 @@ export class Mailer implements AsyncDisposable {
   async #send(message: EmailMessage): Promise<"sent" | "omitted"> {
     const { store, clock, transport, senderIdentity } = this.#ports;
     if (!isDeliverable(message.to)) throw new EmailRejectedError("EADDRESS");
-    const composed = await store.write((transaction) => composeEmail(transaction, message, senderIdentity(), clock.now()));
+    const composed = await store.write((transaction) =>
+      composeEmail(transaction, message, senderIdentity(), clock.now()),
+    );
     if (!composed) return "omitted";
     const timeout = new AbortController();
     using _timer = clock.timer(ATTEMPT_TIMEOUT_MS, () => timeout.abort());
@@ -132,10 +139,17 @@ export class Mailer implements AsyncDisposable {
   async #failed(message: EmailMessage, error: unknown): Promise<void> {
     const { clock, random, logger, metrics } = this.#ports;
     const attempts = message.attempts + 1;
-    const fields = { emailId: message.id, kind: message.kind, code: failureCodeOf(error), attempt: attempts };
+    const fields = {
+      emailId: message.id,
+      kind: message.kind,
+      code: failureCodeOf(error),
+      attempt: attempts,
+    };
     if (this.#cancelled.signal.aborted) {
       // The shutdown cancelled it: the next process sends it without delay.
-      await this.#settle(message, ({ outbox }) => outbox.update({ ...message, dueAt: clock.now() }));
+      await this.#settle(message, ({ outbox }) =>
+        outbox.update({ ...message, dueAt: clock.now() }),
+      );
       return;
     }
     if (error instanceof EmailRejectedError || attempts >= MAX_ATTEMPTS) {
@@ -151,7 +165,10 @@ export class Mailer implements AsyncDisposable {
   }
 
   /** Records the result. On failure the email is claimable again when its lease ends. */
-  async #settle({ id, kind }: EmailMessage, work: (transaction: Transaction) => Promise<void>): Promise<void> {
+  async #settle(
+    { id, kind }: EmailMessage,
+    work: (transaction: Transaction) => Promise<void>,
+  ): Promise<void> {
     try {
       await this.#ports.store.write(work);
     } catch (error) {

@@ -30,7 +30,10 @@ test("writes emails next to a data file and keeps them", async () => {
 test("writes emails of an in-memory server to a temporary directory and deletes it", async () => {
   const mail = await openMail({}, ":memory:", silentLogger);
   const opened = mail.directory ?? "";
-  expect([dirname(opened), basename(opened)]).toEqual([tmpdir(), expect.stringMatching(/^vaultsync-mail-/)]);
+  expect([dirname(opened), basename(opened)]).toEqual([
+    tmpdir(),
+    expect.stringMatching(/^vaultsync-mail-/),
+  ]);
   await access(opened);
   await mail[Symbol.asyncDispose]();
   await expect(access(opened)).rejects.toMatchObject({ code: "ENOENT" });
@@ -54,7 +57,8 @@ test("creates a given directory and keeps it, even for an in-memory server", asy
 test("warns without a password when the SMTP server is down or rejects the login", async () => {
   await using smtp = await TestSmtpServer.start({ login: { user: "u", password: "right-8c11" } });
   const { logger, lines } = recordingLogger();
-  const open = (url: string) => openMail({ smtp: new Redacted(parseSmtpUrl(url)), smtpCa: smtp.ca }, ":memory:", logger);
+  const open = (url: string) =>
+    openMail({ smtp: new Redacted(parseSmtpUrl(url)), smtpCa: smtp.ca }, ":memory:", logger);
   await open(`smtp://u:wrong-77d0@127.0.0.1:${smtp.port}?requireTLS=true`);
   await expect.poll(() => lines).toMatchObject([{ level: "warn", fields: { code: "EAUTH" } }]);
   await smtp.goAway();
@@ -69,12 +73,26 @@ test("the data file contains only the digest of the proof in an email", async ()
   await using vault = await TestVault.start({ data });
   const ann = await vault.client("ann@example.com");
   await ann.call("protect", { key_name: "a", key_value: canaries.text("value") });
-  await ann.call("share", { key_name: "a", permission: "R", usr_id_from: ann.email, usr_id_to: "new@example.com" });
+  await ann.call("share", {
+    key_name: "a",
+    permission: "R",
+    usr_id_from: ann.email,
+    usr_id_to: "new@example.com",
+  });
   const { token } = await mailTo(vault.mailDirectory, "new@example.com");
-  const files = (await readdir(directory)).filter((name) => name.startsWith("vault.db") && !name.endsWith("-mail"));
-  const stored = Buffer.concat(await Promise.all(files.map((name) => readFile(join(directory, name)))));
+  const files = (await readdir(directory)).filter(
+    (name) => name.startsWith("vault.db") && !name.endsWith("-mail"),
+  );
+  const stored = Buffer.concat(
+    await Promise.all(files.map((name) => readFile(join(directory, name)))),
+  );
   expect(stored.includes(tokenDigest(token))).toBe(true);
-  for (const form of [token, Buffer.from(token, "base64url"), Buffer.from(token, "base64url").toString("hex"), btoa(token)]) {
+  for (const form of [
+    token,
+    Buffer.from(token, "base64url"),
+    Buffer.from(token, "base64url").toString("hex"),
+    btoa(token),
+  ]) {
     expect(stored.includes(form)).toBe(false);
   }
   expect(canaries.tracesIn({ stored: stored.toString("latin1") })).toEqual([]);

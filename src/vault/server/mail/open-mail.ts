@@ -15,7 +15,9 @@ export interface MailOptions {
   readonly smtp?: Redacted<SmtpServer>;
   /** CA certificates of the SMTP server, PEM; by default those of Node.js. */
   readonly smtpCa?: string;
-  /** Defaults to a directory next to the data file; without a data file, to a temporary directory. */
+  /**
+   * Defaults to a directory next to the data file; without a data file, to a temporary directory.
+   */
   readonly directory?: string;
   /** Sender address; defaults to `vaultsync@` and the host of the web application. */
   readonly from?: string;
@@ -27,11 +29,15 @@ export interface OpenedMail extends AsyncDisposable {
   readonly directory: string | undefined;
 }
 
-/** Opens the directory. That of an in-memory server is deleted with it, because the links in its emails stop working. */
+/**
+ * Opens the directory. That of an in-memory server is deleted with it, because the links in its
+ * emails stop working.
+ */
 async function openDirectory({ directory }: MailOptions, data: string): Promise<OpenedMail> {
   const ephemeral = directory === undefined && data === ":memory:";
   const temporary = ephemeral || isPostgresUrl(data);
-  const path = directory ?? (temporary ? await mkdtemp(join(tmpdir(), "vaultsync-mail-")) : `${data}-mail`);
+  const path =
+    directory ?? (temporary ? await mkdtemp(join(tmpdir(), "vaultsync-mail-")) : `${data}-mail`);
   return {
     transport: await fileTransport(path),
     directory: path,
@@ -42,13 +48,18 @@ async function openDirectory({ directory }: MailOptions, data: string): Promise<
 }
 
 /**
- * Opens the email transport. An unreachable SMTP server only logs a warning: it may be available again when the first email is
- * sent.
+ * Opens the email transport. An unreachable SMTP server only logs a warning: it may be available
+ * again when the first email is sent.
  * @param data the data file, `":memory:"`, or the URL of a database
  * @throws Error when the directory cannot be created, or `from` is not a valid address
  */
-export async function openMail(options: MailOptions, data: string, logger: Logger): Promise<OpenedMail> {
-  if (options.from !== undefined && !isDeliverable(options.from)) throw new Error("invalid sender address of emails");
+export async function openMail(
+  options: MailOptions,
+  data: string,
+  logger: Logger,
+): Promise<OpenedMail> {
+  if (options.from !== undefined && !isDeliverable(options.from))
+    throw new Error("invalid sender address of emails");
   if (!options.smtp) return openDirectory(options, data);
   const transport = smtpTransport(options.smtp, options.smtpCa);
   transport.verify().catch((error: unknown) => {

@@ -10,8 +10,16 @@ function isNodemailerError(error: unknown): error is NodemailerError {
   return error instanceof Error;
 }
 
-/** Reports whether the server would reject the same message to the same recipient again. A bad sender or login can be fixed. */
-function isPermanentRejection({ permanent, responseCode = 0, command, code }: NodemailerError): boolean {
+/**
+ * Reports whether the server would reject the same message to the same recipient again. A bad
+ * sender or login can be fixed.
+ */
+function isPermanentRejection({
+  permanent,
+  responseCode = 0,
+  command,
+  code,
+}: NodemailerError): boolean {
   if (permanent !== true || LOGIN_REPLIES.includes(responseCode)) return false;
   return command === "RCPT TO" || (code === "EMESSAGE" && command === "DATA");
 }
@@ -45,7 +53,8 @@ export function smtpTransport(server: Redacted<SmtpServer>, ca: string | undefin
     host,
     port,
     ...tlsOptions(tls),
-    ...(user !== undefined && password !== undefined && { auth: { user, pass: password }, forceAuth: true }),
+    ...(user !== undefined &&
+      password !== undefined && { auth: { user, pass: password }, forceAuth: true }),
     tls: { minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) },
     connectionTimeout: 20_000,
     greetingTimeout: 20_000,

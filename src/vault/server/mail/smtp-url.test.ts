@@ -4,13 +4,22 @@ import { parseSmtpUrl } from "./smtp-url.ts";
 test.each([
   ["smtps://mail.example.com", { host: "mail.example.com", port: 465, tls: "implicit" }],
   ["smtp://mail.example.com", { host: "mail.example.com", port: 587, tls: "required" }],
-  ["smtp://mail.example.com:25?requireTLS=false", { host: "mail.example.com", port: 25, tls: "offered" }],
+  [
+    "smtp://mail.example.com:25?requireTLS=false",
+    { host: "mail.example.com", port: 25, tls: "offered" },
+  ],
   ["smtp://127.0.0.1:2525", { host: "127.0.0.1", port: 2525, tls: "none" }],
   ["smtp://[::1]:2525\n", { host: "::1", port: 2525, tls: "none" }],
   ["smtp://localhost?requireTLS=true", { host: "localhost", port: 587, tls: "required" }],
   [
     "smtps://me%40example.com:p%3Aw%2F%C3%B6@mail.example.com:4465/",
-    { host: "mail.example.com", port: 4465, tls: "implicit", user: "me@example.com", password: "p:w/ö" },
+    {
+      host: "mail.example.com",
+      port: 4465,
+      tls: "implicit",
+      user: "me@example.com",
+      password: "p:w/ö",
+    },
   ],
 ])("%s", (url, server) => {
   expect(parseSmtpUrl(url)).toEqual(server);

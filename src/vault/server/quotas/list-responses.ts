@@ -10,8 +10,9 @@ interface ListResponsesOptions {
 }
 
 /**
- * Responses with a long list in memory that the clients of one account read. They share the list, but each fills the buffers of its socket, which the
- * system counts as memory of the server. Further ones wait in turn, for a limited time.
+ * Responses with a long list in memory that the clients of one account read. They share the list,
+ * but each fills the buffers of its socket, which the system counts as memory of the server.
+ * Further ones wait in turn, for a limited time.
  */
 export class ListResponses {
   readonly #clock: Clock;
@@ -24,10 +25,15 @@ export class ListResponses {
     this.#slots = new Slots(Infinity, listResponsesPerAccount);
   }
 
-  /** Resolves when a response of an account may be sent; it counts until it has been read. @throws ServiceError `rate_limited` */
+  /**
+   * Resolves when a response of an account may be sent; it counts until it has been read. @throws
+   * ServiceError `rate_limited`
+   */
   async enter(email: string, reply: FastifyReply): Promise<void> {
     const timeout = new AbortController();
-    using _timer = this.#clock.timer(this.#timeoutMs, () => timeout.abort(errors.tooManyLists(this.#timeoutMs, email)));
+    using _timer = this.#clock.timer(this.#timeoutMs, () =>
+      timeout.abort(errors.tooManyLists(this.#timeoutMs, email)),
+    );
     await this.#slots.take(timeout.signal, email, 1);
     whenClosed(reply, () => this.#slots.release(email, 1));
   }

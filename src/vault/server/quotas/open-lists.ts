@@ -22,7 +22,9 @@ const STREAM_BYTES = 1024 * 1024;
 
 /** A place among the open lists. Disposing it, also repeatedly, gives it back. */
 export interface ListPlace extends Disposable {
-  /** Counts as many bytes for the list, or returns false, and changes nothing, when they do not fit. */
+  /**
+   * Counts as many bytes for the list, or returns false, and changes nothing, when they do not fit.
+   */
   resize(bytes: number): boolean;
 }
 
@@ -33,8 +35,8 @@ interface Queued {
 }
 
 /**
- * Lists whose bodies this process keeps in memory while clients read them: a few of each account, and bytes in total. What does not fit waits in
- * turn, so do the accounts, for a limited time.
+ * Lists whose bodies this process keeps in memory while clients read them: a few of each account,
+ * and bytes in total. What does not fit waits in turn, so do the accounts, for a limited time.
  */
 export class OpenLists {
   readonly #clock: Clock;
@@ -61,7 +63,8 @@ export class OpenLists {
     const needed = Math.min(bytes, listBytes);
     if (this.#isFirstShort(email, needed)) return this.#admit(email, needed);
     const queue = this.#queues.get(email) ?? new Set<Queued>();
-    if (this.#queued >= queuedLists || queue.size >= queuedListsPerAccount) throw errors.tooManyLists(listTimeoutMs, email);
+    if (this.#queued >= queuedLists || queue.size >= queuedListsPerAccount)
+      throw errors.tooManyLists(listTimeoutMs, email);
     const { promise, resolve, reject } = Promise.withResolvers<ListPlace>();
     const entry: Queued = { bytes: needed, admit: resolve };
     this.#queues.set(email, queue.add(entry));
@@ -73,7 +76,10 @@ export class OpenLists {
     return await promise;
   }
 
-  /** Resolves with a place for a streamed list of an account, until its response has been read. @throws ServiceError `rate_limited` */
+  /**
+   * Resolves with a place for a streamed list of an account, until its response has been read.
+   * @throws ServiceError `rate_limited`
+   */
   async enterStream(email: string, reply: FastifyReply, bytes = STREAM_BYTES): Promise<void> {
     const place = await this.enter(email, bytes);
     whenClosed(reply, () => place[Symbol.dispose]());
@@ -119,7 +125,10 @@ export class OpenLists {
     this.#admitNext();
   }
 
-  /** Admits the lists that fit. An account that waits for its own lists delays no other; one that waits for bytes keeps its turn. */
+  /**
+   * Admits the lists that fit. An account that waits for its own lists delays no other; one that
+   * waits for bytes keeps its turn.
+   */
   #admitNext(): void {
     let free = this.#limits.listBytes - this.#bytes;
     for (const [email, queue] of this.#queues) {

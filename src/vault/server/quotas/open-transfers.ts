@@ -1,6 +1,8 @@
 import type { ServiceError } from "../errors.ts";
 
-/** Uploads or downloads in progress at this process, by account: each takes memory and a connection. */
+/**
+ * Uploads or downloads in progress at this process, by account: each takes memory and a connection.
+ */
 export class OpenTransfers {
   readonly #limit: number;
   readonly #rejection: () => ServiceError;

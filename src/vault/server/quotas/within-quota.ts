@@ -4,7 +4,10 @@ import type { Transaction } from "../store/store.ts";
 
 const COUNTED = ["secrets", "versions", "bytes", "grants"] as const;
 
-/** Part of the quotas of an account that other users who may write its secrets can reach: the rest is left to the account. */
+/**
+ * Part of the quotas of an account that other users who may write its secrets can reach: the rest
+ * is left to the account.
+ */
 const SHARE_OF_OTHERS = 0.9;
 
 /** Returns the part of a quota that a user can reach who writes a secret of an account. */
@@ -13,8 +16,9 @@ export function reachableQuota(quota: number, owner: string, writer: string): nu
 }
 
 /**
- * Runs a change of the data that an account owns, by itself or by another writer. An amount may be over its quota, which may have been lowered, but not grow then.
- * The amounts are read in the same transaction, so that concurrent requests cannot exceed a quota together.
+ * Runs a change of the data that an account owns, by itself or by another writer. An amount may be
+ * over its quota, which may have been lowered, but not grow then. The amounts are read in the same
+ * transaction, so that concurrent requests cannot exceed a quota together.
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinQuota<T>(
@@ -33,8 +37,16 @@ export async function withinQuota<T>(
   return result;
 }
 
-/** Requires that the account may store more bytes, those of its uploads in progress included. @throws ServiceError `quota_exceeded` */
-export async function requireFreeBytes({ store, limits: { quotas } }: VaultContext, owner: string): Promise<void> {
-  const bytes = await store.read(async ({ usage, files }) => (await usage.of(owner)).bytes + (await files.stagedBytes(owner)));
+/**
+ * Requires that the account may store more bytes, those of its uploads in progress included.
+ * @throws ServiceError `quota_exceeded`
+ */
+export async function requireFreeBytes(
+  { store, limits: { quotas } }: VaultContext,
+  owner: string,
+): Promise<void> {
+  const bytes = await store.read(
+    async ({ usage, files }) => (await usage.of(owner)).bytes + (await files.stagedBytes(owner)),
+  );
   if (bytes > quotas.bytes) throw errors.quotaExceeded("bytes", quotas.bytes);
 }

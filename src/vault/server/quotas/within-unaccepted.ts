@@ -3,20 +3,27 @@ import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 import type { UnacceptedShares } from "../store/tables/sharing-tables.ts";
 
-/** Amounts that a recipient has received from senders whom the recipient has not accepted, by sender. */
+/**
+ * Amounts that a recipient has received from senders whom the recipient has not accepted, by
+ * sender.
+ */
 type Received = ReadonlyMap<string, UnacceptedShares>;
 
 const NOTHING = { secrets: 0, bytes: 0 };
 
-/** Returns the bytes of all senders that the recipient does not block, and of one that may be blocked, who must not notice it. */
+/**
+ * Returns the bytes of all senders that the recipient does not block, and of one that may be
+ * blocked, who must not notice it.
+ */
 function totalOf(received: Received, { sender, bytes }: UnacceptedShares): number {
   const others = received.values().filter((each) => !each.blocked && each.sender !== sender);
   return others.reduce((sum, each) => sum + each.bytes, bytes);
 }
 
 /**
- * Runs a change of what these addresses receive. What one sender, and what all of them, put into the list of a recipient who has not accepted them is
- * limited; an amount beyond its limit may stay, but not grow.
+ * Runs a change of what these addresses receive. What one sender, and what all of them, put into
+ * the list of a recipient who has not accepted them is limited; an amount beyond its limit may
+ * stay, but not grow.
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinUnaccepted<T>(
@@ -39,7 +46,8 @@ export async function withinUnaccepted<T>(
       if (secrets > quotas.unaccepted_secrets && secrets > former.secrets)
         throw errors.quotaExceeded("unaccepted_secrets", quotas.unaccepted_secrets);
       if (bytes <= former.bytes) continue;
-      if (bytes > quotas.unaccepted_bytes) throw errors.quotaExceeded("unaccepted_bytes", quotas.unaccepted_bytes);
+      if (bytes > quotas.unaccepted_bytes)
+        throw errors.quotaExceeded("unaccepted_bytes", quotas.unaccepted_bytes);
       if (totalOf(after, shares) > quotas.unaccepted_total)
         throw errors.quotaExceeded("unaccepted_total", quotas.unaccepted_total);
     }

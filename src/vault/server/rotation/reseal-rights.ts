@@ -24,12 +24,17 @@ interface Resealed {
 async function resealBatch(
   macs: RowMacs,
   { settings, rights }: Transaction,
-  { table, id, after }: { readonly table: RightName; readonly id: string; readonly after: RightRow | undefined },
+  {
+    table,
+    id,
+    after,
+  }: { readonly table: RightName; readonly id: string; readonly after: RightRow | undefined },
 ): Promise<Resealed & { readonly last: RightRow | undefined }> {
   if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
   const rows = await rights.otherThan(table, id, after, BATCH_SIZE);
   const authentic = rows.filter(({ fields, mac }) => macs.matches(table, fields, mac));
-  for (const row of authentic) await rights.setMac(row, macs.of(macs.keys.get(id), table, row.fields));
+  for (const row of authentic)
+    await rights.setMac(row, macs.of(macs.keys.get(id), table, row.fields));
   return { resealed: authentic.length, damaged: rows.length - authentic.length, last: rows.at(-1) };
 }
 
@@ -42,9 +47,12 @@ async function resealAll({ store, keys, clock }: Work, id: string): Promise<Rese
     // Read first, because most tables have nothing left.
     for (;;) {
       const from = after;
-      if ((await store.read(({ rights }) => rights.otherThan(table, id, from, 1))).length === 0) break;
+      if ((await store.read(({ rights }) => rights.otherThan(table, id, from, 1))).length === 0)
+        break;
       const startedAt = clock.monotonic();
-      const batch = await store.write((transaction) => resealBatch(macs, transaction, { table, id, after: from }));
+      const batch = await store.write((transaction) =>
+        resealBatch(macs, transaction, { table, id, after: from }),
+      );
       resealed += batch.resealed;
       damaged += batch.damaged;
       after = batch.last;
@@ -56,7 +64,8 @@ async function resealAll({ store, keys, clock }: Work, id: string): Promise<Rese
 }
 
 /**
- * Seals the rows that decide who reads what under the current master key, in small transactions. Returns the number of rows that no server has written.
+ * Seals the rows that decide who reads what under the current master key, in small transactions.
+ * Returns the number of rows that no server has written.
  * @throws Error when the current key of the data is another one
  */
 export async function resealRights(work: Work, id: string): Promise<number> {

@@ -34,7 +34,10 @@ function identityOf(record: WrappedRecord): Identity {
   }
 }
 
-/** Returns the data key of a record wrapped by this master key, or `undefined` when its current master key does not unwrap it. */
+/**
+ * Returns the data key of a record wrapped by this master key, or `undefined` when its current
+ * master key does not unwrap it.
+ */
 function rewrappedKey(keys: KeyRing, record: WrappedRecord, id: string): WrappedKey | undefined {
   const identity = identityOf(record);
   let dataKey: Uint8Array;
@@ -53,7 +56,11 @@ function rewrappedKey(keys: KeyRing, record: WrappedRecord, id: string): Wrapped
 async function rewrapBatch(
   keys: KeyRing,
   { settings, wrappedKeys }: Transaction,
-  batch: { readonly kind: WrappedRecord["kind"]; readonly id: string; readonly after: WrappedRecord | undefined },
+  batch: {
+    readonly kind: WrappedRecord["kind"];
+    readonly id: string;
+    readonly after: WrappedRecord | undefined;
+  },
 ): Promise<Rewrapped & { last: WrappedRecord | undefined }> {
   const { kind, id, after } = batch;
   if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
@@ -69,11 +76,14 @@ async function rewrapBatch(
 }
 
 /**
- * Rewraps the data key of every record that another master key wraps, in small transactions. Keys that cannot be unwrapped are
- * skipped.
+ * Rewraps the data key of every record that another master key wraps, in small transactions. Keys
+ * that cannot be unwrapped are skipped.
  * @throws Error when the current key of the data is another one
  */
-export async function rewrap({ store, keys, clock, progress }: Work, id: string): Promise<Rewrapped> {
+export async function rewrap(
+  { store, keys, clock, progress }: Work,
+  id: string,
+): Promise<Rewrapped> {
   const total = await store.read(({ wrappedKeys }) => wrappedKeys.countOtherThan(id));
   const unreadable: WrappedRecord[] = [];
   let rewrapped = 0;
@@ -82,7 +92,9 @@ export async function rewrap({ store, keys, clock, progress }: Work, id: string)
     do {
       const from = after;
       const startedAt = clock.monotonic();
-      const batch = await store.write((transaction) => rewrapBatch(keys, transaction, { kind, id, after: from }));
+      const batch = await store.write((transaction) =>
+        rewrapBatch(keys, transaction, { kind, id, after: from }),
+      );
       unreadable.push(...batch.unreadable);
       rewrapped += batch.rewrapped;
       after = batch.last;

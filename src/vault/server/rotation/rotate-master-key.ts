@@ -10,14 +10,22 @@ import { CURRENT_KEY } from "../store/current-key.ts";
 import { resealRights } from "./reseal-rights.ts";
 import { rewrap, type Rewrapped } from "./rewrap.ts";
 
-/** Name of the setting that stores the id of the target key of a rotation in progress; empty when there is none. */
+/**
+ * Name of the setting that stores the id of the target key of a rotation in progress; empty when
+ * there is none.
+ */
 const ROTATION = "master_key_rotation";
 
 export interface Rotation {
   readonly store: Store;
   readonly keys: KeyRing;
-  /** Target: a new key, added to this file, which the servers read; or a key that every server already has. */
-  readonly to: { readonly kind: "new"; readonly file: KeyFile } | { readonly kind: "known"; readonly id: string };
+  /**
+   * Target: a new key, added to this file, which the servers read; or a key that every server
+   * already has.
+   */
+  readonly to:
+    | { readonly kind: "new"; readonly file: KeyFile }
+    | { readonly kind: "known"; readonly id: string };
   readonly clock: Clock;
   readonly progress: (done: number, total: number) => void;
 }
@@ -26,9 +34,15 @@ export interface RotationResult {
   /** Id of the new current key. */
   readonly id: string;
   readonly rewrapped: number;
-  /** Versions whose key cannot be unwrapped: altered, swapped, or wrapped by an unknown key. They are unchanged. */
+  /**
+   * Versions whose key cannot be unwrapped: altered, swapped, or wrapped by an unknown key. They
+   * are unchanged.
+   */
   readonly unreadable: readonly WrappedRecord[];
-  /** Number of accounts, tokens, teams and shares that no server has written, which give nothing. They are unchanged. */
+  /**
+   * Number of accounts, tokens, teams and shares that no server has written, which give nothing.
+   * They are unchanged.
+   */
   readonly damagedRights: number;
   /** Paths of the files with the keys that were removed from the key file. */
   readonly retired: readonly string[];
@@ -38,11 +52,15 @@ export interface RotationResult {
 async function readCurrentKey({ keys }: Rotation, { settings }: Transaction): Promise<string> {
   const current = await settings.get(CURRENT_KEY);
   if (current === undefined) throw new Error("nothing to rotate: the data has no master key yet");
-  if (!keys.find(current)) throw new Error(`the data is encrypted under another master key: expected ${current}`);
+  if (!keys.find(current))
+    throw new Error(`the data is encrypted under another master key: expected ${current}`);
   return current;
 }
 
-/** Makes the target key the current one in one transaction, or resumes an interrupted rotation. Returns the id of the key. */
+/**
+ * Makes the target key the current one in one transaction, or resumes an interrupted rotation.
+ * Returns the id of the key.
+ */
 async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<string> {
   const { store, keys, to } = rotation;
   return store.write(async (transaction) => {
@@ -53,7 +71,8 @@ async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
     const id = to.kind === "new" ? new MasterKey(fresh).id : to.id;
     // First, so that no other rotation changes the file until this transaction ends.
     await settings.set(ROTATION, id);
-    // Before the data names the key, so that servers find it; within the transaction, so that two rotations take turns.
+    // Before the data names the key, so that servers find it; within the transaction, so that two
+    // rotations take turns.
     if (to.kind === "new") to.file.add(fresh);
     await resignAnchors(transaction, keys.get(current), keys.get(id));
     await settings.set(CURRENT_KEY, id);
@@ -65,14 +84,28 @@ async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
  * Returns the number of records wrapped by another master key; it cannot grow.
  * @throws Error when it exceeds the unreadable ones
  */
-async function countRemaining({ store }: Rotation, id: string, { unreadable }: Rewrapped): Promise<number> {
+async function countRemaining(
+  { store }: Rotation,
+  id: string,
+  { unreadable }: Rewrapped,
+): Promise<number> {
   const left = await store.write(({ wrappedKeys }) => wrappedKeys.countOtherThan(id));
-  if (left > unreadable.length) throw new Error(`${left} records are still wrapped by another master key: run the command again`);
+  if (left > unreadable.length)
+    throw new Error(
+      `${left} records are still wrapped by another master key: run the command again`,
+    );
   return left;
 }
 
-/** Ends the rotation and retires the other keys; in a transaction, so that two rotations take turns at the file. */
-async function finish({ store, to }: Rotation, id: string, left: number): Promise<readonly string[]> {
+/**
+ * Ends the rotation and retires the other keys; in a transaction, so that two rotations take turns
+ * at the file.
+ */
+async function finish(
+  { store, to }: Rotation,
+  id: string,
+  left: number,
+): Promise<readonly string[]> {
   return store.write(async ({ settings }) => {
     await settings.set(ROTATION, "");
     if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
@@ -81,10 +114,12 @@ async function finish({ store, to }: Rotation, id: string, left: number): Promis
 }
 
 /**
- * Changes the master key while servers run. First the new key becomes the current one, then every data key is rewrapped, and every right is sealed again; sealed
- * bytes are unchanged. When no record depends on another key, the other keys are removed from the file. An interrupted rotation
+ * Changes the master key while servers run. First the new key becomes the current one, then every
+ * data key is rewrapped, and every right is sealed again; sealed bytes are unchanged. When no
+ * record depends on another key, the other keys are removed from the file. An interrupted rotation
  * is completed by calling this again.
- * @throws Error when the key ring lacks the current key, the file cannot be written, or another rotation takes over
+ * @throws Error when the key ring lacks the current key, the file cannot be written, or another
+ * rotation takes over
  */
 export async function rotateMasterKey(rotation: Rotation): Promise<RotationResult> {
   const id = await start(rotation, generateMasterKey());

@@ -6,10 +6,14 @@ import { pageOf, servePage, type Page } from "../web-app/page.ts";
 
 const DOCUMENT_PATH = "/v1/openapi.json";
 
-/** Serves the OpenAPI document with this server's limits, assembled on first request; `/api` redirects to it. Needs no token. */
+/**
+ * Serves the OpenAPI document with this server's limits, assembled on first request; `/api`
+ * redirects to it. Needs no token.
+ */
 export function apiDescriptionRoutes(app: FastifyInstance, context: VaultContext): void {
   let page: Page | undefined;
-  const createPage = (): Page => pageOf(".json", Buffer.from(JSON.stringify(openApiDocument(packageVersion(), context.limits))));
+  const createPage = (): Page =>
+    pageOf(".json", Buffer.from(JSON.stringify(openApiDocument(packageVersion(), context.limits))));
   servePage(app, context, DOCUMENT_PATH, () => (page ??= createPage()));
   app.get("/api", async (_request, reply) => reply.redirect(DOCUMENT_PATH));
 }

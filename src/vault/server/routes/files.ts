@@ -12,25 +12,45 @@ import { openDownload } from "../files/read-files.ts";
 import { sendBytes } from "../files/send-bytes.ts";
 import { upload } from "../files/upload.ts";
 import type { Limits } from "../limits.ts";
-import { authenticatedOperation, compressionOf, rejectSlowedStranger, requireMediaType } from "./operation.ts";
+import {
+  authenticatedOperation,
+  compressionOf,
+  rejectSlowedStranger,
+  requireMediaType,
+} from "./operation.ts";
 import { errors } from "../errors.ts";
 
 /** Maximum size of a multipart body in addition to its files. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;
 
-/** Returns the headers that replace body fields. @throws ServiceError `invalid_request`, `too_large` */
-function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: string; count: number; boundary: string } {
-  if (Number(headers["content-length"] ?? 0) > limits.filesPerRequest * limits.fileBytes + ENVELOPE_BYTES) {
+/**
+ * Returns the headers that replace body fields. @throws ServiceError `invalid_request`, `too_large`
+ */
+function uploadHeaders(
+  { headers }: FastifyRequest,
+  limits: Limits,
+): { email: string; count: number; boundary: string } {
+  if (
+    Number(headers["content-length"] ?? 0) >
+    limits.filesPerRequest * limits.fileBytes + ENVELOPE_BYTES
+  ) {
     throw errors.bodyTooLarge();
   }
   const boundary = headerParameters(headers["content-type"] ?? "").get("boundary") ?? "";
   if (boundary === "" || boundary.length > 70)
     throw errors.invalidRequest("content-type", "needs a boundary of 1 to 70 characters");
   const { email, countoffiles } = headers;
-  if (typeof email !== "string" || email === "") throw errors.invalidRequest("email", "send it as a header");
-  const count = typeof countoffiles === "string" && /^[0-9]{1,9}$/u.test(countoffiles) ? Number(countoffiles) : 0;
+  if (typeof email !== "string" || email === "")
+    throw errors.invalidRequest("email", "send it as a header");
+  const count =
+    typeof countoffiles === "string" && /^[0-9]{1,9}$/u.test(countoffiles)
+      ? Number(countoffiles)
+      : 0;
   if (count < 1 || count > limits.filesPerRequest) {
-    throw errors.invalidRequest("CountOfFiles", `send it as a header, an integer from 1 to ${limits.filesPerRequest}`);
+    throw errors.invalidRequest(
+      "CountOfFiles",
+      `send it as a header, an integer from 1 to ${limits.filesPerRequest}`,
+    );
   }
   return { email, count, boundary };
 }
@@ -52,7 +72,8 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
         request.trail?.describeRequest({ filename });
         await request.trail?.begin();
       };
-      // After a failure the rest is read and discarded on the open connection, so that the client can read the response.
+      // After a failure the rest is read and discarded on the open connection, so that the client
+      // can read the response.
       const source = request.raw.iterator({ destroyOnReturn: false });
       try {
         return { files: await upload(context, caller, { source, boundary, count }, begin) };
@@ -62,24 +83,45 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     },
   });
 
-  authenticatedOperation(app, context, operations.list_file, ({ caller, reply }) => respondWithFiles(context, caller, reply));
+  authenticatedOperation(app, context, operations.list_file, ({ caller, reply }) =>
+    respondWithFiles(context, caller, reply),
+  );
 
-  authenticatedOperation(app, context, operations.download_file, async ({ body, caller, request, reply }) => {
-    using _open = context.downloads.enter(caller.email);
-    const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
-    const etag = `"${sha256}"`;
-    reply.header("etag", etag).header("x-file-version", String(version));
-    if (isKnown(request, etag)) return reply.status(304).send();
-    reply.type("application/octet-stream").header("content-length", String(size));
-    return await sendBytes(reply, content, {
-      deadline: (bytes, close) => progressDeadline(context.clock, context.limits, bytes, close),
-      cut: (error) => context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download cut off"),
-    });
-  });
+  authenticatedOperation(
+    app,
+    context,
+    operations.download_file,
+    async ({ body, caller, request, reply }) => {
+      using _open = context.downloads.enter(caller.email);
+      const { version, size, sha256, content } = await openDownload(
+        context,
+        caller,
+        body.filename,
+        body.version,
+      );
+      const etag = `"${sha256}"`;
+      reply.header("etag", etag).header("x-file-version", String(version));
+      if (isKnown(request, etag)) return reply.status(304).send();
+      reply.type("application/octet-stream").header("content-length", String(size));
+      return await sendBytes(reply, content, {
+        deadline: (bytes, close) => progressDeadline(context.clock, context.limits, bytes, close),
+        cut: (error) =>
+          context.logger.warn(
+            { requestId: request.id, operation: "download_file", error },
+            "download cut off",
+          ),
+      });
+    },
+  );
 
-  authenticatedOperation(app, context, operations.delete_file, async ({ body: { filename, version }, caller }) => ({
-    deleted: { filename, versions: await deleteFile(context, caller, filename, version) },
-  }));
+  authenticatedOperation(
+    app,
+    context,
+    operations.delete_file,
+    async ({ body: { filename, version }, caller }) => ({
+      deleted: { filename, versions: await deleteFile(context, caller, filename, version) },
+    }),
+  );
 
   authenticatedOperation(app, context, operations.delete_all_files, async ({ caller }) => ({
     deleted: await deleteAllFiles(context, caller),

@@ -11,20 +11,31 @@ import { checkValueSize, protectLinked } from "../secrets/protect.ts";
 import { respondWithVersions } from "../secrets/list-versions.ts";
 import { exposeInTurn } from "../secrets/read-secrets.ts";
 
-function linked(body: { readonly key_name: string; readonly owner?: string | undefined }): SecretAddress {
+function linked(body: {
+  readonly key_name: string;
+  readonly owner?: string | undefined;
+}): SecretAddress {
   return { family: "link", name: body.key_name, owner: body.owner };
 }
 
-/** Adds the `_link` operations, for shared secrets (docs/design/vault-contract.md#families-of-operations). */
+/**
+ * Adds the `_link` operations, for shared secrets
+ * (docs/design/vault-contract.md#families-of-operations).
+ */
 export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
-  authenticatedOperation(app, context, operations.expose_link, ({ body, ...to }) => exposeInTurn(context, to, linked(body)));
+  authenticatedOperation(app, context, operations.expose_link, ({ body, ...to }) =>
+    exposeInTurn(context, to, linked(body)),
+  );
 
   authenticatedOperation(app, context, operations.version_expose_link, ({ body, ...to }) =>
     exposeInTurn(context, to, linked(body), body.key_version),
   );
 
-  authenticatedOperation(app, context, operations.version_list_for_link, ({ body, caller, reply }) =>
-    respondWithVersions(context, caller, linked(body), reply),
+  authenticatedOperation(
+    app,
+    context,
+    operations.version_list_for_link,
+    ({ body, caller, reply }) => respondWithVersions(context, caller, linked(body), reply),
   );
 
   authenticatedOperation(
@@ -38,7 +49,11 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
       const secret = await protectLinked(context, caller, linked(body), { value, expectedVersion });
       if (!listed) return { secret };
       const list = await openList(context, caller);
-      return sendJson(context, reply, chargedByLength(context, caller, textList({ secret }, "secrets", list.pages())));
+      return sendJson(
+        context,
+        reply,
+        chargedByLength(context, caller, textList({ secret }, "secrets", list.pages())),
+      );
     },
     { check: checkValueSize(context.limits) },
   );

@@ -24,7 +24,9 @@ interface JsonOperation<S extends z.ZodType, R extends ResponseSchema> extends O
 }
 
 /** The response body, or the reply when the route has sent it already. */
-type ResponseBody<R extends ResponseSchema> = (R extends z.ZodType ? z.input<R> : never) | FastifyReply;
+type ResponseBody<R extends ResponseSchema> =
+  | (R extends z.ZodType ? z.input<R> : never)
+  | FastifyReply;
 
 interface OperationRequest<Body> {
   readonly body: Body;
@@ -40,7 +42,10 @@ export function mediaType(request: FastifyRequest): string {
   return (request.headers["content-type"] ?? "").split(";", 1).join("").trim().toLowerCase();
 }
 
-/** Rejects other content types and compressed bodies before reading them. @throws ServiceError `unsupported_media_type` */
+/**
+ * Rejects other content types and compressed bodies before reading them. @throws ServiceError
+ * `unsupported_media_type`
+ */
 export function requireMediaType(expected: string): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
     const encoding = request.headers["content-encoding"] ?? "identity";
@@ -54,19 +59,27 @@ export function requireMediaType(expected: string): (request: FastifyRequest) =>
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  const details = parsed.error.issues.map((issue) => ({ path: issue.path.join("."), reason: issue.message }));
+  const details = parsed.error.issues.map((issue) => ({
+    path: issue.path.join("."),
+    reason: issue.message,
+  }));
   throw errors.invalidBody(details);
 }
 
 /**
- * Returns the compression of an operation's route. The length of a compressed response reveals a value next to text that another user
- * chose, so that only lists are compressed.
+ * Returns the compression of an operation's route. The length of a compressed response reveals a
+ * value next to text that another user chose, so that only lists are compressed.
  */
-export function compressionOf({ compressible }: OperationDefinition): { readonly compress?: false } {
+export function compressionOf({ compressible }: OperationDefinition): {
+  readonly compress?: false;
+} {
   return compressible === true ? {} : { compress: false };
 }
 
-/** Adds the route of an operation that needs no access token or that authenticates the caller itself. */
+/**
+ * Adds the route of an operation that needs no access token or that authenticates the caller
+ * itself.
+ */
 export function openOperation<S extends z.ZodType, R extends ResponseSchema>(
   app: FastifyInstance,
   context: VaultContext,
@@ -98,12 +111,19 @@ function addRoute<S extends z.ZodType, R extends ResponseSchema>(
 }
 
 /**
- * Rejects a request without valid credentials by its headers when its network keeps sending such requests.
+ * Rejects a request without valid credentials by its headers when its network keeps sending such
+ * requests.
  * @throws ServiceError `invalid_token`
  */
-export function rejectSlowedStranger(context: VaultContext): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+export function rejectSlowedStranger(
+  context: VaultContext,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
-    if (!context.rejections.isSlowed(clientNetwork(request.ip)) || (await liveCredential(context, request))) return;
+    if (
+      !context.rejections.isSlowed(clientNetwork(request.ip)) ||
+      (await liveCredential(context, request))
+    )
+      return;
     // The body is not read.
     reply.header("connection", "close");
     throw errors.invalidAccessToken();
@@ -111,11 +131,13 @@ export function rejectSlowedStranger(context: VaultContext): (request: FastifyRe
 }
 
 /**
- * Requires valid credentials before a larger body, or one of unknown size, is read, and counts it, because one that is rejected costs
- * time as well.
+ * Requires valid credentials before a larger body, or one of unknown size, is read, and counts it,
+ * because one that is rejected costs time as well.
  * @throws ServiceError `invalid_token`, `rate_limited`
  */
-function requireCredentialsForLargeBody(context: VaultContext): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+function requireCredentialsForLargeBody(
+  context: VaultContext,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const { strangerBodyBytes, jsonBodyBytes } = context.limits;
   return async (request, reply) => {
     const bytes = Number(request.headers["content-length"] ?? Infinity);
@@ -132,7 +154,9 @@ function requireCredentialsForLargeBody(context: VaultContext): (request: Fastif
   };
 }
 
-/** Returns the number of changes that a body asks for: each combination of the entries of its lists. */
+/**
+ * Returns the number of changes that a body asks for: each combination of the entries of its lists.
+ */
 function changesIn(body: object): number {
   return Object.values(body).reduce<number>(
     (changes, value) => changes * (Array.isArray(value) ? Math.max(1, value.length) : 1),
@@ -148,27 +172,40 @@ export interface OperationOptions<Body> {
 }
 
 /**
- * Adds the route of an operation that needs an access token or a session. Checks run in the order of
- * docs/design/vault-contract.md#transport: content type, size, JSON, shape, token, email address.
+ * Adds the route of an operation that needs an access token or a session. Checks run in the order
+ * of docs/design/vault-contract.md#transport: content type, size, JSON, shape, token, email
+ * address.
  */
-export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R extends ResponseSchema>(
+export function authenticatedOperation<
+  S extends z.ZodType<{ email: string }>,
+  R extends ResponseSchema,
+>(
   app: FastifyInstance,
   context: VaultContext,
   operation: JsonOperation<S, R>,
   respond: (request: AuthenticatedRequest<z.output<S>>) => Promise<ResponseBody<R>>,
   { check, compresses = false }: OperationOptions<z.output<S>> = {},
 ): void {
-  const respondToCaller = async ({ body, request, reply }: OperationRequest<z.output<S>>): Promise<ResponseBody<R>> => {
+  const respondToCaller = async ({
+    body,
+    request,
+    reply,
+  }: OperationRequest<z.output<S>>): Promise<ResponseBody<R>> => {
     check?.(body);
     const caller = await authenticate(context, request, body.email);
     identify(request, caller.email);
-    if (operation.addsData === true) await context.space?.check(Number(request.headers["content-length"] ?? 0));
+    if (operation.addsData === true)
+      await context.space?.check(Number(request.headers["content-length"] ?? 0));
     chargeChanges(context, caller, changesIn(body));
     await request.trail?.begin();
     return respond({ body, caller, request, reply });
   };
   addRoute(app, context, operation, respondToCaller, {
     ...(compresses && { compress: false as const }),
-    onRequest: [requireMediaType("application/json"), rejectSlowedStranger(context), requireCredentialsForLargeBody(context)],
+    onRequest: [
+      requireMediaType("application/json"),
+      rejectSlowedStranger(context),
+      requireCredentialsForLargeBody(context),
+    ],
   });
 }

@@ -24,9 +24,22 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
     context,
     operations.protect,
     async ({ body, caller }) => {
-      const { key_name: name, key_value: value, delete_time: deleteMinutes, expected_version: expectedVersion } = body;
+      const {
+        key_name: name,
+        key_value: value,
+        delete_time: deleteMinutes,
+        expected_version: expectedVersion,
+      } = body;
       const metadata = givenMetadata(body);
-      return { secret: await protect(context, caller, { name, value, metadata, deleteMinutes, expectedVersion }) };
+      return {
+        secret: await protect(context, caller, {
+          name,
+          value,
+          metadata,
+          deleteMinutes,
+          expectedVersion,
+        }),
+      };
     },
     { check: checkValueSize(context.limits) },
   );
@@ -37,11 +50,14 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
     app,
     context,
     operations.list_no_dup,
-    ({ caller, request, reply }) => respondWithList(context, validity, renderings, { caller, request, reply }),
+    ({ caller, request, reply }) =>
+      respondWithList(context, validity, renderings, { caller, request, reply }),
     { compresses: true },
   );
 
-  authenticatedOperation(app, context, operations.expose, ({ body, ...to }) => exposeInTurn(context, to, unshared(body)));
+  authenticatedOperation(app, context, operations.expose, ({ body, ...to }) =>
+    exposeInTurn(context, to, unshared(body)),
+  );
 
   authenticatedOperation(app, context, operations.version_list, ({ body, caller, reply }) =>
     respondWithVersions(context, caller, unshared(body), reply),
@@ -57,7 +73,13 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
 /** Adds the operations that work on shared and unshared secrets alike. */
 function changingRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.update_key_metadata, async ({ body, caller }) => {
-    const { key_name: name, key_version: version, owner, delete_time: deleteMinutes, expected_version: expectedVersion } = body;
+    const {
+      key_name: name,
+      key_version: version,
+      owner,
+      delete_time: deleteMinutes,
+      expected_version: expectedVersion,
+    } = body;
     const { remove_metadata: removed = [] } = body;
     const changes = givenMetadata(body);
     const update = { name, owner, version, changes, removed, deleteMinutes, expectedVersion };

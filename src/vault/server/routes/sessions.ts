@@ -16,7 +16,11 @@ import { openOperation } from "./operation.ts";
 import { requireOwnOrigin } from "../accounts/csrf.ts";
 import { changePassword } from "../accounts/change-password.ts";
 import { requestPassword } from "../accounts/request-password.ts";
-import { clearSessionCookie, sentSessionToken, setSessionCookie } from "../accounts/session-cookie.ts";
+import {
+  clearSessionCookie,
+  sentSessionToken,
+  setSessionCookie,
+} from "../accounts/session-cookie.ts";
 import {
   currentSession,
   describeSession,
@@ -28,7 +32,10 @@ import {
 } from "../accounts/sessions.ts";
 import { provenEmail, setPassword } from "../accounts/set-password.ts";
 
-/** Lifetime of an access token that a user copies from the web application, unless the user chooses another one. */
+/**
+ * Lifetime of an access token that a user copies from the web application, unless the user chooses
+ * another one.
+ */
 const API_TOKEN_HOURS = 24;
 
 /** Number of users that the page for a new password names at most. */
@@ -44,8 +51,16 @@ function clientOf({ appUrl }: VaultContext, request: FastifyRequest): LoginClien
   return { address: request.ip, device: sentDeviceCookie(request, appUrl()) };
 }
 
-/** Starts a session after a password check and ends the session that the browser had, so that no session survives a login. */
-async function startSession(context: VaultContext, request: FastifyRequest, email: string, password: string) {
+/**
+ * Starts a session after a password check and ends the session that the browser had, so that no
+ * session survives a login.
+ */
+async function startSession(
+  context: VaultContext,
+  request: FastifyRequest,
+  email: string,
+  password: string,
+) {
   const user = await logIn(context, email, password, clientOf(context, request));
   identify(request, user.email);
   await request.trail?.begin();
@@ -53,11 +68,19 @@ async function startSession(context: VaultContext, request: FastifyRequest, emai
   return context.store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
     if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
-    return openSession(transaction, { email: user.email, name: browserOf(request) }, context.clock.now());
+    return openSession(
+      transaction,
+      { email: user.email, name: browserOf(request) },
+      context.clock.now(),
+    );
   });
 }
 
-async function respondWithSession(context: VaultContext, reply: FastifyReply, session: LiveSession): Promise<LoginResponse> {
+async function respondWithSession(
+  context: VaultContext,
+  reply: FastifyReply,
+  session: LiveSession,
+): Promise<LoginResponse> {
   setSessionCookie(reply, context.appUrl(), session.token);
   await setDeviceCookie(context, reply, session.email);
   return { session: describeSession(session) };
@@ -73,7 +96,11 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
 
   openOperation(app, context, sessionOperations.app_log_in, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
-    return respondWithSession(context, reply, await startSession(context, request, body.email, body.password));
+    return respondWithSession(
+      context,
+      reply,
+      await startSession(context, request, body.email, body.password),
+    );
   });
 
   openOperation(app, context, sessionOperations.app_log_out, async ({ request, reply }) => {
@@ -96,33 +123,67 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
   openOperation(app, context, sessionOperations.app_confirmation, async ({ body, request }) => {
     requireOwnOrigin(request.headers, context.appUrl());
     const email = await provenEmail(context, body.token);
-    const invitedBy = await context.store.read(({ grants }) => grants.inviters(email, MAX_INVITERS));
+    const invitedBy = await context.store.read(({ grants }) =>
+      grants.inviters(email, MAX_INVITERS),
+    );
     return { email, invited_by: invitedBy };
   });
 
-  openOperation(app, context, sessionOperations.app_set_password, async ({ body, request, reply }) => {
-    requireOwnOrigin(request.headers, context.appUrl());
-    const email = await provenEmail(context, body.token);
-    identify(request, email);
-    await request.trail?.begin();
-    const name = browserOf(request);
-    return respondWithSession(context, reply, await setPassword(context, { ...body, client: request.ip, name }));
-  });
+  openOperation(
+    app,
+    context,
+    sessionOperations.app_set_password,
+    async ({ body, request, reply }) => {
+      requireOwnOrigin(request.headers, context.appUrl());
+      const email = await provenEmail(context, body.token);
+      identify(request, email);
+      await request.trail?.begin();
+      const name = browserOf(request);
+      return respondWithSession(
+        context,
+        reply,
+        await setPassword(context, { ...body, client: request.ip, name }),
+      );
+    },
+  );
 
-  openOperation(app, context, sessionOperations.app_change_password, async ({ body, request, reply }) => {
-    const { email } = await requireSession(context, request);
-    identify(request, email);
-    const { password, new_password: newPassword } = body;
-    const change = { email, password, newPassword, client: clientOf(context, request), name: browserOf(request) };
-    return respondWithSession(context, reply, await changePassword(context, change, async () => request.trail?.begin()));
-  });
+  openOperation(
+    app,
+    context,
+    sessionOperations.app_change_password,
+    async ({ body, request, reply }) => {
+      const { email } = await requireSession(context, request);
+      identify(request, email);
+      const { password, new_password: newPassword } = body;
+      const change = {
+        email,
+        password,
+        newPassword,
+        client: clientOf(context, request),
+        name: browserOf(request),
+      };
+      return respondWithSession(
+        context,
+        reply,
+        await changePassword(context, change, async () => request.trail?.begin()),
+      );
+    },
+  );
 
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {
     const { email } = await requireSession(context, request);
     identify(request, email);
-    const { name = browserOf(request), scope = formatScope(unlimitedScope), expiration_hours: hours = API_TOKEN_HOURS } = body;
-    if (body.scope !== undefined || body.expiration_hours !== undefined) requireTokenRules(context, scope, hours);
-    const limits = { allowedNetworks: parseNetworks(body.allowed_networks), lifetimeHours: body.lifetime_hours };
+    const {
+      name = browserOf(request),
+      scope = formatScope(unlimitedScope),
+      expiration_hours: hours = API_TOKEN_HOURS,
+    } = body;
+    if (body.scope !== undefined || body.expiration_hours !== undefined)
+      requireTokenRules(context, scope, hours);
+    const limits = {
+      allowedNetworks: parseNetworks(body.allowed_networks),
+      lifetimeHours: body.lifetime_hours,
+    };
     const user = await logIn(context, email, body.password, clientOf(context, request));
     await request.trail?.begin();
     return issueTokens(context, user, { scope, hours, name, ...limits });

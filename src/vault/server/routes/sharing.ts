@@ -36,12 +36,24 @@ export function sharingRoutes(app: FastifyInstance, context: VaultContext): void
 
   authenticatedOperation(app, context, operations.share_list, async ({ body, caller, reply }) => {
     await context.openLists.enterStream(caller.email, reply);
-    return sendJson(context, reply, chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name)));
+    return sendJson(
+      context,
+      reply,
+      chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name)),
+    );
   });
 
-  authenticatedOperation(app, context, operations.delete_shared_key_link, async ({ body, caller }) => ({
-    removed: { key_name: body.key_name, owner: await dismissShare(context, caller, body.key_name, body.owner) },
-  }));
+  authenticatedOperation(
+    app,
+    context,
+    operations.delete_shared_key_link,
+    async ({ body, caller }) => ({
+      removed: {
+        key_name: body.key_name,
+        owner: await dismissShare(context, caller, body.key_name, body.owner),
+      },
+    }),
+  );
 
   authenticatedOperation(app, context, operations.block_sender, async ({ body, caller }) => ({
     blocked: await blockSenders(context, caller, body.usr_id_from),

@@ -17,13 +17,20 @@ export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
     team: await addMembers(context, caller, body.group_id, body.members),
   }));
 
-  authenticatedOperation(app, context, operations.team_remove_members, async ({ body, caller }) => ({
-    team: await removeMembers(context, caller, body.group_id, body.members),
-  }));
+  authenticatedOperation(
+    app,
+    context,
+    operations.team_remove_members,
+    async ({ body, caller }) => ({
+      team: await removeMembers(context, caller, body.group_id, body.members),
+    }),
+  );
 
   authenticatedOperation(app, context, operations.team_list, async ({ caller, reply }) => {
     await context.openLists.enterStream(caller.email, reply);
-    return sendList(context, reply, () => chargedByLength(context, caller, teamsAsJson(context, caller)));
+    return sendList(context, reply, () =>
+      chargedByLength(context, caller, teamsAsJson(context, caller)),
+    );
   });
 
   authenticatedOperation(app, context, operations.team_leave, async ({ body, caller }) => {

@@ -10,15 +10,23 @@ import { forEachUniqueName } from "./for-each-unique-name.ts";
 import { SecretRemoval } from "./remove-secret.ts";
 
 /**
- * Deletes the caller's secrets, shared or not, for all users: all of them, or none on any failure. Returns their distinct names.
+ * Deletes the caller's secrets, shared or not, for all users: all of them, or none on any failure.
+ * Returns their distinct names.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
-export async function deleteSecrets(context: VaultContext, caller: Caller, names: readonly string[]): Promise<string[]> {
+export async function deleteSecrets(
+  context: VaultContext,
+  caller: Caller,
+  names: readonly string[],
+): Promise<string[]> {
   const now = context.clock.now();
   return writeAs(context, caller, (transaction) => {
     const removal = new SecretRemoval();
     return forEachUniqueName(names, async (name) => {
-      const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+      const { secret } = requireCreator(
+        await candidates(transaction, caller, name, now),
+        caller.scope,
+      );
       await removal.remove(transaction, secret.id);
       return name;
     });
@@ -26,20 +34,33 @@ export async function deleteSecrets(context: VaultContext, caller: Caller, names
 }
 
 /**
- * Deletes one version of the caller's secret, shared or not. Its number is never used again; the next lower version becomes the
- * latest.
- * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`; `version_not_found`; `last_version`; `quota_exceeded`, when the metadata of the next
- * lower version is too long for recipients
+ * Deletes one version of the caller's secret, shared or not. Its number is never used again; the
+ * next lower version becomes the latest.
+ * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`;
+ * `version_not_found`; `last_version`; `quota_exceeded`, when the metadata of the next lower
+ * version is too long for recipients
  */
-export async function deleteVersion(context: VaultContext, caller: Caller, name: string, version: number): Promise<void> {
+export async function deleteVersion(
+  context: VaultContext,
+  caller: Caller,
+  name: string,
+  version: number,
+): Promise<void> {
   const now = context.clock.now();
   await writeAs(context, caller, async (transaction) => {
     const { secrets } = transaction;
-    const { secret, shared, latest: former } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+    const {
+      secret,
+      shared,
+      latest: former,
+    } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
     if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();
-    const emails = shared && version === former.version ? await transaction.grants.recipients(secret.id) : [];
+    const emails =
+      shared && version === former.version ? await transaction.grants.recipients(secret.id) : [];
     chargeChanges(context, caller, emails.length);
-    await withinUnaccepted(context, transaction, emails, () => secrets.removeVersion(secret.id, version));
+    await withinUnaccepted(context, transaction, emails, () =>
+      secrets.removeVersion(secret.id, version),
+    );
     const latest = await secrets.latest(secret.id);
     if (!latest) throw errors.lastVersion();
     requireReach(caller.scope, name, latest.metadata);

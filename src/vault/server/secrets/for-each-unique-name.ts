@@ -1,7 +1,13 @@
 import { ServiceError } from "../errors.ts";
 
-/** Runs `work` once per distinct name, in order; `details` of a ServiceError then name the index in `key_name`. */
-export async function forEachUniqueName<T>(names: readonly string[], work: (name: string) => Promise<T>): Promise<T[]> {
+/**
+ * Runs `work` once per distinct name, in order; `details` of a ServiceError then name the index in
+ * `key_name`.
+ */
+export async function forEachUniqueName<T>(
+  names: readonly string[],
+  work: (name: string) => Promise<T>,
+): Promise<T[]> {
   const results: T[] = [];
   const done = new Set<string>();
   for (const [index, name] of names.entries()) {

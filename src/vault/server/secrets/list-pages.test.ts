@@ -19,13 +19,27 @@ test("a page is of limited length also where large metadata follows small", asyn
     for (let index = 0; index < SMALL + LARGE; index += 1) {
       const id = `id-${index}`;
       const name = String(index).padStart(6, "0");
-      await secrets.insert({ id, owner, name, nextVersion: 2, deleteMinutes: 1e9, deleteAt: now + 1e12 });
+      await secrets.insert({
+        id,
+        owner,
+        name,
+        nextVersion: 2,
+        deleteMinutes: 1e9,
+        deleteAt: now + 1e12,
+      });
       const metadata = index < SMALL ? {} : { large: "x".repeat(LARGE_LENGTH) };
-      await secrets.insertVersion(id, { version: 1, metadata, createdAt: now, createdBy: owner, updatedAt: now }, value);
+      await secrets.insertVersion(
+        id,
+        { version: 1, metadata, createdAt: now, createdBy: owner, updatedAt: now },
+        value,
+      );
     }
   });
   const credential = { kind: "token", digest: "", login: "", expiresAt: now + 1e12 } as const;
-  const list = await openList({ store, clock }, { email: owner, scope: unlimitedScope, credential });
+  const list = await openList(
+    { store, clock },
+    { email: owner, scope: unlimitedScope, credential },
+  );
   const lengths: number[] = [];
   let records = 0;
   for await (const page of list.pages()) {

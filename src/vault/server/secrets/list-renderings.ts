@@ -31,7 +31,10 @@ export interface StreamedList {
   readonly pieces: AsyncGenerator<Buffer | string, void>;
 }
 
-/** The place of a list that is read, the bytes that it counts, and what follows when it is no longer needed. */
+/**
+ * The place of a list that is read, the bytes that it counts, and what follows when it is no longer
+ * needed.
+ */
 interface Room {
   readonly place: ListPlace;
   readonly bytes: number;
@@ -40,15 +43,19 @@ interface Room {
 
 /** A shared list that is being read. */
 interface Reading {
-  /** Number of the reading; a list that was requested before it started is not older than the request. */
+  /**
+   * Number of the reading; a list that was requested before it started is not older than the
+   * request.
+   */
   readonly number: number;
   /** Undefined when the list turns out to be too long. */
   readonly list: Promise<SharedList | undefined>;
 }
 
 /**
- * Lists that clients request. Those who request the same list simultaneously, such as all clients of an account that wait for a change, share
- * one text, which is read once; a long list is streamed to each. Each list in memory has its place among the open lists.
+ * Lists that clients request. Those who request the same list simultaneously, such as all clients
+ * of an account that wait for a change, share one text, which is read once; a long list is streamed
+ * to each. Each list in memory has its place among the open lists.
  */
 export class ListRenderings {
   readonly #context: VaultContext;
@@ -67,12 +74,17 @@ export class ListRenderings {
    * @param revision of the list when it was requested
    * @throws ServiceError `rate_limited`
    */
-  async open(caller: Caller, revision: string, reply: FastifyReply): Promise<SharedList | StreamedList> {
+  async open(
+    caller: Caller,
+    revision: string,
+    reply: FastifyReply,
+  ): Promise<SharedList | StreamedList> {
     const key = JSON.stringify([caller.email, formatScope(caller.scope)]);
     const startedBefore = this.#started;
     for (let reading = this.#readings.get(key); reading;) {
       const list = await reading.list;
-      if (list && (reading.number > startedBefore || this.#isSame(list, revision))) return held(list, reply);
+      if (list && (reading.number > startedBefore || this.#isSame(list, revision)))
+        return held(list, reply);
       const latest = this.#readings.get(key);
       reading = latest === reading ? undefined : latest;
     }
@@ -87,18 +99,35 @@ export class ListRenderings {
     return revision === current && end.consistent && this.#context.clock.now() < end.until;
   }
 
-  async #stream(key: string, caller: Caller, reply: FastifyReply, { length, ownLength }: KnownLength): Promise<StreamedList> {
+  async #stream(
+    key: string,
+    caller: Caller,
+    reply: FastifyReply,
+    { length, ownLength }: KnownLength,
+  ): Promise<StreamedList> {
     const { openLists, limits } = this.#context;
     await openLists.enterStream(caller.email, reply, Math.min(length, 2 * limits.sharedListBytes));
     chargeLength(this.#context, caller, ownLength);
     const list = await openList(this.#context, caller);
-    return this.#streamed(key, caller, list, { charged: ownLength, pieces: continued([], this.#textOf(caller, list)) });
+    return this.#streamed(key, caller, list, {
+      charged: ownLength,
+      pieces: continued([], this.#textOf(caller, list)),
+    });
   }
 
   /** Yields a list as JSON, and remembers how long it stays valid. */
-  #textOf({ email }: Caller, list: OpenedList, ended: (end: ListEnd) => void = () => undefined): AsyncGenerator<string, void> {
+  #textOf(
+    { email }: Caller,
+    list: OpenedList,
+    ended: (end: ListEnd) => void = () => undefined,
+  ): AsyncGenerator<string, void> {
     return textList({}, "secrets", list.pages(), (end) => {
-      if (end.consistent) this.#validity.remember(email, { revision: list.revision, from: list.now, until: end.until });
+      if (end.consistent)
+        this.#validity.remember(email, {
+          revision: list.revision,
+          from: list.now,
+          until: end.until,
+        });
       ended(end);
     });
   }
@@ -108,7 +137,10 @@ export class ListRenderings {
     key: string,
     caller: Caller,
     list: OpenedList,
-    { charged, pieces }: { readonly charged: number; readonly pieces: AsyncGenerator<string | Buffer, void> },
+    {
+      charged,
+      pieces,
+    }: { readonly charged: number; readonly pieces: AsyncGenerator<string | Buffer, void> },
   ): StreamedList {
     const counted = async function* (this: ListRenderings): AsyncGenerator<string | Buffer, void> {
       let length = 0;
@@ -125,19 +157,27 @@ export class ListRenderings {
     return { kind: "streamed", revision: list.revision, now: list.now, pieces: counted.call(this) };
   }
 
-  async #share(key: string, caller: Caller, reply: FastifyReply, bytes: number): Promise<SharedList | StreamedList> {
+  async #share(
+    key: string,
+    caller: Caller,
+    reply: FastifyReply,
+    bytes: number,
+  ): Promise<SharedList | StreamedList> {
     const { promise, resolve, reject } = Promise.withResolvers<SharedList | undefined>();
     // Those who share it see the failure as well.
     promise.catch(() => undefined);
     const reading: Reading = { number: (this.#started += 1), list: promise };
     this.#readings.set(key, reading);
-    const ended = (): void => void (this.#readings.get(key) === reading && this.#readings.delete(key));
+    const ended = (): void =>
+      void (this.#readings.get(key) === reading && this.#readings.delete(key));
     try {
       const place = await this.#context.openLists.enter(caller.email, bytes);
-      const opened = await this.#read(key, caller, { place, bytes, released: ended }).catch((error: unknown) => {
-        place[Symbol.dispose]();
-        throw error;
-      });
+      const opened = await this.#read(key, caller, { place, bytes, released: ended }).catch(
+        (error: unknown) => {
+          place[Symbol.dispose]();
+          throw error;
+        },
+      );
       if (opened.kind === "streamed") {
         ended();
         whenClosed(reply, () => place[Symbol.dispose]());
@@ -157,7 +197,11 @@ export class ListRenderings {
   }
 
   /** Reads a list into its place, or a first part of one that does not fit. */
-  async #read(key: string, caller: Caller, { place, bytes, released }: Room): Promise<SharedList | StreamedList> {
+  async #read(
+    key: string,
+    caller: Caller,
+    { place, bytes, released }: Room,
+  ): Promise<SharedList | StreamedList> {
     const { limits } = this.#context;
     const list = await openList(this.#context, caller);
     let end: ListEnd = { consistent: false, until: list.now };
@@ -170,8 +214,13 @@ export class ListRenderings {
       const piece = Buffer.from(next.value);
       pieces.push(piece);
       length += piece.length;
-      const fits = length <= counted || (length <= limits.sharedListBytes && place.resize(2 * length));
-      if (!fits) return this.#streamed(key, caller, list, { charged: 0, pieces: continued<string | Buffer>(pieces, text) });
+      const fits =
+        length <= counted || (length <= limits.sharedListBytes && place.resize(2 * length));
+      if (!fits)
+        return this.#streamed(key, caller, list, {
+          charged: 0,
+          pieces: continued<string | Buffer>(pieces, text),
+        });
       counted = Math.max(counted, 2 * length);
       await afterPiece(length);
     }

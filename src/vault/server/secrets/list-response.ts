@@ -11,7 +11,10 @@ import type { ListRenderings } from "./list-renderings.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
 import { sendOpenedList } from "./send-opened-list.ts";
 
-/** Returns the part of a list's entity tag that depends on the user, the scope and the revision of the list. */
+/**
+ * Returns the part of a list's entity tag that depends on the user, the scope and the revision of
+ * the list.
+ */
 function digestOf({ email, scope }: Caller, revision: string): string {
   return createHash("sha256")
     .update(JSON.stringify([email, formatScope(scope), revision]))
@@ -34,7 +37,9 @@ interface ListRequest {
   readonly reply: FastifyReply;
 }
 
-/** Returns the tag of the client that the list of this revision still has, without reading secrets. */
+/**
+ * Returns the tag of the client that the list of this revision still has, without reading secrets.
+ */
 function sameTag(
   { caller, request }: ListRequest,
   validity: ListValidityCache,
@@ -51,9 +56,11 @@ function sameTag(
 }
 
 /**
- * Responds to `list_no_dup`. An unchanged list is recognized by its revision, without reading secrets: a list is polled far more
- * often than it changes. A client that prefers to wait gets the response when its list changes.
- * @throws ServiceError `invalid_token` when the token or session ends while the list waits; `rate_limited`
+ * Responds to `list_no_dup`. An unchanged list is recognized by its revision, without reading
+ * secrets: a list is polled far more often than it changes. A client that prefers to wait gets the
+ * response when its list changes.
+ * @throws ServiceError `invalid_token` when the token or session ends while the list waits;
+ * `rate_limited`
  */
 export async function respondWithList(
   context: VaultContext,
@@ -63,7 +70,9 @@ export async function respondWithList(
 ): Promise<FastifyReply> {
   const { caller, reply } = list;
   reply.header("cache-control", "private, no-cache");
-  const read = async ({ listRevisions }: Transaction): Promise<ListState & { readonly revision: string }> => {
+  const read = async ({
+    listRevisions,
+  }: Transaction): Promise<ListState & { readonly revision: string }> => {
     const { revision, subjects: watched } = await listRevisions.of(caller.email);
     const now = context.clock.now();
     return {
@@ -73,8 +82,14 @@ export async function respondWithList(
       until: validity.until(caller.email, revision, now),
     };
   };
-  const settled = await context.waiting.settle({ caller, reply, subject: subjects.user(caller.email), read });
-  if (settled.sameTag !== undefined) return reply.header("etag", settled.sameTag).status(304).send();
+  const settled = await context.waiting.settle({
+    caller,
+    reply,
+    subject: subjects.user(caller.email),
+    read,
+  });
+  if (settled.sameTag !== undefined)
+    return reply.header("etag", settled.sameTag).status(304).send();
   const opened = await renderings.open(caller, settled.revision, reply);
   const { revision, now: from } = opened;
   const etag = tagOf(validity.since(caller.email, revision, from), digestOf(caller, revision));

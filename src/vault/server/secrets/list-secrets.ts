@@ -20,9 +20,10 @@ export interface OpenedList {
   /** Length of the records of the caller's own secrets that were yielded so far. */
   readonly ownLength: number;
   /**
-   * Yields the latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code
-   * point order, at most a few hundred at a time, as JSON records that commas separate. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new
-   * state.
+   * Yields the latest version of every secret in scope that the caller may read, own and received,
+   * by name, then owner, in code point order, at most a few hundred at a time, as JSON records that
+   * commas separate. Secrets the caller loses meanwhile are omitted, changed ones are listed with
+   * their new state.
    */
   pages(): AsyncGenerator<string, ListEnd>;
 }
@@ -50,13 +51,22 @@ interface Page {
   readonly lengths: readonly number[];
 }
 
-/** Secrets that are read without asking for the length of their metadata before, which has up to 64 KiB each. */
+/**
+ * Secrets that are read without asking for the length of their metadata before, which has up to 64
+ * KiB each.
+ */
 const UNCHECKED = 32;
 /** Maximum length of the metadata of more secrets that are read together. */
 const MAX_LENGTH = 1024 * 1024;
 
-/** Returns the number of secrets, from the first on, that are read together: large metadata may follow small. */
-async function fittingCount({ secrets }: Pick<Transaction, "secrets">, ids: readonly string[]): Promise<number> {
+/**
+ * Returns the number of secrets, from the first on, that are read together: large metadata may
+ * follow small.
+ */
+async function fittingCount(
+  { secrets }: Pick<Transaction, "secrets">,
+  ids: readonly string[],
+): Promise<number> {
   if (ids.length <= UNCHECKED) return ids.length;
   const lengths = await secrets.metadataLengths(ids);
   let length = 0;
@@ -65,13 +75,23 @@ async function fittingCount({ secrets }: Pick<Transaction, "secrets">, ids: read
 }
 
 /** Reads the first of these records of a list; only their text stays in memory. */
-async function readPage({ store }: ListContext, { email, scope }: Caller, ids: readonly string[], now: number): Promise<Page> {
+async function readPage(
+  { store }: ListContext,
+  { email, scope }: Caller,
+  ids: readonly string[],
+  now: number,
+): Promise<Page> {
   if (ids.length === 0) return { text: "", count: 0, ownLength: 0, until: Infinity, lengths: [] };
   const { count, accesses } = await store.read(async (transaction) => {
     const fitting = await fittingCount(transaction, ids);
-    return { count: fitting, accesses: await transaction.secrets.accessByIds(email, ids.slice(0, fitting), now) };
+    return {
+      count: fitting,
+      accesses: await transaction.secrets.accessByIds(email, ids.slice(0, fitting), now),
+    };
   });
-  const listed = accesses.filter((access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata));
+  const listed = accesses.filter(
+    (access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata),
+  );
   let ownLength = 0;
   const texts = listed.map((access) => {
     const text = secretText(access, now);

@@ -1,14 +1,19 @@
 /** Maximum number of users; the lists of further users are sent in full. */
 const MAX_USERS = 10_000;
 
-/** Period in which the list of a revision does not change: no deadline passes and nothing expires. */
+/**
+ * Period in which the list of a revision does not change: no deadline passes and nothing expires.
+ */
 interface Validity {
   readonly revision: string;
   readonly from: number;
   readonly until: number;
 }
 
-/** Remembers for each user's list how long it stays valid. An entry is known from reading the whole list. */
+/**
+ * Remembers for each user's list how long it stays valid. An entry is known from reading the whole
+ * list.
+ */
 export class ListValidityCache {
   readonly #known = new Map<string, Validity>();
 
@@ -23,7 +28,11 @@ export class ListValidityCache {
 
   #at(email: string, revision: string, timestamp: number): Validity | undefined {
     const validity = this.#known.get(email);
-    return validity?.revision === revision && validity.from <= timestamp && timestamp < validity.until ? validity : undefined;
+    return validity?.revision === revision &&
+      validity.from <= timestamp &&
+      timestamp < validity.until
+      ? validity
+      : undefined;
   }
 
   /** Returns the earliest time since which the list of this revision is known to be unchanged. */
@@ -31,13 +40,20 @@ export class ListValidityCache {
     return this.#at(email, revision, timestamp)?.from ?? timestamp;
   }
 
-  /** Returns the time until which the list of this revision is known to be the same as at a time, which it may have been only then. */
+  /**
+   * Returns the time until which the list of this revision is known to be the same as at a time,
+   * which it may have been only then.
+   */
   until(email: string, revision: string, timestamp: number): number {
     return this.#at(email, revision, timestamp)?.until ?? timestamp;
   }
 
   /** Reports whether the list of this revision is known to be the same at both times. */
   isSame(email: string, revision: string, one: number, other: number): boolean {
-    return one === other || (this.#at(email, revision, one) !== undefined && this.#at(email, revision, other) !== undefined);
+    return (
+      one === other ||
+      (this.#at(email, revision, one) !== undefined &&
+        this.#at(email, revision, other) !== undefined)
+    );
   }
 }

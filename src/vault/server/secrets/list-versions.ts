@@ -13,7 +13,10 @@ import { versionRecord } from "./secret-record.ts";
 /** Maximum number of versions read in one transaction. */
 const MAX_PAGE_SIZE = 16;
 
-/** Yields all versions up to `upTo` in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R */
+/**
+ * Yields all versions up to `upTo` in ascending order. @throws ServiceError of `findSecret`;
+ * `forbidden` without R
+ */
 async function* versionPages(
   { store }: VaultContext,
   caller: Caller,
@@ -29,7 +32,9 @@ async function* versionPages(
       const found = await findSecret(transaction, caller, address, now);
       requireRead(found);
       const versions = await transaction.secrets.versions(found.secret.id, from, atMost);
-      return versions.filter(({ version }) => version <= upTo).map((version) => versionRecord(found, version, now));
+      return versions
+        .filter(({ version }) => version <= upTo)
+        .map((version) => versionRecord(found, version, now));
     });
     yield page;
     size.seen(page.map(({ metadata }) => JSON.stringify(metadata).length));
@@ -37,7 +42,10 @@ async function* versionPages(
   }
 }
 
-/** Responds with all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R; `rate_limited` */
+/**
+ * Responds with all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden`
+ * without R; `rate_limited`
+ */
 export async function respondWithVersions(
   context: VaultContext,
   caller: Caller,
@@ -45,14 +53,20 @@ export async function respondWithVersions(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const now = context.clock.now();
-  const { latest } = await context.store.read((transaction) => findSecret(transaction, caller, address, now));
+  const { latest } = await context.store.read((transaction) =>
+    findSecret(transaction, caller, address, now),
+  );
   const until = { upTo: latest.version, now };
   await context.openLists.enterStream(caller.email, reply);
   return sendList(context, reply, () =>
     chargedByLength(
       context,
       caller,
-      jsonList({ key_name: address.name }, "versions", versionPages(context, caller, address, until)),
+      jsonList(
+        { key_name: address.name },
+        "versions",
+        versionPages(context, caller, address, until),
+      ),
     ),
   );
 }

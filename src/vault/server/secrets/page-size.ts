@@ -4,7 +4,10 @@ const PAGE_LENGTH = 256 * 1024;
 const FIRST = 8;
 const GROWTH = 4;
 
-/** Number of entries in each page of a list, whose metadata has up to 64 KiB each, by the lengths in the pages before. */
+/**
+ * Number of entries in each page of a list, whose metadata has up to 64 KiB each, by the lengths in
+ * the pages before.
+ */
 export class PageSize {
   readonly #max: number;
   #next = FIRST;

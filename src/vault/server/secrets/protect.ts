@@ -44,10 +44,21 @@ interface NewVersion {
   readonly createdBy: string;
 }
 
-async function createSecret(transaction: Transaction, owner: string, request: ProtectRequest, now: number): Promise<Secret> {
+async function createSecret(
+  transaction: Transaction,
+  owner: string,
+  request: ProtectRequest,
+  now: number,
+): Promise<Secret> {
   const { secrets } = transaction;
   const minutes = request.deleteMinutes ?? DEFAULT_DELETE_MINUTES;
-  const secret = { id: randomUUID(), owner, name: request.name, nextVersion: 1, ...deadline(now, minutes) };
+  const secret = {
+    id: randomUUID(),
+    owner,
+    name: request.name,
+    nextVersion: 1,
+    ...deadline(now, minutes),
+  };
   // A secret past its deadline may still occupy the name.
   const due = await secrets.dueNamed(owner, request.name, now);
   if (due !== undefined) await new SecretRemoval().remove(transaction, due);
@@ -59,7 +70,11 @@ async function createSecret(transaction: Transaction, owner: string, request: Pr
 const REMOVED_PER_VERSION = 10;
 
 /** Removes the oldest versions of a secret, so that with the next one it has `keep`. */
-async function removeOldVersions(secrets: Transaction["secrets"], { id, nextVersion }: Secret, keep: number): Promise<void> {
+async function removeOldVersions(
+  secrets: Transaction["secrets"],
+  { id, nextVersion }: Secret,
+  keep: number,
+): Promise<void> {
   if (nextVersion <= keep) return;
   const excess = (await secrets.countVersions(id)) + 1 - keep;
   if (excess > 0) await secrets.removeVersions(id, Math.min(excess, REMOVED_PER_VERSION));
@@ -74,14 +89,21 @@ async function addVersion(
   now: number,
 ): Promise<{ secret: Secret; latest: SecretVersion }> {
   const { secrets } = transaction;
-  if (context.keepVersions !== undefined) await removeOldVersions(secrets, secret, context.keepVersions);
+  if (context.keepVersions !== undefined)
+    await removeOldVersions(secrets, secret, context.keepVersions);
   const { secret_versions: quota } = context.limits.quotas;
   const most = reachableQuota(quota, secret.owner, createdBy);
   // Counted only when the numbers in use could be too many.
   if (secret.nextVersion > most && (await secrets.countVersions(secret.id)) >= most)
     throw errors.quotaExceeded("secret_versions", quota);
   const masterKey = await currentKey(context.keys, transaction);
-  const latest = { version: secret.nextVersion, metadata, createdAt: now, createdBy, updatedAt: now };
+  const latest = {
+    version: secret.nextVersion,
+    metadata,
+    createdAt: now,
+    createdBy,
+    updatedAt: now,
+  };
   const changed = {
     ...secret,
     nextVersion: secret.nextVersion + 1,
@@ -93,31 +115,50 @@ async function addVersion(
 }
 
 /**
- * Creates the caller's secret, or a new version of it whose metadata is merged with that of the latest version
- * (docs/design/vault-contract.md#secrets).
- * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside the scope, before or after; of
- *   `requireVersion`; of `changedMetadata`; `quota_exceeded`
+ * Creates the caller's secret, or a new version of it whose metadata is merged with that of the
+ * latest version (docs/design/vault-contract.md#secrets).
+ * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside
+ *   the scope, before or after; of `requireVersion`; of `changedMetadata`; `quota_exceeded`
  */
-export async function protect(context: VaultContext, caller: Caller, request: ProtectRequest): Promise<SecretRecord> {
+export async function protect(
+  context: VaultContext,
+  caller: Caller,
+  request: ProtectRequest,
+): Promise<SecretRecord> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
     const known = pickOwnUnshared(await candidates(transaction, caller, request.name, now));
     if (known) requireReach(caller.scope, request.name, known.latest.metadata);
     requireVersion(known, request.expectedVersion);
-    const metadata = changedMetadata(context.limits, known?.latest.metadata ?? defaultMetadata, request.metadata);
+    const metadata = changedMetadata(
+      context.limits,
+      known?.latest.metadata ?? defaultMetadata,
+      request.metadata,
+    );
     requireReach(caller.scope, request.name, metadata);
 
     const added = await withinQuota(context, transaction, { owner: caller.email }, async () => {
       const secret = known?.secret ?? (await createSecret(transaction, caller.email, request, now));
-      return addVersion(context, transaction, secret, { ...request, metadata, createdBy: caller.email }, now);
+      return addVersion(
+        context,
+        transaction,
+        secret,
+        { ...request, metadata, createdBy: caller.email },
+        now,
+      );
     });
-    return secretRecord({ secret: added.secret, shared: false, permission: "RW" }, added.latest, now);
+    return secretRecord(
+      { secret: added.secret, shared: false, permission: "RW" },
+      added.latest,
+      now,
+    );
   });
 }
 
 /**
  * Adds a version to a shared secret, with the metadata of the latest one.
- * @throws ServiceError of `findSecret`; `forbidden` without W; of `requireVersion`; `quota_exceeded`
+ * @throws ServiceError of `findSecret`; `forbidden` without W; of `requireVersion`;
+ * `quota_exceeded`
  */
 export async function protectLinked(
   context: VaultContext,
@@ -127,10 +168,19 @@ export async function protectLinked(
 ): Promise<SecretRecord> {
   const now = context.clock.now();
   const write = async (transaction: Transaction): Promise<SecretRecord> => {
-    const found = await authenticAccess(transaction, caller.email, await findSecret(transaction, caller, address, now));
+    const found = await authenticAccess(
+      transaction,
+      caller.email,
+      await findSecret(transaction, caller, address, now),
+    );
     requireWrite(found);
     requireVersion(found, expectedVersion);
-    const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined, createdBy: caller.email };
+    const request = {
+      value,
+      metadata: found.latest.metadata,
+      deleteMinutes: undefined,
+      createdBy: caller.email,
+    };
     // The secret counts for its creator.
     const written = { owner: found.secret.owner, writer: caller.email };
     const added = await withinQuota(context, transaction, written, () =>
@@ -143,7 +193,9 @@ export async function protectLinked(
 }
 
 /** @throws ServiceError `too_large`; sizes are counted in UTF-8 */
-export function checkValueSize({ secretValueBytes }: Limits): (body: { readonly key_value: string }) => void {
+export function checkValueSize({
+  secretValueBytes,
+}: Limits): (body: { readonly key_value: string }) => void {
   return ({ key_value: value }) => {
     if (Buffer.byteLength(value, "utf8") <= secretValueBytes) return;
     throw errors.valueTooLarge(secretValueBytes);

@@ -17,12 +17,26 @@ interface Found {
   readonly envelope: Envelope;
 }
 
-/** Returns the newest version of an own secret with one statement, or `undefined` when it takes more. @throws ServiceError of `findSecret` */
-async function findOwn({ store }: VaultContext, caller: Caller, address: SecretAddress, now: number): Promise<Found | undefined> {
+/**
+ * Returns the newest version of an own secret with one statement, or `undefined` when it takes
+ * more. @throws ServiceError of `findSecret`
+ */
+async function findOwn(
+  { store }: VaultContext,
+  caller: Caller,
+  address: SecretAddress,
+  now: number,
+): Promise<Found | undefined> {
   if (address.family !== "unshared") return undefined;
-  const own = await store.readOne(({ secrets }) => secrets.ownByName(caller.email, address.name, now));
+  const own = await store.readOne(({ secrets }) =>
+    secrets.ownByName(caller.email, address.name, now),
+  );
   if (!own) return undefined;
-  const { secret, latest } = pickSecret({ email: caller.email, accessible: [own.access] }, caller, address);
+  const { secret, latest } = pickSecret(
+    { email: caller.email, accessible: [own.access] },
+    caller,
+    address,
+  );
   return { secret, wanted: latest, envelope: own.value };
 }
 
@@ -35,9 +49,16 @@ function findAny(
   now: number,
 ): Promise<Found> {
   return store.read(async (transaction) => {
-    const found = await authenticAccess(transaction, caller.email, await findSecret(transaction, caller, address, now));
+    const found = await authenticAccess(
+      transaction,
+      caller.email,
+      await findSecret(transaction, caller, address, now),
+    );
     requireRead(found);
-    const chosen = version === undefined ? found.latest : await transaction.secrets.version(found.secret.id, version);
+    const chosen =
+      version === undefined
+        ? found.latest
+        : await transaction.secrets.version(found.secret.id, version);
     const envelope = chosen && (await transaction.secrets.value(found.secret.id, chosen.version));
     if (!chosen || !envelope) throw errors.secretVersionNotFound();
     return { secret: found.secret, wanted: chosen, envelope };
@@ -46,23 +67,34 @@ function findAny(
 
 /**
  * Returns the value of one version, by default the latest.
- * @throws ServiceError of `findSecret`; `forbidden` without R; `version_not_found`; `secret_expired`
+ * @throws ServiceError of `findSecret`; `forbidden` without R; `version_not_found`;
+ * `secret_expired`
  */
-async function expose(context: VaultContext, caller: Caller, address: SecretAddress, version?: number): Promise<ExposedSecret> {
+async function expose(
+  context: VaultContext,
+  caller: Caller,
+  address: SecretAddress,
+  version?: number,
+): Promise<ExposedSecret> {
   const now = context.clock.now();
   const own = version === undefined ? await findOwn(context, caller, address, now) : undefined;
-  const { secret, wanted, envelope } = own ?? (await findAny(context, caller, address, version, now));
+  const { secret, wanted, envelope } =
+    own ?? (await findAny(context, caller, address, version, now));
   if (context.expired === "deny" && isExpired(wanted, now)) {
     throw errors.secretExpired();
   }
   return exposedSecret(secret, wanted, openValue(context, secret, wanted.version, envelope), now);
 }
 
-/** Size of a value up to which its response is not counted, because the operating system takes it from the process. */
+/**
+ * Size of a value up to which its response is not counted, because the operating system takes it
+ * from the process.
+ */
 const SHORT_BYTES = 64 * 1024;
 
 /**
- * Returns the value of one version for a response, which counts among the open lists of the account until it has been read.
+ * Returns the value of one version for a response, which counts among the open lists of the account
+ * until it has been read.
  * @throws ServiceError of `expose`; `rate_limited` when the account has too many open
  */
 export async function exposeInTurn(

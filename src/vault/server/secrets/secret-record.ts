@@ -5,7 +5,10 @@ import { timestamp } from "../http/timestamp.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Returns the expiry: `expiration_time` days after creation (docs/design/vault-contract.md#removal-and-expiry). */
+/**
+ * Returns the expiry: `expiration_time` days after creation
+ * (docs/design/vault-contract.md#removal-and-expiry).
+ */
 export function expiresAt(version: SecretVersion): number {
   const days = version.metadata.expiration_time;
   return typeof days === "number" ? version.createdAt + days * DAY_MS : Infinity;
@@ -49,7 +52,12 @@ export function versionRecord(
 }
 
 /** Returns one version with its value, which is UTF-8. */
-export function exposedSecret(secret: Secret, version: SecretVersion, value: Uint8Array, now: number): ExposedSecret {
+export function exposedSecret(
+  secret: Secret,
+  version: SecretVersion,
+  value: Uint8Array,
+  now: number,
+): ExposedSecret {
   const metadata: Metadata = version.metadata;
   return {
     key_name: secret.name,

@@ -16,7 +16,10 @@ import { secretRecord } from "./secret-record.ts";
 import { secretText } from "./secret-text.ts";
 
 const text = string({ unit: "binary" });
-const time = oneof(integer({ min: 0, max: 8.64e15 + 1 }), double({ min: 0, max: 1e18, noNaN: true }).map(Math.floor));
+const time = oneof(
+  integer({ min: 0, max: 8.64e15 + 1 }),
+  double({ min: 0, max: 1e18, noNaN: true }).map(Math.floor),
+);
 const access = record({
   secret: record({
     id: text,
@@ -28,7 +31,10 @@ const access = record({
   }),
   latest: record({
     version: integer({ min: 1 }),
-    metadata: record({ expiration_time: oneof(integer({ min: 0 }), text) }, { requiredKeys: [] }).chain((standard) =>
+    metadata: record(
+      { expiration_time: oneof(integer({ min: 0 }), text) },
+      { requiredKeys: [] },
+    ).chain((standard) =>
       dictionary(text, jsonValue()).map((custom) => ({ ...custom, ...standard })),
     ),
     createdAt: time,
@@ -46,7 +52,11 @@ test("the text of a listed secret is the JSON of its record", () => {
       const metadataText = JSON.stringify(generated.latest.metadata);
       const { createdAt, updatedAt } = generated.latest;
       const metadata: Record<string, unknown> = JSON.parse(metadataText);
-      const latest = { ...generated.latest, metadata, updatedAt: unchanged ? createdAt : updatedAt };
+      const latest = {
+        ...generated.latest,
+        metadata,
+        updatedAt: unchanged ? createdAt : updatedAt,
+      };
       const listed = { ...generated, latest, metadataText };
       expect(secretText(listed, now)).toBe(JSON.stringify(secretRecord(listed, latest, now)));
     }),

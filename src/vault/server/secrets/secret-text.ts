@@ -8,12 +8,16 @@ function timestampText(ms: number): string {
 }
 
 /**
- * Returns the JSON text of `secretRecord` for the latest version. A list has up to hundreds of thousands of them: the metadata, most of the
- * text, is stored as JSON.
+ * Returns the JSON text of `secretRecord` for the latest version. A list has up to hundreds of
+ * thousands of them: the metadata, most of the text, is stored as JSON.
  */
-export function secretText({ secret, shared, permission, latest, metadataText }: ListedSecret, now: number): string {
+export function secretText(
+  { secret, shared, permission, latest, metadataText }: ListedSecret,
+  now: number,
+): string {
   const createdAt = timestampText(latest.createdAt);
-  const updatedAt = latest.updatedAt === latest.createdAt ? createdAt : timestampText(latest.updatedAt);
+  const updatedAt =
+    latest.updatedAt === latest.createdAt ? createdAt : timestampText(latest.updatedAt);
   return (
     `{"key_name":${JSON.stringify(secret.name)},"key_version":${latest.version},"owner":${JSON.stringify(secret.owner)}` +
     `,"shared":${shared},"permission":"${permission}","metadata":${metadataText},"delete_time":${secret.deleteMinutes}` +

@@ -17,7 +17,8 @@ interface Sent {
 }
 
 /**
- * Sends a list, compressed by gzip when the client accepts it. A list that responses share is compressed once for all of them.
+ * Sends a list, compressed by gzip when the client accepts it. A list that responses share is
+ * compressed once for all of them.
  * @throws ServiceError `rate_limited`
  */
 export async function sendOpenedList(
@@ -27,7 +28,8 @@ export async function sendOpenedList(
   { email, etag }: Sent,
 ): Promise<FastifyReply> {
   const gzips = acceptedEncoding(reply.request.headers, ["gzip"]) !== undefined;
-  const head = (): FastifyReply => reply.type("application/json; charset=utf-8").headers({ vary: "accept-encoding", etag });
+  const head = (): FastifyReply =>
+    reply.type("application/json; charset=utf-8").headers({ vary: "accept-encoding", etag });
   if (list.kind === "streamed") {
     head();
     const body = Readable.from(readInTime(context, reply, list.pieces), { highWaterMark: 1 });
@@ -36,7 +38,8 @@ export async function sendOpenedList(
     const compressed = pipeline(body, createGzip(), () => undefined);
     return reply.header("content-encoding", "gzip").send(compressed);
   }
-  const compressed = gzips && list.length >= COMPRESSED_LENGTH ? await list.compressed() : undefined;
+  const compressed =
+    gzips && list.length >= COMPRESSED_LENGTH ? await list.compressed() : undefined;
   const pieces = compressed ? [compressed] : list.pieces;
   const length = compressed?.length ?? list.length;
   // Before the headers, which a rejection does not have.

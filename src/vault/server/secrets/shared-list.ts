@@ -19,7 +19,13 @@ export class SharedList {
   #compressed: Promise<Buffer | undefined> | undefined;
   #holders = 0;
 
-  constructor({ revision, now }: OpenedList, end: ListEnd, pieces: readonly Buffer[], place: ListPlace, released: () => void) {
+  constructor(
+    { revision, now }: OpenedList,
+    end: ListEnd,
+    pieces: readonly Buffer[],
+    place: ListPlace,
+    released: () => void,
+  ) {
     this.revision = revision;
     this.now = now;
     this.end = end;
@@ -43,7 +49,10 @@ export class SharedList {
     };
   }
 
-  /** Resolves with the text as gzip compresses it, once for all responses, or with `undefined` when there is no memory for it. */
+  /**
+   * Resolves with the text as gzip compresses it, once for all responses, or with `undefined` when
+   * there is no memory for it.
+   */
   compressed(): Promise<Buffer | undefined> {
     this.#compressed ??= this.#compress();
     return this.#compressed;

@@ -34,20 +34,32 @@ export interface MetadataUpdate {
 }
 
 /** Metadata that scopes match, and the expiry. */
-const AUTHORITY = ["cloud_type", "environment_type", "application_type", "classification", "expiration_time"];
+const AUTHORITY = [
+  "cloud_type",
+  "environment_type",
+  "application_type",
+  "classification",
+  "expiration_time",
+];
 
 /** @throws ServiceError `forbidden` for metadata that decides who reads the secret */
 function requireNoAuthority(changes: Metadata): void {
-  if (Object.keys(changes).some((name) => AUTHORITY.includes(name))) throw errors.creatorOnlyMetadata();
+  if (Object.keys(changes).some((name) => AUTHORITY.includes(name)))
+    throw errors.creatorOnlyMetadata();
 }
 
 /**
- * Changes the metadata of one version of a shared or an unshared secret, and the removal time of the secret
- * (docs/design/vault-contract.md#secret-metadata).
- * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W, and for a removal
- * time of another user's secret; of `requireVersion`; `version_not_found`; of `changedMetadata`; `quota_exceeded`
+ * Changes the metadata of one version of a shared or an unshared secret, and the removal time of
+ * the secret (docs/design/vault-contract.md#secret-metadata).
+ * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after;
+ * `forbidden` without W, and for a removal time of another user's secret; of `requireVersion`;
+ * `version_not_found`; of `changedMetadata`; `quota_exceeded`
  */
-export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<VersionRecord> {
+export async function updateMetadata(
+  context: VaultContext,
+  caller: Caller,
+  update: MetadataUpdate,
+): Promise<VersionRecord> {
   const now = context.clock.now();
   const write = async (transaction: Transaction): Promise<VersionRecord> => {
     const picked = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
@@ -55,14 +67,23 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     requireReach(caller.scope, secret.name, latest.metadata);
     const found = await authenticAccess(transaction, caller.email, picked);
     requireWrite(found);
-    if (context.scopeAttributesBy === "creator" && secret.owner !== caller.email) requireNoAuthority(update.changes);
-    if (update.deleteMinutes !== undefined && secret.owner !== caller.email) throw errors.creatorOnly();
+    if (context.scopeAttributesBy === "creator" && secret.owner !== caller.email)
+      requireNoAuthority(update.changes);
+    if (update.deleteMinutes !== undefined && secret.owner !== caller.email)
+      throw errors.creatorOnly();
     requireVersion(found, update.expectedVersion);
     const version = await transaction.secrets.version(secret.id, update.version);
     if (!version) throw errors.secretVersionNotFound();
-    const kept = Object.fromEntries(Object.entries(version.metadata).filter(([name]) => !update.removed.includes(name)));
-    const changed = { ...version, metadata: changedMetadata(context.limits, kept, update.changes), updatedAt: now };
-    if (version.version === latest.version) requireReach(caller.scope, secret.name, changed.metadata);
+    const kept = Object.fromEntries(
+      Object.entries(version.metadata).filter(([name]) => !update.removed.includes(name)),
+    );
+    const changed = {
+      ...version,
+      metadata: changedMetadata(context.limits, kept, update.changes),
+      updatedAt: now,
+    };
+    if (version.version === latest.version)
+      requireReach(caller.scope, secret.name, changed.metadata);
     const grows = JSON.stringify(changed.metadata).length > JSON.stringify(version.metadata).length;
     const isListed = found.shared && version.version === latest.version;
     const emails = grows && isListed ? await transaction.grants.recipients(secret.id) : [];

@@ -4,7 +4,10 @@ const PERIOD_MS = 3_600_000;
 /** Maximum number of accounts that are remembered. */
 const MAX_ACCOUNTS = 10_000;
 
-/** Addresses of which an account has asked within an hour whether they would be invited, without sharing anything with them. */
+/**
+ * Addresses of which an account has asked within an hour whether they would be invited, without
+ * sharing anything with them.
+ */
 export class AskedAddresses {
   readonly #clock: Clock;
   readonly #most: number;
@@ -16,7 +19,9 @@ export class AskedAddresses {
     this.#most = most;
   }
 
-  /** Reports whether an account may ask about these addresses, those within the last hour included. */
+  /**
+   * Reports whether an account may ask about these addresses, those within the last hour included.
+   */
   admits(account: string, addresses: readonly string[]): boolean {
     const now = this.#clock.monotonic();
     const recent = [...(this.#asked.get(account) ?? [])].filter(([, at]) => at > now - PERIOD_MS);
@@ -28,7 +33,10 @@ export class AskedAddresses {
     const now = this.#clock.monotonic();
     const recent = [...(this.#asked.get(account) ?? [])].filter(([, at]) => at > now - PERIOD_MS);
     this.#asked.delete(account);
-    this.#asked.set(account, new Map([...recent, ...addresses.map((address) => [address, now] as const)]));
+    this.#asked.set(
+      account,
+      new Map([...recent, ...addresses.map((address) => [address, now] as const)]),
+    );
     const [oldest] = this.#asked.keys();
     if (this.#asked.size > MAX_ACCOUNTS && oldest !== undefined) this.#asked.delete(oldest);
   }

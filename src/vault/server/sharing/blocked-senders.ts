@@ -4,18 +4,25 @@ import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 
-/** Returns the senders that the caller has blocked, in code point order. @throws ServiceError `out_of_scope` */
+/**
+ * Returns the senders that the caller has blocked, in code point order. @throws ServiceError
+ * `out_of_scope`
+ */
 export async function listBlocked({ store }: VaultContext, caller: Caller): Promise<string[]> {
   requireUnlimited(caller.scope);
   return store.read(({ blockedSenders }) => blockedSenders.list(caller.email));
 }
 
 /**
- * Hides what these users share with the caller. Their grants stay, so that they cannot notice it and unblocking undoes it. Returns all blocked
- * senders.
+ * Hides what these users share with the caller. Their grants stay, so that they cannot notice it
+ * and unblocking undoes it. Returns all blocked senders.
  * @throws ServiceError `out_of_scope`; `forbidden` when the caller is among them; `quota_exceeded`
  */
-export async function blockSenders(context: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
+export async function blockSenders(
+  context: VaultContext,
+  caller: Caller,
+  senders: readonly string[],
+): Promise<string[]> {
   requireUnlimited(caller.scope);
   if (senders.includes(caller.email)) throw errors.callerBlocked();
   const { blocked_senders: most } = context.limits.quotas;
@@ -23,13 +30,21 @@ export async function blockSenders(context: VaultContext, caller: Caller, sender
     const before = await blockedSenders.list(caller.email);
     await blockedSenders.block(caller.email, senders);
     const blocked = await blockedSenders.list(caller.email);
-    if (blocked.length > most && blocked.length > before.length) throw errors.quotaExceeded("blocked_senders", most);
+    if (blocked.length > most && blocked.length > before.length)
+      throw errors.quotaExceeded("blocked_senders", most);
     return blocked;
   });
 }
 
-/** Shows what these users share again; senders that are not blocked are ignored. @throws ServiceError `out_of_scope` */
-export async function unblockSenders(context: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
+/**
+ * Shows what these users share again; senders that are not blocked are ignored. @throws
+ * ServiceError `out_of_scope`
+ */
+export async function unblockSenders(
+  context: VaultContext,
+  caller: Caller,
+  senders: readonly string[],
+): Promise<string[]> {
   requireUnlimited(caller.scope);
   return writeAs(context, caller, async ({ blockedSenders }) => {
     await blockedSenders.unblock(caller.email, senders);

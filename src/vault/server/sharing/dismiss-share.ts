@@ -8,8 +8,8 @@ import { ownerOf } from "../secrets/owner-of.ts";
 import type { Transaction } from "../store/store.ts";
 
 /**
- * Removes a received secret from the caller's secrets only, whether it was shared directly or through teams, until it is shared
- * again. Returns its creator.
+ * Removes a received secret from the caller's secrets only, whether it was shared directly or
+ * through teams, until it is shared again. Returns its creator.
  * @throws ServiceError `secret_not_found`, also for its creator; `ambiguous_name`; `out_of_scope`
  */
 export async function dismissShare(
@@ -20,7 +20,10 @@ export async function dismissShare(
 ): Promise<string> {
   const now = context.clock.now();
   const write = async (transaction: Transaction): Promise<string> => {
-    const { secret, latest } = pickReceived(await candidates(transaction, caller, name, now), owner);
+    const { secret, latest } = pickReceived(
+      await candidates(transaction, caller, name, now),
+      owner,
+    );
     requireReach(caller.scope, name, latest.metadata);
     await transaction.grants.dismissShare(secret.id, caller.email);
     return secret.owner;

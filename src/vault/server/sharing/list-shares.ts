@@ -11,7 +11,12 @@ import type { Transaction } from "../store/store.ts";
 /** Shares read in one transaction: the state of each one with a team takes a query. */
 const PAGE_SIZE = 100;
 
-async function listed({ tokens }: Transaction, caller: Caller, grants: readonly Grant[], now: number): Promise<ListedShare[]> {
+async function listed(
+  { tokens }: Transaction,
+  caller: Caller,
+  grants: readonly Grant[],
+  now: number,
+): Promise<ListedShare[]> {
   const usedAfter = now - REFRESH_IDLE_MS;
   const emails = grants.flatMap((grant) => (grant.kind === "team" ? [] : [grant.email]));
   const live = await tokens.live(emails, usedAfter, now);
@@ -19,19 +24,33 @@ async function listed({ tokens }: Transaction, caller: Caller, grants: readonly 
   for (const grant of grants) {
     const { kind, permission } = grant;
     const isTeam = kind === "team";
-    const active = isTeam ? await tokens.haveLive(grant.groupId, caller.email, usedAfter, now) : live.has(grant.email);
-    shares.push({ to: isTeam ? grant.groupId : grant.email, kind, permission, state: active ? "active" : "invited" });
+    const active = isTeam
+      ? await tokens.haveLive(grant.groupId, caller.email, usedAfter, now)
+      : live.has(grant.email);
+    shares.push({
+      to: isTeam ? grant.groupId : grant.email,
+      kind,
+      permission,
+      state: active ? "active" : "invited",
+    });
   }
   return shares;
 }
 
-async function* sharePages({ store, clock }: VaultContext, caller: Caller, name: string): AsyncGenerator<ListedShare[], void> {
+async function* sharePages(
+  { store, clock }: VaultContext,
+  caller: Caller,
+  name: string,
+): AsyncGenerator<ListedShare[], void> {
   const now = clock.now();
   let after: Grant | undefined;
   do {
     const from = after;
     const { grants, shares } = await store.read(async (transaction) => {
-      const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+      const { secret } = requireCreator(
+        await candidates(transaction, caller, name, now),
+        caller.scope,
+      );
       const page = await transaction.grants.grantees(secret.id, from, PAGE_SIZE);
       return { grants: page, shares: await listed(transaction, caller, page, now) };
     });
@@ -41,10 +60,15 @@ async function* sharePages({ store, clock }: VaultContext, caller: Caller, name:
 }
 
 /**
- * Yields the shares of the caller's secret as JSON: users, then teams, each in code point order. A share that a user dismissed is omitted;
- * a share with a team is listed even when members dismissed it.
+ * Yields the shares of the caller's secret as JSON: users, then teams, each in code point order. A
+ * share that a user dismissed is omitted; a share with a team is listed even when members dismissed
+ * it.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
-export function sharesAsJson(context: VaultContext, caller: Caller, name: string): AsyncGenerator<string, void> {
+export function sharesAsJson(
+  context: VaultContext,
+  caller: Caller,
+  name: string,
+): AsyncGenerator<string, void> {
   return jsonList({ key_name: name }, "shares", sharePages(context, caller, name));
 }

@@ -14,8 +14,9 @@ export interface InvitedRecipient {
 }
 
 /**
- * Requires that no recipient would be invited. Absent recipients with whom the caller is acquainted are named by their place in the request; of strangers
- * it says only that there are some, and of too many in an hour not even that.
+ * Requires that no recipient would be invited. Absent recipients with whom the caller is acquainted
+ * are named by their place in the request; of strangers it says only that there are some, and of
+ * too many in an hour not even that.
  * @throws ServiceError `invitation_required`
  */
 export async function requireActive(
@@ -30,12 +31,15 @@ export async function requireActive(
   for (const user of recipients.flatMap(({ users }) => users)) {
     if (user !== caller && !(await grants.isAcquainted(user, caller))) strangers.add(user);
   }
-  if (strangers.size > 0 && !asked.admits(caller, [...strangers])) throw errors.tooManyStrangers(path);
+  if (strangers.size > 0 && !asked.admits(caller, [...strangers]))
+    throw errors.tooManyStrangers(path);
   const absent = new Set(recipients.flatMap(({ absent: users }) => users));
   if (absent.size === 0) return;
   asked.add(caller, [...strangers]);
   if (to.kind === "team") throw errors.invitationRequired([path], false);
-  const named = to.emails.flatMap((email, index) => (absent.has(email) && !strangers.has(email) ? [`${path}.${index}`] : []));
+  const named = to.emails.flatMap((email, index) =>
+    absent.has(email) && !strangers.has(email) ? [`${path}.${index}`] : [],
+  );
   throw errors.invitationRequired(
     named,
     [...strangers].some((stranger) => absent.has(stranger)),

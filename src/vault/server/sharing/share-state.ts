@@ -3,7 +3,10 @@ import type { Caller } from "../accounts/authenticate.ts";
 import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** Returns the users without an account or a valid session, who cannot see a secret shared with them; the caller is never one. */
+/**
+ * Returns the users without an account or a valid session, who cannot see a secret shared with
+ * them; the caller is never one.
+ */
 export async function absentOf(
   { tokens }: Transaction,
   caller: Caller,

@@ -31,7 +31,12 @@ interface Recipient extends InvitedRecipient {
 }
 
 /** @throws ServiceError `team_not_found` */
-async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
+async function recipientsOf(
+  transaction: Transaction,
+  caller: Caller,
+  to: Recipients,
+  now: number,
+): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, id, members } = await memberTeam(transaction, caller, to.groupId);
     const absent = await absentOf(transaction, caller, members, now);
@@ -60,8 +65,9 @@ const PAIR_INTERVAL_MS = 7 * 86_400_000;
 const SENDER_PERIOD_MS = 3_600_000;
 
 /**
- * Queues one email per user, no matter how many secrets are shared with them. Omits the email to a user whom this sender has invited within a
- * week, and emails beyond the number that a sender may cause in an hour. The share itself is unaffected.
+ * Queues one email per user, no matter how many secrets are shared with them. Omits the email to a
+ * user whom this sender has invited within a week, and emails beyond the number that a sender may
+ * cause in an hour. The share itself is unaffected.
  */
 async function invite(
   { outbox, loginFailures }: Transaction,
@@ -77,7 +83,14 @@ async function invite(
     left -= 1;
     await loginFailures.add(pair, now + PAIR_INTERVAL_MS);
     await loginFailures.add(sender, now + SENDER_PERIOD_MS);
-    await outbox.insert({ id: randomUUID(), kind: "invitation", to, from, attempts: 0, dueAt: now });
+    await outbox.insert({
+      id: randomUUID(),
+      kind: "invitation",
+      to,
+      from,
+      attempts: 0,
+      dueAt: now,
+    });
   }
 }
 
@@ -92,7 +105,8 @@ async function grantSecret(
   const before = await grants.countOf(secret.id);
   await grants.grant(secret, grantees, permission);
   const after = await grants.countOf(secret.id);
-  if (after > quotas.secret_grants && after > before) throw errors.quotaExceeded("secret_grants", quotas.secret_grants);
+  if (after > quotas.secret_grants && after > before)
+    throw errors.quotaExceeded("secret_grants", quotas.secret_grants);
 }
 
 async function grantAll(
@@ -104,8 +118,12 @@ async function grantAll(
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
   const now = context.clock.now();
   const secrets = await forEachUniqueName(request.names, async (name) => {
-    const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
-    // The owner and the name of the request, which the grant is sealed with, and not those that the database returned.
+    const { secret } = requireCreator(
+      await candidates(transaction, caller, name, now),
+      caller.scope,
+    );
+    // The owner and the name of the request, which the grant is sealed with, and not those that the
+    // database returned.
     return { id: secret.id, owner: caller.email, name };
   });
   const recipients = await recipientsOf(transaction, caller, request.to, now);
@@ -126,14 +144,19 @@ async function grantAll(
     }),
   );
   const invited = recipients.flatMap(({ absent }) => absent);
-  await invite(transaction, caller.email, invited, { now, perHour: context.limits.invitationsPerHour });
+  await invite(transaction, caller.email, invited, {
+    now,
+    perHour: context.limits.invitationsPerHour,
+  });
   return { shared, invited };
 }
 
 /**
- * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission.
- * Users without an account or a valid session are sent an email asynchronously.
- * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`, `quota_exceeded`
+ * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing
+ * grant gets the new permission. Users without an account or a valid session are sent an email
+ * asynchronously.
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`,
+ * `invitation_required`, `quota_exceeded`
  */
 export async function share(
   context: VaultContext,

@@ -32,8 +32,9 @@ async function allGrantees({ grants }: Transaction, secretId: string): Promise<G
 }
 
 /**
- * Revokes grants of the caller's secrets from these users or this team, or all grants when none is named: all names, or none.
- * Returns the revoked grants, which may be empty. A secret without grants is unshared.
+ * Revokes grants of the caller's secrets from these users or this team, or all grants when none is
+ * named: all names, or none. Returns the revoked grants, which may be empty. A secret without
+ * grants is unshared.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function unshare(
@@ -45,7 +46,10 @@ export async function unshare(
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
     const unshared = await forEachUniqueName(names, async (name) => {
-      const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+      const { secret } = requireCreator(
+        await candidates(transaction, caller, name, now),
+        caller.scope,
+      );
       const named = from ? granteesOf(from) : await allGrantees(transaction, secret.id);
       const revoked = await transaction.grants.revoke(secret.id, named);
       return revoked.map((grantee) => ({ key_name: name, from: nameOf(grantee) }));

@@ -7,7 +7,10 @@ import type { VaultMetrics } from "../metrics.ts";
 import { ReserveFile } from "./reserve-file.ts";
 
 const INTERVAL_MS = 5000;
-/** Twice the size at which SQLite moves its write-ahead log into the data file, which may grow by as much. */
+/**
+ * Twice the size at which SQLite moves its write-ahead log into the data file, which may grow by as
+ * much.
+ */
 const RESERVE_BYTES = 8 * 1024 * 1024;
 /** A value is written to the write-ahead log and to the data file. */
 const WRITES_PER_BYTE = 2;
@@ -15,7 +18,10 @@ const WRITES_PER_BYTE = 2;
 export interface LowSpace {
   /** Space below which requests that add data are rejected. */
   readonly bytes: number;
-  /** Returns the bytes free for this process on the file system of a directory; that of the operating system by default. */
+  /**
+   * Returns the bytes free for this process on the file system of a directory; that of the
+   * operating system by default.
+   */
   readonly freeBytes?: (directory: string) => Promise<number>;
 }
 
@@ -46,8 +52,9 @@ async function systemFreeBytes(directory: string): Promise<number> {
 }
 
 /**
- * Watches the file systems of the data file and the audit log. While one is low on space, requests that add data are rejected, so that
- * deletions and logins can still be written (docs/vault-server.md#disk-space).
+ * Watches the file systems of the data file and the audit log. While one is low on space, requests
+ * that add data are rejected, so that deletions and logins can still be written
+ * (docs/vault-server.md#disk-space).
  */
 export class DiskSpace implements AsyncDisposable {
   readonly #options: DiskSpaceOptions;
@@ -83,12 +90,16 @@ export class DiskSpace implements AsyncDisposable {
 
   async #tick(): Promise<void> {
     await this.#inTurn(() => this.#sample());
-    if (!this.#stopped) this.#timer = this.#options.clock.timer(INTERVAL_MS, () => void this.#tick());
+    if (!this.#stopped)
+      this.#timer = this.#options.clock.timer(INTERVAL_MS, () => void this.#tick());
   }
 
   #inTurn<T>(job: () => Promise<T>): Promise<T | undefined> {
     const turn = this.#lastTurn.then(job).catch((error: unknown) => {
-      this.#options.logger.error({ event: "space_unknown", error }, "measuring the free disk space failed");
+      this.#options.logger.error(
+        { event: "space_unknown", error },
+        "measuring the free disk space failed",
+      );
       return undefined;
     });
     this.#lastTurn = turn;
@@ -110,7 +121,10 @@ export class DiskSpace implements AsyncDisposable {
     }
   }
 
-  /** The audit log and the write-ahead log cannot reuse pages of the data file, so that some space must be free outside of it. */
+  /**
+   * The audit log and the write-ahead log cannot reuse pages of the data file, so that some space
+   * must be free outside of it.
+   */
   #report(volume: Volume, free: number, reusable: number, missing: number): void {
     const { bytes, logger, metrics } = this.#options;
     volume.margin = Math.min(free + reusable - missing - bytes, free - missing - bytes / 4);
@@ -119,8 +133,18 @@ export class DiskSpace implements AsyncDisposable {
     metrics.lowSpaceBytes.set({ volume: volume.name }, bytes);
     if (low === volume.low) return;
     volume.low = low;
-    const fields = { volume: volume.name, directory: volume.directory, free, reusable, lowSpace: bytes };
-    if (low) logger.warn({ event: "space_low", ...fields }, "low disk space, rejecting requests that add data: free some");
+    const fields = {
+      volume: volume.name,
+      directory: volume.directory,
+      free,
+      reusable,
+      lowSpace: bytes,
+    };
+    if (low)
+      logger.warn(
+        { event: "space_low", ...fields },
+        "low disk space, rejecting requests that add data: free some",
+      );
     else logger.info({ event: "space_available", ...fields }, "enough disk space again");
   }
 
@@ -138,14 +162,21 @@ export class DiskSpace implements AsyncDisposable {
     for (const volume of this.#volumes) volume.margin -= cost;
   }
 
-  /** Call it after a failed write: a reserve on a full disk is released. Returns whether one was, so that a retry helps. */
+  /**
+   * Call it after a failed write: a reserve on a full disk is released. Returns whether one was, so
+   * that a retry helps.
+   */
   async release(): Promise<boolean> {
     const released = await this.#inTurn(async () => {
       let any = false;
       for (const volume of this.#volumes) {
-        if ((await this.#freeBytes(volume)) >= RESERVE_BYTES || !(await volume.reserve.exists())) continue;
+        if ((await this.#freeBytes(volume)) >= RESERVE_BYTES || !(await volume.reserve.exists()))
+          continue;
         await volume.reserve.remove();
-        this.#options.logger.warn({ event: "space_reserve_released", volume: volume.name }, "disk full, released the reserve");
+        this.#options.logger.warn(
+          { event: "space_reserve_released", volume: volume.name },
+          "disk full, released the reserve",
+        );
         any = true;
       }
       return any;

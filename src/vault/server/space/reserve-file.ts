@@ -3,7 +3,10 @@ import { open, rm, stat } from "node:fs/promises";
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** A file that holds disk space, to be removed when the disk is full, so that deletions can still be written. */
+/**
+ * A file that holds disk space, to be removed when the disk is full, so that deletions can still be
+ * written.
+ */
 export class ReserveFile {
   readonly #path: string;
   readonly #bytes: number;
@@ -18,7 +21,10 @@ export class ReserveFile {
     return found?.size === this.#bytes;
   }
 
-  /** Writes random bytes, so that no file system stores them as a hole or compressed. Nothing is left after an error. */
+  /**
+   * Writes random bytes, so that no file system stores them as a hole or compressed. Nothing is
+   * left after an error.
+   */
   async create(): Promise<void> {
     try {
       await using handle = await open(this.#path, "w", 0o600);

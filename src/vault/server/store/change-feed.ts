@@ -1,18 +1,28 @@
 import { createHash } from "node:crypto";
 
-/** Characters of a key: 96 bits, so that a collision, which would wake a waiting list once too often, does not happen. */
+/**
+ * Characters of a key: 96 bits, so that a collision, which would wake a waiting list once too
+ * often, does not happen.
+ */
 const KEY_LENGTH = 16;
 
-/** Returns the key under which changes of a subject are announced; it does not reveal the subject. */
+/**
+ * Returns the key under which changes of a subject are announced; it does not reveal the subject.
+ */
 export function subjectKey(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url").slice(0, KEY_LENGTH);
 }
 
 /** Committed changes of lists and of credentials, announced by subject (`store/subjects.ts`). */
 export interface Changes {
-  /** False while changes of other processes do not arrive, so that waiting for one makes no sense. */
+  /**
+   * False while changes of other processes do not arrive, so that waiting for one makes no sense.
+   */
   readonly available: boolean;
-  /** Calls `wake` after each committed change of one of these subjects, until disposed. `wake` neither throws nor watches. */
+  /**
+   * Calls `wake` after each committed change of one of these subjects, until disposed. `wake`
+   * neither throws nor watches.
+   */
   watch(subjects: readonly string[], wake: () => void): Disposable;
 }
 

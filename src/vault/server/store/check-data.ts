@@ -4,7 +4,10 @@ import { RowMacs } from "./row-macs.ts";
 import type { Store, Transaction } from "./store.ts";
 import { rightNames, type RightName, type RightRow } from "./tables/right-table.ts";
 
-/** Name of the setting that is present once the rows of the data have MACs. It is no secret: without it a server refuses to start, and seals nothing. */
+/**
+ * Name of the setting that is present once the rows of the data have MACs. It is no secret: without
+ * it a server refuses to start, and seals nothing.
+ */
 const SEALED = "rights";
 /** Purpose of the derived key of the confirmation. */
 const CONFIRMATION = "rights confirmation v1";
@@ -12,7 +15,11 @@ const CONFIRMATION_LENGTH = 16;
 const PAGE_SIZE = 200;
 
 /** Yields the rows of a table whose MAC is none of this master key. */
-async function* rowsOtherThan({ rights }: Transaction, table: RightName, masterKeyId: string): AsyncGenerator<RightRow> {
+async function* rowsOtherThan(
+  { rights }: Transaction,
+  table: RightName,
+  masterKeyId: string,
+): AsyncGenerator<RightRow> {
   let page = await rights.otherThan(table, masterKeyId, undefined, PAGE_SIZE);
   while (page.length > 0) {
     yield* page;
@@ -23,7 +30,8 @@ async function* rowsOtherThan({ rights }: Transaction, table: RightName, masterK
 /** Yields the rows without a MAC. */
 async function* unsealed(transaction: Transaction, masterKeyId: string): AsyncGenerator<RightRow> {
   for (const table of rightNames) {
-    for await (const row of rowsOtherThan(transaction, table, masterKeyId)) if (row.mac === "") yield row;
+    for await (const row of rowsOtherThan(transaction, table, masterKeyId))
+      if (row.mac === "") yield row;
   }
 }
 
@@ -38,7 +46,11 @@ export interface CheckDataOptions extends CheckKeysOptions {
   readonly seal?: string | undefined;
 }
 
-async function sealRows(keys: KeyRing, transaction: Transaction, { seal, logger }: CheckDataOptions): Promise<void> {
+async function sealRows(
+  keys: KeyRing,
+  transaction: Transaction,
+  { seal, logger }: CheckDataOptions,
+): Promise<void> {
   const { settings, rights } = transaction;
   if ((await settings.get(SEALED)) !== undefined) return;
   const key = await currentKey(keys, transaction);
@@ -51,10 +63,14 @@ async function sealRows(keys: KeyRing, transaction: Transaction, { seal, logger 
   const found: Unsealed = { count, confirmation: mac.digest("hex").slice(0, CONFIRMATION_LENGTH) };
   if (count > 0 && seal !== found.confirmation) throw refusal(found);
   const macs = new RowMacs(keys);
-  for await (const row of unsealed(transaction, key.id)) await rights.setMac(row, macs.of(key, row.table, row.fields));
+  for await (const row of unsealed(transaction, key.id))
+    await rights.setMac(row, macs.of(key, row.table, row.fields));
   await settings.set(SEALED, "sealed");
   if (count > 0)
-    logger.warn({ event: "rights_sealed", rows: count }, "sealed the accounts, tokens, teams and shares of the data");
+    logger.warn(
+      { event: "rights_sealed", rows: count },
+      "sealed the accounts, tokens, teams and shares of the data",
+    );
 }
 
 function refusal({ count, confirmation }: Unsealed): Error {
@@ -65,11 +81,18 @@ function refusal({ count, confirmation }: Unsealed): Error {
 }
 
 /**
- * Requires the master keys that records need (`checkMasterKeys`), and that the rows that decide who reads what have MACs. Those of an earlier release are sealed in one transaction, if `seal` confirms them: which rows
- * are to be believed cannot depend on anything that a writer of the database can set back.
- * @throws Error when a master key is missing; with the confirmation when rows have no MACs and it is missing or belongs to other rows
+ * Requires the master keys that records need (`checkMasterKeys`), and that the rows that decide who
+ * reads what have MACs. Those of an earlier release are sealed in one transaction, if `seal`
+ * confirms them: which rows are to be believed cannot depend on anything that a writer of the
+ * database can set back.
+ * @throws Error when a master key is missing; with the confirmation when rows have no MACs and it
+ * is missing or belongs to other rows
  */
-export async function checkData(store: Store, keys: KeyRing, options: CheckDataOptions): Promise<void> {
+export async function checkData(
+  store: Store,
+  keys: KeyRing,
+  options: CheckDataOptions,
+): Promise<void> {
   await checkMasterKeys(store, keys, options);
   await store.write((transaction) => sealRows(keys, transaction, options));
 }

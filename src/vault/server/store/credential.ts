@@ -4,22 +4,35 @@ import type { Transaction } from "./store.ts";
 export interface Credential {
   readonly kind: "token" | "session";
   readonly digest: string;
-  /** Digest of the login that a token comes from, which further tokens may come from; that of a session itself. */
+  /**
+   * Digest of the login that a token comes from, which further tokens may come from; that of a
+   * session itself.
+   */
   readonly login: string;
   /** Wall-clock time. A session ends later when it is used meanwhile. */
   readonly expiresAt: number;
 }
 
-/** Returns the account, the login and the networks of a token or session, or `undefined` when it has ended. */
+/**
+ * Returns the account, the login and the networks of a token or session, or `undefined` when it has
+ * ended.
+ */
 export async function findLive(
   { tokens, sessions }: Transaction,
   { kind, digest }: Pick<Credential, "kind" | "digest">,
   now: number,
-): Promise<{ readonly email: string; readonly login: string; readonly allowedNetworks: readonly string[] } | undefined> {
+): Promise<
+  | { readonly email: string; readonly login: string; readonly allowedNetworks: readonly string[] }
+  | undefined
+> {
   const token = kind === "token" ? await tokens.findAccess(digest) : undefined;
   const stored = kind === "token" ? token : await sessions.find(digest);
   if (stored === undefined || stored.expiresAt <= now) return undefined;
-  return { email: stored.email, login: token?.refreshDigest ?? digest, allowedNetworks: token?.allowedNetworks ?? [] };
+  return {
+    email: stored.email,
+    login: token?.refreshDigest ?? digest,
+    allowedNetworks: token?.allowedNetworks ?? [],
+  };
 }
 
 /** Reports whether a token or session has not been ended since it authenticated a request. */

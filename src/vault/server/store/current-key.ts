@@ -7,11 +7,14 @@ import type { Store, Transaction } from "./store.ts";
 export const CURRENT_KEY = "master_key";
 
 /**
- * Returns the master key that wraps new data keys. Its id is read within the same transaction, so that nothing is wrapped by the
- * old key once a rotation has started.
+ * Returns the master key that wraps new data keys. Its id is read within the same transaction, so
+ * that nothing is wrapped by the old key once a rotation has started.
  * @throws Error when the key ring does not have it
  */
-export async function currentKey(keys: KeyRing, { settings }: Pick<Transaction, "settings">): Promise<MasterKey> {
+export async function currentKey(
+  keys: KeyRing,
+  { settings }: Pick<Transaction, "settings">,
+): Promise<MasterKey> {
   const id = await settings.get(CURRENT_KEY);
   if (id === undefined) throw new Error("the data has no master key: start a server on it first");
   return keys.get(id);
@@ -30,7 +33,10 @@ async function missingKeys(keys: KeyRing, { wrappedKeys }: Transaction): Promise
   return missing;
 }
 
-/** Sets the first key of the ring as current in new data. @throws Error when the current key of the data is not in the ring */
+/**
+ * Sets the first key of the ring as current in new data. @throws Error when the current key of the
+ * data is not in the ring
+ */
 async function checkCurrentKey(keys: KeyRing, { settings }: Transaction): Promise<void> {
   const [first] = keys.ids;
   const known = await settings.get(CURRENT_KEY);
@@ -46,18 +52,29 @@ export interface CheckKeysOptions {
   readonly logger: Logger;
 }
 
-/** @throws Error when the current key of the data, or a key that records need, is not in the ring */
-export async function checkMasterKeys(store: Store, keys: KeyRing, { allowMissing, logger }: CheckKeysOptions): Promise<void> {
+/**
+ * @throws Error when the current key of the data, or a key that records need, is not in the ring
+ */
+export async function checkMasterKeys(
+  store: Store,
+  keys: KeyRing,
+  { allowMissing, logger }: CheckKeysOptions,
+): Promise<void> {
   await store.write((transaction) => checkCurrentKey(keys, transaction));
   const missing = await store.read((transaction) => missingKeys(keys, transaction));
   if (missing.length === 0) return;
   if (allowMissing === true) {
     for (const { id, records } of missing) {
-      logger.warn({ event: "master_key_missing", masterKey: id, records }, "master key missing, its records are unreadable");
+      logger.warn(
+        { event: "master_key_missing", masterKey: id, records },
+        "master key missing, its records are unreadable",
+      );
     }
     return;
   }
-  const list = missing.map(({ id, records }) => `${id} (${records} ${records === 1 ? "record" : "records"})`).join(", ");
+  const list = missing
+    .map(({ id, records }) => `${id} (${records} ${records === 1 ? "record" : "records"})`)
+    .join(", ");
   throw new Error(
     `the data needs master keys that are missing: ${list}; add them to the master key file, or, if they are lost, start with ` +
       "--allow-missing-keys, which leaves these records unreadable",

@@ -2,13 +2,21 @@ import { expect, test } from "vitest";
 import { SqliteConnection } from "./sqlite/sqlite-connection.ts";
 import { sqlTransaction } from "./sql/sql-transaction.ts";
 import { subjects } from "./subjects.ts";
-import { addSecret, ANN, BOB, NOW, versionOf, envelope } from "../../../../test/lab/vault/store-conformance/fixture.ts";
+import {
+  addSecret,
+  ANN,
+  BOB,
+  NOW,
+  versionOf,
+  envelope,
+} from "../../../../test/lab/vault/store-conformance/fixture.ts";
 
 async function newTransaction() {
   const connection = new SqliteConnection(":memory:");
   const changed: string[] = [];
   const transaction = sqlTransaction(connection, (subject) => void changed.push(subject));
-  for (const email of [ANN, BOB]) await transaction.users.insert({ email, passwordHash: "hash" }, NOW);
+  for (const email of [ANN, BOB])
+    await transaction.users.insert({ email, passwordHash: "hash" }, NOW);
   changed.length = 0;
   return { transaction, changed, [Symbol.dispose]: () => connection.close() };
 }

@@ -6,8 +6,13 @@ import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
 
-function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable, touched: Set<string>): SecretTable {
-  // One new revision per transaction: later changes of grantees give new revisions to them themselves.
+function secretsWithRevisions(
+  secrets: SecretTable,
+  revisions: ListRevisionTable,
+  touched: Set<string>,
+): SecretTable {
+  // One new revision per transaction: later changes of grantees give new revisions to them
+  // themselves.
   const touch = async (secretId: string): Promise<void> => {
     if (touched.has(secretId)) return;
     touched.add(secretId);
@@ -116,7 +121,10 @@ function filesWithRevisions(files: FileTable, revisions: ListRevisionTable): Fil
   };
 }
 
-function handOverWithRevisions(handOver: HandOverTable, revisions: ListRevisionTable): HandOverTable {
+function handOverWithRevisions(
+  handOver: HandOverTable,
+  revisions: ListRevisionTable,
+): HandOverTable {
   return {
     ...handOver,
     // Before and after: the lists of the former and of the new owner change.
@@ -133,7 +141,10 @@ function handOverWithRevisions(handOver: HandOverTable, revisions: ListRevisionT
   };
 }
 
-function blockedSendersWithRevisions(blockedSenders: BlockedSenderTable, revisions: ListRevisionTable): BlockedSenderTable {
+function blockedSendersWithRevisions(
+  blockedSenders: BlockedSenderTable,
+  revisions: ListRevisionTable,
+): BlockedSenderTable {
   return {
     ...blockedSenders,
     async block(email, senders) {
@@ -148,7 +159,8 @@ function blockedSendersWithRevisions(blockedSenders: BlockedSenderTable, revisio
 }
 
 /**
- * Wraps the tables so that each write that can change a user's list of secrets or files gives that list a new revision.
+ * Wraps the tables so that each write that can change a user's list of secrets or files gives that
+ * list a new revision.
  * @param touched of `sqlTransaction`
  */
 export function withListRevisions(tables: Transaction, touched: Set<string>): Transaction {

@@ -7,9 +7,12 @@ import type { Store } from "./store.ts";
 /**
  * Opens the store at a location, creating or migrating it as needed.
  * @param location `postgres://…` or `postgresql://…`; anything else is a file path or `":memory:"`
- * @param macs seals and checks the rows that decide who reads what; commands that neither write them nor rely on them need none
+ * @param macs seals and checks the rows that decide who reads what; commands that neither write
+ * them nor rely on them need none
  * @throws Error when it cannot be opened or was written by a newer release
  */
 export async function openStore(location: string, macs?: RowMacs): Promise<Store> {
-  return isPostgresUrl(location) ? openPostgresStore(location, { macs }) : openSqliteStore(location, macs);
+  return isPostgresUrl(location)
+    ? openPostgresStore(location, { macs })
+    : openSqliteStore(location, macs);
 }

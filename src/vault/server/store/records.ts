@@ -1,6 +1,6 @@
 /**
- * The records the store keeps. Times are milliseconds since the epoch, possibly beyond JavaScript's dates; email addresses are
- * canonical (`canonicalEmail`).
+ * The records the store keeps. Times are milliseconds since the epoch, possibly beyond JavaScript's
+ * dates; email addresses are canonical (`canonicalEmail`).
  */
 import type { Permission } from "../../../protocol/responses.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
@@ -22,7 +22,10 @@ export interface Credentials {
   readonly passwordHash: string;
 }
 
-/** A refresh token and what its access tokens inherit. Tokens are stored as the hexadecimal SHA-256 of their text only. */
+/**
+ * A refresh token and what its access tokens inherit. Tokens are stored as the hexadecimal SHA-256
+ * of their text only.
+ */
 export interface RefreshToken {
   readonly digest: string;
   readonly email: string;
@@ -52,7 +55,10 @@ export interface AccessToken {
   readonly usedAt: number;
 }
 
-/** A refresh token and its access tokens, which come from one login: the unit that is listed and revoked. */
+/**
+ * A refresh token and its access tokens, which come from one login: the unit that is listed and
+ * revoked.
+ */
 export interface TokenPair {
   readonly refreshDigest: string;
   readonly name: string;
@@ -107,12 +113,16 @@ export interface ListedSecret extends SecretAccess {
 }
 
 /** The target of a grant. */
-export type Grantee = { readonly kind: "person"; readonly email: string } | { readonly kind: "team"; readonly groupId: string };
+export type Grantee =
+  | { readonly kind: "person"; readonly email: string }
+  | { readonly kind: "team"; readonly groupId: string };
 
 export type Grant = Grantee & { readonly permission: Permission };
 
 /** A recipient of a new grant, with what identifies it. */
-export type Recipient = Extract<Grantee, { kind: "person" }> | (Extract<Grantee, { kind: "team" }> & { readonly teamId: string });
+export type Recipient =
+  | Extract<Grantee, { kind: "person" }>
+  | (Extract<Grantee, { kind: "team" }> & { readonly teamId: string });
 
 /** The part of a secret that its grants are bound to, as its values are. */
 export type SecretIdentity = Pick<Secret, "id" | "owner" | "name">;
@@ -170,19 +180,24 @@ export interface Session {
   readonly usedAt: number;
 }
 
-/** Proof of access to a mailbox: the bearer of the token with this digest may set the password of this address. */
+/**
+ * Proof of access to a mailbox: the bearer of the token with this digest may set the password of
+ * this address.
+ */
 export interface EmailProof {
   readonly digest: string;
   readonly email: string;
   readonly expiresAt: number;
 }
 
-/** An email waiting to be sent. It is stored without a token: each delivery attempt creates its own. */
+/**
+ * An email waiting to be sent. It is stored without a token: each delivery attempt creates its own.
+ */
 export interface EmailMessage {
   readonly id: string;
   /**
-   * `invitation`: `from` shared a secret with `to`. `confirmation`: `to` asked to set a password. `password_changed`: that of `to` was
-   * replaced.
+   * `invitation`: `from` shared a secret with `to`. `confirmation`: `to` asked to set a password.
+   * `password_changed`: that of `to` was replaced.
    */
   readonly kind: "invitation" | "confirmation" | "password_changed";
   readonly to: string;
@@ -194,8 +209,9 @@ export interface EmailMessage {
 }
 
 /**
- * Events of one subject within a window: failed logins of an account or a network, requested emails. What counts until a time in the future,
- * such as a network that an account has logged in from, is an event at that time.
+ * Events of one subject within a window: failed logins of an account or a network, requested
+ * emails. What counts until a time in the future, such as a network that an account has logged in
+ * from, is an event at that time.
  */
 export interface LoginFailures {
   readonly count: number;
@@ -216,7 +232,10 @@ export const adminActions = [
   "receive-secrets",
 ] as const;
 
-/** A change that a command of the operator of the vault made to a user, which waits for the audit log. */
+/**
+ * A change that a command of the operator of the vault made to a user, which waits for the audit
+ * log.
+ */
 export interface AdminAction {
   readonly id: string;
   readonly at: number;

@@ -13,15 +13,18 @@ const KEY_ID_LENGTH = 16;
 /** The columns of a row that decide who reads what, in the order of `rightShapes`. */
 export type MacFields = readonly (string | number)[];
 
-/** A row that no server with the master key has written, and what it is about: addresses and names. */
+/**
+ * A row that no server with the master key has written, and what it is about: addresses and names.
+ */
 export interface DamagedRow {
   readonly table: RightName;
   readonly about: Readonly<Record<string, string>>;
 }
 
 /**
- * MACs of single rows: the id of a master key, then an HMAC-SHA256 under a key that is derived from it. A row without the right one was not written by
- * a server, so that a writer of the database cannot invent rights (docs/adr/0013-authenticated-rights.md).
+ * MACs of single rows: the id of a master key, then an HMAC-SHA256 under a key that is derived from
+ * it. A row without the right one was not written by a server, so that a writer of the database
+ * cannot invent rights (docs/adr/0013-authenticated-rights.md).
  */
 export class RowMacs {
   readonly keys: KeyRing;
@@ -54,7 +57,9 @@ export class RowMacs {
 
 /** Seals and checks the rows of one transaction. */
 export interface RowSeals {
-  /** Returns a MAC for each row, under the current master key; empty ones in a store without keys. */
+  /**
+   * Returns a MAC for each row, under the current master key; empty ones in a store without keys.
+   */
   sign(table: RightName, rows: readonly MacFields[]): Promise<string[]>;
   /** Reports whether a row is authentic; reports damage. A store without keys accepts all rows. */
   accepts(table: RightName, fields: MacFields, mac: string, about: DamagedRow["about"]): boolean;

@@ -5,7 +5,9 @@ import { StoreStart } from "./store-start.ts";
 import { StoreUnavailableError } from "./store.ts";
 
 const refused = (): never => {
-  throw new StoreUnavailableError("cannot connect", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) });
+  throw new StoreUnavailableError("cannot connect", {
+    cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
+  });
 };
 
 function scene(waits = true) {
@@ -38,7 +40,9 @@ test("a step is repeated until the store can be reached, with one line and its r
   up();
   await clock.advance(10_000);
   expect([await result, start.problem]).toEqual(["open", undefined]);
-  expect(lines.map(({ message }) => message).slice(1)).toEqual(["store can be reached, continuing the start"]);
+  expect(lines.map(({ message }) => message).slice(1)).toEqual([
+    "store can be reached, continuing the start",
+  ]);
 });
 
 test("a store that cannot be reached for twenty minutes is logged every ten minutes", async () => {
@@ -53,7 +57,9 @@ test("a store that cannot be reached for twenty minutes is logged every ten minu
 
 test("an error that no wait can repair ends the start", async () => {
   const { start, lines } = scene();
-  await expect(start.run(() => Promise.reject(new Error("wrong password")))).rejects.toThrow("wrong password");
+  await expect(start.run(() => Promise.reject(new Error("wrong password")))).rejects.toThrow(
+    "wrong password",
+  );
   expect(lines).toEqual([]);
 });
 

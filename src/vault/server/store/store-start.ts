@@ -21,7 +21,10 @@ const BACKOFF = { baseMs: 500, maxMs: 10_000 };
 /** Time in milliseconds after which a problem that persists is logged again. */
 const REPEAT_MS = 600_000;
 
-/** The steps of a start that need the store, which may start later than the server: after a failure of a node, for example. */
+/**
+ * The steps of a start that need the store, which may start later than the server: after a failure
+ * of a node, for example.
+ */
 export class StoreStart {
   readonly #waits: boolean;
   readonly #options: Required<Pick<StoreStartOptions, "logger" | "clock" | "random">>;
@@ -29,7 +32,13 @@ export class StoreStart {
   #problem: string | undefined;
   #loggedAt = -Infinity;
 
-  constructor({ waits, logger, signal, clock = systemClock, random = systemRandom }: StoreStartOptions) {
+  constructor({
+    waits,
+    logger,
+    signal,
+    clock = systemClock,
+    random = systemRandom,
+  }: StoreStartOptions) {
     this.#waits = waits;
     this.#options = { logger, clock, random };
     this.#signal = signal ?? new AbortController().signal;
@@ -40,7 +49,10 @@ export class StoreStart {
     return this.#problem;
   }
 
-  /** Runs a step until the store can be reached. @throws the first error that is no `StoreUnavailableError`; the signal's reason */
+  /**
+   * Runs a step until the store can be reached. @throws the first error that is no
+   * `StoreUnavailableError`; the signal's reason
+   */
   async run<T>(step: () => Promise<T>): Promise<T> {
     const { clock, logger, random } = this.#options;
     const backoff = new Backoff(BACKOFF, random);
@@ -48,7 +60,8 @@ export class StoreStart {
       this.#signal.throwIfAborted();
       try {
         const result = await step();
-        if (this.#problem !== undefined) logger.info({ event: "store_available" }, "store can be reached, continuing the start");
+        if (this.#problem !== undefined)
+          logger.info({ event: "store_available" }, "store can be reached, continuing the start");
         this.#problem = undefined;
         return result;
       } catch (error) {
@@ -66,6 +79,9 @@ export class StoreStart {
     this.#problem = message;
     if (isKnown) return;
     this.#loggedAt = now;
-    logger.error({ event: "store_unavailable", reason: message, code: codeOf(cause) }, "store cannot be reached, retrying");
+    logger.error(
+      { event: "store_unavailable", reason: message, code: codeOf(cause) },
+      "store cannot be reached, retrying",
+    );
   }
 }

@@ -45,37 +45,60 @@ export interface Transaction {
 /** Whose write it is, so that a store with concurrent writes can be fair among accounts. */
 export interface Writer {
   readonly account: string;
-  /** Returns the account whose data the write changes, when it may be another one. It is not needed for the write to be correct. */
+  /**
+   * Returns the account whose data the write changes, when it may be another one. It is not needed
+   * for the write to be correct.
+   */
   readonly ownerOf?: (() => Promise<string | undefined>) | undefined;
 }
 
 /**
- * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction, and does not use it after it has
- * settled. Methods that are started together save round trips; their statements run in the order of the calls. `work` may run again from its start when a concurrent write conflicts with it:
- * its other effects must be idempotent. Every method rejects with `StoreUnavailableError` when the store cannot be reached; a
- * write may then have been committed or not.
+ * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction,
+ * and does not use it after it has settled. Methods that are started together save round trips;
+ * their statements run in the order of the calls. `work` may run again from its start when a
+ * concurrent write conflicts with it: its other effects must be idempotent. Every method rejects
+ * with `StoreUnavailableError` when the store cannot be reached; a write may then have been
+ * committed or not.
  */
 export interface Store extends AsyncDisposable {
   /**
-   * Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A committed write survives a crash.
+   * Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A
+   * committed write survives a crash.
    * @param writer omitted for writes of the server itself
    */
   write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T>;
   /** Runs `work` on one consistent snapshot, without writing. */
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** Runs `work`, which sends one statement at most, without the statements that begin and end a transaction. */
+  /**
+   * Runs `work`, which sends one statement at most, without the statements that begin and end a
+   * transaction.
+   */
   readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** Changes that this process committed and, after `listen`, those of other processes with the same database. */
+  /**
+   * Changes that this process committed and, after `listen`, those of other processes with the same
+   * database.
+   */
   readonly changes: Changes;
-  /** Starts to receive the changes of other processes, until disposed; the connection is replaced when it is lost. */
+  /**
+   * Starts to receive the changes of other processes, until disposed; the connection is replaced
+   * when it is lost.
+   */
   listen(): Promise<void>;
-  /** Overwrites the bytes of removed rows, as far as the database supports it (docs/vault-server.md). */
+  /**
+   * Overwrites the bytes of removed rows, as far as the database supports it
+   * (docs/vault-server.md).
+   */
   scrub(): Promise<void>;
-  /** Bytes that removed rows left within the data file for new rows; 0 when the disk is another server's. */
+  /**
+   * Bytes that removed rows left within the data file for new rows; 0 when the disk is another
+   * server's.
+   */
   reusableBytes(): Promise<number>;
 }
 
-/** The store cannot be reached or is too busy. The request itself is valid; retrying later helps. */
+/**
+ * The store cannot be reached or is too busy. The request itself is valid; retrying later helps.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name = "StoreUnavailableError";
 }

@@ -1,5 +1,6 @@
 /**
- * Subjects of changes. Those of lists are the keys of `list_revisions` too. Email addresses are canonical.
+ * Subjects of changes. Those of lists are the keys of `list_revisions` too. Email addresses are
+ * canonical.
  */
 export const subjects = {
   /** The list of secrets of one user. */

@@ -18,8 +18,9 @@ interface Connection {
 }
 
 /**
- * Holds the responses to a party that keeps sending rejected requests, a network or an account, so that each of its connections costs the server
- * little. Only rejections are held: requests with valid credentials pass, whatever others in their network send.
+ * Holds the responses to a party that keeps sending rejected requests, a network or an account, so
+ * that each of its connections costs the server little. Only rejections are held: requests with
+ * valid credentials pass, whatever others in their network send.
  */
 export class HeldRejections {
   readonly #options: HeldRejectionsOptions;
@@ -41,8 +42,8 @@ export class HeldRejections {
   }
 
   /**
-   * Counts a rejection and resolves when its response may be sent. Returns true when the connection is to be closed then, because the party has too
-   * many held ones.
+   * Counts a rejection and resolves when its response may be sent. Returns true when the connection
+   * is to be closed then, because the party has too many held ones.
    */
   async hold(party: string, connection: Connection): Promise<boolean> {
     const { rate, clock, holdMs, perParty, total } = this.#options;

@@ -2,7 +2,10 @@ import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 
 const SUMMARY_MS = 60_000;
-/** Maximum number of networks that are counted, and of those named in one summary; further ones are counted together. */
+/**
+ * Maximum number of networks that are counted, and of those named in one summary; further ones are
+ * counted together.
+ */
 const MAX_NETWORKS = 1000;
 const NAMED_NETWORKS = 20;
 const OTHERS = "others";
@@ -27,8 +30,9 @@ interface StrangerVerdict {
 }
 
 /**
- * Requests of callers who are not authenticated, counted per network and in total. Beyond the rates they leave no line each in the audit
- * log, but a summary a minute, so that strangers cannot fill the disk, however many networks they have.
+ * Requests of callers who are not authenticated, counted per network and in total. Beyond the rates
+ * they leave no line each in the audit log, but a summary a minute, so that strangers cannot fill
+ * the disk, however many networks they have.
  */
 export class Strangers implements AsyncDisposable {
   readonly #options: StrangersOptions;
@@ -50,7 +54,8 @@ export class Strangers implements AsyncDisposable {
   }
 
   #count(network: string): void {
-    const known = this.#rejected.has(network) || this.#rejected.size < MAX_NETWORKS ? network : OTHERS;
+    const known =
+      this.#rejected.has(network) || this.#rejected.size < MAX_NETWORKS ? network : OTHERS;
     this.#rejected.set(known, (this.#rejected.get(known) ?? 0) + 1);
     this.#timer ??= this.#options.clock.timer(SUMMARY_MS, () => this.#summarize());
   }
@@ -66,7 +71,10 @@ export class Strangers implements AsyncDisposable {
   async #write(rejected: ReadonlyMap<string, number>): Promise<void> {
     const { audit, logger } = this.#options;
     for (const [client, requests] of mostFrequent(rejected)) {
-      logger.warn({ event: "rejected_strangers", client, requests }, "summarized requests without valid credentials");
+      logger.warn(
+        { event: "rejected_strangers", client, requests },
+        "summarized requests without valid credentials",
+      );
       // The log reports its own failures.
       await audit?.append({ event: "rejected", client, requests }).catch(() => undefined);
     }
@@ -84,9 +92,14 @@ export class Strangers implements AsyncDisposable {
 }
 
 /** Returns the networks with the most requests, and the sum of the others. */
-function mostFrequent(requests: ReadonlyMap<string, number>): [network: string, requests: number][] {
+function mostFrequent(
+  requests: ReadonlyMap<string, number>,
+): [network: string, requests: number][] {
   const { [OTHERS]: rest = 0, ...networks } = Object.fromEntries(requests);
   const ordered = Object.entries(networks).sort(([, a], [, b]) => b - a);
   const others = ordered.slice(NAMED_NETWORKS).reduce((sum, [, count]) => sum + count, rest);
-  return [...ordered.slice(0, NAMED_NETWORKS), ...(others > 0 ? [[OTHERS, others] as [string, number]] : [])];
+  return [
+    ...ordered.slice(0, NAMED_NETWORKS),
+    ...(others > 0 ? [[OTHERS, others] as [string, number]] : []),
+  ];
 }

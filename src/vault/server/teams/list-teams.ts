@@ -12,7 +12,10 @@ function itemOf({ groupId, creator, member }: Membership): NestedItem {
   return { key: groupId, item: member, fields };
 }
 
-async function* memberPages({ store }: VaultContext, { email }: Caller): AsyncGenerator<NestedItem[], void> {
+async function* memberPages(
+  { store }: VaultContext,
+  { email }: Caller,
+): AsyncGenerator<NestedItem[], void> {
   let after: Membership | undefined;
   do {
     const from = after;

@@ -14,18 +14,30 @@ function teamRecord({ groupId, creator, members }: Team): TeamRecord {
 }
 
 /**
- * Returns a team the caller is a member of. Other teams are as unknown to the caller as missing ones, and so are those of a blocked creator.
+ * Returns a team the caller is a member of. Other teams are as unknown to the caller as missing
+ * ones, and so are those of a blocked creator.
  * @throws ServiceError `team_not_found`
  */
-export async function memberTeam({ teams, blockedSenders }: Transaction, caller: Caller, groupId: string): Promise<Team> {
+export async function memberTeam(
+  { teams, blockedSenders }: Transaction,
+  caller: Caller,
+  groupId: string,
+): Promise<Team> {
   const team = await teams.find(groupId);
   if (team?.members.includes(caller.email) !== true) throw errors.teamNotFound();
   if (await blockedSenders.has(caller.email, team.creator)) throw errors.teamNotFound();
   return team;
 }
 
-/** Returns a team that the caller may change. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
-async function changeableTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
+/**
+ * Returns a team that the caller may change. @throws ServiceError `team_not_found`, `out_of_scope`,
+ * `forbidden`
+ */
+async function changeableTeam(
+  transaction: Transaction,
+  caller: Caller,
+  groupId: string,
+): Promise<Team> {
   const team = await memberTeam(transaction, caller, groupId);
   requireUnlimited(caller.scope);
   if (team.creator !== caller.email) throw errors.teamCreatorOnly();
@@ -44,7 +56,10 @@ async function enlargedTeam(
   return teamRecord(team);
 }
 
-/** Creates a team with the caller as its creator and a member. @throws ServiceError `out_of_scope`, `team_exists`, `quota_exceeded` */
+/**
+ * Creates a team with the caller as its creator and a member. @throws ServiceError `out_of_scope`,
+ * `team_exists`, `quota_exceeded`
+ */
 export async function createTeam(
   context: VaultContext,
   caller: Caller,
@@ -54,15 +69,24 @@ export async function createTeam(
   requireUnlimited(caller.scope);
   const { teams: most } = context.limits.quotas;
   return writeAs(context, caller, async (transaction) => {
-    const team = { groupId, id: randomUUID(), creator: caller.email, members: [caller.email, ...members] };
+    const team = {
+      groupId,
+      id: randomUUID(),
+      creator: caller.email,
+      members: [caller.email, ...members],
+    };
     const created = await transaction.teams.insert(team);
     if (!created) throw errors.teamExists();
-    if ((await transaction.teams.countOf(caller.email)) > most) throw errors.quotaExceeded("teams", most);
+    if ((await transaction.teams.countOf(caller.email)) > most)
+      throw errors.quotaExceeded("teams", most);
     return enlargedTeam(context, transaction, caller, groupId);
   });
 }
 
-/** Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden`, `quota_exceeded` */
+/**
+ * Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `out_of_scope`,
+ * `forbidden`, `quota_exceeded`
+ */
 export async function addMembers(
   context: VaultContext,
   caller: Caller,
@@ -73,15 +97,19 @@ export async function addMembers(
     const team = await changeableTeam(transaction, caller, groupId);
     const { members } = team;
     const added = [...new Set(emails)].filter((email) => !members.includes(email));
-    await withinUnaccepted(context, transaction, added, () => transaction.teams.addMembers(team, emails));
-    if (emails.every((email) => members.includes(email))) return teamRecord(await memberTeam(transaction, caller, groupId));
+    await withinUnaccepted(context, transaction, added, () =>
+      transaction.teams.addMembers(team, emails),
+    );
+    if (emails.every((email) => members.includes(email)))
+      return teamRecord(await memberTeam(transaction, caller, groupId));
     return enlargedTeam(context, transaction, caller, groupId);
   });
 }
 
 /**
  * Removes members; addresses that are not members are ignored.
- * @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden`; `invalid_request` for the creator
+ * @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden`; `invalid_request` for the
+ * creator
  */
 export async function removeMembers(
   context: VaultContext,
@@ -91,14 +119,22 @@ export async function removeMembers(
 ): Promise<TeamRecord> {
   return writeAs(context, caller, async (transaction) => {
     const { creator } = await changeableTeam(transaction, caller, groupId);
-    if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
+    if (emails.includes(creator))
+      throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
     await transaction.teams.removeMembers(groupId, emails);
     return teamRecord(await memberTeam(transaction, caller, groupId));
   });
 }
 
-/** Removes the caller from a team. @throws ServiceError `team_not_found`, `out_of_scope`; `invalid_request` for the creator */
-export async function leaveTeam(context: VaultContext, caller: Caller, groupId: string): Promise<void> {
+/**
+ * Removes the caller from a team. @throws ServiceError `team_not_found`, `out_of_scope`;
+ * `invalid_request` for the creator
+ */
+export async function leaveTeam(
+  context: VaultContext,
+  caller: Caller,
+  groupId: string,
+): Promise<void> {
   await writeAs(context, caller, async (transaction) => {
     const { creator } = await memberTeam(transaction, caller, groupId);
     requireUnlimited(caller.scope);
@@ -107,8 +143,15 @@ export async function leaveTeam(context: VaultContext, caller: Caller, groupId: 
   });
 }
 
-/** Deletes a team with its grants. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
-export async function deleteTeam(context: VaultContext, caller: Caller, groupId: string): Promise<void> {
+/**
+ * Deletes a team with its grants. @throws ServiceError `team_not_found`, `out_of_scope`,
+ * `forbidden`
+ */
+export async function deleteTeam(
+  context: VaultContext,
+  caller: Caller,
+  groupId: string,
+): Promise<void> {
   await writeAs(context, caller, async (transaction) => {
     await changeableTeam(transaction, caller, groupId);
     await transaction.teams.remove(groupId);

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { MAX_WAIT_SECONDS } from "../../../protocol/preferences.ts";
 
 /**
- * Returns the time that a client is willing to wait, in milliseconds, at most 55 s; 0 without the preference `wait` (RFC 7240,
- * section 4.3). A malformed one is ignored, as every preference that a server does not understand.
+ * Returns the time that a client is willing to wait, in milliseconds, at most 55 s; 0 without the
+ * preference `wait` (RFC 7240, section 4.3). A malformed one is ignored, as every preference that a
+ * server does not understand.
  */
 export function preferredWaitMs({ prefer }: IncomingHttpHeaders): number {
   const [header = ""] = [prefer].flat();

@@ -13,7 +13,10 @@ declare module "fastify" {
   }
 }
 
-/** Concurrent reads of lists that were woken, so that a change of many lists leaves the store to other requests. */
+/**
+ * Concurrent reads of lists that were woken, so that a change of many lists leaves the store to
+ * other requests.
+ */
 const CONCURRENT_READS = 4;
 
 /** The state of a list that a client has an entity tag of. */
@@ -59,7 +62,10 @@ class Wake {
   readonly called = this.#resolvers.promise;
 }
 
-/** Requests that wait until the caller's list changes (docs/design/vault-contract.md#waiting-for-a-change). */
+/**
+ * Requests that wait until the caller's list changes
+ * (docs/design/vault-contract.md#waiting-for-a-change).
+ */
 export class WaitingLists {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -81,8 +87,8 @@ export class WaitingLists {
   }
 
   /**
-   * Reads the state of a list. While the list is that of the client, and the client prefers to wait, the state is read again after
-   * every change, until it differs or the time is over.
+   * Reads the state of a list. While the list is that of the client, and the client prefers to
+   * wait, the state is read again after every change, until it differs or the time is over.
    * @throws ServiceError `invalid_token` when the token or session ends meanwhile
    */
   async settle<S extends ListState>(request: WaitRequest<S>): Promise<S> {
@@ -100,13 +106,19 @@ export class WaitingLists {
     }
   }
 
-  async #wait<S extends ListState>({ caller, reply, subject, read }: WaitRequest<S>, deadline: number): Promise<S> {
+  async #wait<S extends ListState>(
+    { caller, reply, subject, read }: WaitRequest<S>,
+    deadline: number,
+  ): Promise<S> {
     let watched: readonly string[] = [subject];
     for (;;) {
       const wake = new Wake();
       const readAt = this.#clock.now();
       // Watched before the state is read, so that no change is missed.
-      using _watch = this.#store.changes.watch([...watched, subjects.credentials(caller.email)], wake.call);
+      using _watch = this.#store.changes.watch(
+        [...watched, subjects.credentials(caller.email)],
+        wake.call,
+      );
       const { live, state } = await this.#inTurn(() =>
         this.#store.read(async (transaction) => ({
           live: await isLive(transaction, caller.credential, this.#clock.now()),
@@ -117,15 +129,20 @@ export class WaitingLists {
       const now = this.#clock.now();
       const timeLeft = deadline - this.#clock.monotonic();
       // The list changed by itself during the read, which has the state before.
-      if (state.sameTag !== undefined && state.until <= now && now > readAt && timeLeft > 0) continue;
+      if (state.sameTag !== undefined && state.until <= now && now > readAt && timeLeft > 0)
+        continue;
       const leftMs = Math.min(timeLeft, state.until - now, caller.credential.expiresAt - now);
-      if (state.sameTag === undefined || leftMs <= 0 || this.#released || reply.raw.destroyed) return state;
+      if (state.sameTag === undefined || leftMs <= 0 || this.#released || reply.raw.destroyed)
+        return state;
       if (state.subjects.join() !== watched.join()) watched = state.subjects;
       else await this.#sleep(wake, reply, leftMs);
     }
   }
 
-  /** Resolves after a change, at the time given, when the client has gone or when waiting lists are released. */
+  /**
+   * Resolves after a change, at the time given, when the client has gone or when waiting lists are
+   * released.
+   */
   async #sleep(wake: Wake, { raw }: FastifyReply, ms: number): Promise<void> {
     using _timer = this.#clock.timer(ms, wake.call);
     this.#wakes.add(wake.call);
@@ -139,7 +156,8 @@ export class WaitingLists {
   }
 
   async #inTurn<T>(job: () => Promise<T>): Promise<T> {
-    if (this.#reading >= CONCURRENT_READS) await new Promise<void>((resolve) => this.#readers.push(resolve));
+    if (this.#reading >= CONCURRENT_READS)
+      await new Promise<void>((resolve) => this.#readers.push(resolve));
     else this.#reading += 1;
     try {
       return await job();

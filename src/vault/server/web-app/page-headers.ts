@@ -1,6 +1,9 @@
 import { isHttps } from "../accounts/session-cookie.ts";
 
-/** Allows the application's own files and operations only, nothing inline (docs/design/security.md#web-session). */
+/**
+ * Allows the application's own files and operations only, nothing inline
+ * (docs/design/security.md#web-session).
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -11,14 +14,25 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
-  // No script of the application turns text into HTML, code or a script's URL; a dependency that does fails.
+  // No script of the application turns text into HTML, code or a script's URL; a dependency that
+  // does fails.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
 
-const UNUSED_FEATURES = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
+const UNUSED_FEATURES = [
+  "camera",
+  "display-capture",
+  "geolocation",
+  "microphone",
+  "payment",
+  "usb",
+];
 
-/** Returns the headers that isolate a page of the web application. The clipboard is allowed, for copying tokens and values. */
+/**
+ * Returns the headers that isolate a page of the web application. The clipboard is allowed, for
+ * copying tokens and values.
+ */
 export function pageHeaders(appUrl: string): Record<string, string> {
   return {
     "content-security-policy": CONTENT_SECURITY_POLICY,

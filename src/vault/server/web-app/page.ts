@@ -38,18 +38,29 @@ export interface Page {
   readonly etag: string;
 }
 
-/** Returns a page of these bytes, compressed once for all requests; `extension` selects its content type. */
+/**
+ * Returns a page of these bytes, compressed once for all requests; `extension` selects its content
+ * type.
+ */
 export function pageOf(extension: string, bytes: Buffer): Page {
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url")}"`;
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
   const encoded =
-    bytes.length < COMPRESSION_THRESHOLD_BYTES ? {} : { br: brotliCompressSync(bytes, { params }), gzip: gzipSync(bytes) };
-  return { contentType: contentTypes[extension] ?? "application/octet-stream", bytes, encoded, etag };
+    bytes.length < COMPRESSION_THRESHOLD_BYTES
+      ? {}
+      : { br: brotliCompressSync(bytes, { params }), gzip: gzipSync(bytes) };
+  return {
+    contentType: contentTypes[extension] ?? "application/octet-stream",
+    bytes,
+    encoded,
+    etag,
+  };
 }
 
 /**
- * Serves a page at `path`, to GET and HEAD, and revalidates it by its content. `page` runs on each request, so it may create the
- * page lazily. `cacheControl` makes browsers ask again each time by default.
+ * Serves a page at `path`, to GET and HEAD, and revalidates it by its content. `page` runs on each
+ * request, so it may create the page lazily. `cacheControl` makes browsers ask again each time by
+ * default.
  */
 export function servePage(
   app: FastifyInstance,
@@ -60,7 +71,9 @@ export function servePage(
 ): void {
   app.get(path, { compress: false }, async (request, reply) => {
     const { contentType, bytes, encoded, etag } = page();
-    reply.headers(pageHeaders(appUrl())).headers({ etag, "cache-control": cacheControl, vary: "accept-encoding" });
+    reply
+      .headers(pageHeaders(appUrl()))
+      .headers({ etag, "cache-control": cacheControl, vary: "accept-encoding" });
     if (isKnown(request, etag)) return reply.status(304).send();
     const encoding = acceptedEncoding(request.headers, ENCODINGS);
     const compressed = encoding && encoded[encoding];

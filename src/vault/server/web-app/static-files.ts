@@ -8,7 +8,8 @@ import { codeOf } from "../../../lib/error-code.ts";
 
 /** Output directory of `npm run build:web`, relative to the sources and to the build alike. */
 const builtDirectory = new URL("../../../dist/web/", import.meta.url);
-const NOT_BUILT = "The web application is not built: run `npm run build:web`, then restart the server.\n";
+const NOT_BUILT =
+  "The web application is not built: run `npm run build:web`, then restart the server.\n";
 
 async function readIndex(directory: URL): Promise<Buffer | undefined> {
   try {
@@ -20,17 +21,27 @@ async function readIndex(directory: URL): Promise<Buffer | undefined> {
 }
 
 /**
- * Serves the built web application to GET and HEAD: `/`, and each file of `assets`. Without a build, `/` responds with instructions.
+ * Serves the built web application to GET and HEAD: `/`, and each file of `assets`. Without a
+ * build, `/` responds with instructions.
  */
-export async function staticFileRoutes(app: FastifyInstance, context: VaultContext, directory = builtDirectory): Promise<void> {
+export async function staticFileRoutes(
+  app: FastifyInstance,
+  context: VaultContext,
+  directory = builtDirectory,
+): Promise<void> {
   const index = await readIndex(directory);
   if (!index) {
     app.get("/", async (_request, reply) =>
-      reply.status(503).headers(pageHeaders(context.appUrl())).type("text/plain; charset=utf-8").send(NOT_BUILT),
+      reply
+        .status(503)
+        .headers(pageHeaders(context.appUrl()))
+        .type("text/plain; charset=utf-8")
+        .send(NOT_BUILT),
     );
     return;
   }
-  // From memory and compressed once: compressing for each request of any stranger would take the threads of passwords and the audit log.
+  // From memory and compressed once: compressing for each request of any stranger would take the
+  // threads of passwords and the audit log.
   const page = pageOf(".html", index);
   servePage(app, context, "/", () => page);
   const assets = new URL("assets/", directory);

@@ -15,8 +15,17 @@ interface ConfirmDialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Asks for confirmation of an irreversible action, and stays open when the action fails. Then focuses the page title. */
-export function ConfirmDialog({ title, confirm, work, onClose, children }: ConfirmDialogProps): VNode {
+/**
+ * Asks for confirmation of an irreversible action, and stays open when the action fails. Then
+ * focuses the page title.
+ */
+export function ConfirmDialog({
+  title,
+  confirm,
+  work,
+  onClose,
+  children,
+}: ConfirmDialogProps): VNode {
   const action = useAction();
   const done = useRef(false);
   // The button that opened the dialog is removed together with the deleted item.

@@ -8,7 +8,10 @@ interface CopyButtonProps {
   /** Name of the copied text in the label: `value` for `Copy value`. */
   readonly what: string;
   readonly text: string | (() => Promise<string>);
-  /** Says that the text stays in the clipboard, which a page cannot clear without reading it. The default for a fetched text. */
+  /**
+   * Says that the text stays in the clipboard, which a page cannot clear without reading it. The
+   * default for a fetched text.
+   */
   readonly secret?: boolean;
   /** Shows only the icon; screen readers get the label. */
   readonly compact?: boolean;
@@ -37,7 +40,12 @@ function deniedText(): string {
 }
 
 /** Copies a text to the clipboard. A fetched text never enters the page. */
-export function CopyButton({ what, text, secret = typeof text !== "string", compact = false }: CopyButtonProps): VNode {
+export function CopyButton({
+  what,
+  text,
+  secret = typeof text !== "string",
+  compact = false,
+}: CopyButtonProps): VNode {
   const toast = useToast();
   const [busy, setBusy] = useState(false);
   const label = `Copy ${what}`;
@@ -46,7 +54,9 @@ export function CopyButton({ what, text, secret = typeof text !== "string", comp
     setBusy(true);
     try {
       await copy(text);
-      toast(secret ? `Copied ${what}. Copy something else to clear the clipboard.` : `Copied ${what}.`);
+      toast(
+        secret ? `Copied ${what}. Copy something else to clear the clipboard.` : `Copied ${what}.`,
+      );
     } catch (error) {
       const { code, message } = toRequestError(error);
       toast(code === "unexpected" ? deniedText() : message, "bad");

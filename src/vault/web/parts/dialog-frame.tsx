@@ -29,7 +29,12 @@ function useModal(): RefObject<HTMLDialogElement | null> {
 }
 
 /** A modal dialog. The browser traps the focus and restores it afterwards. */
-export function DialogFrame({ title, onEscape, veiled = false, children }: DialogFrameProps): VNode {
+export function DialogFrame({
+  title,
+  onEscape,
+  veiled = false,
+  children,
+}: DialogFrameProps): VNode {
   const ref = useModal();
   const titleId = useId();
   const onCancel = (event: Event): void => {
@@ -37,7 +42,12 @@ export function DialogFrame({ title, onEscape, veiled = false, children }: Dialo
     if (ref.current) onEscape(ref.current);
   };
   return (
-    <dialog ref={ref} class={veiled ? "dialog veiled" : "dialog"} aria-labelledby={titleId} onCancel={onCancel}>
+    <dialog
+      ref={ref}
+      class={veiled ? "dialog veiled" : "dialog"}
+      aria-labelledby={titleId}
+      onCancel={onCancel}
+    >
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>

@@ -11,7 +11,10 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog, open while it is rendered. Escape asks before it discards text typed into the dialog. */
+/**
+ * A modal dialog, open while it is rendered. Escape asks before it discards text typed into the
+ * dialog.
+ */
 export function Dialog({ title, onClose, children }: DialogProps): VNode {
   const [asking, setAsking] = useState(false);
   const onEscape = (dialog: HTMLDialogElement): void => {

@@ -81,9 +81,19 @@ interface TextFieldProps extends FieldProps, InputProps {
 }
 
 /** A single-line input. */
-export function TextField({ label, name, hint, failure, type = "text", onInput, button, ...input }: TextFieldProps): VNode {
+export function TextField({
+  label,
+  name,
+  hint,
+  failure,
+  type = "text",
+  onInput,
+  button,
+  ...input
+}: TextFieldProps): VNode {
   const listener = onInput && {
-    onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) => onInput(currentTarget.value),
+    onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) =>
+      onInput(currentTarget.value),
   };
   const control = (attributes: ControlAttributes): ComponentChildren => {
     // `h` instead of JSX, whose type for `<input>` needs a literal `type`.
@@ -107,7 +117,15 @@ interface AreaProps {
 }
 
 /** A multi-line input without spell checking and autocompletion. */
-export function AreaField({ label, name, hint, failure, rows, code = false, onInput }: FieldProps & AreaProps): VNode {
+export function AreaField({
+  label,
+  name,
+  hint,
+  failure,
+  rows,
+  code = false,
+  onInput,
+}: FieldProps & AreaProps): VNode {
   const control = (attributes: ControlAttributes): VNode => (
     <textarea
       class={code ? "code" : undefined}

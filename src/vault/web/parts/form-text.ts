@@ -2,6 +2,8 @@
 export function formText(form: HTMLFormElement, name: string): string {
   const control = form.elements.namedItem(name);
   const isControl =
-    control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement || control instanceof HTMLSelectElement;
+    control instanceof HTMLInputElement ||
+    control instanceof HTMLTextAreaElement ||
+    control instanceof HTMLSelectElement;
   return isControl ? control.value : "";
 }

@@ -1,4 +1,10 @@
-import type { ComponentChildren, RefObject, TargetedKeyboardEvent, TargetedSubmitEvent, VNode } from "preact";
+import type {
+  ComponentChildren,
+  RefObject,
+  TargetedKeyboardEvent,
+  TargetedSubmitEvent,
+  VNode,
+} from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { unwatchForm, watchForm } from "../routing/typed-text.ts";
 import { RequestError } from "../service/request-error.ts";
@@ -16,7 +22,10 @@ interface FormProps {
   readonly work: (form: HTMLFormElement) => Promise<void>;
   /** Adds a cancel button, which has the initial focus in a dangerous form. */
   readonly onCancel?: () => void;
-  /** Leaving the page asks while the form has typed text: the default. Use `defaultValue` for text that was not typed. */
+  /**
+   * Leaving the page asks while the form has typed text: the default. Use `defaultValue` for text
+   * that was not typed.
+   */
   readonly keepsText?: boolean;
   readonly children?: ComponentChildren;
 }
@@ -25,14 +34,22 @@ interface FormProps {
 const FROM_FIELDS: ReadonlySet<string> = new Set(["invalid_request", "invalid_credentials"]);
 
 /** Returns the failure for the note of a form: what its fields say already is not repeated. */
-function noted(failure: RequestError | undefined, form: HTMLFormElement | null): RequestError | undefined {
+function noted(
+  failure: RequestError | undefined,
+  form: HTMLFormElement | null,
+): RequestError | undefined {
   if (!form || !failure || failure.status === 0 || failure.details.length === 0) return failure;
   if (!FROM_FIELDS.has(failure.code)) return failure;
   const names = [...form.elements].map((control) => control.getAttribute("name"));
   const isMarked = ({ path }: { readonly path: string }): boolean =>
     names.some((name) => name !== null && (path === name || path.startsWith(`${name}.`)));
   if (!failure.details.every(isMarked)) return failure;
-  return new RequestError(failure.code, "Correct the marked field, then try again.", failure.status, failure.details);
+  return new RequestError(
+    failure.code,
+    "Correct the marked field, then try again.",
+    failure.status,
+    failure.details,
+  );
 }
 
 /** Watches a form from its first input until it is closed. */
@@ -52,7 +69,10 @@ function useWatch(keepsText: boolean): RefObject<HTMLFormElement | null> {
   return ref;
 }
 
-/** A form that runs an action, shows its failure, and marks the button as busy. Ctrl+Enter submits it from any field. */
+/**
+ * A form that runs an action, shows its failure, and marks the button as busy. Ctrl+Enter submits
+ * it from any field.
+ */
 export function Form({
   action,
   submit,

@@ -10,7 +10,11 @@ interface LoadedViewProps<T> {
 }
 
 /** Shows a fetched value, its loading state, or its failure with a retry button. */
-export function LoadedView<T>({ of: { loaded, reload }, what, children }: LoadedViewProps<T>): VNode {
+export function LoadedView<T>({
+  of: { loaded, reload },
+  what,
+  children,
+}: LoadedViewProps<T>): VNode {
   switch (loaded.kind) {
     case "loading":
       return (

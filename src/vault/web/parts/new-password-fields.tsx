@@ -24,7 +24,12 @@ export function NewPasswordFields({ name, failure }: NewPasswordFieldsProps): VN
         hint={`At least ${min} characters. A few random words are easier to remember than a short, complex password.`}
         failure={failure}
       />
-      <PasswordField label="Confirm password" name="again" autocomplete="new-password" failure={failure} />
+      <PasswordField
+        label="Confirm password"
+        name="again"
+        autocomplete="new-password"
+        failure={failure}
+      />
     </>
   );
 }
@@ -33,5 +38,7 @@ export function NewPasswordFields({ name, failure }: NewPasswordFieldsProps): VN
 export function readNewPassword(form: HTMLFormElement, name: string): string {
   const password = formText(form, name);
   if (password === formText(form, "again")) return password;
-  throw new RequestError("invalid_request", "The passwords do not match.", 0, [{ path: "again", reason: "Does not match." }]);
+  throw new RequestError("invalid_request", "The passwords do not match.", 0, [
+    { path: "again", reason: "Does not match." },
+  ]);
 }

@@ -16,7 +16,10 @@ export function focusTitle(): void {
   document.querySelector("h1")?.focus();
 }
 
-/** Sets the title of the page and of the window. It takes the focus after a navigation, so that screen readers announce it. */
+/**
+ * Sets the title of the page and of the window. It takes the focus after a navigation, so that
+ * screen readers announce it.
+ */
 export function PageHeading({ title, shown, children }: PageHeadingProps): VNode {
   const ref = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

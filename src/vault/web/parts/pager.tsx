@@ -14,16 +14,29 @@ export function Pager({ page, pageSize, total, onPage }: PagerProps): VNode {
   const last = Math.max(0, Math.ceil(total / pageSize) - 1);
   const from = page * pageSize + 1;
   const to = Math.min(total, from + pageSize - 1);
-  const span = total === 0 ? "None" : `${figures.format(from)} to ${figures.format(to)} of ${figures.format(total)}`;
+  const span =
+    total === 0
+      ? "None"
+      : `${figures.format(from)} to ${figures.format(to)} of ${figures.format(total)}`;
   return (
     <nav class="pager" aria-label="Pages">
       <p role="status">{span}</p>
       {last > 0 && (
         <div class="pager-buttons">
-          <button class="button" type="button" aria-disabled={page === 0} onClick={() => onPage(Math.max(0, page - 1))}>
+          <button
+            class="button"
+            type="button"
+            aria-disabled={page === 0}
+            onClick={() => onPage(Math.max(0, page - 1))}
+          >
             Previous
           </button>
-          <button class="button" type="button" aria-disabled={page === last} onClick={() => onPage(Math.min(last, page + 1))}>
+          <button
+            class="button"
+            type="button"
+            aria-disabled={page === last}
+            onClick={() => onPage(Math.min(last, page + 1))}
+          >
             Next
           </button>
         </div>

@@ -1,4 +1,6 @@
-/** Address of the shown page, and the scroll position that its history entry had when it was opened. */
+/**
+ * Address of the shown page, and the scroll position that its history entry had when it was opened.
+ */
 let shown = "";
 let opened: number | undefined;
 
@@ -13,7 +15,10 @@ function open(): void {
   opened = entryScroll();
 }
 
-/** Writes the scroll position into the entry of the shown page. The browser changes the entry before it reports that. */
+/**
+ * Writes the scroll position into the entry of the shown page. The browser changes the entry before
+ * it reports that.
+ */
 function save(): void {
   if (location.href !== shown) return;
   const { state }: { readonly state: unknown } = history;
@@ -21,8 +26,9 @@ function save(): void {
 }
 
 /**
- * Keeps the scroll position of each history entry in the entry itself. The browser would restore it before the page is rendered.
- * It is saved before a click navigates, and when the user has scrolled. Call it before anything else follows the address.
+ * Keeps the scroll position of each history entry in the entry itself. The browser would restore it
+ * before the page is rendered. It is saved before a click navigates, and when the user has
+ * scrolled. Call it before anything else follows the address.
  */
 export function keepScrollPosition(): void {
   history.scrollRestoration = "manual";
@@ -32,7 +38,10 @@ export function keepScrollPosition(): void {
   addEventListener("scrollend", save);
 }
 
-/** Returns the scroll position that the current history entry was left at, `undefined` for a new one. */
+/**
+ * Returns the scroll position that the current history entry was left at, `undefined` for a new
+ * one.
+ */
 export function savedScroll(): number | undefined {
   return opened;
 }

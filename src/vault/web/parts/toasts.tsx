@@ -34,8 +34,9 @@ function ToastCard({ toast: { text, tone } }: { readonly toast: Toast }): VNode 
 }
 
 /**
- * Shows the last message. It has a place of its own in the header, so that it never covers a control. The live regions exist
- * before the first message, so that screen readers announce it: a failure interrupts.
+ * Shows the last message. It has a place of its own in the header, so that it never covers a
+ * control. The live regions exist before the first message, so that screen readers announce it: a
+ * failure interrupts.
  */
 export function ToastSlot(): VNode {
   const toast = useContext(ShownContext);
@@ -51,7 +52,10 @@ export function ToastSlot(): VNode {
 export function Toasts({ children }: { readonly children: ComponentChildren }): VNode {
   const [toast, setToast] = useState<Toast | undefined>(undefined);
   const add = useCallback<ShowToast>((text, tone = "good") => setToast({ text, tone }), []);
-  useEffect(() => toast && browserClock.after(SHOWN_MS[toast.tone], () => setToast(undefined)), [toast]);
+  useEffect(
+    () => toast && browserClock.after(SHOWN_MS[toast.tone], () => setToast(undefined)),
+    [toast],
+  );
   return (
     <AddContext.Provider value={add}>
       <ShownContext.Provider value={toast}>{children}</ShownContext.Provider>

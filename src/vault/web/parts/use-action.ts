@@ -5,7 +5,9 @@ export interface Action {
   readonly busy: boolean;
   /** Failure of the last run. */
   readonly failure: RequestError | undefined;
-  /** Runs the work unless other work is in progress. Resolves when it is done, also after a failure. */
+  /**
+   * Runs the work unless other work is in progress. Resolves when it is done, also after a failure.
+   */
   readonly run: (work: () => Promise<void>) => Promise<void>;
 }
 

@@ -3,8 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { savedScroll } from "./scroll-position.ts";
 
 /**
- * Returns the ref of a paged list. Another page of it is shown from its first row; back in the history, the list is shown where the
- * user had left it.
+ * Returns the ref of a paged list. Another page of it is shown from its first row; back in the
+ * history, the list is shown where the user had left it.
  */
 export function useListScroll(page: number): RefObject<HTMLElement | null> {
   const ref = useRef<HTMLElement>(null);

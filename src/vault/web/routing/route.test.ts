@@ -20,7 +20,10 @@ describe("route", () => {
   });
 
   test("of an email link carries its token", () => {
-    expect(parseRoute("#/set-password?token=abc-_1")).toEqual({ page: "set-password", token: "abc-_1" });
+    expect(parseRoute("#/set-password?token=abc-_1")).toEqual({
+      page: "set-password",
+      token: "abc-_1",
+    });
     expect(parseRoute("#/set-password")).toEqual({ page: "set-password", token: "" });
   });
 
@@ -32,7 +35,10 @@ describe("route", () => {
     expect(hrefOf({ page: "set-password", token: "abc" })).toBe("#/set-password");
   });
 
-  test.each(["#/nowhere", "#/secrets/ann", "#/secrets/a/b/c", "#/secrets/a/%zz", "#/secrets//"])("of %s is unknown", (hash) => {
-    expect(parseRoute(hash)).toEqual({ page: "unknown" });
-  });
+  test.each(["#/nowhere", "#/secrets/ann", "#/secrets/a/b/c", "#/secrets/a/%zz", "#/secrets//"])(
+    "of %s is unknown",
+    (hash) => {
+      expect(parseRoute(hash)).toEqual({ page: "unknown" });
+    },
+  );
 });

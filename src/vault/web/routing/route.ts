@@ -1,7 +1,18 @@
-/** The page named by the hash of the address. `useRoute` removes the token of an email link from the address immediately. */
+/**
+ * The page named by the hash of the address. `useRoute` removes the token of an email link from the
+ * address immediately.
+ */
 export type Route =
   | {
-      readonly page: "login" | "sign-up" | "forgot-password" | "new-secret" | "teams" | "api-token" | "account" | "unknown";
+      readonly page:
+        | "login"
+        | "sign-up"
+        | "forgot-password"
+        | "new-secret"
+        | "teams"
+        | "api-token"
+        | "account"
+        | "unknown";
     }
   /** `query` is the state of the list: search, filters, order and page, as in a URL. */
   | { readonly page: "secrets" | "files"; readonly query?: string }
@@ -10,7 +21,15 @@ export type Route =
 
 const lists = ["secrets", "files"] as const;
 
-const plainPages = ["login", "sign-up", "forgot-password", "new-secret", "teams", "api-token", "account"] as const;
+const plainPages = [
+  "login",
+  "sign-up",
+  "forgot-password",
+  "new-secret",
+  "teams",
+  "api-token",
+  "account",
+] as const;
 
 function decoded(segment: string): string | undefined {
   try {
@@ -24,7 +43,8 @@ function decoded(segment: string): string | undefined {
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/u, "").split("?", 2);
   if (path === "") return { page: "secrets" };
-  if (path === "set-password") return { page: "set-password", token: new URLSearchParams(query).get("token") ?? "" };
+  if (path === "set-password")
+    return { page: "set-password", token: new URLSearchParams(query).get("token") ?? "" };
   // Emails sent before 0.1.0 link to the login page by this name.
   if (path === "log-in") return { page: "login" };
   const list = lists.find((page) => page === path);
@@ -32,13 +52,15 @@ export function parseRoute(hash: string): Route {
   const plain = plainPages.find((page) => page === path);
   if (plain) return { page: plain };
   const [area, owner, name, ...more] = path.split("/").map(decoded);
-  if (area === "secrets" && owner && name && more.length === 0) return { page: "secret", owner, name };
+  if (area === "secrets" && owner && name && more.length === 0)
+    return { page: "secret", owner, name };
   return { page: "unknown" };
 }
 
 /** Returns the address of a page, for a link. It never contains a token. */
 export function hrefOf(route: Route): string {
-  if (route.page === "secret") return `#/secrets/${encodeURIComponent(route.owner)}/${encodeURIComponent(route.name)}`;
+  if (route.page === "secret")
+    return `#/secrets/${encodeURIComponent(route.owner)}/${encodeURIComponent(route.name)}`;
   return "query" in route && route.query ? `#/${route.page}?${route.query}` : `#/${route.page}`;
 }
 

@@ -19,7 +19,10 @@ function isOwnPassword({ autocomplete }: HTMLInputElement): boolean {
 function isTyped(control: Element): boolean {
   if (control instanceof HTMLTextAreaElement) return control.value !== control.defaultValue;
   if (!(control instanceof HTMLInputElement) || isOwnPassword(control)) return false;
-  return !["checkbox", "radio", "hidden"].includes(control.type) && control.value !== control.defaultValue;
+  return (
+    !["checkbox", "radio", "hidden"].includes(control.type) &&
+    control.value !== control.defaultValue
+  );
 }
 
 /** Reports whether a watched form has typed text; `within` limits this to one part of the page. */

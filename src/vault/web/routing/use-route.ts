@@ -5,7 +5,8 @@ import { hasTypedText } from "./typed-text.ts";
 /** Reads the address, and removes a token in it from the address bar and the history. */
 function readRoute(): Route {
   const route = parseRoute(location.hash);
-  if (route.page === "set-password" && route.token !== "") history.replaceState(null, "", hrefOf(route));
+  if (route.page === "set-password" && route.token !== "")
+    history.replaceState(null, "", hrefOf(route));
   return route;
 }
 
@@ -37,7 +38,10 @@ function askBeforeUnload(event: BeforeUnloadEvent): void {
   if (hasTypedText()) event.preventDefault();
 }
 
-/** Returns the route of the current address and follows its changes. `leaving` is set while the user has to decide about typed text. */
+/**
+ * Returns the route of the current address and follows its changes. `leaving` is set while the user
+ * has to decide about typed text.
+ */
 export function useRoute(): { readonly route: Route; readonly leaving: Leaving | undefined } {
   const [route, setRoute] = useState(readRoute);
   const [wanted, setWanted] = useState<Route | undefined>(undefined);
@@ -66,7 +70,8 @@ export function useRoute(): { readonly route: Route; readonly leaving: Leaving |
   }, [open]);
   const stay = (): void => {
     setWanted(undefined);
-    // The address is that of the other page already: a new entry goes away again, one of the past gets the page on top.
+    // The address is that of the other page already: a new entry goes away again, one of the past
+    // gets the page on top.
     if (isMarked()) history.pushState({ visited: true }, "", hrefOf(shown.current));
     else history.back();
   };
@@ -86,8 +91,8 @@ export function replaceRoute(route: Route): void {
 }
 
 /**
- * Writes the state of the current page's list into the address. `push` adds it to the history, so that the browser's back button
- * returns to the former state.
+ * Writes the state of the current page's list into the address. `push` adds it to the history, so
+ * that the browser's back button returns to the former state.
  */
 export function writeQuery(route: Route, push: boolean): void {
   const href = hrefOf(route);

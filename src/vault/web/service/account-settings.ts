@@ -8,7 +8,9 @@ import type { VaultClient } from "./vault-client.ts";
 /** A session, or a login of a program. */
 export type Credential = CredentialRecord;
 
-const credentialList = shape<{ tokens: readonly Credential[] }>({ tokens: listOf(isCredentialRecord) });
+const credentialList = shape<{ tokens: readonly Credential[] }>({
+  tokens: listOf(isCredentialRecord),
+});
 const blockedList = shape<{ blocked: readonly string[] }>({ blocked: listOf(isString) });
 const newSession = shape<{ session: Session }>({ session: isSession });
 
@@ -18,14 +20,26 @@ export async function listCredentials(client: VaultClient): Promise<readonly Cre
 }
 
 /** Ends sessions and tokens. @throws RequestError `token_not_found` */
-export async function revokeCredentials(client: VaultClient, ids: readonly string[]): Promise<void> {
+export async function revokeCredentials(
+  client: VaultClient,
+  ids: readonly string[],
+): Promise<void> {
   await client.call("token_revoke", { id: ids }, isObject);
 }
 
-/** Returns the new session; all others have ended. @throws RequestError `invalid_credentials`, `invalid_request` */
-export async function changePassword(client: VaultClient, password: string, newPassword: string): Promise<Session> {
+/**
+ * Returns the new session; all others have ended. @throws RequestError `invalid_credentials`,
+ * `invalid_request`
+ */
+export async function changePassword(
+  client: VaultClient,
+  password: string,
+  newPassword: string,
+): Promise<Session> {
   const body = { password, new_password: newPassword };
-  return (await readJson(await client.open(sessionOperationPath.app_change_password, body), newSession)).session;
+  return (
+    await readJson(await client.open(sessionOperationPath.app_change_password, body), newSession)
+  ).session;
 }
 
 export async function listBlockedSenders(client: VaultClient): Promise<readonly string[]> {

@@ -19,16 +19,24 @@ const confirmation = shape<Confirmation>({ email: isString, invited_by: listOf(i
 const newSession = shape<{ session: Session }>({ session: isSession });
 
 /** Returns the session of the browser's cookie, or null, and who may sign up. */
-export async function currentSession(): Promise<{ readonly session: Session | null; readonly sign_up: SignUpMode }> {
+export async function currentSession(): Promise<{
+  readonly session: Session | null;
+  readonly sign_up: SignUpMode;
+}> {
   return readJson(await post(sessionOperationPath.app_session, {}), maybeSession);
 }
 
 /** @throws RequestError `invalid_credentials`, `rate_limited` */
 export async function logIn(email: string, password: string): Promise<Session> {
-  return (await readJson(await post(sessionOperationPath.app_log_in, { email, password }), newSession)).session;
+  return (
+    await readJson(await post(sessionOperationPath.app_log_in, { email, password }), newSession)
+  ).session;
 }
 
-/** Requests an email with a link to set a password. The response does not reveal whether the account exists. */
+/**
+ * Requests an email with a link to set a password. The response does not reveal whether the account
+ * exists.
+ */
 export async function requestPassword(email: string): Promise<void> {
   await post(sessionOperationPath.app_request_password, { email });
 }
@@ -38,7 +46,15 @@ export async function readConfirmation(token: string): Promise<Confirmation> {
   return readJson(await post(sessionOperationPath.app_confirmation, { token }), confirmation);
 }
 
-/** Creates the account, or replaces its password. @throws RequestError `invalid_confirmation`, `invalid_request` */
+/**
+ * Creates the account, or replaces its password. @throws RequestError `invalid_confirmation`,
+ * `invalid_request`
+ */
 export async function setPassword(token: string, password: string): Promise<Session> {
-  return (await readJson(await post(sessionOperationPath.app_set_password, { token, password }), newSession)).session;
+  return (
+    await readJson(
+      await post(sessionOperationPath.app_set_password, { token, password }),
+      newSession,
+    )
+  ).session;
 }

@@ -16,7 +16,10 @@ interface NewToken {
   readonly lifetime_hours?: number;
 }
 
-/** Creates an access token with its refresh token. @throws RequestError `invalid_credentials` for a wrong password */
+/**
+ * Creates an access token with its refresh token. @throws RequestError `invalid_credentials` for a
+ * wrong password
+ */
 export async function issueToken(client: VaultClient, token: NewToken): Promise<TokenResponse> {
   return readJson(await client.open(sessionOperationPath.app_api_token, token), isTokenResponse);
 }

@@ -1,4 +1,7 @@
-/** Clock of the page. The port in `src/lib/clock.ts` depends on Node; tests control this one through the browser. */
+/**
+ * Clock of the page. The port in `src/lib/clock.ts` depends on Node; tests control this one through
+ * the browser.
+ */
 export const browserClock = {
   /** Milliseconds since the epoch. */
   now: (): number => new Date().getTime(),

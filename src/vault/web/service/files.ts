@@ -15,12 +15,22 @@ export async function listFiles(client: VaultClient): Promise<readonly FileRecor
 }
 
 /** Fetches the bytes of one version. The browser keeps a large blob on disk. */
-export async function downloadFile(client: VaultClient, filename: string, version: number): Promise<Blob> {
-  return (await client.open(operationPath.download_file, { email: client.email, filename, version })).blob();
+export async function downloadFile(
+  client: VaultClient,
+  filename: string,
+  version: number,
+): Promise<Blob> {
+  return (
+    await client.open(operationPath.download_file, { email: client.email, filename, version })
+  ).blob();
 }
 
 /** Deletes one version, or all versions. */
-export async function deleteFile(client: VaultClient, filename: string, version?: number): Promise<void> {
+export async function deleteFile(
+  client: VaultClient,
+  filename: string,
+  version?: number,
+): Promise<void> {
   await client.call("delete_file", { filename, version }, isObject);
 }
 
@@ -32,9 +42,10 @@ export function isUploading(): boolean {
 }
 
 /**
- * Uploads one file as a new version. `onProgress` receives the fraction sent, from 0 to 1; fetch does not report it,
- * XMLHttpRequest does.
- * @throws RequestError, `timed_out` when nothing happens for 30 seconds; the signal's reason after an abort
+ * Uploads one file as a new version. `onProgress` receives the fraction sent, from 0 to 1; fetch
+ * does not report it, XMLHttpRequest does.
+ * @throws RequestError, `timed_out` when nothing happens for 30 seconds; the signal's reason after
+ * an abort
  */
 export async function uploadFile(
   client: VaultClient,
@@ -50,7 +61,12 @@ export async function uploadFile(
   }
 }
 
-function sendFile(client: VaultClient, file: File, onProgress: (share: number) => void, signal: AbortSignal): Promise<void> {
+function sendFile(
+  client: VaultClient,
+  file: File,
+  onProgress: (share: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const silent = (): void => {
@@ -68,7 +84,9 @@ function sendFile(client: VaultClient, file: File, onProgress: (share: number) =
       onProgress(total > 0 ? loaded / total : 0);
     });
     request.addEventListener("load", () =>
-      request.status === 200 ? resolve() : reject(errorFromBody(request.status, request.responseText)),
+      request.status === 200
+        ? resolve()
+        : reject(errorFromBody(request.status, request.responseText)),
     );
     request.addEventListener("error", () => reject(unreachable()));
     request.addEventListener("abort", () => reject(signal.reason));

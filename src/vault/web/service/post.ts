@@ -4,26 +4,39 @@ import { withDeadline } from "./response-deadline.ts";
 import type { Guard } from "./shape.ts";
 
 /**
- * Posts JSON to the vault that served this page, with the session cookie. The whole body of the response has arrived.
- * @throws RequestError for an error response, without a response, and `timed_out` when the response takes too long
+ * Posts JSON to the vault that served this page, with the session cookie. The whole body of the
+ * response has arrived.
+ * @throws RequestError for an error response, without a response, and `timed_out` when the response
+ * takes too long
  */
 export async function post(path: string, body: object, csrfToken?: string): Promise<Response> {
   const request: RequestInit = {
     method: "POST",
     credentials: "same-origin",
-    headers: { "content-type": "application/json", ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }) },
+    headers: {
+      "content-type": "application/json",
+      ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }),
+    },
     body: JSON.stringify(body),
   };
-  const response = await withDeadline((signal) => fetch(path, { ...request, signal })).catch((error: unknown) => {
-    throw error instanceof RequestError ? error : unreachable();
-  });
+  const response = await withDeadline((signal) => fetch(path, { ...request, signal })).catch(
+    (error: unknown) => {
+      throw error instanceof RequestError ? error : unreachable();
+    },
+  );
   if (!response.ok) {
-    throw errorFromBody(response.status, await response.text(), response.headers.get("retry-after"));
+    throw errorFromBody(
+      response.status,
+      await response.text(),
+      response.headers.get("retry-after"),
+    );
   }
   return response;
 }
 
-/** Parses the body of a response. @throws RequestError `invalid_response` when it has another shape */
+/**
+ * Parses the body of a response. @throws RequestError `invalid_response` when it has another shape
+ */
 export async function readJson<T>(response: Response, guard: Guard<T>): Promise<T> {
   const body: unknown = await response.json().catch(() => undefined);
   if (guard(body)) return body;

@@ -2,15 +2,20 @@ import { browserClock } from "./browser-clock.ts";
 import { timedOut } from "./request-error.ts";
 import { slowRequests } from "./slow-requests.ts";
 
-/** Time in ms without a byte of the response after which a request counts as slow, and after which it fails. */
+/**
+ * Time in ms without a byte of the response after which a request counts as slow, and after which
+ * it fails.
+ */
 const SLOW_MS = 5_000;
 export const SILENCE_MS = 30_000;
 
 /**
- * Sends a request and returns its response with the whole body. Fails with `timed_out` once the vault sends nothing for 30 seconds. A
- * long download may take longer, as long as bytes arrive.
+ * Sends a request and returns its response with the whole body. Fails with `timed_out` once the
+ * vault sends nothing for 30 seconds. A long download may take longer, as long as bytes arrive.
  */
-export async function withDeadline(send: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+export async function withDeadline(
+  send: (signal: AbortSignal) => Promise<Response>,
+): Promise<Response> {
   const abort = new AbortController();
   const limited = async <T>(step: Promise<T>): Promise<T> => {
     const cancelSlow = browserClock.after(SLOW_MS, () => slowRequests.add(abort));

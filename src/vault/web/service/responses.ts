@@ -13,7 +13,17 @@ import type {
   UnshareRecord,
   VersionRecord,
 } from "../../../protocol/responses.ts";
-import { isBoolean, isNumber, isObject, isString, listOf, literal, oneOf, shape, type Guard } from "./shape.ts";
+import {
+  isBoolean,
+  isNumber,
+  isObject,
+  isString,
+  listOf,
+  literal,
+  oneOf,
+  shape,
+  type Guard,
+} from "./shape.ts";
 
 const isTimestamp: Guard<Timestamp> = oneOf<Timestamp>(isString, isNumber);
 const isPermission = literal("R", "W", "RW");
@@ -58,9 +68,18 @@ export const isListedShare = shape<ListedShare>({
 
 export const isUnshareRecord = shape<UnshareRecord>({ key_name: isString, from: isString });
 
-export const isTeamRecord = shape<TeamRecord>({ group_id: isString, creator: isString, members: listOf(isString) });
+export const isTeamRecord = shape<TeamRecord>({
+  group_id: isString,
+  creator: isString,
+  members: listOf(isString),
+});
 
-const fileVersion = { version: isNumber, size: isNumber, sha256: isString, created_at: isTimestamp };
+const fileVersion = {
+  version: isNumber,
+  size: isNumber,
+  sha256: isString,
+  created_at: isTimestamp,
+};
 
 export const isFileRecord = shape<FileRecord>({
   ...fileVersion,
@@ -90,7 +109,11 @@ const isDetails = listOf(shape<Detail>({ path: isString, reason: isString }));
 const isAbsent = (value: unknown): value is undefined => value === undefined;
 
 export const isErrorResponse = shape<{ error: ErrorBody }>({
-  error: shape<ErrorBody>({ code: isString, message: isString, details: oneOf<ErrorBody["details"]>(isDetails, isAbsent) }),
+  error: shape<ErrorBody>({
+    code: isString,
+    message: isString,
+    details: oneOf<ErrorBody["details"]>(isDetails, isAbsent),
+  }),
 });
 
 export type Session = SessionInfo;

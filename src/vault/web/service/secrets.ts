@@ -8,15 +8,26 @@ import type {
 } from "../../../protocol/responses.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
 import { toRequestError } from "./request-error.ts";
-import { isExposedSecret, isListedShare, isSecretRecord, isUnshareRecord, isVersionRecord } from "./responses.ts";
+import {
+  isExposedSecret,
+  isListedShare,
+  isSecretRecord,
+  isUnshareRecord,
+  isVersionRecord,
+} from "./responses.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
 const oneSecret = shape<{ secret: SecretRecord }>({ secret: isSecretRecord });
 const secretList = shape<{ secrets: readonly SecretRecord[] }>({ secrets: listOf(isSecretRecord) });
-const versionList = shape<{ versions: readonly VersionRecord[] }>({ versions: listOf(isVersionRecord) });
+const versionList = shape<{ versions: readonly VersionRecord[] }>({
+  versions: listOf(isVersionRecord),
+});
 
-/** Fields that select the operation for a secret (docs/design/vault-contract.md#families-of-operations). */
+/**
+ * Fields that select the operation for a secret
+ * (docs/design/vault-contract.md#families-of-operations).
+ */
 export type SecretAccess = Pick<SecretRecord, "key_name" | "owner" | "shared">;
 
 /** A new secret. `delete_time` is in minutes. */
@@ -46,14 +57,19 @@ export async function listSecrets(client: VaultClient): Promise<readonly SecretR
 }
 
 /**
- * Sends the operation of the family that the secret belongs to. When an own secret was shared or unshared since it was loaded, the vault
- * names the other family, which then gets the request (docs/design/vault-contract.md#families-of-operations).
+ * Sends the operation of the family that the secret belongs to. When an own secret was shared or
+ * unshared since it was loaded, the vault names the other family, which then gets the request
+ * (docs/design/vault-contract.md#families-of-operations).
  */
-async function inFamily<T>({ shared }: Pick<SecretAccess, "shared">, send: (shared: boolean) => Promise<T>): Promise<T> {
+async function inFamily<T>(
+  { shared }: Pick<SecretAccess, "shared">,
+  send: (shared: boolean) => Promise<T>,
+): Promise<T> {
   try {
     return await send(shared);
   } catch (error) {
-    if (toRequestError(error).code !== (shared ? "use_unshared_operation" : "use_link_operation")) throw error;
+    if (toRequestError(error).code !== (shared ? "use_unshared_operation" : "use_link_operation"))
+      throw error;
     return send(!shared);
   }
 }
@@ -62,7 +78,11 @@ async function inFamily<T>({ shared }: Pick<SecretAccess, "shared">, send: (shar
  * Returns all versions of a secret, the newest first; there is at least one.
  * @throws RequestError `secret_not_found`; `forbidden` for a user who may only write
  */
-export async function listVersions(client: VaultClient, owner: string, name: string): Promise<readonly VersionRecord[]> {
+export async function listVersions(
+  client: VaultClient,
+  owner: string,
+  name: string,
+): Promise<readonly VersionRecord[]> {
   const { versions } = await inFamily({ shared: owner !== client.email }, (shared) =>
     shared
       ? client.call("version_list_for_link", { key_name: name, owner }, versionList)
@@ -72,17 +92,31 @@ export async function listVersions(client: VaultClient, owner: string, name: str
 }
 
 /** Fetches the value of one version. */
-export async function exposeVersion(client: VaultClient, access: SecretAccess, version: number): Promise<ExposedSecret> {
+export async function exposeVersion(
+  client: VaultClient,
+  access: SecretAccess,
+  version: number,
+): Promise<ExposedSecret> {
   const { key_name, owner } = access;
   return inFamily(access, (shared) =>
     shared
-      ? client.call("version_expose_link", { key_name, owner, key_version: version }, isExposedSecret)
+      ? client.call(
+          "version_expose_link",
+          { key_name, owner, key_version: version },
+          isExposedSecret,
+        )
       : client.call("version_expose", { key_name, key_version: version }, isExposedSecret),
   );
 }
 
-/** Fetches the value of the version that is the latest now, which may be newer than a list that was loaded before. */
-export async function exposeLatest(client: VaultClient, access: SecretAccess): Promise<ExposedSecret> {
+/**
+ * Fetches the value of the version that is the latest now, which may be newer than a list that was
+ * loaded before.
+ */
+export async function exposeLatest(
+  client: VaultClient,
+  access: SecretAccess,
+): Promise<ExposedSecret> {
   const { key_name, owner } = access;
   return inFamily(access, (shared) =>
     shared
@@ -91,13 +125,17 @@ export async function exposeLatest(client: VaultClient, access: SecretAccess): P
   );
 }
 
-/** @throws RequestError `version_changed` or `use_link_operation` when the user has a secret of this name */
+/**
+ * @throws RequestError `version_changed` or `use_link_operation` when the user has a secret of this
+ * name
+ */
 export async function createSecret(client: VaultClient, secret: NewSecret): Promise<SecretRecord> {
   return (await client.call("protect", { ...secret, expected_version: 0 }, oneSecret)).secret;
 }
 
 /**
- * Adds a version after the version `expected`, the latest that the user has seen; after any one without it.
+ * Adds a version after the version `expected`, the latest that the user has seen; after any one
+ * without it.
  * @throws RequestError `version_changed`, `secret_not_found`; nothing is stored then
  */
 export async function addVersion(
@@ -116,7 +154,10 @@ export async function addVersion(
   return secret;
 }
 
-/** Changes metadata of the latest version. @throws RequestError `version_changed` when there is a newer one; nothing is stored then */
+/**
+ * Changes metadata of the latest version. @throws RequestError `version_changed` when there is a
+ * newer one; nothing is stored then
+ */
 export async function updateMetadata(
   client: VaultClient,
   { key_name, key_version, owner }: SecretRecord,
@@ -136,23 +177,36 @@ export async function scheduleRemoval(
   { key_name, key_version, owner }: SecretRecord,
   minutes: number,
 ): Promise<void> {
-  await client.call("update_key_metadata", { key_name, key_version, owner, delete_time: minutes }, oneSecret);
+  await client.call(
+    "update_key_metadata",
+    { key_name, key_version, owner, delete_time: minutes },
+    oneSecret,
+  );
 }
 
 export async function deleteSecret(client: VaultClient, name: string): Promise<void> {
   await client.call("delete", { key_name: [name] }, isObject);
 }
 
-export async function deleteVersion(client: VaultClient, name: string, version: number): Promise<void> {
+export async function deleteVersion(
+  client: VaultClient,
+  name: string,
+  version: number,
+): Promise<void> {
   await client.call("version_delete", { key_name: name, key_version: version }, isObject);
 }
 
-const unshared = shape<{ unshared: readonly UnshareRecord[] }>({ unshared: listOf(isUnshareRecord) });
+const unshared = shape<{ unshared: readonly UnshareRecord[] }>({
+  unshared: listOf(isUnshareRecord),
+});
 
 const shareList = shape<{ shares: readonly ListedShare[] }>({ shares: listOf(isListedShare) });
 
 /** Returns the recipients of an own secret: users, then teams. */
-export async function listShares(client: VaultClient, name: string): Promise<readonly ListedShare[]> {
+export async function listShares(
+  client: VaultClient,
+  name: string,
+): Promise<readonly ListedShare[]> {
   return (await client.call("share_list", { key_name: name }, shareList)).shares;
 }
 
@@ -163,7 +217,8 @@ export type Recipients =
 
 /**
  * Shares a secret, or changes the permission of existing shares: with all recipients, or none.
- * @throws RequestError `invitation_required` without `invite`, when a recipient has no account or is not logged in
+ * @throws RequestError `invitation_required` without `invite`, when a recipient has no account or
+ * is not logged in
  */
 export async function shareSecret(
   client: VaultClient,
@@ -172,17 +227,30 @@ export async function shareSecret(
   { permission, invite }: { readonly permission: Permission; readonly invite: boolean },
 ): Promise<void> {
   const recipients = kind === "people" ? { usr_id_to: to } : { group_id_to: to };
-  const body = { key_name: [name], usr_id_from: client.email, permission, ...(!invite && { invite }), ...recipients };
+  const body = {
+    key_name: [name],
+    usr_id_from: client.email,
+    permission,
+    ...(!invite && { invite }),
+    ...recipients,
+  };
   await client.call("share", body, isObject);
 }
 
 /** Stops sharing a secret with one recipient, or with all recipients. */
-export async function unshareSecret(client: VaultClient, name: string, grantee?: Grantee): Promise<readonly UnshareRecord[]> {
+export async function unshareSecret(
+  client: VaultClient,
+  name: string,
+  grantee?: Grantee,
+): Promise<readonly UnshareRecord[]> {
   const body = { key_name: [name], usr_id_from: client.email, ...(grantee && addressed(grantee)) };
   return (await client.call("unshare", body, unshared)).unshared;
 }
 
 /** Removes a received secret from the user's own list. */
-export async function leaveSecret(client: VaultClient, { key_name, owner }: SecretAccess): Promise<void> {
+export async function leaveSecret(
+  client: VaultClient,
+  { key_name, owner }: SecretAccess,
+): Promise<void> {
   await client.call("delete_shared_key_link", { key_name, owner }, isObject);
 }

@@ -1,4 +1,7 @@
-/** Reports whether a parsed response is a `T`. Hand-written, because zod alone would be larger than this application. */
+/**
+ * Reports whether a parsed response is a `T`. Hand-written, because zod alone would be larger than
+ * this application.
+ */
 export type Guard<T> = (value: unknown) => value is T;
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -22,7 +25,10 @@ export function listOf<T>(entry: Guard<T>): Guard<readonly T[]> {
 }
 
 /** Returns a guard for an object with these members; further members are allowed. */
-export function shape<T extends object>(members: { readonly [Name in keyof T]-?: Guard<T[Name]> }): Guard<T> {
+export function shape<T extends object>(members: {
+  readonly [Name in keyof T]-?: Guard<T[Name]>;
+}): Guard<T> {
   const guards: [string, Guard<unknown>][] = Object.entries(members);
-  return (value): value is T => isObject(value) && guards.every(([name, guard]) => guard(value[name]));
+  return (value): value is T =>
+    isObject(value) && guards.every(([name, guard]) => guard(value[name]));
 }

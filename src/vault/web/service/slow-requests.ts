@@ -5,7 +5,10 @@ function change(changed: boolean): void {
   if (changed) listeners.forEach((listener) => listener());
 }
 
-/** The requests that the vault takes unusually long to respond to. The frame of the pages reports them. */
+/**
+ * The requests that the vault takes unusually long to respond to. The frame of the pages reports
+ * them.
+ */
 export const slowRequests = {
   any: (): boolean => slow.size > 0,
   add(request: object): void {

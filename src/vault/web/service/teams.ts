@@ -10,15 +10,27 @@ export async function listTeams(client: VaultClient): Promise<readonly TeamRecor
   return (await client.call("team_list", {}, teamList)).teams;
 }
 
-export async function createTeam(client: VaultClient, name: string, members: readonly string[]): Promise<void> {
+export async function createTeam(
+  client: VaultClient,
+  name: string,
+  members: readonly string[],
+): Promise<void> {
   await client.call("team_create", { group_id: name, members }, isObject);
 }
 
-export async function addMembers(client: VaultClient, name: string, members: readonly string[]): Promise<void> {
+export async function addMembers(
+  client: VaultClient,
+  name: string,
+  members: readonly string[],
+): Promise<void> {
   await client.call("team_add_members", { group_id: name, members }, isObject);
 }
 
-export async function removeMember(client: VaultClient, name: string, member: string): Promise<void> {
+export async function removeMember(
+  client: VaultClient,
+  name: string,
+  member: string,
+): Promise<void> {
   await client.call("team_remove_members", { group_id: name, members: [member] }, isObject);
 }
 

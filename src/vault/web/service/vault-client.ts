@@ -1,4 +1,8 @@
-import { operationPath, sessionOperationPath, type Operation } from "../../../protocol/operation-paths.ts";
+import {
+  operationPath,
+  sessionOperationPath,
+  type Operation,
+} from "../../../protocol/operation-paths.ts";
 import { currentSession } from "./account.ts";
 import type { Session } from "./responses.ts";
 import { toRequestError, RequestError } from "./request-error.ts";
@@ -6,8 +10,8 @@ import { post, readJson } from "./post.ts";
 import type { Guard } from "./shape.ts";
 
 /**
- * Client of the vault for the logged-in user. When the session ends, its requests wait for a new login of the same user and are sent
- * again; it also adopts a new session from another tab.
+ * Client of the vault for the logged-in user. When the session ends, its requests wait for a new
+ * login of the same user and are sent again; it also adopts a new session from another tab.
  */
 export class VaultClient {
   readonly email: string;
@@ -32,7 +36,10 @@ export class VaultClient {
 
   /** Runs an operation as the logged-in user. @throws RequestError */
   async call<T>(operation: Operation, body: object, guard: Guard<T>): Promise<T> {
-    return readJson(await this.open(operationPath[operation], { email: this.email, ...body }), guard);
+    return readJson(
+      await this.open(operationPath[operation], { email: this.email, ...body }),
+      guard,
+    );
   }
 
   /** Posts within the session and returns the raw response. @throws RequestError */
@@ -41,8 +48,8 @@ export class VaultClient {
   }
 
   /**
-   * Runs a function that sends `csrfToken`, and again when the token was outdated or the session had ended: the vault rejects such a
-   * request before it has an effect.
+   * Runs a function that sends `csrfToken`, and again when the token was outdated or the session
+   * had ended: the vault rejects such a request before it has an effect.
    * @throws RequestError
    */
   async guarded<T>(send: () => Promise<T>): Promise<T> {
@@ -56,9 +63,13 @@ export class VaultClient {
     }
   }
 
-  /** Ends the session; that of another user, who logged in later in another tab, continues. @throws RequestError */
+  /**
+   * Ends the session; that of another user, who logged in later in another tab, continues. @throws
+   * RequestError
+   */
   async logOut(): Promise<void> {
-    const send = (): Promise<Response> => post(sessionOperationPath.app_log_out, {}, this.#csrfToken);
+    const send = (): Promise<Response> =>
+      post(sessionOperationPath.app_log_out, {}, this.#csrfToken);
     try {
       await send();
     } catch (error) {
@@ -71,7 +82,8 @@ export class VaultClient {
     try {
       return await send();
     } catch (error) {
-      if (error instanceof RequestError && isSessionEnded(error) && (await this.#logInAgain())) return send();
+      if (error instanceof RequestError && isSessionEnded(error) && (await this.#logInAgain()))
+        return send();
       throw error;
     }
   }
@@ -91,5 +103,7 @@ function isSessionEnded({ status, code }: RequestError): boolean {
 /** Within a session only the password can be wrong. */
 function wrongPassword(error: RequestError): RequestError {
   if (error.code !== "invalid_credentials") return error;
-  return new RequestError(error.code, "Wrong password.", error.status, [{ path: "password", reason: "Wrong password." }]);
+  return new RequestError(error.code, "Wrong password.", error.status, [
+    { path: "password", reason: "Wrong password." },
+  ]);
 }

@@ -20,9 +20,14 @@ export class SessionKeeper {
     this.#show = show;
   }
 
-  /** Reports whether a session of another tab replaces the login page, or lets the open pages continue. */
+  /**
+   * Reports whether a session of another tab replaces the login page, or lets the open pages
+   * continue.
+   */
   accepts({ email }: Session): boolean {
-    return this.#client === undefined || (this.#waiting !== undefined && this.#client.email === email);
+    return (
+      this.#client === undefined || (this.#waiting !== undefined && this.#client.email === email)
+    );
   }
 
   /** Continues the pages of the same user; otherwise opens new ones. */

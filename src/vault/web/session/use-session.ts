@@ -17,12 +17,18 @@ export interface SessionControl {
   readonly end: (notice?: string) => void;
 }
 
-/** Manages the session, which is fetched when the page loads and kept only in memory and in the browser's cookie. */
+/**
+ * Manages the session, which is fetched when the page loads and kept only in memory and in the
+ * browser's cookie.
+ */
 export function useSession(): SessionControl {
   const [state, setState] = useState<SessionState>({ kind: "checking" });
   const [signUp, setSignUp] = useState<SignUpMode>("open");
   const [keeper] = useState(() => new SessionKeeper(setState));
-  const end = useCallback((notice?: string) => keeper.close({ kind: "none", ...(notice !== undefined && { notice }) }), [keeper]);
+  const end = useCallback(
+    (notice?: string) => keeper.close({ kind: "none", ...(notice !== undefined && { notice }) }),
+    [keeper],
+  );
   const start = useCallback(
     (session: Session) => {
       keeper.adopt(session);

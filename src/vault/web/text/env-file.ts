@@ -11,7 +11,9 @@ export interface EnvFile {
   readonly unreadable: readonly number[];
 }
 
-/** A line with a variable: name, then a value that may be quoted and then may have several lines. */
+/**
+ * A line with a variable: name, then a value that may be quoted and then may have several lines.
+ */
 const VARIABLE =
   /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|`([^`]*)`|([^\r\n]*))[ \t]*(?:#[^\r\n]*)?$/u;
 
@@ -19,7 +21,11 @@ const escapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
 function unescaped(text: string): string {
   return text.replaceAll(/\\([\s\S])/gu, (whole, character: string) =>
-    Object.hasOwn(escapes, character) ? (escapes[character] ?? whole) : `"\\$`.includes(character) ? character : whole,
+    Object.hasOwn(escapes, character)
+      ? (escapes[character] ?? whole)
+      : `"\\$`.includes(character)
+        ? character
+        : whole,
   );
 }
 
@@ -34,7 +40,9 @@ function variableOf(lines: string): EnvVariable | undefined {
   const value = single ?? backtick ?? (double === undefined ? undefined : unescaped(double));
   if (value !== undefined) return { name, value };
   // A quotation mark that is not closed on this line.
-  return plain === undefined || /^["'`]/u.test(plain) ? undefined : { name, value: unquoted(plain) };
+  return plain === undefined || /^["'`]/u.test(plain)
+    ? undefined
+    : { name, value: unquoted(plain) };
 }
 
 /** Lines of one quoted value, at most. */
@@ -44,14 +52,20 @@ const MAX_LINES = 200;
 const QUOTED = /^[ \t]*(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(["'`])/u;
 
 /** Returns the variable that starts at a line, and its last line. */
-function variableAt(lines: readonly string[], at: number): { readonly variable: EnvVariable; readonly end: number } | undefined {
+function variableAt(
+  lines: readonly string[],
+  at: number,
+): { readonly variable: EnvVariable; readonly end: number } | undefined {
   const line = lines[at] ?? "";
   const alone = variableOf(line);
   if (alone) return { variable: alone, end: at };
   const quote = QUOTED.exec(line)?.[1];
   if (quote === undefined) return undefined;
   for (let end = at + 1; end < Math.min(lines.length, at + MAX_LINES); end++) {
-    const variable = lines[end]?.includes(quote) === true ? variableOf(lines.slice(at, end + 1).join("\n")) : undefined;
+    const variable =
+      lines[end]?.includes(quote) === true
+        ? variableOf(lines.slice(at, end + 1).join("\n"))
+        : undefined;
     if (variable) return { variable, end };
   }
   return undefined;

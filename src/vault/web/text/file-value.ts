@@ -11,8 +11,14 @@ export interface FileValue {
 /** Returns the value for these bytes. */
 export function fileValue(bytes: Uint8Array): FileValue {
   try {
-    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), format: "text" };
+    return {
+      text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
+      format: "text",
+    };
   } catch {
-    return { text: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")), format: "base64" };
+    return {
+      text: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")),
+      format: "base64",
+    };
   }
 }

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { lineDiff } from "./line-diff.ts";
 
 const signs = { same: " ", removed: "-", added: "+" } as const;
-const diffOf = (before: string, after: string) => lineDiff(before, after).map(({ kind, text }) => signs[kind] + text);
+const diffOf = (before: string, after: string) =>
+  lineDiff(before, after).map(({ kind, text }) => signs[kind] + text);
 
 test.each([
   ["", "", [" "]],

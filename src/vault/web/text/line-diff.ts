@@ -6,7 +6,10 @@ export interface DiffLine {
 /** Pairs of lines that are compared at most: two values of 2,000 lines. */
 const MAX_PAIRS = 4_000_000;
 
-/** Returns, for each pair of positions, how many lines the rests of both texts have in common; row after row. */
+/**
+ * Returns, for each pair of positions, how many lines the rests of both texts have in common; row
+ * after row.
+ */
 function commonLines(before: readonly string[], after: readonly string[]): Uint32Array {
   const width = after.length + 1;
   const common = new Uint32Array((before.length + 1) * width);
@@ -14,18 +17,25 @@ function commonLines(before: readonly string[], after: readonly string[]): Uint3
   for (let row = before.length - 1; row >= 0; row--) {
     for (let column = after.length - 1; column >= 0; column--) {
       common[row * width + column] =
-        before[row] === after[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+        before[row] === after[column]
+          ? at(row + 1, column + 1) + 1
+          : Math.max(at(row + 1, column), at(row, column + 1));
     }
   }
   return common;
 }
 
-const linesOf = (kind: DiffLine["kind"], texts: readonly string[]): DiffLine[] => texts.map((text) => ({ kind, text }));
+const linesOf = (kind: DiffLine["kind"], texts: readonly string[]): DiffLine[] =>
+  texts.map((text) => ({ kind, text }));
 
-/** Returns the lines of both texts, those in common once: the fewest removed and added ones, except for texts with too many lines. */
+/**
+ * Returns the lines of both texts, those in common once: the fewest removed and added ones, except
+ * for texts with too many lines.
+ */
 export function lineDiff(before: string, after: string): DiffLine[] {
   const [old, current] = [before.split("\n"), after.split("\n")];
-  if (old.length * current.length > MAX_PAIRS) return [...linesOf("removed", old), ...linesOf("added", current)];
+  if (old.length * current.length > MAX_PAIRS)
+    return [...linesOf("removed", old), ...linesOf("added", current)];
   const common = commonLines(old, current);
   const width = current.length + 1;
   const diff: DiffLine[] = [];
@@ -36,7 +46,9 @@ export function lineDiff(before: string, after: string): DiffLine[] {
       diff.push({ kind: "same", text });
       row += 1;
       column += 1;
-    } else if ((common[(row + 1) * width + column] ?? 0) >= (common[row * width + column + 1] ?? 0)) {
+    } else if (
+      (common[(row + 1) * width + column] ?? 0) >= (common[row * width + column + 1] ?? 0)
+    ) {
       diff.push({ kind: "removed", text });
       row += 1;
     } else {
@@ -44,5 +56,9 @@ export function lineDiff(before: string, after: string): DiffLine[] {
       column += 1;
     }
   }
-  return [...diff, ...linesOf("removed", old.slice(row)), ...linesOf("added", current.slice(column))];
+  return [
+    ...diff,
+    ...linesOf("removed", old.slice(row)),
+    ...linesOf("added", current.slice(column)),
+  ];
 }

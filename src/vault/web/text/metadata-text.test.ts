@@ -30,10 +30,13 @@ test.each([
   expect(metadataValue(metadataText(value))).toEqual(value);
 });
 
-test.each(["1e999", "12345678901234567890", "-9007199254740993"])("%s stays text, because a number would lose digits", (text) => {
-  expect(metadataValue(text)).toBe(text);
-  expect(metadataText(text)).toBe(text);
-});
+test.each(["1e999", "12345678901234567890", "-9007199254740993"])(
+  "%s stays text, because a number would lose digits",
+  (text) => {
+    expect(metadataValue(text)).toBe(text);
+    expect(metadataText(text)).toBe(text);
+  },
+);
 
 test.each([
   ["{bad json", true],

@@ -1,9 +1,17 @@
-/** Formats a metadata value for a text field: as JSON, except for text that does not parse as JSON without a loss. */
+/**
+ * Formats a metadata value for a text field: as JSON, except for text that does not parse as JSON
+ * without a loss.
+ */
 export function metadataText(value: unknown): string {
-  return typeof value === "string" && parsedJson(value) === undefined ? value : JSON.stringify(value);
+  return typeof value === "string" && parsedJson(value) === undefined
+    ? value
+    : JSON.stringify(value);
 }
 
-/** Parses the text of a field as JSON, or returns it unchanged when it is not JSON. The inverse of `metadataText`. */
+/**
+ * Parses the text of a field as JSON, or returns it unchanged when it is not JSON. The inverse of
+ * `metadataText`.
+ */
 export function metadataValue(text: string): unknown {
   const parsed = parsedJson(text);
   return parsed ? parsed.value : text;
@@ -14,12 +22,16 @@ export function isBrokenJson(text: string): boolean {
   return /^\s*[[{]/u.test(text) && parsedJson(text) === undefined;
 }
 
-/** Cheap check before `JSON.parse`: throwing for each of tens of thousands of plain texts would be slow. */
+/**
+ * Cheap check before `JSON.parse`: throwing for each of tens of thousands of plain texts would be
+ * slow.
+ */
 const LIKE_JSON = /^\s*(?:["{[\d-]|(?:true|false|null)\s*$)/u;
 
 /** Reports a number that JSON can write and a double cannot hold, such as a long account number. */
 function hasInexactNumber(value: unknown): boolean {
-  if (typeof value === "number") return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+  if (typeof value === "number")
+    return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
   return typeof value === "object" && value !== null && Object.values(value).some(hasInexactNumber);
 }
 

@@ -9,20 +9,31 @@ function sequence(...numbers: number[]): () => number {
   return () => numbers[next++ % numbers.length] ?? 0;
 }
 
-test.each([[all], [["digits"]], [["lower", "upper"]]] as const)("a password of %j has each kind and no other", (kinds) => {
-  for (let count = 0; count < 100; count++) {
-    const password = generatePassword(8, kinds);
-    expect(password).toHaveLength(8);
-    for (const kind of all) {
-      const found = Array.from(password).some((character) => passwordKinds[kind].includes(character));
-      expect([kind, found]).toEqual([kind, kinds.includes(kind as never)]);
+test.each([[all], [["digits"]], [["lower", "upper"]]] as const)(
+  "a password of %j has each kind and no other",
+  (kinds) => {
+    for (let count = 0; count < 100; count++) {
+      const password = generatePassword(8, kinds);
+      expect(password).toHaveLength(8);
+      for (const kind of all) {
+        const found = Array.from(password).some((character) =>
+          passwordKinds[kind].includes(character),
+        );
+        expect([kind, found]).toEqual([kind, kinds.includes(kind as never)]);
+      }
     }
-  }
-});
+  },
+);
 
 test("random numbers that would favor some characters are dropped", () => {
   // 2 ** 32 is not a multiple of 10: its last 6 values are dropped.
-  expect(generatePassword(3, ["digits"], sequence(2 ** 32 - 1, 2 ** 32 - 6, 2 ** 32 - 7, 7, 2 ** 32 - 3, 13))).toBe("973");
+  expect(
+    generatePassword(
+      3,
+      ["digits"],
+      sequence(2 ** 32 - 1, 2 ** 32 - 6, 2 ** 32 - 7, 7, 2 ** 32 - 3, 13),
+    ),
+  ).toBe("973");
 });
 
 test("a password without one of the kinds is drawn again", () => {

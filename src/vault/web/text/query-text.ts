@@ -1,6 +1,8 @@
 /** Formats the non-empty members as the query of an address. */
 export function queryOf(members: Readonly<Record<string, string>>): string {
-  return new URLSearchParams(Object.entries(members).filter(([, value]) => value !== "")).toString();
+  return new URLSearchParams(
+    Object.entries(members).filter(([, value]) => value !== ""),
+  ).toString();
 }
 
 /** Returns the page of a list in a query, starting at 0. Addresses count from 1. */

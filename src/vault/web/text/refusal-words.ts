@@ -38,25 +38,38 @@ const messages: Readonly<Record<ErrorCode, string | readonly Rule[]>> = {
   forbidden: [
     [/for writing only/u, () => "You have write access only: you cannot see the value."],
     [/for reading only/u, () => "You have read access only: ask the owner for write access."],
-    [/scope attributes/u, () => "Only the owner can change the expiry and the attributes that limit tokens."],
+    [
+      /scope attributes/u,
+      () => "Only the owner can change the expiry and the attributes that limit tokens.",
+    ],
     [/only the creator of a secret/u, () => "Only the owner of the secret can do this."],
     [/block yourself/u, () => "This is your own address: enter another one."],
     [/creator stays/u, () => "You created this team: delete it instead of leaving."],
     [/only the creator of a team/u, () => "Only the creator of the team can change it."],
   ],
   email_mismatch: `You are logged in as another user. ${RELOAD}`,
-  csrf_failed: [[/application at (\S+)$/u, (url) => `This is not the address of the web application. Open ${url}`]],
-  secret_expired: "This version has expired, and this vault does not show expired values. Add a version or extend the expiry.",
+  csrf_failed: [
+    [
+      /application at (\S+)$/u,
+      (url) => `This is not the address of the web application. Open ${url}`,
+    ],
+  ],
+  secret_expired:
+    "This version has expired, and this vault does not show expired values. Add a version or extend the expiry.",
   quota_exceeded: [
     [
       /quota is (\d+) bytes/u,
-      (bytes) => `Your storage is full: ${sizeText(Number(bytes))} at most. Delete secrets or files that you no longer need.`,
+      (bytes) =>
+        `Your storage is full: ${sizeText(Number(bytes))} at most. Delete secrets or files that you no longer need.`,
     ],
     [
       /quota is (\d+) (members|versions) of a (team|secret)/u,
       (most, what, whole) => `A ${whole} has at most ${count(most)} ${what}.`,
     ],
-    [/quota is (\d+) (simultaneous uploads)/u, (most) => `At most ${count(most)} uploads at a time. Try again when one is done.`],
+    [
+      /quota is (\d+) (simultaneous uploads)/u,
+      (most) => `At most ${count(most)} uploads at a time. Try again when one is done.`,
+    ],
     [
       /quota is (\d+) (\w+)/u,
       (most, what) =>
@@ -78,24 +91,43 @@ const messages: Readonly<Record<ErrorCode, string | readonly Rule[]>> = {
   last_version: "This is the only version: delete the secret instead.",
   team_exists: "A team of this name already exists: choose another name.",
   too_large: [
-    [/key_value is larger than (\d+)/u, (bytes) => `The value is too large: at most ${sizeText(Number(bytes))}.`],
-    [/metadata .* larger than (\d+)/u, (bytes) => `The metadata is too large: at most ${sizeText(Number(bytes))}.`],
-    [/file is larger than (\d+)/u, (bytes) => `The file is too large: at most ${sizeText(Number(bytes))}.`],
+    [
+      /key_value is larger than (\d+)/u,
+      (bytes) => `The value is too large: at most ${sizeText(Number(bytes))}.`,
+    ],
+    [
+      /metadata .* larger than (\d+)/u,
+      (bytes) => `The metadata is too large: at most ${sizeText(Number(bytes))}.`,
+    ],
+    [
+      /file is larger than (\d+)/u,
+      (bytes) => `The file is too large: at most ${sizeText(Number(bytes))}.`,
+    ],
     [/body is too large/u, () => "This is too large for the vault."],
   ],
   misdirected_request: `This is not the address of the vault. ${OPERATOR}`,
   unsupported_media_type: RELOAD,
   rate_limited: [
     [/logins/u, () => "Too many failed logins."],
-    [/email was just sent/u, () => "An email was sent a short time ago, or too many were requested."],
+    [
+      /email was just sent/u,
+      () => "An email was sent a short time ago, or too many were requested.",
+    ],
     [/too many/u, () => "Too many requests."],
   ],
   internal: [
     [/master key/u, () => `The vault cannot decrypt this. ${OPERATOR}`],
-    [/internal error/u, () => "The vault failed. Try again; if it fails again, notify its operator."],
+    [
+      /internal error/u,
+      () => "The vault failed. Try again; if it fails again, notify its operator.",
+    ],
   ],
   unavailable: [
-    [/disk space/u, () => "The vault is low on disk space: nothing can be added. Delete something, or notify its operator."],
+    [
+      /disk space/u,
+      () =>
+        "The vault is low on disk space: nothing can be added. Delete something, or notify its operator.",
+    ],
     [/audit log/u, () => `The vault cannot write its audit log, so it does nothing. ${OPERATOR}`],
     [/store/u, () => "The vault is overloaded or cannot reach its database."],
   ],
@@ -109,7 +141,10 @@ const reasons: readonly Rule[] = [
   [/^must not contain @/u, () => "a team's name cannot contain @: an @ always means a user"],
   [/(?:<=|at most )(\d+) (?:characters|bytes)/u, (most) => `at most ${count(most)} characters`],
   [/at most (\d+) (names|shares|pairs)/u, (most, what) => `at most ${count(most)} ${what}`],
-  [/>=(\d+) characters/u, (least) => (least === "1" ? "must not be empty" : `at least ${count(least)} characters`)],
+  [
+    />=(\d+) characters/u,
+    (least) => (least === "1" ? "must not be empty" : `at least ${count(least)} characters`),
+  ],
   [/array to have >=/u, () => "must not be empty"],
   [/array to have <=(\d+)/u, (most) => `at most ${count(most)} entries`],
   [/<=9007199254740991/u, () => "this number is too large"],
@@ -119,11 +154,20 @@ const reasons: readonly Rule[] = [
   [/number out of range/u, () => "contains a number that is too large"],
   [/well-formed Unicode/u, () => "contains a character that is cut in half: enter it again"],
   [/control character/u, () => "contains a control character, such as a tab or a line break"],
-  [/^is one of the most common passwords/u, () => "one of the most common passwords: use a few random words"],
+  [
+    /^is one of the most common passwords/u,
+    () => "one of the most common passwords: use a few random words",
+  ],
   [/^must not repeat/u, () => "repeats a short text: use a few random words"],
   [/^would be invited/u, () => "would be invited by email"],
-  [/^must not be a sequence/u, () => "a sequence, such as abcdef or 123456: use a few random words"],
-  [/^must not be the email address/u, () => "must not be your email address or the name of the product, with little added"],
+  [
+    /^must not be a sequence/u,
+    () => "a sequence, such as abcdef or 123456: use a few random words",
+  ],
+  [
+    /^must not be the email address/u,
+    () => "must not be your email address or the name of the product, with little added",
+  ],
   [/^some recipients would be invited/u, () => "some would be invited by email"],
   [/^too many addresses that you share nothing with/u, () => "some may be invited by email"],
   [/^must not be the email address/u, () => "must not be your email address"],
@@ -171,7 +215,10 @@ export function reasonText(reason: string): string {
   return sentence(reasonPhrase(reason));
 }
 
-/** Returns the label of the innermost part of a path that has one: `metadata.expiration_time` is `Expires after`. */
+/**
+ * Returns the label of the innermost part of a path that has one: `metadata.expiration_time` is
+ * `Expires after`.
+ */
 function labelled({ path, reason }: RejectedField): string {
   const name = path.split(".").findLast((part) => Object.hasOwn(labels, part));
   return name === undefined
@@ -195,7 +242,10 @@ export function waitText(seconds: number): string {
   return `${amount} ${unit}${amount === 1 ? "" : "s"}`;
 }
 
-/** Returns an error response of the vault in the words of the pages, with the time after which a retry may succeed. */
+/**
+ * Returns an error response of the vault in the words of the pages, with the time after which a
+ * retry may succeed.
+ */
 export function refusalText(refusal: Refusal): string {
   const { retryAfter } = refusal;
   const text = messageText(refusal);

@@ -6,7 +6,9 @@ export function scopeText(scope: string): string {
     const [attribute, value] = [pair.slice(0, at).replaceAll("_", " "), pair.slice(at + 1)];
     values.set(attribute, [...(values.get(attribute) ?? []), decoded(value)]);
   }
-  const narrowed = [...values].filter(([, given]) => !given.includes("*") && !given.includes("all"));
+  const narrowed = [...values].filter(
+    ([, given]) => !given.includes("*") && !given.includes("all"),
+  );
   if (narrowed.length === 0) return "Everything";
   return narrowed.map(([attribute, given]) => `${attribute}: ${given.join(", ")}`).join("; ");
 }

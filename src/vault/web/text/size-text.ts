@@ -8,7 +8,9 @@ export function sizeText(bytes: number): string {
   return `${figures.format(bytes / 1000 ** power)} ${units[power - 1] ?? ""}`;
 }
 
-/** Formats a limit that is a whole number of mebibytes in the unit that users know it by: `64 MB`. */
+/**
+ * Formats a limit that is a whole number of mebibytes in the unit that users know it by: `64 MB`.
+ */
 export function limitText(bytes: number): string {
   return `${bytes / 1024 ** 2} MB`;
 }

@@ -19,16 +19,24 @@ export function millisecondsOf(timestamp: Timestamp): number {
   return typeof timestamp === "number" ? timestamp : Date.parse(timestamp);
 }
 
-/** Returns `in 3 days`, `2 hours ago` or `just now`. Uses months from two months on, because days are more precise until then. */
+/**
+ * Returns `in 3 days`, `2 hours ago` or `just now`. Uses months from two months on, because days
+ * are more precise until then.
+ */
 export function relativeTime(timestamp: Timestamp, now: number): string {
   const distance = millisecondsOf(timestamp) - now;
-  const step = steps.find(([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length));
+  const step = steps.find(
+    ([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length),
+  );
   if (!step) return distance > 0 ? "in less than a minute" : "just now";
   const [unit, length] = step;
   return relative.format(Math.round(distance / length), unit);
 }
 
-/** Returns date, time and time zone in words, or the milliseconds of a timestamp beyond the calendar. */
+/**
+ * Returns date, time and time zone in words, or the milliseconds of a timestamp beyond the
+ * calendar.
+ */
 export function exactTime(timestamp: Timestamp): string {
   const date = new Date(millisecondsOf(timestamp));
   return Number.isNaN(date.getTime()) ? `${timestamp} ms after 1970` : exact.format(date);

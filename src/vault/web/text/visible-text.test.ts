@@ -22,5 +22,8 @@ test.each([
 });
 
 test("firstHidden names the first character that cannot be seen", () => {
-  expect([firstHidden("a\u200Eb\u202E"), firstHidden("two  spaces")]).toEqual(["U+200E", undefined]);
+  expect([firstHidden("a\u200Eb\u202E"), firstHidden("two  spaces")]).toEqual([
+    "U+200E",
+    undefined,
+  ]);
 });

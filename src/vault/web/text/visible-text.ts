@@ -1,6 +1,7 @@
 /**
- * Characters that a name shows as something else or not at all: direction marks, zero-width characters, spaces other than the common one, soft
- * hyphens. Joiners and variation selectors stay in scripts and emoji that need them.
+ * Characters that a name shows as something else or not at all: direction marks, zero-width
+ * characters, spaces other than the common one, soft hyphens. Joiners and variation selectors stay
+ * in scripts and emoji that need them.
  */
 const HIDDEN =
   /(?![ \u200C\u200D]|\p{Variation_Selector})[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Z}]|(?<!\P{ASCII})[\u200C\u200D]|(?<!\P{ASCII}|[\d#*])\p{Variation_Selector}/u;
@@ -21,7 +22,10 @@ export function firstHidden(text: string): string | undefined {
   return found ? codeOf(found[0]) : undefined;
 }
 
-/** Splits a text so that characters which cannot be seen, and spaces at its ends, appear as what they are. */
+/**
+ * Splits a text so that characters which cannot be seen, and spaces at its ends, appear as what
+ * they are.
+ */
 export function visibleParts(text: string): VisiblePart[] {
   const pattern = new RegExp(`(${HIDDEN.source}|^ +| +$)`, "gu");
   return text
@@ -30,6 +34,8 @@ export function visibleParts(text: string): VisiblePart[] {
     .map((part) => {
       if (/^ +$/u.test(part) && (text.startsWith(part) || text.endsWith(part)))
         return { text: "␣".repeat(part.length), hidden: true };
-      return HIDDEN.test(part) ? { text: codeOf(part), hidden: true } : { text: part, hidden: false };
+      return HIDDEN.test(part)
+        ? { text: codeOf(part), hidden: true }
+        : { text: part, hidden: false };
     });
 }

@@ -12,14 +12,19 @@ const packages = {
   etcd: "go.etcd.io/etcd/server/v3",
 };
 
-/** The last source: a build that requires only Go and its module proxy, and takes about ten minutes on two cores, once. */
+/**
+ * The last source: a build that requires only Go and its module proxy, and takes about ten minutes
+ * on two cores, once.
+ */
 export const goBuild: Source = {
   name: `a build from source with ${requiredGo}`,
   async find({ environment, cache, progress }) {
     const go = await findGo(environment);
     if ("why" in go) return unavailable(go.why);
     try {
-      await install({ cache, names: components, progress }, (directory) => build(directory, go, progress));
+      await install({ cache, names: components, progress }, (directory) =>
+        build(directory, go, progress),
+      );
     } catch (error) {
       return unavailable(error instanceof Error ? error.message : String(error));
     }
@@ -41,10 +46,14 @@ async function build(directory: string, go: GoCommand, progress: Progress): Prom
       progress.update(`Building ${name}: ${done.size} of at most ${total} packages, ${seconds} s`);
     };
     report();
-    await go.build(import.meta.dirname, ["-ldflags", versionFlags(), "-o", join(directory, name), path], (compiled) => {
-      done.add(compiled);
-      report();
-    });
+    await go.build(
+      import.meta.dirname,
+      ["-ldflags", versionFlags(), "-o", join(directory, name), path],
+      (compiled) => {
+        done.add(compiled);
+        report();
+      },
+    );
   }
 }
 

@@ -18,16 +18,27 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Searches with a `docker` on the path that responds to these commands only, and fails for all others. */
-async function findWith(...responses: readonly (readonly [command: string, output: string])[]): Promise<Outcome> {
+/**
+ * Searches with a `docker` on the path that responds to these commands only, and fails for all
+ * others.
+ */
+async function findWith(
+  ...responses: readonly (readonly [command: string, output: string])[]
+): Promise<Outcome> {
   const bin = join(directory, "bin");
   await mkdir(bin);
-  const cases = responses.map(([command, output]) => `  "${command}"*) echo "${output}"; exit 0 ;;`).join("\n");
+  const cases = responses
+    .map(([command, output]) => `  "${command}"*) echo "${output}"; exit 0 ;;`)
+    .join("\n");
   const script = `#!/bin/sh\ncase "$*" in\n${cases}\nesac\necho "no network" >&2\nexit 1\n`;
   await writeFile(join(bin, "docker"), script, { mode: 0o755 });
   await writeFile(join(bin, "kubectl"), "", { mode: 0o755 });
   vi.stubEnv("PATH", `${bin}${delimiter}${process.env["PATH"]}`);
-  return k3sImage.find({ environment: { PATH: bin }, cache: join(directory, "cache"), progress: silentProgress });
+  return k3sImage.find({
+    environment: { PATH: bin },
+    cache: join(directory, "cache"),
+    progress: silentProgress,
+  });
 }
 
 const daemon = ["version", "28.0.0"] as const;

@@ -7,7 +7,10 @@ import { kubernetesVersion } from "./version.ts";
 const image = `rancher/k3s:${kubernetesVersion}-k3s1`;
 const pullMs = 300_000;
 
-/** One container instead of three processes (see supervisor/k3s-cluster.ts), with kubectl from the path or the image. */
+/**
+ * One container instead of three processes (see supervisor/k3s-cluster.ts), with kubectl from the
+ * path or the image.
+ */
 export const k3sImage: Source = {
   name: "a k3s container",
   async find({ environment, cache, progress }) {
@@ -17,8 +20,12 @@ export const k3sImage: Source = {
     const failure = await provideImage(image, pullMs);
     if (failure !== undefined) return unavailable(failure);
     try {
-      const kubectl = (await onPath("kubectl", environment["PATH"] ?? "")) ?? (await kubectlFromImage(`${cache}-k3s`));
-      return kubectl === undefined ? unavailable("no kubectl on the path") : { kind: "k3s", image, kubectl };
+      const kubectl =
+        (await onPath("kubectl", environment["PATH"] ?? "")) ??
+        (await kubectlFromImage(`${cache}-k3s`));
+      return kubectl === undefined
+        ? unavailable("no kubectl on the path")
+        : { kind: "k3s", image, kubectl };
     } catch {
       return unavailable(`no kubectl on the path, and none from ${image}`);
     }

@@ -51,14 +51,22 @@ test("the sources are the variable, the cache, the archive, k3s and the Go build
 test("provide prefers KUBEBUILDER_ASSETS and tries no other source", async () => {
   const assets = await fakeBinaries("assets");
   await fakeBinaries("cache");
-  const found = await provide(context({ KUBEBUILDER_ASSETS: assets }), [assetsVariable, userCache, never]);
+  const found = await provide(context({ KUBEBUILDER_ASSETS: assets }), [
+    assetsVariable,
+    userCache,
+    never,
+  ]);
   expect(found).toEqual({ kind: "binaries", directory: assets });
 });
 
 test("provide uses the cache when KUBEBUILDER_ASSETS lacks the controller manager", async () => {
   const assets = await fakeBinaries("assets", ["etcd", "kube-apiserver", "kubectl"]);
   const cache = await fakeBinaries("cache");
-  const found = await provide(context({ KUBEBUILDER_ASSETS: assets }), [assetsVariable, userCache, never]);
+  const found = await provide(context({ KUBEBUILDER_ASSETS: assets }), [
+    assetsVariable,
+    userCache,
+    never,
+  ]);
   expect(found).toEqual({ kind: "binaries", directory: cache });
 });
 
@@ -78,7 +86,11 @@ test("provide reports the source it uses", async () => {
 
 test("provide lists every source with its reason when none works", async () => {
   const offline: Source = { name: "a download", find: async () => unavailable("no network") };
-  const failure = provide(context({ KUBEBUILDER_ASSETS: join(root, "nowhere") }), [assetsVariable, userCache, offline]);
+  const failure = provide(context({ KUBEBUILDER_ASSETS: join(root, "nowhere") }), [
+    assetsVariable,
+    userCache,
+    offline,
+  ]);
   await expect(failure).rejects.toThrow(
     [
       "no source of a Kubernetes control plane is available; provide one of these:",
@@ -93,5 +105,7 @@ test("cacheDirectory is under XDG_CACHE_HOME or ~/.cache, by version and platfor
   expect(cacheDirectory({ XDG_CACHE_HOME: "/x", HOME: "/h" })).toMatch(
     /^\/x\/vaultsync\/control-plane\/v1\.36\.3-[a-z]+-[a-z0-9]+$/,
   );
-  expect(cacheDirectory({ HOME: "/h" })).toMatch(/^\/h\/\.cache\/vaultsync\/control-plane\/v1\.36\.3-/);
+  expect(cacheDirectory({ HOME: "/h" })).toMatch(
+    /^\/h\/\.cache\/vaultsync\/control-plane\/v1\.36\.3-/,
+  );
 });

@@ -15,14 +15,21 @@ import { unavailable, type Source } from "./source.ts";
 import { components, kubernetesVersion } from "./version.ts";
 
 const run = promisify(execFile);
-const index = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
+const index =
+  "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
 const releases = "https://dl.k8s.io";
-/** Time limit of a small request, short so that the next source is tried soon when these hosts are not reachable. */
+/**
+ * Time limit of a small request, short so that the next source is tried soon when these hosts are
+ * not reachable.
+ */
 const requestTimeoutMs = 5000;
 const downloadTimeoutMs = 600_000;
 
 const Index = z.object({
-  releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.url() }))),
+  releases: z.record(
+    z.string(),
+    z.record(z.string(), z.object({ hash: z.string(), selfLink: z.url() })),
+  ),
 });
 interface Archive {
   readonly version: string;
@@ -30,13 +37,18 @@ interface Archive {
   readonly url: string;
 }
 
-/** The archive of envtest (etcd, kube-apiserver, kubectl) and the controller manager of the same release, which it lacks. */
+/**
+ * The archive of envtest (etcd, kube-apiserver, kubectl) and the controller manager of the same
+ * release, which it lacks.
+ */
 export const publishedArchive: Source = {
   name: "the published envtest archive",
   async find({ cache, progress }) {
     try {
       const archive = await newestPatch();
-      await install({ cache, names: components, progress }, (directory) => download(archive, directory, progress));
+      await install({ cache, names: components, progress }, (directory) =>
+        download(archive, directory, progress),
+      );
     } catch (error) {
       return unavailable(reason(error));
     }
@@ -53,7 +65,9 @@ async function newestPatch(): Promise<Archive> {
   const patches = Object.keys(published).filter(
     (version) => version.startsWith(minor) && /^\d+$/.test(version.slice(minor.length)),
   );
-  const version = patches.toSorted((a, b) => Number(a.slice(minor.length)) - Number(b.slice(minor.length))).at(-1);
+  const version = patches
+    .toSorted((a, b) => Number(a.slice(minor.length)) - Number(b.slice(minor.length)))
+    .at(-1);
   if (version === undefined) throw new Error(`no archive of ${minor}x is published`);
   const entry = published[version]?.[`envtest-${version}-${os}-${arch}.tar.gz`];
   if (entry === undefined) throw new Error(`no archive of ${version} for ${os}-${arch}`);
@@ -68,7 +82,15 @@ async function download(archive: Archive, directory: string, progress: Progress)
 
   const packed = join(directory, "envtest.tar.gz");
   await fetchVerified(archive.url, packed, "sha512", archive.hash);
-  await run("tar", ["--extract", "--gzip", "--file", packed, "--directory", directory, "--strip-components=2"]);
+  await run("tar", [
+    "--extract",
+    "--gzip",
+    "--file",
+    packed,
+    "--directory",
+    directory,
+    "--strip-components=2",
+  ]);
   await rm(packed);
   const executable = join(directory, "kube-controller-manager");
   await fetchVerified(manager, executable, "sha256", managerHash);
@@ -76,14 +98,20 @@ async function download(archive: Archive, directory: string, progress: Progress)
   await writeFile(join(directory, "version"), `${archive.version}\n`);
 }
 
-async function fetchVerified(url: string, file: string, algorithm: string, expected: string): Promise<void> {
+async function fetchVerified(
+  url: string,
+  file: string,
+  algorithm: string,
+  expected: string,
+): Promise<void> {
   const response = await get(url, downloadTimeoutMs);
   if (response.body === null) throw new Error("empty response");
   const hash = createHash(algorithm);
   const body = Readable.fromWeb(response.body);
   body.on("data", (chunk: Buffer) => hash.update(chunk));
   await pipeline(body, createWriteStream(file));
-  if (hash.digest("hex") !== expected) throw new Error(`wrong ${algorithm} digest of ${new URL(url).pathname}`);
+  if (hash.digest("hex") !== expected)
+    throw new Error(`wrong ${algorithm} digest of ${new URL(url).pathname}`);
 }
 
 async function get(url: string, timeoutMs: number): Promise<Response> {

@@ -1,6 +1,9 @@
 import type { Progress } from "../progress.ts";
 
-/** The result of a source: a directory with all of `components`, or an image of k3s in the local Docker. */
+/**
+ * The result of a source: a directory with all of `components`, or an image of k3s in the local
+ * Docker.
+ */
 export type Provision =
   | { readonly kind: "binaries"; readonly directory: string }
   | { readonly kind: "k3s"; readonly image: string; readonly kubectl: string };
@@ -14,7 +17,9 @@ export interface SourceContext {
   readonly progress: Progress;
 }
 
-/** A source of a control plane. It returns the reason when it is not available and does not throw. */
+/**
+ * A source of a control plane. It returns the reason when it is not available and does not throw.
+ */
 export interface Source {
   /** Description for the user, e.g. "KUBEBUILDER_ASSETS, a directory with the binaries". */
   readonly name: string;

@@ -7,6 +7,8 @@ export const userCache: Source = {
   name: "the user's cache directory",
   async find({ cache }) {
     const missing = await missingFiles(cache, components);
-    return missing.length === 0 ? { kind: "binaries", directory: cache } : unavailable(`${cache} is empty`);
+    return missing.length === 0
+      ? { kind: "binaries", directory: cache }
+      : unavailable(`${cache} is empty`);
   },
 };

@@ -37,7 +37,9 @@ export async function startBinariesCluster(options: {
   const apiServerUp = performance.now();
   note(`kube-apiserver is ready at ${access.server} after ${seconds(apiServerUp - etcdUp)}`);
 
-  await manager.start(await managerArguments(directory, access, identities), () => hasDefaultServiceAccount(access));
+  await manager.start(await managerArguments(directory, access, identities), () =>
+    hasDefaultServiceAccount(access),
+  );
   const managerUp = performance.now();
   note(`kube-controller-manager works after ${seconds(managerUp - apiServerUp)}`);
 
@@ -45,7 +47,11 @@ export async function startBinariesCluster(options: {
     access,
     kubectl: join(binaries, "kubectl"),
     auditLog: join(directory, "audit.log"),
-    timings: { etcd: etcdUp - started, apiserver: apiServerUp - etcdUp, controllerManager: managerUp - apiServerUp },
+    timings: {
+      etcd: etcdUp - started,
+      apiserver: apiServerUp - etcdUp,
+      controllerManager: managerUp - apiServerUp,
+    },
     stopApiServer: () => apiServer.stop(),
     startApiServer: () => startAgain(apiServer, args, access),
     startSecondApiServer: async () => {
@@ -73,7 +79,11 @@ async function startOnFreePort(apiServer: Component, directory: string, identiti
     try {
       await apiServer.start(args, async () => {
         // Read each time: a certificate that is being written is not complete.
-        access = await accessOnceWritten(port, certificates, tokenOf(identities.users, administrator));
+        access = await accessOnceWritten(
+          port,
+          certificates,
+          tokenOf(identities.users, administrator),
+        );
         return access !== undefined && isReady(access);
       });
       if (access !== undefined) return { args, access };
@@ -85,7 +95,11 @@ async function startOnFreePort(apiServer: Component, directory: string, identiti
 }
 
 /** Starts the API server again and retries while another process uses its port. */
-async function startAgain(apiServer: Component, args: readonly string[], access: ApiAccess): Promise<void> {
+async function startAgain(
+  apiServer: Component,
+  args: readonly string[],
+  access: ApiAccess,
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await apiServer.start(args, () => isReady(access));
@@ -112,8 +126,8 @@ function etcdArguments(): string[] {
 }
 
 /**
- * Returns the arguments of kube-apiserver. Paths are relative to the directory, which is the working directory of every
- * component.
+ * Returns the arguments of kube-apiserver. Paths are relative to the directory, which is the
+ * working directory of every component.
  */
 function apiServerArguments(
   directory: string,
@@ -142,7 +156,11 @@ function apiServerArguments(
   ];
 }
 
-async function managerArguments(directory: string, access: ApiAccess, identities: Identities): Promise<string[]> {
+async function managerArguments(
+  directory: string,
+  access: ApiAccess,
+  identities: Identities,
+): Promise<string[]> {
   const file = join(directory, "controller-manager.kubeconfig");
   const token = tokenOf(identities.users, controllerManager);
   await writeFile(file, kubeconfig({ ...access, token, user: controllerManager }), { mode: 0o600 });
@@ -159,16 +177,23 @@ async function managerArguments(directory: string, access: ApiAccess, identities
 
 function etcdIsHealthy(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const probe = request({ socketPath, path: "/health", signal: AbortSignal.timeout(1000) }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
+    const probe = request(
+      { socketPath, path: "/health", signal: AbortSignal.timeout(1000) },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
     probe.on("error", () => resolve(false));
     probe.end();
   });
 }
 
-async function accessOnceWritten(port: number, certificates: string, token: string): Promise<ApiAccess | undefined> {
+async function accessOnceWritten(
+  port: number,
+  certificates: string,
+  token: string,
+): Promise<ApiAccess | undefined> {
   try {
     const ca = await readFile(join(certificates, "apiserver.crt"), "utf8");
     return { server: `https://127.0.0.1:${port}`, ca, token };

@@ -11,7 +11,10 @@ export interface Cluster {
   stopApiServer(): Promise<void>;
   /** Starts the API server on the same port, with the same data. */
   startApiServer(): Promise<void>;
-  /** Starts another API server with the same data and certificates, and returns its URL. @throws Error if there is one already */
+  /**
+   * Starts another API server with the same data and certificates, and returns its URL. @throws
+   * Error if there is one already
+   */
   startSecondApiServer(): Promise<string>;
   stopSecondApiServer(): Promise<void>;
 }

@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { waitUntil } from "../../clock/wait-until.ts";
 
 const restartDelayMs = 1000;
-/** Time between SIGTERM and SIGKILL. An API server would wait a minute for its watches, which do not end by themselves. */
+/**
+ * Time between SIGTERM and SIGKILL. An API server would wait a minute for its watches, which do not
+ * end by themselves.
+ */
 const gracePeriodMs = 2000;
 const readyTimeoutMs = 120_000;
 
@@ -32,15 +35,19 @@ export class Component {
   }
 
   /**
-   * Starts the server and waits until `ready` returns true. Afterwards it is restarted whenever it dies by itself.
+   * Starts the server and waits until `ready` returns true. Afterwards it is restarted whenever it
+   * dies by itself.
    * @throws Error with the end of its log when it dies first or is not ready after two minutes
    */
   async start(args: readonly string[], ready: () => Promise<boolean>): Promise<void> {
     const child = this.spawn(args);
     const settled = async (): Promise<boolean> => hasEnded(child) || (await ready());
-    const inTime = await waitUntil(`${this.name} is ready`, settled, readyTimeoutMs, 50).catch(() => false);
+    const inTime = await waitUntil(`${this.name} is ready`, settled, readyTimeoutMs, 50).catch(
+      () => false,
+    );
     if (hasEnded(child)) throw new Error(`${this.name} ended:\n${await this.logTail()}`);
-    if (!inTime) throw new Error(`${this.name} is not ready after two minutes:\n${await this.logTail()}`);
+    if (!inTime)
+      throw new Error(`${this.name} is not ready after two minutes:\n${await this.logTail()}`);
     this.supervised = true;
   }
 
@@ -69,7 +76,12 @@ export class Component {
     const { binaries, directory, signal } = this.options;
     const log = openSync(this.logFile(), "a", 0o600);
     const stdio: ["ignore", number, number] = ["ignore", log, log];
-    const child = spawn(join(binaries, this.name), args, { cwd: directory, stdio, signal, killSignal: "SIGKILL" });
+    const child = spawn(join(binaries, this.name), args, {
+      cwd: directory,
+      stdio,
+      signal,
+      killSignal: "SIGKILL",
+    });
     closeSync(log);
     this.child = child;
     // `hasEnded` reports a file that is not executable; an abort is intended.

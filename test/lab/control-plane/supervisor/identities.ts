@@ -15,21 +15,31 @@ export interface Identities {
 export const administrator = "admin";
 export const controllerManager = "system:kube-controller-manager";
 
-/** Writes the static token file and the key pair that signs ServiceAccount tokens. Each control plane has its own. */
-export async function createIdentities(directory: string, plainUsers: readonly string[]): Promise<Identities> {
+/**
+ * Writes the static token file and the key pair that signs ServiceAccount tokens. Each control
+ * plane has its own.
+ */
+export async function createIdentities(
+  directory: string,
+  plainUsers: readonly string[],
+): Promise<Identities> {
   const users: User[] = [
     { name: administrator, groups: ["system:masters"], token: newToken() },
     { name: controllerManager, groups: [], token: newToken() },
     ...plainUsers.map((name) => ({ name, groups: [], token: newToken() })),
   ];
   const tokenFile = join(directory, "tokens.csv");
-  const lines = users.map((user) => `${user.token},${user.name},${user.name},"${user.groups.join(",")}"\n`);
+  const lines = users.map(
+    (user) => `${user.token},${user.name},${user.name},"${user.groups.join(",")}"\n`,
+  );
   await writeFile(tokenFile, lines.join(""), { mode: 0o600 });
 
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const serviceAccountKey = join(directory, "service-account.key");
   const serviceAccountPublicKey = join(directory, "service-account.pub");
-  await writeFile(serviceAccountKey, privateKey.export({ type: "sec1", format: "pem" }), { mode: 0o600 });
+  await writeFile(serviceAccountKey, privateKey.export({ type: "sec1", format: "pem" }), {
+    mode: 0o600,
+  });
   await writeFile(serviceAccountPublicKey, publicKey.export({ type: "spki", format: "pem" }));
   return { users, tokenFile, serviceAccountKey, serviceAccountPublicKey };
 }
@@ -44,6 +54,9 @@ function newToken(): string {
  */
 export function tokenOf(users: readonly User[], name: string): string {
   const user = users.find((candidate) => candidate.name === name);
-  if (user === undefined) throw new Error(`unknown user "${name}", expected one of ${users.map((each) => each.name).join(", ")}`);
+  if (user === undefined)
+    throw new Error(
+      `unknown user "${name}", expected one of ${users.map((each) => each.name).join(", ")}`,
+    );
   return user.token;
 }

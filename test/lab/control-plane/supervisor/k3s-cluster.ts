@@ -19,28 +19,41 @@ const apiServerPort = 6443;
 const readyTimeoutMs = 180_000;
 
 const Kubeconfig = z.object({
-  clusters: z.tuple([z.object({ cluster: z.object({ "certificate-authority-data": z.base64() }) })]),
+  clusters: z.tuple([
+    z.object({ cluster: z.object({ "certificate-authority-data": z.base64() }) }),
+  ]),
 });
 
-/** The server of k3s without its agent, on one loopback port that it keeps when it is stopped and started. */
+/**
+ * The server of k3s without its agent, on one loopback port that it keeps when it is stopped and
+ * started.
+ */
 export class K3sServer extends K3sContainer {
   /** `directory` has the tokens and the audit policy, and gets the audit log. */
-  constructor(image: string, { name, directory, port }: { name: string; directory: string; port: number }) {
+  constructor(
+    image: string,
+    { name, directory, port }: { name: string; directory: string; port: number },
+  ) {
     super(image);
     this.withName(name)
       .withPullPolicy(PullPolicy.neverPull())
-      // The supervisor removes it; the container that testcontainers would start for that has to be pulled.
+      // The supervisor removes it; the container that testcontainers would start for that has to be
+      // pulled.
       .withAutoCleanup(false)
       .withBindMounts([{ source: directory, target: mount }])
       .withCommand(serverArguments())
       .withStartupTimeout(readyTimeoutMs)
       .withWaitStrategy(Wait.forLogMessage(/Wrote kubeconfig/u));
     this.exposedPorts = [apiServerPort];
-    this.hostConfig.PortBindings = { [`${apiServerPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(port) }] };
+    this.hostConfig.PortBindings = {
+      [`${apiServerPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(port) }],
+    };
   }
 }
 
-/** Starts k3s in a container: one process instead of three, whose parts are not timed separately. */
+/**
+ * Starts k3s in a container: one process instead of three, whose parts are not timed separately.
+ */
 export async function startK3sCluster(options: {
   directory: string;
   image: string;
@@ -56,7 +69,10 @@ export async function startK3sCluster(options: {
   await writeFile(join(directory, "audit.log"), "", { mode: 0o600 });
   // In its own process group, so that it outlives the end of this one.
   const remove = (): void =>
-    void spawn("docker", ["rm", "--force", "--volumes", name], { detached: true, stdio: "ignore" }).on("error", () => {});
+    void spawn("docker", ["rm", "--force", "--volumes", name], {
+      detached: true,
+      stdio: "ignore",
+    }).on("error", () => {});
   signal.addEventListener("abort", remove);
 
   const started = performance.now();
@@ -64,8 +80,13 @@ export async function startK3sCluster(options: {
   const container = await new K3sServer(image, { name, directory, port }).start();
   const [{ cluster }] = Kubeconfig.parse(parse(container.getKubeConfig())).clusters;
   const ca = Buffer.from(cluster["certificate-authority-data"], "base64").toString("utf8");
-  const access: ApiAccess = { server: `https://127.0.0.1:${port}`, ca, token: tokenOf(identities.users, administrator) };
-  const ready = (path: string) => waitUntil(`k3s serves ${path}`, () => isOk(access, path), readyTimeoutMs);
+  const access: ApiAccess = {
+    server: `https://127.0.0.1:${port}`,
+    ca,
+    token: tokenOf(identities.users, administrator),
+  };
+  const ready = (path: string) =>
+    waitUntil(`k3s serves ${path}`, () => isOk(access, path), readyTimeoutMs);
   await ready("/readyz");
   const apiServerUp = performance.now();
   await ready("/api/v1/namespaces/default/serviceaccounts/default");
@@ -75,21 +96,31 @@ export async function startK3sCluster(options: {
     access,
     kubectl,
     auditLog: join(directory, "audit.log"),
-    timings: { etcd: 0, apiserver: apiServerUp - started, controllerManager: managerUp - apiServerUp },
+    timings: {
+      etcd: 0,
+      apiserver: apiServerUp - started,
+      controllerManager: managerUp - apiServerUp,
+    },
     stopApiServer: async () => void (await docker(["stop", name])),
     startApiServer: async () => {
       await docker(["start", name]);
       await ready("/readyz");
     },
     startSecondApiServer: () => {
-      throw new Error("k3s runs one API server: set KUBEBUILDER_ASSETS, or stop the Docker daemon to use another source");
+      throw new Error(
+        "k3s runs one API server: set KUBEBUILDER_ASSETS, or stop the Docker daemon to use another source",
+      );
     },
     stopSecondApiServer: () => Promise.resolve(),
   };
 }
 
 function serverArguments(): string[] {
-  const apiServer = ["token-auth-file=tokens.csv", "audit-log-path=audit.log", "audit-policy-file=audit-policy.yaml"];
+  const apiServer = [
+    "token-auth-file=tokens.csv",
+    "audit-log-path=audit.log",
+    "audit-policy-file=audit-policy.yaml",
+  ];
   return [
     "server",
     "--disable-agent",
@@ -100,7 +131,9 @@ function serverArguments(): string[] {
     "--disable=coredns,local-storage,metrics-server,servicelb,traefik",
     "--tls-san=127.0.0.1",
     "--kube-apiserver-arg=enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
-    ...apiServer.map((argument) => argument.replace(/=/, `=${mount}/`)).map((argument) => `--kube-apiserver-arg=${argument}`),
+    ...apiServer
+      .map((argument) => argument.replace(/=/, `=${mount}/`))
+      .map((argument) => `--kube-apiserver-arg=${argument}`),
   ];
 }
 

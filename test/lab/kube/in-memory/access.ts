@@ -20,4 +20,8 @@ export interface Caller {
 }
 
 /** Changes or, by throwing a `StatusError`, rejects the object that a request is about to store. */
-export type Webhook = (object: KubeObject, before: KubeObject | undefined, access: Access) => KubeObject;
+export type Webhook = (
+  object: KubeObject,
+  before: KubeObject | undefined,
+  access: Access,
+) => KubeObject;

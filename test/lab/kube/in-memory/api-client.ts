@@ -13,7 +13,12 @@ import type {
 import { Deadline } from "../../../../src/operator/lib/deadline.ts";
 import { responseError } from "../../../../src/operator/kube/client/response-error.ts";
 import { KubeError } from "../../../../src/operator/kube/kube-error.ts";
-import { type KubeObject, keyOf, type ObjectRef, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type ObjectRef,
+  type ResourceDescriptor,
+} from "../../../../src/operator/kube/resource.ts";
 import type { Caller, Verb } from "./access.ts";
 import { managersIn } from "./field-ownership.ts";
 import { resourceKey } from "./resource-rules.ts";
@@ -29,11 +34,15 @@ interface ApiRequest {
 }
 
 /**
- * The network between a client and the server. Both functions may wait and may throw: `send` before the server sees
- * the request, `respond` after it was carried out. A `StatusError` is a response; a `KubeError` is passed on.
+ * The network between a client and the server. Both functions may wait and may throw: `send` before
+ * the server sees the request, `respond` after it was carried out. A `StatusError` is a response; a
+ * `KubeError` is passed on.
  */
 export interface Network {
-  /** Resolves once the process of the client runs: a suspended one sends nothing and receives nothing. `undefined` if it runs. */
+  /**
+   * Resolves once the process of the client runs: a suspended one sends nothing and receives
+   * nothing. `undefined` if it runs.
+   */
   running?(): Promise<void> | undefined;
   send?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
   respond?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
@@ -71,17 +80,35 @@ export class ApiClient implements FencedKubeApi {
   }
 
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
-    return this.#request("get", "get", resource, ref, signal, () => this.#server.get(resource, ref, this.#caller));
+    return this.#request("get", "get", resource, ref, signal, () =>
+      this.#server.get(resource, ref, this.#caller),
+    );
   }
 
-  async getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
+  async getMetadata(
+    resource: ResourceDescriptor,
+    ref: ObjectRef,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const { metadata, ...object } = await this.get(resource, ref, signal);
-    return metadataOf({ ...object, metadata: { ...metadata, managedFields: this.#managersOf(resource, ref) } });
+    return metadataOf({
+      ...object,
+      metadata: { ...metadata, managedFields: this.#managersOf(resource, ref) },
+    });
   }
 
-  async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
-    const { items, resourceVersion } = await this.#request("list", "list", resource, options, signal, () =>
-      this.#server.list(resource, options, this.#caller),
+  async *list(
+    resource: ResourceDescriptor,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListPage> {
+    const { items, resourceVersion } = await this.#request(
+      "list",
+      "list",
+      resource,
+      options,
+      signal,
+      () => this.#server.list(resource, options, this.#caller),
     );
     const sent = options.metadataOnly ? items.map(metadataOf) : items;
     for (let start = 0; start === 0 || start < sent.length; start += PAGE_SIZE) {
@@ -89,7 +116,11 @@ export class ApiClient implements FencedKubeApi {
     }
   }
 
-  async *watch(resource: ResourceDescriptor, options: WatchOptions, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+  async *watch(
+    resource: ResourceDescriptor,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent> {
     const request = { user: this.#caller.user, verb: "watch", resource, ref: options } as const;
     const lagMs = this.#network.watchLagMs?.(request) ?? 0;
     const watch = await this.#request("watch", "watch", resource, options, signal, () => {
@@ -109,12 +140,22 @@ export class ApiClient implements FencedKubeApi {
     }
   }
 
-  create(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+  create(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const { metadata } = object;
-    return this.#write("create", "create", resource, metadata, signal, () => this.#server.create(resource, object, this.#caller));
+    return this.#write("create", "create", resource, metadata, signal, () =>
+      this.#server.create(resource, object, this.#caller),
+    );
   }
 
-  replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+  replace(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const { metadata } = object;
     if (!metadata.resourceVersion) throw new RangeError("metadata.resourceVersion is required");
     return this.#write("replace", "update", resource, metadata, signal, () =>
@@ -122,9 +163,16 @@ export class ApiClient implements FencedKubeApi {
     );
   }
 
-  patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject> {
+  patch(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    patch: MergePatch,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     if (!ref.resourceVersion) throw new RangeError("resourceVersion is required");
-    return this.#write("patch", "patch", resource, ref, signal, () => this.#server.patch(resource, ref, patch, this.#caller));
+    return this.#write("patch", "patch", resource, ref, signal, () =>
+      this.#server.patch(resource, ref, patch, this.#caller),
+    );
   }
 
   apply(
@@ -139,14 +187,21 @@ export class ApiClient implements FencedKubeApi {
     );
   }
 
-  replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject> {
+  replaceStatus(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    status: object,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     return this.#write("update status of", "update", resource, ref, signal, () =>
       this.#server.replaceStatus(resource, ref, status, this.#caller),
     );
   }
 
   delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void> {
-    return this.#write("delete", "delete", resource, ref, signal, () => this.#server.delete(resource, ref, {}, this.#caller));
+    return this.#write("delete", "delete", resource, ref, signal, () =>
+      this.#server.delete(resource, ref, {}, this.#caller),
+    );
   }
 
   #write<T>(
@@ -175,7 +230,11 @@ export class ApiClient implements FencedKubeApi {
     await this.#network.running?.();
     signal.throwIfAborted();
     if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
-    using deadline = new Deadline(this.#server.clock, Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS), signal);
+    using deadline = new Deadline(
+      this.#server.clock,
+      Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS),
+      signal,
+    );
     try {
       await this.#network.send?.(request, deadline.signal);
       const result = act();
@@ -188,13 +247,21 @@ export class ApiClient implements FencedKubeApi {
   }
 
   #managersOf(resource: ResourceDescriptor, ref: ObjectRef): object[] {
-    const collection = this.#server.collections.find((one) => resourceKey(one.resource) === resourceKey(resource));
+    const collection = this.#server.collections.find(
+      (one) => resourceKey(one.resource) === resourceKey(resource),
+    );
     return managersIn(collection?.objects.get(keyOf(ref))?.owners ?? new Map());
   }
 
   #failure(error: unknown, operation: string): unknown {
     if (!(error instanceof StatusError)) return error;
-    return responseError({ operation, status: error.code, body: error.body, auditId: "audit-id", now: this.#server.clock.now() });
+    return responseError({
+      operation,
+      status: error.code,
+      body: error.body,
+      auditId: "audit-id",
+      now: this.#server.clock.now(),
+    });
   }
 }
 

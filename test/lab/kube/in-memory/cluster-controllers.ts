@@ -16,8 +16,8 @@ interface Entry {
 }
 
 /**
- * The controllers of a cluster: garbage collection by owner references, deletion of the contents of terminating namespaces, and
- * expiry of events.
+ * The controllers of a cluster: garbage collection by owner references, deletion of the contents of
+ * terminating namespaces, and expiry of events.
  */
 export class ClusterControllers {
   readonly #server: InMemoryApiServer;
@@ -50,31 +50,42 @@ export class ClusterControllers {
     }
   }
 
-  /** Deletes an object whose owners are all gone, and removes the references to those that are gone. */
+  /**
+   * Deletes an object whose owners are all gone, and removes the references to those that are gone.
+   */
   #collect({ collection, object }: Entry, byUid: ReadonlyMap<string | undefined, Entry>): void {
     const { ownerReferences = [], ...metadata } = object.metadata;
     if (ownerReferences.length === 0 || metadata.deletionTimestamp) return;
     const exists = (reference: OwnerReference): boolean => {
       const owner = byUid.get(reference.uid)?.object;
       const { namespace } = owner?.metadata ?? {};
-      return owner?.metadata.name === reference.name && (namespace === undefined || namespace === metadata.namespace);
+      return (
+        owner?.metadata.name === reference.name &&
+        (namespace === undefined || namespace === metadata.namespace)
+      );
     };
     const waits = ({ uid }: OwnerReference): boolean =>
       byUid.get(uid)?.object.metadata.finalizers?.includes("foregroundDeletion") ?? false;
     const kept = ownerReferences.filter(exists);
     const { uid, namespace, name } = metadata;
-    if (kept.every(waits)) this.#server.delete(collection.resource, { uid, namespace, name }, {}, SYSTEM);
-    else if (kept.length < ownerReferences.length) this.#replaceReferences({ collection, object }, kept);
+    if (kept.every(waits))
+      this.#server.delete(collection.resource, { uid, namespace, name }, {}, SYSTEM);
+    else if (kept.length < ownerReferences.length)
+      this.#replaceReferences({ collection, object }, kept);
   }
 
-  /** Completes a deletion in the foreground once the dependents are gone, and one that orphans them immediately. */
+  /**
+   * Completes a deletion in the foreground once the dependents are gone, and one that orphans them
+   * immediately.
+   */
   #finalize({ collection, object }: Entry, entries: readonly Entry[]): void {
     const { finalizers = [], deletionTimestamp, uid } = object.metadata;
     const finalizer = finalizers.find((name) => name === "foregroundDeletion" || name === "orphan");
     if (deletionTimestamp === undefined || finalizer === undefined) return;
     const dependents = entries.filter(
       ({ collection: { resource }, object: { metadata } }) =>
-        (metadata.ownerReferences ?? []).some((reference) => reference.uid === uid) && this.#server.find(resource, metadata),
+        (metadata.ownerReferences ?? []).some((reference) => reference.uid === uid) &&
+        this.#server.find(resource, metadata),
     );
     if (finalizer === "orphan") {
       for (const dependent of dependents) {
@@ -86,21 +97,34 @@ export class ClusterControllers {
       }
     } else if (dependents.length > 0) return;
     const now = this.#server.get(collection.resource, object.metadata);
-    const metadata = { ...now.metadata, finalizers: (now.metadata.finalizers ?? []).filter((name) => name !== finalizer) };
+    const metadata = {
+      ...now.metadata,
+      finalizers: (now.metadata.finalizers ?? []).filter((name) => name !== finalizer),
+    };
     this.#server.replace(collection.resource, { ...now, metadata }, SYSTEM);
   }
 
-  #replaceReferences({ collection: { resource }, object }: Entry, ownerReferences: readonly OwnerReference[]): void {
+  #replaceReferences(
+    { collection: { resource }, object }: Entry,
+    ownerReferences: readonly OwnerReference[],
+  ): void {
     const now = this.#server.get(resource, object.metadata);
-    this.#server.replace(resource, { ...now, metadata: { ...now.metadata, ownerReferences } }, SYSTEM);
+    this.#server.replace(
+      resource,
+      { ...now, metadata: { ...now.metadata, ownerReferences } },
+      SYSTEM,
+    );
   }
 
   #empty(namespace: KubeObject): void {
     if (namespace.metadata.deletionTimestamp === undefined) return;
-    const contents = this.#entries().filter(({ object }) => object.metadata.namespace === namespace.metadata.name);
+    const contents = this.#entries().filter(
+      ({ object }) => object.metadata.namespace === namespace.metadata.name,
+    );
     for (const { collection, object } of contents) {
       const { name, namespace: within } = object.metadata;
-      if (!object.metadata.deletionTimestamp) this.#server.delete(collection.resource, { namespace: within, name }, {}, SYSTEM);
+      if (!object.metadata.deletionTimestamp)
+        this.#server.delete(collection.resource, { namespace: within, name }, {}, SYSTEM);
     }
     if (contents.length === 0) this.#server.erase(NAMESPACES, { name: namespace.metadata.name });
   }
@@ -110,7 +134,8 @@ export class ClusterControllers {
     const entries: Entry[] = [];
     for (const collection of this.#server.collections) {
       for (const { object } of collection.objects.values()) {
-        const isExpired = object.kind === "Event" && Date.parse(object.metadata.creationTimestamp ?? "") < oldest;
+        const isExpired =
+          object.kind === "Event" && Date.parse(object.metadata.creationTimestamp ?? "") < oldest;
         if (isExpired) this.#server.erase(collection.resource, object.metadata);
         else entries.push({ collection, object });
       }

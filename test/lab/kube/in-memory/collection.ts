@@ -1,6 +1,10 @@
 import type { Clock, Timer } from "../../../../src/lib/clock.ts";
 import type { WatchEvent, WatchOptions } from "../../../../src/operator/kube/client/kube-api.ts";
-import { type KubeObject, keyOf, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type ResourceDescriptor,
+} from "../../../../src/operator/kube/resource.ts";
 import type { Owners } from "./field-ownership.ts";
 import { selectorOf } from "./selector.ts";
 import { gone, type StatusError } from "./status-error.ts";
@@ -44,7 +48,8 @@ export class Collection {
     if (stored) this.objects.set(key, stored);
     else this.objects.delete(key);
     this.#history.push(change);
-    if (this.#history.length > 2 * this.#maxHistory) this.#forget(this.#history.length - this.#maxHistory);
+    if (this.#history.length > 2 * this.#maxHistory)
+      this.#forget(this.#history.length - this.#maxHistory);
     for (const watch of this.watches) watch.deliver(change);
   }
 
@@ -54,13 +59,27 @@ export class Collection {
     this.#oldest = version;
   }
 
-  /** Opens a watch. @throws StatusError 410 when the history no longer reaches back to the version */
-  watch(options: WatchOptions, clock: Clock, version: number, lagMs: number, client: string): OpenWatch {
+  /**
+   * Opens a watch. @throws StatusError 410 when the history no longer reaches back to the version
+   */
+  watch(
+    options: WatchOptions,
+    clock: Clock,
+    version: number,
+    lagMs: number,
+    client: string,
+  ): OpenWatch {
     const watch = new OpenWatch(this, options, clock, version, lagMs, client);
     const from = Number(options.resourceVersion);
     if (from === 0) {
       for (const { object } of this.objects.values()) {
-        watch.deliver({ resource: this.resource, version, before: undefined, after: object, user: "" });
+        watch.deliver({
+          resource: this.resource,
+          version,
+          before: undefined,
+          after: object,
+          user: "",
+        });
       }
     } else {
       if (from < this.#oldest) throw gone();
@@ -94,7 +113,14 @@ export class OpenWatch {
   #isSilent = false;
   #end: { readonly error?: StatusError | undefined } | undefined;
 
-  constructor(collection: Collection, options: WatchOptions, clock: Clock, version: number, lagMs: number, client: string) {
+  constructor(
+    collection: Collection,
+    options: WatchOptions,
+    clock: Clock,
+    version: number,
+    lagMs: number,
+    client: string,
+  ) {
     this.#collection = collection;
     this.resource = collection.resource;
     this.#options = options;

@@ -1,6 +1,10 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
 import type { Random } from "../../../../src/lib/random.ts";
-import type { ListOptions, MergePatch, StateRef } from "../../../../src/operator/kube/client/kube-api.ts";
+import type {
+  ListOptions,
+  MergePatch,
+  StateRef,
+} from "../../../../src/operator/kube/client/kube-api.ts";
 import {
   type KubeObject,
   keyOf,
@@ -10,12 +14,32 @@ import {
 } from "../../../../src/operator/kube/resource.ts";
 import type { Access, Caller, Webhook } from "./access.ts";
 import type { Change, Collection, OpenWatch, Stored } from "./collection.ts";
-import { applyFields, isSameOwners, type Owners, ownersAfterUpdate, ownersListed } from "./field-ownership.ts";
+import {
+  applyFields,
+  isSameOwners,
+  type Owners,
+  ownersAfterUpdate,
+  ownersListed,
+} from "./field-ownership.ts";
 import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
 import { nextMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
-import { expectState, hasSameSpec, isCustom, mayCreateByUpdate, resourceKey, typeOf } from "./resource-rules.ts";
+import {
+  expectState,
+  hasSameSpec,
+  isCustom,
+  mayCreateByUpdate,
+  resourceKey,
+  typeOf,
+} from "./resource-rules.ts";
 import { selectorOf } from "./selector.ts";
-import { alreadyExists, badRequest, conflict, forbidden, malformed, notFound } from "./status-error.ts";
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  forbidden,
+  malformed,
+  notFound,
+} from "./status-error.ts";
 import { Store } from "./store.ts";
 import { decodable, validate, withDefaults } from "./validation.ts";
 
@@ -27,11 +51,13 @@ interface DeleteOptions {
 const USER: Caller = { user: "user", fieldManager: "kubectl" };
 
 /**
- * An API server that stores objects in memory and behaves as kube-apiserver does: resourceVersions, optimistic concurrency,
- * validation, server-side apply, deletion with finalizers, watches, namespaces, quotas and admission. `ClusterControllers` adds
- * garbage collection. Its own methods are synchronous and act as a user with all permissions; `ApiClient` is the port for a client.
+ * An API server that stores objects in memory and behaves as kube-apiserver does: resourceVersions,
+ * optimistic concurrency, validation, server-side apply, deletion with finalizers, watches,
+ * namespaces, quotas and admission. `ClusterControllers` adds garbage collection. Its own methods
+ * are synchronous and act as a user with all permissions; `ApiClient` is the port for a client.
  *
- * Not modeled: the schemas of custom resources, `managedFields` in responses but to reads of metadata, and without fields, lists as separate requests for each page.
+ * Not modeled: the schemas of custom resources, `managedFields` in responses but to reads of
+ * metadata, and without fields, lists as separate requests for each page.
  */
 export class InMemoryApiServer {
   readonly clock: Clock;
@@ -48,7 +74,15 @@ export class InMemoryApiServer {
    * @param random source of generated names
    * @param history number of changes of each resource from which a watch can continue at least
    */
-  constructor({ clock, random = () => 0.5, history = 1_000 }: { clock: Clock; random?: Random; history?: number }) {
+  constructor({
+    clock,
+    random = () => 0.5,
+    history = 1_000,
+  }: {
+    clock: Clock;
+    random?: Random;
+    history?: number;
+  }) {
     this.clock = clock;
     this.#random = random;
     this.#store = new Store(history);
@@ -74,12 +108,17 @@ export class InMemoryApiServer {
     return collections.flatMap(({ watches }) => [...watches]);
   }
 
-  /** Forgets the history of all resources: a watch that continues from before now fails with 410. */
+  /**
+   * Forgets the history of all resources: a watch that continues from before now fails with 410.
+   */
   compact(): void {
     this.#store.compact();
   }
 
-  /** Removes a custom resource, as deleting its definition does: its objects and watches are gone, and requests get a bare 404. */
+  /**
+   * Removes a custom resource, as deleting its definition does: its objects and watches are gone,
+   * and requests get a bare 404.
+   */
   unserve(resource: ResourceDescriptor): void {
     for (const object of this.all(resource)) this.#store.remove(resource, object, "system");
     for (const watch of this.watches(resource)) watch.drop();
@@ -92,7 +131,12 @@ export class InMemoryApiServer {
   }
 
   createNamespace(name: string, labels: Readonly<Record<string, string>> = {}): KubeObject {
-    const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels }, spec: { finalizers: ["kubernetes"] } };
+    const object = {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name, labels },
+      spec: { finalizers: ["kubernetes"] },
+    };
     return this.create(NAMESPACES, object);
   }
 
@@ -111,10 +155,17 @@ export class InMemoryApiServer {
     return this.#store.expect(resource, ref).object;
   }
 
-  list(resource: ResourceDescriptor, options: ListOptions, caller = USER): { items: KubeObject[]; resourceVersion: string } {
+  list(
+    resource: ResourceDescriptor,
+    options: ListOptions,
+    caller = USER,
+  ): { items: KubeObject[]; resourceVersion: string } {
     this.#check(resource, { verb: "list", namespace: options.namespace, name: undefined }, caller);
     const items = this.all(resource).filter(selectorOf(options));
-    return { items: items.sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1)), resourceVersion: `${this.version}` };
+    return {
+      items: items.sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1)),
+      resourceVersion: `${this.version}`,
+    };
   }
 
   /** Returns the collection for a watch, after authorization. */
@@ -124,7 +175,11 @@ export class InMemoryApiServer {
   }
 
   create(resource: ResourceDescriptor, object: KubeObject, caller = USER): KubeObject {
-    const access = this.#check(resource, { verb: "create", ...object.metadata, name: undefined }, caller);
+    const access = this.#check(
+      resource,
+      { verb: "create", ...object.metadata, name: undefined },
+      caller,
+    );
     return this.#create(resource, transferred(object), caller, access, (owned) =>
       ownersAfterUpdate(new Map(), `Update ${caller.fieldManager}`, undefined, owned),
     );
@@ -136,7 +191,11 @@ export class InMemoryApiServer {
     const body = decodable(resource, transferred<Json>(object), badRequest);
     if (mayCreateByUpdate(resource) && !this.find(resource, metadata)) {
       if (metadata.uid) throw conflict();
-      return this.create(resource, { ...object, metadata: { ...metadata, resourceVersion: "" } }, caller);
+      return this.create(
+        resource,
+        { ...object, metadata: { ...metadata, resourceVersion: "" } },
+        caller,
+      );
     }
     const stored = this.#store.expect(resource, metadata);
     expectState(stored.object, metadata);
@@ -144,12 +203,23 @@ export class InMemoryApiServer {
     return this.#update(resource, stored, body, caller, access);
   }
 
-  replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, caller = USER): KubeObject {
+  replaceStatus(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    status: object,
+    caller = USER,
+  ): KubeObject {
     const access = this.#check(resource, { verb: "update", ...ref, subresource: "status" }, caller);
     const stored = this.#store.expect(resource, ref);
     expectState(stored.object, ref);
     if (isCustom(resource) && !ref.resourceVersion) throw malformed.version();
-    return this.#update(resource, stored, { ...stored.object, status: transferred(status) }, caller, access);
+    return this.#update(
+      resource,
+      stored,
+      { ...stored.object, status: transferred(status) },
+      caller,
+      access,
+    );
   }
 
   patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, caller = USER): KubeObject {
@@ -162,7 +232,12 @@ export class InMemoryApiServer {
     return this.#update(resource, stored, patched, caller, access);
   }
 
-  apply(resource: ResourceDescriptor, object: KubeObject, { force }: { force: boolean }, caller = USER): KubeObject {
+  apply(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    { force }: { force: boolean },
+    caller = USER,
+  ): KubeObject {
     const access = this.#check(resource, { verb: "patch", ...object.metadata }, caller);
     const { metadata } = object;
     const stored = this.#store.collection(resource).objects.get(keyOf(metadata));
@@ -172,8 +247,18 @@ export class InMemoryApiServer {
     if (!stored) {
       decodable(resource, wanted, malformed.apply);
       if (metadata.uid) throw conflict();
-      const create = this.#check(resource, { verb: "create", ...metadata, name: undefined }, caller);
-      return this.#create(resource, wanted, caller, create, () => applyFields({}, new Map(), manager, wanted).owners);
+      const create = this.#check(
+        resource,
+        { verb: "create", ...metadata, name: undefined },
+        caller,
+      );
+      return this.#create(
+        resource,
+        wanted,
+        caller,
+        create,
+        () => applyFields({}, new Map(), manager, wanted).owners,
+      );
     }
     expectState(stored.object, metadata);
     const applied = applyFields(stored.object, stored.owners, manager, wanted);
@@ -189,7 +274,12 @@ export class InMemoryApiServer {
     return this.#update(resource, stored, applied.object, caller, access, applied.owners);
   }
 
-  delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions = {}, caller = USER): void {
+  delete(
+    resource: ResourceDescriptor,
+    ref: StateRef,
+    options: DeleteOptions = {},
+    caller = USER,
+  ): void {
     this.#check(resource, { verb: "delete", ...ref }, caller);
     const stored = this.#store.expect(resource, ref);
     expectState(stored.object, ref);
@@ -198,14 +288,28 @@ export class InMemoryApiServer {
     if (options.propagationPolicy === "Foreground") finalizers.add("foregroundDeletion");
     if (options.propagationPolicy === "Orphan") finalizers.add("orphan");
     const isNamespace = resourceKey(resource) === resourceKey(NAMESPACES);
-    if (finalizers.size === 0 && !isNamespace) return this.#store.remove(resource, stored.object, caller.user);
+    if (finalizers.size === 0 && !isNamespace)
+      return this.#store.remove(resource, stored.object, caller.user);
     if (metadata.deletionTimestamp !== undefined) return undefined;
     const deletionTimestamp = this.#timestamp();
-    const generation = metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
+    const generation =
+      metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
     const kept = finalizers.size === 0 ? {} : { finalizers: [...finalizers] };
-    const deleting = { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: 0, ...generation, ...kept };
+    const deleting = {
+      ...metadata,
+      deletionTimestamp,
+      deletionGracePeriodSeconds: 0,
+      ...generation,
+      ...kept,
+    };
     const status = isNamespace ? { status: { phase: "Terminating" } } : {};
-    this.#store.commit(resource, stored.object, { ...stored.object, ...status, metadata: deleting }, stored.owners, caller.user);
+    this.#store.commit(
+      resource,
+      stored.object,
+      { ...stored.object, ...status, metadata: deleting },
+      stored.owners,
+      caller.user,
+    );
   }
 
   /** Removes an object without regard to its finalizers. */
@@ -229,10 +333,20 @@ export class InMemoryApiServer {
       random: this.#random,
     });
     const { status: _, ...withoutStatus } = body;
-    const shaped = withDefaults(resource, { ...(isCustom(resource) ? withoutStatus : body), metadata });
-    const object = this.#admitted(resource, { ...shaped, ...typeOf(resource) } as KubeObject, undefined, access);
+    const shaped = withDefaults(resource, {
+      ...(isCustom(resource) ? withoutStatus : body),
+      metadata,
+    });
+    const object = this.#admitted(
+      resource,
+      { ...shaped, ...typeOf(resource) } as KubeObject,
+      undefined,
+      access,
+    );
     const quota = this.quotas.get(`${access.namespace}/${resource.plural}`) ?? Infinity;
-    const used = this.all(resource).filter(({ metadata: { namespace } }) => namespace === access.namespace).length;
+    const used = this.all(resource).filter(
+      ({ metadata: { namespace } }) => namespace === access.namespace,
+    ).length;
     validate(resource, object, undefined);
     if (used >= quota) throw forbidden("exceeded quota");
     if (this.find(resource, object.metadata)) throw alreadyExists();
@@ -252,31 +366,57 @@ export class InMemoryApiServer {
     const status = before["status"] === undefined ? {} : { status: before["status"] };
     const isMain = isCustom(resource) && access.subresource === undefined;
     const content = isMain ? { ...withoutStatus, ...status } : body;
-    const shaped = withDefaults(resource, { ...content, metadata: nextMetadata(body["metadata"], before.metadata) });
-    const admitted = this.#admitted(resource, { ...shaped, ...typeOf(resource) } as KubeObject, before, access);
-    const generation = isMain && !hasSameSpec(before, admitted) ? { generation: (before.metadata.generation ?? 0) + 1 } : {};
+    const shaped = withDefaults(resource, {
+      ...content,
+      metadata: nextMetadata(body["metadata"], before.metadata),
+    });
+    const admitted = this.#admitted(
+      resource,
+      { ...shaped, ...typeOf(resource) } as KubeObject,
+      before,
+      access,
+    );
+    const generation =
+      isMain && !hasSameSpec(before, admitted)
+        ? { generation: (before.metadata.generation ?? 0) + 1 }
+        : {};
     const object = { ...admitted, metadata: { ...admitted.metadata, ...generation } };
     validate(resource, object, before);
     const manager = `Update ${caller.fieldManager}${access.subresource ? " status" : ""}`;
-    const owners = applied ?? ownersAfterUpdate(ownersListed(stored.owners, body), manager, before, object);
+    const owners =
+      applied ?? ownersAfterUpdate(ownersListed(stored.owners, body), manager, before, object);
     if (isEqualJson(object, before) && isSameOwners(owners, stored.owners)) return before;
     const { deletionTimestamp, finalizers = [] } = object.metadata;
-    if (deletionTimestamp !== undefined && finalizers.length === 0 && resource.kind !== "Namespace") {
+    if (
+      deletionTimestamp !== undefined &&
+      finalizers.length === 0 &&
+      resource.kind !== "Namespace"
+    ) {
       this.#store.remove(resource, before, caller.user);
       return object;
     }
     return this.#store.commit(resource, before, object, owners, caller.user);
   }
 
-  #admitted(resource: ResourceDescriptor, object: KubeObject, before: KubeObject | undefined, access: Access): KubeObject {
+  #admitted(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    before: KubeObject | undefined,
+    access: Access,
+  ): KubeObject {
     let admitted = object;
     for (const webhook of this.webhooks) admitted = { ...webhook(admitted, before, access) };
-    return withoutEmptyFields(admitted === object ? object : (withDefaults(resource, admitted) as KubeObject));
+    return withoutEmptyFields(
+      admitted === object ? object : (withDefaults(resource, admitted) as KubeObject),
+    );
   }
 
   #check(
     resource: ResourceDescriptor,
-    access: Pick<Access, "verb" | "name"> & { readonly namespace?: string | undefined; readonly subresource?: "status" },
+    access: Pick<Access, "verb" | "name"> & {
+      readonly namespace?: string | undefined;
+      readonly subresource?: "status";
+    },
     { user }: Caller,
   ): Access {
     const { verb, name, namespace, subresource } = access;

@@ -12,8 +12,9 @@ export function objectAt(value: unknown, field: string): Json {
 }
 
 /**
- * Returns a read-only copy without the fields that are `undefined`, as a request body transfers it, so that a caller that changes
- * what it has read fails. It shares the parts that are frozen, i.e. such copies already: most of an object is the same after a write.
+ * Returns a read-only copy without the fields that are `undefined`, as a request body transfers it,
+ * so that a caller that changes what it has read fails. It shares the parts that are frozen, i.e.
+ * such copies already: most of an object is the same after a write.
  */
 export function transferred<T>(value: T): T {
   return copy(value) as T;
@@ -22,7 +23,9 @@ export function transferred<T>(value: T): T {
 function copy(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Object.isFrozen(value)) return value;
-  const result = Array.isArray(value) ? value.map((part) => copy(part) ?? null) : fieldsCopied(value as Json);
+  const result = Array.isArray(value)
+    ? value.map((part) => copy(part) ?? null)
+    : fieldsCopied(value as Json);
   return Object.freeze(result);
 }
 
@@ -39,10 +42,14 @@ function fieldsCopied(value: Json): Json {
 /** Reports whether two JSON values are equal, regardless of the order of fields. */
 export function isEqualJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((part, index) => isEqualJson(part, b[index]));
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((part, index) => isEqualJson(part, b[index]));
   if (!isJson(a) || !isJson(b)) return false;
   const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => name in b && isEqualJson(a[name], b[name]));
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => name in b && isEqualJson(a[name], b[name]))
+  );
 }
 
 /** Applies a JSON merge patch (RFC 7386) and returns the result. */

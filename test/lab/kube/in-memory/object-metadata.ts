@@ -14,26 +14,48 @@ interface SystemFields {
 }
 
 /** Returns the metadata of a new object. */
-export function systemMetadata(sent: unknown, { uid, creationTimestamp, generation, random }: SystemFields): Json {
+export function systemMetadata(
+  sent: unknown,
+  { uid, creationTimestamp, generation, random }: SystemFields,
+): Json {
   const metadata: Json = isJson(sent) ? { ...sent } : {};
   if (metadata["resourceVersion"]) throw new StatusError(500, "InternalError");
   const { generateName } = metadata;
   if (!metadata["name"]) {
-    if (typeof generateName !== "string") throw invalid({ field: "metadata.name", reason: "FieldValueRequired" });
-    const suffix = Array.from({ length: 5 }, () => CHARACTERS[Math.floor(random() * CHARACTERS.length)]);
+    if (typeof generateName !== "string")
+      throw invalid({ field: "metadata.name", reason: "FieldValueRequired" });
+    const suffix = Array.from(
+      { length: 5 },
+      () => CHARACTERS[Math.floor(random() * CHARACTERS.length)],
+    );
     metadata["name"] = generateName + suffix.join("");
   }
-  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "resourceVersion", "generation"]) {
+  for (const field of [
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "resourceVersion",
+    "generation",
+  ]) {
     delete metadata[field];
   }
   return { ...metadata, uid, creationTimestamp, ...(generation !== undefined && { generation }) };
 }
 
-/** Returns the metadata of a changed object: what a client cannot change comes from the state before. */
+/**
+ * Returns the metadata of a changed object: what a client cannot change comes from the state
+ * before.
+ */
 export function nextMetadata(sent: unknown, before: ObjectMeta): Json {
   const metadata: Json = isJson(sent) ? { ...sent } : {};
   delete metadata["managedFields"];
-  for (const field of ["generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"]) {
+  for (const field of [
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "resourceVersion",
+  ]) {
     const value: unknown = (before as unknown as Json)[field];
     if (value === undefined) delete metadata[field];
     else metadata[field] = value;
@@ -46,7 +68,8 @@ export function withoutEmptyFields(object: KubeObject): KubeObject {
   const metadata: Json = { ...object.metadata };
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
     const value = metadata[field];
-    if (value === null || (typeof value === "object" && Object.keys(value).length === 0)) delete metadata[field];
+    if (value === null || (typeof value === "object" && Object.keys(value).length === 0))
+      delete metadata[field];
   }
   return { ...object, metadata: metadata as unknown as ObjectMeta };
 }

@@ -1,5 +1,9 @@
 import type { StateRef } from "../../../../src/operator/kube/client/kube-api.ts";
-import { apiVersionOf, type KubeObject, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
+import {
+  apiVersionOf,
+  type KubeObject,
+  type ResourceDescriptor,
+} from "../../../../src/operator/kube/resource.ts";
 import { isEqualJson } from "./json.ts";
 import { conflict } from "./status-error.ts";
 
@@ -12,20 +16,30 @@ export const typeOf = (resource: ResourceDescriptor): Pick<KubeObject, "apiVersi
   kind: resource.kind,
 });
 
-/** Reports whether a resource is a custom one, or a workload: it has a generation and a status subresource. */
+/**
+ * Reports whether a resource is a custom one, or a workload: it has a generation and a status
+ * subresource.
+ */
 export const isCustom = ({ group }: ResourceDescriptor): boolean =>
   group === "apps" || (group.includes(".") && !group.endsWith("k8s.io"));
 
 /** Reports whether replacing an object that does not exist creates it. */
-export const mayCreateByUpdate = ({ kind }: ResourceDescriptor): boolean => kind === "Lease" || kind === "Event";
+export const mayCreateByUpdate = ({ kind }: ResourceDescriptor): boolean =>
+  kind === "Lease" || kind === "Event";
 
-/** Reports whether two states of a custom object differ only in metadata and status, so that the generation is the same. */
+/**
+ * Reports whether two states of a custom object differ only in metadata and status, so that the
+ * generation is the same.
+ */
 export function hasSameSpec(before: KubeObject, after: KubeObject): boolean {
   const { metadata, status } = after;
   return isEqualJson({ ...before, metadata, status }, { ...after, status });
 }
 
-/** @throws StatusError Conflict when the object has another uid or resourceVersion than the caller expects */
+/**
+ * @throws StatusError Conflict when the object has another uid or resourceVersion than the caller
+ * expects
+ */
 export function expectState({ metadata }: KubeObject, { uid, resourceVersion }: StateRef): void {
   if ((uid ?? metadata.uid) !== metadata.uid) throw conflict();
   if ((resourceVersion || metadata.resourceVersion) !== metadata.resourceVersion) throw conflict();

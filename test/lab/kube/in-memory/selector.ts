@@ -2,8 +2,15 @@ import type { ListOptions } from "../../../../src/operator/kube/client/kube-api.
 import { ALL_NAMESPACES, type KubeObject } from "../../../../src/operator/kube/resource.ts";
 import { badRequest } from "./status-error.ts";
 
-/** Returns the test of a list or watch. Supports equality, inequality and existence of labels, and equality of some fields. */
-export function selectorOf({ namespace, labelSelector = "", fieldSelector = "" }: ListOptions): (object: KubeObject) => boolean {
+/**
+ * Returns the test of a list or watch. Supports equality, inequality and existence of labels, and
+ * equality of some fields.
+ */
+export function selectorOf({
+  namespace,
+  labelSelector = "",
+  fieldSelector = "",
+}: ListOptions): (object: KubeObject) => boolean {
   const labels = terms(labelSelector).map(labelTest);
   const fields = terms(fieldSelector).map(fieldTest);
   return (object) =>
@@ -16,8 +23,10 @@ const terms = (selector: string): string[] => selector.split(",").filter((term) 
 
 function labelTest(term: string): (object: KubeObject) => boolean {
   const [, name = "", operator, value] = /^(!?[^=!]+)(==|!=|=)?(.*)$/.exec(term) ?? [];
-  const label = (object: KubeObject): string | undefined => object.metadata.labels?.[name.replace("!", "")];
-  if (operator === undefined) return (object) => (label(object) === undefined) === name.startsWith("!");
+  const label = (object: KubeObject): string | undefined =>
+    object.metadata.labels?.[name.replace("!", "")];
+  if (operator === undefined)
+    return (object) => (label(object) === undefined) === name.startsWith("!");
   return (object) => (label(object) === value) === (operator !== "!=");
 }
 

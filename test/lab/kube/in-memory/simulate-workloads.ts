@@ -19,7 +19,10 @@ export function simulateWorkloads(server: InMemoryApiServer, ms: number): Dispos
       const current = server.find(resource, { namespace, name });
       if (current === undefined || isObserved(current)) return;
       const { generation, resourceVersion } = current.metadata;
-      const controller = { user: `${kind.toLowerCase()}-controller`, fieldManager: "kube-controller-manager" };
+      const controller = {
+        user: `${kind.toLowerCase()}-controller`,
+        fieldManager: "kube-controller-manager",
+      };
       const status = { observedGeneration: generation, ...rolledOut(current) };
       server.replaceStatus(resource, { namespace, name, resourceVersion }, status, controller);
     });
@@ -37,10 +40,18 @@ function rolledOut({ kind, spec, metadata: { generation } }: KubeObject): object
       numberAvailable: 1,
       numberReady: 1,
     };
-  const counts = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas };
+  const counts = {
+    replicas,
+    updatedReplicas: replicas,
+    readyReplicas: replicas,
+    availableReplicas: replicas,
+  };
   const revision = `${generation}`;
-  return kind === "StatefulSet" ? { ...counts, currentRevision: revision, updateRevision: revision } : counts;
+  return kind === "StatefulSet"
+    ? { ...counts, currentRevision: revision, updateRevision: revision }
+    : counts;
 }
 
 const isObserved = ({ metadata, status }: KubeObject): boolean =>
-  (status as { readonly observedGeneration?: number } | undefined)?.observedGeneration === metadata.generation;
+  (status as { readonly observedGeneration?: number } | undefined)?.observedGeneration ===
+  metadata.generation;

@@ -1,4 +1,9 @@
-import { type KubeObject, keyOf, type ObjectRef, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type ObjectRef,
+  type ResourceDescriptor,
+} from "../../../../src/operator/kube/resource.ts";
 import { type Change, Collection, type Stored } from "./collection.ts";
 import type { Owners } from "./field-ownership.ts";
 import { transferred } from "./json.ts";
@@ -15,7 +20,9 @@ export class Store {
   #compacted = 100;
   #version = 100;
 
-  /** @param maxHistory number of changes of each resource from which a watch can continue at least */
+  /**
+   * @param maxHistory number of changes of each resource from which a watch can continue at least
+   */
   constructor(maxHistory: number) {
     this.#maxHistory = maxHistory;
   }
@@ -32,7 +39,11 @@ export class Store {
   collection(resource: ResourceDescriptor): Collection {
     const key = resourceKey(resource);
     let collection = this.#collections.get(key);
-    if (!collection) this.#collections.set(key, (collection = new Collection(resource, this.#compacted, this.#maxHistory)));
+    if (!collection)
+      this.#collections.set(
+        key,
+        (collection = new Collection(resource, this.#compacted, this.#maxHistory)),
+      );
     return collection;
   }
 
@@ -81,9 +92,20 @@ export class Store {
     this.#commit(resource, before, undefined, user);
   }
 
-  #commit(resource: ResourceDescriptor, before: KubeObject | undefined, stored: Stored | undefined, user: string): void {
+  #commit(
+    resource: ResourceDescriptor,
+    before: KubeObject | undefined,
+    stored: Stored | undefined,
+    user: string,
+  ): void {
     this.#version += 1;
-    const change: Change = { resource, version: this.#version, before, after: stored?.object, user };
+    const change: Change = {
+      resource,
+      version: this.#version,
+      before,
+      after: stored?.object,
+      user,
+    };
     for (const listener of this.#listeners) listener(change);
     this.collection(resource).commit(change, stored);
   }

@@ -7,7 +7,9 @@ const MAX_DATA_BYTES = 1_048_576;
 const MAX_ANNOTATIONS_BYTES = 262_144;
 
 /** Keys of which a Secret of a type needs all, or one, and which of them must contain JSON. */
-const SECRET_TYPES: Readonly<Record<string, { readonly all?: string[]; readonly one?: string[]; readonly json?: string }>> = {
+const SECRET_TYPES: Readonly<
+  Record<string, { readonly all?: string[]; readonly one?: string[]; readonly json?: string }>
+> = {
   "kubernetes.io/tls": { all: ["tls.crt", "tls.key"] },
   "kubernetes.io/ssh-auth": { all: ["ssh-privatekey"] },
   "kubernetes.io/basic-auth": { one: ["username", "password"] },
@@ -19,7 +21,10 @@ const cause = (field: string, reason: string): KubeErrorCause => ({ field, reaso
 const malformed = (field: string): KubeErrorCause => cause(field, "FieldValueInvalid");
 const required = (field: string): KubeErrorCause => cause(field, "FieldValueRequired");
 
-/** Sets what the server sets by default, and decodes what it decodes. @throws StatusError for a body that it cannot decode */
+/**
+ * Sets what the server sets by default, and decodes what it decodes. @throws StatusError for a body
+ * that it cannot decode
+ */
 export function withDefaults({ kind }: ResourceDescriptor, object: Json): Json {
   if (kind === "Secret") {
     const { stringData, ...rest } = object;
@@ -47,7 +52,8 @@ export function decodable(resource: ResourceDescriptor, object: Json, error: () 
 /** Removes `data` and `binaryData` without a key, which the server does not send. */
 function withoutEmpty(object: Json): Json {
   const result = { ...object };
-  for (const field of ["data", "binaryData"]) if (Object.keys(objectAt(object, field)).length === 0) delete result[field];
+  for (const field of ["data", "binaryData"])
+    if (Object.keys(objectAt(object, field)).length === 0) delete result[field];
   return result;
 }
 
@@ -55,7 +61,8 @@ function decoded(data: unknown): Json {
   return Object.fromEntries(
     Object.entries(isJson(data) ? data : {}).map(([key, value]) => {
       if (value === null) return [key, ""];
-      if (typeof value !== "string" || !/^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/.test(value)) throw badRequest();
+      if (typeof value !== "string" || !/^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/.test(value))
+        throw badRequest();
       const text = value.replace(/[\r\n]/g, "");
       if (text.length % 4 !== 0) throw badRequest();
       return [key, Buffer.from(text, "base64").toString("base64")];
@@ -64,7 +71,9 @@ function decoded(data: unknown): Json {
 }
 
 function encoded(data: unknown): Json {
-  return Object.fromEntries(Object.entries(texts(data)).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
+  return Object.fromEntries(
+    Object.entries(texts(data)).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  );
 }
 
 function texts(data: unknown): Record<string, string> {
@@ -73,8 +82,15 @@ function texts(data: unknown): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-/** @throws StatusError when the server would reject the object; `before` is the state that it replaces */
-export function validate({ kind, group }: ResourceDescriptor, object: KubeObject, before: KubeObject | undefined): void {
+/**
+ * @throws StatusError when the server would reject the object; `before` is the state that it
+ * replaces
+ */
+export function validate(
+  { kind, group }: ResourceDescriptor,
+  object: KubeObject,
+  before: KubeObject | undefined,
+): void {
   const causes = metadataCauses(object, before);
   if (group === "" && kind === "Secret") causes.push(...secretCauses(object, before));
   if (group === "" && kind === "ConfigMap")
@@ -83,10 +99,14 @@ export function validate({ kind, group }: ResourceDescriptor, object: KubeObject
   if (causes.length > 0) throw invalid(...causes);
 }
 
-function metadataCauses({ metadata }: KubeObject, before: KubeObject | undefined): KubeErrorCause[] {
+function metadataCauses(
+  { metadata }: KubeObject,
+  before: KubeObject | undefined,
+): KubeErrorCause[] {
   const causes: KubeErrorCause[] = [];
   const { labels = {}, annotations = {}, ownerReferences = [], finalizers = [] } = metadata;
-  if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(metadata.name)) causes.push(malformed("metadata.name"));
+  if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(metadata.name))
+    causes.push(malformed("metadata.name"));
   for (const [name, value] of Object.entries(labels)) {
     if (!isQualifiedName(name)) causes.push(malformed("metadata.labels"));
     if (!/^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/.test(value) || value.length > 63)
@@ -95,24 +115,32 @@ function metadataCauses({ metadata }: KubeObject, before: KubeObject | undefined
   for (const name of Object.keys(annotations)) {
     if (!isQualifiedName(name.toLowerCase())) causes.push(malformed("metadata.annotations"));
   }
-  const bytes = Object.entries(annotations).reduce((sum, [name, value]) => sum + Buffer.byteLength(name + value), 0);
-  if (bytes > MAX_ANNOTATIONS_BYTES) causes.push(cause("metadata.annotations", "FieldValueTooLong"));
+  const bytes = Object.entries(annotations).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name + value),
+    0,
+  );
+  if (bytes > MAX_ANNOTATIONS_BYTES)
+    causes.push(cause("metadata.annotations", "FieldValueTooLong"));
   for (const reference of ownerReferences) {
     for (const field of ["apiVersion", "kind", "name", "uid"] as const) {
       if (!reference[field]) causes.push(malformed(`metadata.ownerReferences.${field}`));
     }
   }
-  if (ownerReferences.filter(({ controller }) => controller).length > 1) causes.push(malformed("metadata.ownerReferences"));
+  if (ownerReferences.filter(({ controller }) => controller).length > 1)
+    causes.push(malformed("metadata.ownerReferences"));
   if (before && metadata.uid !== before.metadata.uid) causes.push(malformed("metadata.uid"));
   const added = finalizers.filter((name) => !(before?.metadata.finalizers ?? []).includes(name));
-  if (before?.metadata.deletionTimestamp && added.length > 0) causes.push(cause("metadata.finalizers", "FieldValueForbidden"));
+  if (before?.metadata.deletionTimestamp && added.length > 0)
+    causes.push(cause("metadata.finalizers", "FieldValueForbidden"));
   return causes;
 }
 
 function isQualifiedName(name: string): boolean {
   const [first = "", second, ...more] = name.split("/");
   if (second === undefined) return isNamePart(first);
-  return more.length === 0 && /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(first) && isNamePart(second);
+  return (
+    more.length === 0 && /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(first) && isNamePart(second)
+  );
 }
 
 function isNamePart(part: string): boolean {
@@ -126,8 +154,10 @@ function secretCauses(object: KubeObject, before: KubeObject | undefined): KubeE
   const { all = [], one = [], json } = SECRET_TYPES[type] ?? {};
   const data = objectAt(object, "data");
   causes.push(...all.filter((key) => !(key in data)).map((key) => required(`data[${key}]`)));
-  if (one.length > 0 && !one.some((key) => key in data)) causes.push(...one.map((key) => required(`data[${key}]`)));
-  if (json !== undefined && json in data && !isJsonText(data[json])) causes.push(malformed(`data[${json}]`));
+  if (one.length > 0 && !one.some((key) => key in data))
+    causes.push(...one.map((key) => required(`data[${key}]`)));
+  if (json !== undefined && json in data && !isJsonText(data[json]))
+    causes.push(malformed(`data[${json}]`));
   return causes;
 }
 
@@ -148,22 +178,39 @@ function dataCauses(object: KubeObject, fields: readonly string[]): KubeErrorCau
       const isTwice = field === "data" && key in objectAt(object, "binaryData");
       if (!isKey || isTwice) causes.push(malformed(`${field}[${key}]`));
       const text = String(value);
-      bytes += field === "data" && object.kind === "ConfigMap" ? Buffer.byteLength(text) : Buffer.byteLength(text, "base64");
+      bytes +=
+        field === "data" && object.kind === "ConfigMap"
+          ? Buffer.byteLength(text)
+          : Buffer.byteLength(text, "base64");
     }
   }
-  if (bytes > MAX_DATA_BYTES) causes.push(cause(object.kind === "Secret" ? "data" : "", "FieldValueTooLong"));
+  if (bytes > MAX_DATA_BYTES)
+    causes.push(cause(object.kind === "Secret" ? "data" : "", "FieldValueTooLong"));
   return causes;
 }
 
 function immutable(object: KubeObject, before: KubeObject | undefined): KubeErrorCause[] {
   if (before?.["immutable"] !== true) return [];
-  const fields = ["data", "binaryData"].filter((field) => !isEqualJson(objectAt(object, field), objectAt(before, field)));
+  const fields = ["data", "binaryData"].filter(
+    (field) => !isEqualJson(objectAt(object, field), objectAt(before, field)),
+  );
   if (object["immutable"] !== true) fields.push("immutable");
   return fields.map((field) => cause(field, "FieldValueForbidden"));
 }
 
 /** Only the series of an event may change. */
 function eventCauses(object: KubeObject, before: KubeObject): KubeErrorCause[] {
-  const fixed = ["regarding", "type", "reason", "action", "note", "reportingController", "reportingInstance", "eventTime"];
-  return fixed.filter((field) => !isEqualJson(object[field], before[field])).map((field) => malformed(field));
+  const fixed = [
+    "regarding",
+    "type",
+    "reason",
+    "action",
+    "note",
+    "reportingController",
+    "reportingInstance",
+    "eventTime",
+  ];
+  return fixed
+    .filter((field) => !isEqualJson(object[field], before[field]))
+    .map((field) => malformed(field));
 }

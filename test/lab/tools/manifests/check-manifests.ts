@@ -18,25 +18,39 @@ const kubeScoreFlags = [
   "--kubernetes-version=v1.30",
   "--enable-optional-test=container-seccomp-profile",
   "--enable-optional-test=container-ports-check",
-  // A limit of the CPU throttles an operator while the others need it, and it loses its lease; a request shares the CPU fairly.
+  // A limit of the CPU throttles an operator while the others need it, and it loses its lease; a
+  // request shares the CPU fairly.
   "--ignore-container-cpu-limit",
-  // A tag of ours is immutable. With Always, a pod could not restart while the registry cannot be reached.
+  // A tag of ours is immutable. With Always, a pod could not restart while the registry cannot be
+  // reached.
   "--ignore-test=container-image-pull-policy",
 ];
 
 /** Checks manifests against the rules of kube-score. */
 export async function kubeScore(manifests: string): Promise<Findings> {
-  return run(await goTool("kube-score"), ["score", "--color=never", ...kubeScoreFlags, "-"], manifests);
+  return run(
+    await goTool("kube-score"),
+    ["score", "--color=never", ...kubeScoreFlags, "-"],
+    manifests,
+  );
 }
 
 /** Checks manifests against the schemas that `writeSchemas` wrote. */
 export async function kubeconform(manifests: string, schemas: string): Promise<Findings> {
-  return run(await goTool("kubeconform"), ["-strict", "-summary", "-schema-location", schemaLocation(schemas), "-"], manifests);
+  return run(
+    await goTool("kubeconform"),
+    ["-strict", "-summary", "-schema-location", schemaLocation(schemas), "-"],
+    manifests,
+  );
 }
 
 async function run(program: string, args: readonly string[], input: string): Promise<Findings> {
   const child = spawn(program, args);
   child.stdin.on("error", () => {}).end(input);
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
   return { isClean: code === 0, output: stdout + stderr };
 }

@@ -1,17 +1,26 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { Deadline } from "../../../../src/operator/lib/deadline.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "../../../../src/operator/vault-client/http/vault-transport.ts";
+import type {
+  VaultRequest,
+  VaultResponse,
+  VaultTransport,
+} from "../../../../src/operator/vault-client/http/vault-transport.ts";
 import { tooLong, TransientError } from "../../../../src/operator/vault-client/vault-error.ts";
 import type { InMemoryResponse, InMemoryVault } from "./in-memory-vault.ts";
 
 /**
- * The network between a client and the vault. Both functions may wait, and may throw a `VaultError`: `send` before the vault sees
- * the request, `respond` after it responded. `respond` may replace the response.
+ * The network between a client and the vault. Both functions may wait, and may throw a
+ * `VaultError`: `send` before the vault sees the request, `respond` after it responded. `respond`
+ * may replace the response.
  */
 export interface VaultNetwork {
   /** Returns a response that another server gives instead of the vault, if any. */
   send?(request: VaultRequest, signal: AbortSignal): Promise<InMemoryResponse | undefined>;
-  respond?(request: VaultRequest, response: InMemoryResponse, signal: AbortSignal): Promise<InMemoryResponse>;
+  respond?(
+    request: VaultRequest,
+    response: InMemoryResponse,
+    signal: AbortSignal,
+  ): Promise<InMemoryResponse>;
 }
 
 export interface InMemoryTransportOptions {
@@ -66,11 +75,17 @@ export class InMemoryTransport implements VaultTransport {
     return (await network?.respond?.(request, response, signal)) ?? response;
   }
 
-  /** Returns the vault's response: that to a conditional list when it has changed, or when the time to wait is over. */
+  /**
+   * Returns the vault's response: that to a conditional list when it has changed, or when the time
+   * to wait is over.
+   */
   async #held(request: VaultRequest, signal: AbortSignal): Promise<InMemoryResponse> {
     const { vault, clock, holdsLists = true } = this.#options;
     const { operation, body, token, ifNoneMatch, waitSeconds = 0 } = request;
-    const upload = request.upload && { filename: request.upload.filename, bytes: request.upload.bytes.reveal() };
+    const upload = request.upload && {
+      filename: request.upload.filename,
+      bytes: request.upload.bytes.reveal(),
+    };
     const respond = (): InMemoryResponse =>
       vault.respond({ operation, body: { ...body }, token: token?.reveal(), ifNoneMatch, upload });
     if (waitSeconds === 0 || ifNoneMatch === undefined || !holdsLists) return respond();
@@ -87,7 +102,12 @@ export class InMemoryTransport implements VaultTransport {
 }
 
 /** Resolves at the next change of the vault, or after `ms`. Rejects with the signal's reason. */
-async function nextChange(vault: InMemoryVault, clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+async function nextChange(
+  vault: InMemoryVault,
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = (): void => reject(signal.reason);
   if (signal.aborted) abort();

@@ -22,12 +22,26 @@ const name = fc.constantFrom("a", "b");
 const version = fc.integer({ min: 1, max: 4 });
 const owner = fc.option(fc.constantFrom("ann", "bob"), { nil: undefined });
 const metadata = fc.option(
-  fc.record({ environment_type: fc.constantFrom("prod", "dev"), expiration_time: fc.constantFrom(0, 30) }, { requiredKeys: [] }),
+  fc.record(
+    { environment_type: fc.constantFrom("prod", "dev"), expiration_time: fc.constantFrom(0, 30) },
+    { requiredKeys: [] },
+  ),
   { nil: undefined },
 );
 const bodies: Partial<Record<Operation, fc.Arbitrary<object>>> = {
-  protect: fc.record({ key_name: name, key_value: fc.string(), metadata, delete_time: fc.constantFrom(undefined, 60) }),
-  protect_link: fc.record({ key_name: name, key_value: fc.string(), metadata, owner, without_list: fc.constant(1) }),
+  protect: fc.record({
+    key_name: name,
+    key_value: fc.string(),
+    metadata,
+    delete_time: fc.constantFrom(undefined, 60),
+  }),
+  protect_link: fc.record({
+    key_name: name,
+    key_value: fc.string(),
+    metadata,
+    owner,
+    without_list: fc.constant(1),
+  }),
   list_no_dup: fc.constant({}),
   expose: fc.record({ key_name: name }),
   expose_link: fc.record({ key_name: name, owner }),
@@ -50,11 +64,16 @@ const command: fc.Arbitrary<Command> = fc
     })),
   )
   .chain((request) =>
-    fc.record({ user: fc.constantFrom("ann", "bob"), limited: fc.boolean() }).map((by) => ({ ...by, ...request })),
+    fc
+      .record({ user: fc.constantFrom("ann", "bob"), limited: fc.boolean() })
+      .map((by) => ({ ...by, ...request })),
   );
 
 const limitedScope = scopeString({ environment_type: ["prod"], secret_name: ["a", "b"] });
-const emails = Array.from({ length: RUNS }, (_, run) => [`ann${run}@example.com`, `bob${run}@example.com`]).flat();
+const emails = Array.from({ length: RUNS }, (_, run) => [
+  `ann${run}@example.com`,
+  `bob${run}@example.com`,
+]).flat();
 let real: TestVault;
 
 beforeAll(async () => {
@@ -62,8 +81,16 @@ beforeAll(async () => {
 });
 afterAll(() => real[Symbol.asyncDispose]());
 
-/** Sends a request and returns its outcome. `tokens` are those of the user, of unlimited and limited scope. */
-type Send = (email: string, limited: boolean, operation: Operation, body: Command["body"]) => Promise<unknown>;
+/**
+ * Sends a request and returns its outcome. `tokens` are those of the user, of unlimited and limited
+ * scope.
+ */
+type Send = (
+  email: string,
+  limited: boolean,
+  operation: Operation,
+  body: Command["body"],
+) => Promise<unknown>;
 
 async function realSender(run: number): Promise<Send> {
   const clients = new Map<string, VaultClient>();
@@ -91,7 +118,12 @@ function modelSender(run: number): Send {
   for (const email of emails.slice(2 * run, 2 * run + 2)) {
     vault.setPassword(email, "password");
     for (const limited of [false, true]) {
-      const body = { email, password: "password", scope: limited ? limitedScope : scopeString(), expiration_hours: 1 };
+      const body = {
+        email,
+        password: "password",
+        scope: limited ? limitedScope : scopeString(),
+        expiration_hours: 1,
+      };
       const { access_token } = JSON.parse(
         Buffer.from(vault.respond({ operation: "generate_access_token", body }).body).toString(),
       );
@@ -103,13 +135,24 @@ function modelSender(run: number): Send {
       const { filename, text } = body as { filename: string; text: string };
       const upload = { filename, bytes: Buffer.from(text) };
       const token = tokens.get(`${email} ${limited}`);
-      const { status, body: uploaded } = vault.respond({ operation, body: { email }, token, upload });
+      const { status, body: uploaded } = vault.respond({
+        operation,
+        body: { email },
+        token,
+        upload,
+      });
       return Promise.resolve(comparable(status, JSON.parse(Buffer.from(uploaded).toString())));
     }
-    const response = vault.respond({ operation, body: { ...body, email }, token: tokens.get(`${email} ${limited}`) });
+    const response = vault.respond({
+      operation,
+      body: { ...body, email },
+      token: tokens.get(`${email} ${limited}`),
+    });
     const bytes = Buffer.from(response.body);
     const isFile = operation === "download_file" && response.status === 200;
-    return Promise.resolve(isFile ? bytes.toString("base64") : comparable(response.status, JSON.parse(bytes.toString())));
+    return Promise.resolve(
+      isFile ? bytes.toString("base64") : comparable(response.status, JSON.parse(bytes.toString())),
+    );
   };
 }
 
@@ -123,13 +166,20 @@ function comparable(status: number, body: { readonly error?: { readonly code: st
 }
 
 test("the in-memory vault responds to random requests like the reference server", async () => {
-  const sequences = fc.sample(fc.array(command, { minLength: 30, maxLength: 60, size: "max" }), { numRuns: RUNS, seed: 1 });
+  const sequences = fc.sample(fc.array(command, { minLength: 30, maxLength: 60, size: "max" }), {
+    numRuns: RUNS,
+    seed: 1,
+  });
   for (const [run, commands] of sequences.entries()) {
     const [sendReal, sendModel] = [await realSender(run), modelSender(run)];
     for (const { user, limited, operation, body } of commands) {
-      const emailOf = (who: unknown): unknown => (typeof who === "string" ? `${who}${run}@example.com` : who);
+      const emailOf = (who: unknown): unknown =>
+        typeof who === "string" ? `${who}${run}@example.com` : who;
       const email = String(emailOf(user));
-      const to = operation === "share" ? { usr_id_from: email, usr_id_to: emailOf(user === "ann" ? "bob" : "ann") } : {};
+      const to =
+        operation === "share"
+          ? { usr_id_from: email, usr_id_to: emailOf(user === "ann" ? "bob" : "ann") }
+          : {};
       const sent = { ...body, ...to, ...("owner" in body && { owner: emailOf(body["owner"]) }) };
       const outcome = await sendModel(email, limited, operation, sent);
       expect([operation, sent, limited, outcome]).toEqual([
@@ -157,14 +207,27 @@ test("a held list responds at a change, at a deadline of the vault, or when the 
   const { signal } = new AbortController();
   const limits = { maxBytes: 1_000_000, deadlineMs: 60_000, signal };
   const credentials = { email, password: "password", scope: scopeString(), expiration_hours: 1 };
-  const login = await transport.request({ ...limits, operation: "generate_access_token", body: credentials });
+  const login = await transport.request({
+    ...limits,
+    operation: "generate_access_token",
+    body: credentials,
+  });
   const token = new Redacted(String(JSON.parse(Buffer.from(login.body).toString()).access_token));
   const list = (ifNoneMatch?: string) =>
-    transport.request({ ...limits, operation: "list_no_dup", body: { email }, token, ifNoneMatch, waitSeconds: 50 });
+    transport.request({
+      ...limits,
+      operation: "list_no_dup",
+      body: { email },
+      token,
+      ifNoneMatch,
+      waitSeconds: 50,
+    });
   const outcomes: string[] = [];
   const hold = async (etag: string): Promise<void> => {
     const response = await list(etag);
-    outcomes.push(`${clock.monotonic() / 1_000} s: ${response.status} ${response.header("preference-applied")}`);
+    outcomes.push(
+      `${clock.monotonic() / 1_000} s: ${response.status} ${response.header("preference-applied")}`,
+    );
   };
   const follow = async (): Promise<void> => hold((await list()).header("etag")!);
   const first = follow();

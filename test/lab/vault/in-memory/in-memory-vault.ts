@@ -30,8 +30,9 @@ interface CachedList {
 }
 
 /**
- * A vault that stores everything in memory and follows docs/design/vault-contract.md, under any clock. Not modeled: teams, users who
- * sign up, limits, rate limits, metadata changes without a new version.
+ * A vault that stores everything in memory and follows docs/design/vault-contract.md, under any
+ * clock. Not modeled: teams, users who sign up, limits, rate limits, metadata changes without a new
+ * version.
  */
 export class InMemoryVault {
   readonly #clock: Clock;
@@ -171,9 +172,16 @@ export class InMemoryVault {
     const key = [operation, caller.email, formatScope(caller.scope)].join("\n");
     const cached = this.#lists.get(key);
     if (cached?.revision === this.#revision && this.#clock.now() < cached.until) return cached;
-    const text = JSON.stringify(operation === "list_file" ? this.#content.listFiles(caller) : this.#content.list(caller));
+    const text = JSON.stringify(
+      operation === "list_file" ? this.#content.listFiles(caller) : this.#content.list(caller),
+    );
     const etag = `W/"${createHash("sha1").update(text).digest("base64url")}"`;
-    const list = { revision: this.#revision, until: this.#content.nextChange, etag, body: Buffer.from(text) };
+    const list = {
+      revision: this.#revision,
+      until: this.#content.nextChange,
+      etag,
+      body: Buffer.from(text),
+    };
     this.#lists.set(key, list);
     return list;
   }
@@ -184,6 +192,10 @@ export class InMemoryVault {
   }
 }
 
-function json(value: object, headers: Readonly<Record<string, string>> = {}, status = 200): InMemoryResponse {
+function json(
+  value: object,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): InMemoryResponse {
   return { status, headers, body: Buffer.from(JSON.stringify(value)) };
 }

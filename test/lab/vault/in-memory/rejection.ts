@@ -1,6 +1,9 @@
 import type { ErrorCode } from "../../../../src/protocol/error-codes.ts";
 
-/** The status of each error code that the in-memory vault responds with (docs/design/vault-contract.md). */
+/**
+ * The status of each error code that the in-memory vault responds with
+ * (docs/design/vault-contract.md).
+ */
 const statuses = {
   invalid_request: 400,
   invalid_scope: 400,

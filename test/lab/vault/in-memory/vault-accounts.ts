@@ -48,7 +48,8 @@ export class VaultAccounts {
   authenticate(token: string | undefined, email: unknown): Caller {
     const found = token === undefined ? undefined : this.#tokens.get(token);
     if (!found || found.expiresAt <= this.#clock.now()) throw rejected("invalid_token");
-    if (typeof email !== "string" || email.toLowerCase() !== found.email) throw rejected("email_mismatch");
+    if (typeof email !== "string" || email.toLowerCase() !== found.email)
+      throw rejected("email_mismatch");
     return found;
   }
 
@@ -58,7 +59,13 @@ export class VaultAccounts {
     const scope = readScope(scopeText);
     if (this.#passwords.get(email) !== body["password"]) throw rejected("invalid_credentials");
     const refreshToken = this.#next("refresh");
-    return this.#issue({ email, scope, scopeText, hours: Number(body["expiration_hours"]), refreshToken });
+    return this.#issue({
+      email,
+      scope,
+      scopeText,
+      hours: Number(body["expiration_hours"]),
+      refreshToken,
+    });
   }
 
   refresh(body: Readonly<Record<string, unknown>>): object {
@@ -73,10 +80,23 @@ export class VaultAccounts {
     const token = this.#next("access");
     const now = this.#clock.now();
     // A token is kept for a while after it expired, because it may be exchanged for another one.
-    for (const [old, { expiresAt }] of this.#tokens) if (expiresAt + REFRESH_IDLE_MS < now) this.#tokens.delete(old);
-    this.#tokens.set(token, { email, scope, scopeText, hours, refreshToken, expiresAt: now + hours * HOUR_MS });
+    for (const [old, { expiresAt }] of this.#tokens)
+      if (expiresAt + REFRESH_IDLE_MS < now) this.#tokens.delete(old);
+    this.#tokens.set(token, {
+      email,
+      scope,
+      scopeText,
+      hours,
+      refreshToken,
+      expiresAt: now + hours * HOUR_MS,
+    });
     this.#refreshTokens.set(refreshToken, now + REFRESH_IDLE_MS);
-    const rest = { id_token: "id", refresh_token: refreshToken, scope: scopeText, token_type: "access" };
+    const rest = {
+      id_token: "id",
+      refresh_token: refreshToken,
+      scope: scopeText,
+      token_type: "access",
+    };
     return { access_token: token, expires_in: hours * 3_600, ...rest };
   }
 

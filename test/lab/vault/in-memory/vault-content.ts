@@ -67,9 +67,19 @@ export class VaultContent {
     this.#files = new Map(files);
   }
 
-  /** Returns a version of a secret or file and its bytes; `undefined` if it does not exist. For assertions. */
-  bytesOf(kind: "secret" | "file", owner: string, name: string, version: number): Uint8Array | undefined {
-    if (kind === "file") return this.#files.get(idOf(owner, name))?.versions.find((each) => each.version === version)?.bytes;
+  /**
+   * Returns a version of a secret or file and its bytes; `undefined` if it does not exist. For
+   * assertions.
+   */
+  bytesOf(
+    kind: "secret" | "file",
+    owner: string,
+    name: string,
+    version: number,
+  ): Uint8Array | undefined {
+    if (kind === "file")
+      return this.#files.get(idOf(owner, name))?.versions.find((each) => each.version === version)
+        ?.bytes;
     const secret = this.#live().find((each) => each.owner === owner && each.name === name);
     const found = secret?.versions.find((each) => each.version === version);
     return found && new TextEncoder().encode(found.value);
@@ -85,7 +95,10 @@ export class VaultContent {
   /** Returns the time of the next change of a list that no request causes. */
   get nextChange(): number {
     const now = this.#clock.now();
-    const times = this.#live().flatMap((secret) => [secret.deleteAt, expiresAt(secret.versions.at(-1)!)]);
+    const times = this.#live().flatMap((secret) => [
+      secret.deleteAt,
+      expiresAt(secret.versions.at(-1)!),
+    ]);
     return Math.min(...times.filter((time) => time > now));
   }
 
@@ -185,7 +198,12 @@ export class VaultContent {
     const file = this.#files.get(id);
     if (!file) throw rejected("file_not_found");
     this.#files.delete(id);
-    return { deleted: { filename: body["filename"], versions: file.versions.map(({ version }) => version) } };
+    return {
+      deleted: {
+        filename: body["filename"],
+        versions: file.versions.map(({ version }) => version),
+      },
+    };
   }
 
   #add(secret: Secret, email: string, scope: Caller["scope"], body: Body): object {
@@ -195,7 +213,12 @@ export class VaultContent {
     const { delete_time: minutes } = body;
     const now = this.#clock.now();
     secret.lastVersion += 1;
-    secret.versions.push({ version: secret.lastVersion, value: String(body["key_value"]), metadata, createdAt: now });
+    secret.versions.push({
+      version: secret.lastVersion,
+      value: String(body["key_value"]),
+      metadata,
+      createdAt: now,
+    });
     if (minutes !== undefined && minutes !== null) {
       secret.deleteMinutes = Number(minutes);
       secret.deleteAt = now + Number(minutes) * 60_000;
@@ -206,7 +229,15 @@ export class VaultContent {
 
   #create(owner: string, name: string): Secret {
     const deleteAt = this.#clock.now() + DEFAULT_DELETE_MINUTES * 60_000;
-    return { name, owner, versions: [], shares: new Map(), lastVersion: 0, deleteMinutes: DEFAULT_DELETE_MINUTES, deleteAt };
+    return {
+      name,
+      owner,
+      versions: [],
+      shares: new Map(),
+      lastVersion: 0,
+      deleteMinutes: DEFAULT_DELETE_MINUTES,
+      deleteAt,
+    };
   }
 
   #live(): Secret[] {
@@ -216,7 +247,9 @@ export class VaultContent {
   }
 
   #accessible(email: string, name: string): Secret[] {
-    return this.#live().filter((secret) => secret.name === name && permissionOf(secret, email) !== undefined);
+    return this.#live().filter(
+      (secret) => secret.name === name && permissionOf(secret, email) !== undefined,
+    );
   }
 
   #unshared(email: string, body: Body): Secret {

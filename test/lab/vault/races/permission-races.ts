@@ -11,10 +11,17 @@ interface Permission {
   readonly read: (reader: VaultClient) => Promise<VaultResponse>;
 }
 
-/** Grants and revokes a permission while readers use it: once a revocation is acknowledged, none succeeds. */
-async function race(scene: RaceScene, { race: name, grant, revoke, readers, read }: Permission): Promise<void> {
+/**
+ * Grants and revokes a permission while readers use it: once a revocation is acknowledged, none
+ * succeeds.
+ */
+async function race(
+  scene: RaceScene,
+  { race: name, grant, revoke, readers, read }: Permission,
+): Promise<void> {
   const closed = new Closed();
-  const attempt = (reader: VaultClient): Promise<VaultResponse> => scene.ledger.attempt(name, closed, () => read(reader));
+  const attempt = (reader: VaultClient): Promise<VaultResponse> =>
+    scene.ledger.attempt(name, closed, () => read(reader));
   const change = scene.repeat(async (round) => {
     closed.end();
     await scene.ledger.attempt(name, closed, () => grant(round));
@@ -27,15 +34,20 @@ async function race(scene: RaceScene, { race: name, grant, revoke, readers, read
   await Promise.all([change, ...reading]);
 }
 
-const at = (clients: readonly VaultClient[], round: number): VaultClient => clients[round % clients.length]!;
+const at = (clients: readonly VaultClient[], round: number): VaultClient =>
+  clients[round % clients.length]!;
 
 async function shareRace(scene: RaceScene): Promise<void> {
-  const [owner, readers] = [await scene.clients("ann@example.com"), await scene.clients("bob@example.com")];
+  const [owner, readers] = [
+    await scene.clients("ann@example.com"),
+    await scene.clients("bob@example.com"),
+  ];
   await owner[0]!.call("protect", { key_name: "shared", key_value: "v" });
   const to = { key_name: "shared", usr_id_to: "bob@example.com" };
   await race(scene, {
     race: "share",
-    grant: (round) => at(owner, round).call("share", { ...to, usr_id_from: "ann@example.com", permission: "R" }),
+    grant: (round) =>
+      at(owner, round).call("share", { ...to, usr_id_from: "ann@example.com", permission: "R" }),
     revoke: (round) => at(owner, round + 1).call("unshare", to),
     readers,
     read: (reader) => scene.ledger.read(reader, "expose_link", "shared"),
@@ -43,10 +55,18 @@ async function shareRace(scene: RaceScene): Promise<void> {
 }
 
 async function teamRace(scene: RaceScene): Promise<void> {
-  const [owner, readers] = [await scene.clients("cid@example.com"), await scene.clients("dan@example.com")];
+  const [owner, readers] = [
+    await scene.clients("cid@example.com"),
+    await scene.clients("dan@example.com"),
+  ];
   await owner[0]!.call("protect", { key_name: "of-team", key_value: "v" });
   await owner[0]!.call("team_create", { group_id: "members", members: [] });
-  await owner[0]!.call("share", { key_name: "of-team", usr_id_from: "cid@example.com", group_id_to: "members", permission: "R" });
+  await owner[0]!.call("share", {
+    key_name: "of-team",
+    usr_id_from: "cid@example.com",
+    group_id_to: "members",
+    permission: "R",
+  });
   const member = { group_id: "members", members: ["dan@example.com"] };
   await race(scene, {
     race: "team",
@@ -62,7 +82,10 @@ async function deletionRace(scene: RaceScene): Promise<void> {
   await race(scene, {
     race: "delete",
     async grant(round) {
-      const response = await at(clients, round).call("protect", { key_name: "reborn", key_value: `v${round}` });
+      const response = await at(clients, round).call("protect", {
+        key_name: "reborn",
+        key_value: `v${round}`,
+      });
       if (response.status === 200 && response.json().secret.key_version !== 1)
         scene.ledger.violated("delete: a recreated secret does not start at version 1");
       return response;
@@ -95,7 +118,9 @@ async function handOverRace(scene: RaceScene): Promise<void> {
       scene.repeat((round) => {
         const operation = round % 2 === 0 ? "team_add_members" : "team_remove_members";
         const body = { group_id: "handed", members: [`member${who}${server}@example.com`] };
-        return scene.ledger.attempt("team of a creator", closed[who], () => client.call(operation, body));
+        return scene.ledger.attempt("team of a creator", closed[who], () =>
+          client.call(operation, body),
+        );
       }),
     );
   const handing = scene.repeat((round) => (round % 2 === 0 ? handOver(0, 1) : handOver(1, 0)));

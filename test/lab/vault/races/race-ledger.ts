@@ -4,7 +4,10 @@ import type { VaultClient, VaultResponse } from "../vault-client.ts";
 /** Time after a response that says nothing about a race, such as 429, in milliseconds. */
 const REJECTED_MS = 20;
 
-/** A period in which nothing may succeed: from the acknowledgment of what forbids it, until what permits it again is sent. */
+/**
+ * A period in which nothing may succeed: from the acknowledgment of what forbids it, until what
+ * permits it again is sent.
+ */
 export class Closed {
   #period: object | undefined;
 
@@ -39,18 +42,27 @@ export class RaceLedger {
   }
 
   /** Sends a request that must not succeed while `closed`. */
-  async attempt(race: string, closed: Closed, request: () => Promise<VaultResponse>): Promise<VaultResponse> {
+  async attempt(
+    race: string,
+    closed: Closed,
+    request: () => Promise<VaultResponse>,
+  ): Promise<VaultResponse> {
     const before = closed.period;
     const response = await request();
     if (response.status === 200) {
       this.count(race);
-      if (before !== undefined && closed.period === before) this.violated(`${race}: a request succeeded that must not`);
+      if (before !== undefined && closed.period === before)
+        this.violated(`${race}: a request succeeded that must not`);
     } else if (response.status !== 401) await sleep(REJECTED_MS);
     return response;
   }
 
   /** Reads a value, and counts it for the comparison with the audit log. */
-  async read(client: VaultClient, operation: "expose" | "expose_link", key_name: string): Promise<VaultResponse> {
+  async read(
+    client: VaultClient,
+    operation: "expose" | "expose_link",
+    key_name: string,
+  ): Promise<VaultResponse> {
     const response = await client.call(operation, { key_name });
     const key = `${operation} ${client.email}`;
     if (response.status === 200) this.reads.set(key, (this.reads.get(key) ?? 0) + 1);

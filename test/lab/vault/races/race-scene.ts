@@ -34,11 +34,18 @@ export class RaceScene implements AsyncDisposable {
   }
 
   /** @param audits files of the audit logs, one for each server */
-  static async start(place: StoreLocation, audits: readonly string[], stop: AbortSignal): Promise<RaceScene> {
+  static async start(
+    place: StoreLocation,
+    audits: readonly string[],
+    stop: AbortSignal,
+  ): Promise<RaceScene> {
     await using owned = new AsyncDisposableStack();
     const store = owned.use(await place.open());
     const servers: VaultServerProcess[] = [];
-    for (const audit of audits) servers.push(owned.use(await VaultServerProcess.start([...place.args, "--audit-log", audit])));
+    for (const audit of audits)
+      servers.push(
+        owned.use(await VaultServerProcess.start([...place.args, "--audit-log", audit])),
+      );
     return new RaceScene(store, servers, audits, owned.move(), stop);
   }
 
@@ -48,7 +55,11 @@ export class RaceScene implements AsyncDisposable {
 
   /** Creates an account whose password is its email. */
   async add(email: string): Promise<void> {
-    await addUser(this.store, email, new Redacted(email), Date.now(), { memoryKib: 8, passes: 1, lanes: 1 });
+    await addUser(this.store, email, new Redacted(email), Date.now(), {
+      memoryKib: 8,
+      passes: 1,
+      lanes: 1,
+    });
   }
 
   /** Returns a client with a new login for each server. */
@@ -69,9 +80,11 @@ export class RaceScene implements AsyncDisposable {
     const lines = (await Promise.all(this.#audits.map((file) => auditEntries(file)))).flat();
     for (const [key, count] of this.ledger.reads) {
       const logged = lines.filter(
-        (line) => line.phase === "end" && `${line.operation} ${line.who}` === key && line.status === 200,
+        (line) =>
+          line.phase === "end" && `${line.operation} ${line.who}` === key && line.status === 200,
       ).length;
-      if (logged < count) this.ledger.violated(`${key}: ${count} values were read, ${logged} are in the audit log`);
+      if (logged < count)
+        this.ledger.violated(`${key}: ${count} values were read, ${logged} are in the audit log`);
     }
   }
 

@@ -9,7 +9,9 @@ import { writeRaces } from "./write-races.ts";
 
 const NAMES = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
 
-/** Races of which each has succeeded at least once before a run ends, however slow the machine is. */
+/**
+ * Races of which each has succeeded at least once before a run ends, however slow the machine is.
+ */
 const RACES = [
   "delete",
   "deletion of a user",
@@ -35,8 +37,9 @@ interface Races {
 }
 
 /**
- * Lets clients of servers on one store race for a time: no value is read without a permission, no version is lost or stored twice, no revoked token
- * is accepted, and each value that is read is in an audit log.
+ * Lets clients of servers on one store race for a time: no value is read without a permission, no
+ * version is lost or stored twice, no revoked token is accepted, and each value that is read is in
+ * an audit log.
  */
 export async function runRaces(
   place: StoreLocation,
@@ -46,12 +49,15 @@ export async function runRaces(
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   owned.defer(() => rm(directory, { recursive: true }));
   const stop = new AbortController();
-  const audits = Array.from({ length: servers }, (_, index) => join(directory, `audit-${index}.jsonl`));
+  const audits = Array.from({ length: servers }, (_, index) =>
+    join(directory, `audit-${index}.jsonl`),
+  );
   const scene = owned.use(await RaceScene.start(place, audits, stop.signal));
   for (const name of NAMES) await scene.add(`${name}@example.com`);
   const end = performance.now() + seconds * 1000;
   const timer = setInterval(() => {
-    if (performance.now() >= end && RACES.every((race) => scene.ledger.counts[race] !== undefined)) stop.abort();
+    if (performance.now() >= end && RACES.every((race) => scene.ledger.counts[race] !== undefined))
+      stop.abort();
   }, CHECK_MS);
   owned.defer(() => clearInterval(timer));
   const [verifications] = await Promise.all([

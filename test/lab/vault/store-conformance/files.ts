@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 import type { FileVersion } from "../../../../src/vault/server/store/records.ts";
 import type { ListedVersion } from "../../../../src/vault/server/store/tables/file-table.ts";
-import { ANN, BOB, envelope, NOW, SORTED_NAMES, storeFixture, textOf, type OpenStore } from "./fixture.ts";
+import {
+  ANN,
+  BOB,
+  envelope,
+  NOW,
+  SORTED_NAMES,
+  storeFixture,
+  textOf,
+  type OpenStore,
+} from "./fixture.ts";
 
 const version = (number: number, blobId: string): FileVersion => ({
   version: number,
@@ -13,7 +22,8 @@ const version = (number: number, blobId: string): FileVersion => ({
 
 export function fileConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
-  const chunk = async (blobId: string, index: number) => textOf(await read(({ files }) => files.chunk(blobId, index)));
+  const chunk = async (blobId: string, index: number) =>
+    textOf(await read(({ files }) => files.chunk(blobId, index)));
   const discardStale = async (timestamp: number, atMost = 9): Promise<number> => {
     let steps = 0;
     while (await write(({ files }) => files.discardStale(timestamp, atMost))) steps += 1;
@@ -33,12 +43,21 @@ export function fileConformance(open: OpenStore): void {
       await files.insertVersion("f", version(1, "b1"));
       await files.update({ id: "f", owner: ANN, name: "a", nextVersion: 2 });
     });
-    expect(await read(({ files }) => files.find(ANN, "a"))).toEqual({ id: "f", owner: ANN, name: "a", nextVersion: 2 });
+    expect(await read(({ files }) => files.find(ANN, "a"))).toEqual({
+      id: "f",
+      owner: ANN,
+      name: "a",
+      nextVersion: 2,
+    });
     expect(await read(({ files }) => files.find(BOB, "a"))).toBeUndefined();
     const found = await read(({ files }) => files.latest("f"));
     expect(found).toMatchObject({ version: 1, size: 2 ** 40, createdAt: NOW + 0.25, blobId: "b1" });
     expect(textOf(found?.digest.sealed)).toBe("b1");
-    expect([await chunk("b1", 0), await chunk("b1", 1), await chunk("b1", 2)]).toEqual(["b1 0", "b1 1", undefined]);
+    expect([await chunk("b1", 0), await chunk("b1", 1), await chunk("b1", 2)]).toEqual([
+      "b1 0",
+      "b1 1",
+      undefined,
+    ]);
     // It is no longer stale.
     expect(await write(({ files }) => files.discardStale(NOW + 1, 9))).toBe(false);
     expect(await write(({ files }) => files.discard(["b1"]))).toBe(0);
@@ -55,13 +74,18 @@ export function fileConformance(open: OpenStore): void {
     expect(await write(({ files }) => files.discard(["given-up", "none"]))).toBe(1);
     // A chunk at a time, then the blob.
     expect(await discardStale(NOW, 1)).toBe(3);
-    expect([await chunk("old", 0), await chunk("given-up", 1), await chunk("new", 1)]).toEqual([undefined, undefined, "new 1"]);
+    expect([await chunk("old", 0), await chunk("given-up", 1), await chunk("new", 1)]).toEqual([
+      undefined,
+      undefined,
+      "new 1",
+    ]);
     expect(await write(({ files }) => files.discard([]))).toBe(0);
   });
 
   test("files are listed in code point order; versions and files are removed with their bytes", async () => {
     await write(async ({ files }) => {
-      for (const name of SORTED_NAMES.toReversed()) await files.insert({ id: `id ${name}`, owner: ANN, name, nextVersion: 1 });
+      for (const name of SORTED_NAMES.toReversed())
+        await files.insert({ id: `id ${name}`, owner: ANN, name, nextVersion: 1 });
     });
     for (const [number, blobId] of [
       [2, "b2"],
@@ -73,11 +97,13 @@ export function fileConformance(open: OpenStore): void {
     }
     await stage("b3");
     await write(({ files }) => files.insertVersion("id ", version(3, "b3")));
-    const list = (after?: ListedVersion, atMost = 100) => read(({ files }) => files.list(ANN, after, atMost));
+    const list = (after?: ListedVersion, atMost = 100) =>
+      read(({ files }) => files.list(ANN, after, atMost));
     const all = await list();
     const named = all.map(({ file, version: { version: number } }) => `${file.name} ${number}`);
     expect(named).toEqual([" 3", "a 1", "a 2", "a 10"]);
-    for (const [index, listed] of all.entries()) expect((await list(listed, 2)).length).toBe(Math.min(2, 3 - index));
+    for (const [index, listed] of all.entries())
+      expect((await list(listed, 2)).length).toBe(Math.min(2, 3 - index));
     expect((await read(({ files }) => files.ids(ANN))).length).toBe(SORTED_NAMES.length);
     expect(await read(({ files }) => files.list(BOB, undefined, 100))).toEqual([]);
     await write(({ files }) => files.removeVersion("id a", 2));

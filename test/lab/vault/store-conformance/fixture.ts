@@ -4,19 +4,38 @@ import { generateMasterKey, MasterKey } from "../../../../src/vault/server/crypt
 import { CURRENT_KEY } from "../../../../src/vault/server/store/current-key.ts";
 import { RowMacs, type DamagedRow } from "../../../../src/vault/server/store/row-macs.ts";
 import type { Envelope } from "../../../../src/vault/server/crypto/envelope.ts";
-import type { Secret, SecretAccess, SecretVersion } from "../../../../src/vault/server/store/records.ts";
+import type {
+  Secret,
+  SecretAccess,
+  SecretVersion,
+} from "../../../../src/vault/server/store/records.ts";
 import type { Store, Transaction } from "../../../../src/vault/server/store/store.ts";
 
 export const NOW = 1_700_000_000_000;
 /** Beyond JavaScript's dates and 64-bit integers. */
 export const FAR = 1e18 + 0.5e6;
 /** In order by code point, which is not the order of UTF-16: U+FFFD comes before U+10000. */
-export const SORTED_NAMES = ["", " ", "A", "Z", "a", "ab", "b", "é", "中", "\uFFFD", "\u{10000}", "💚"];
+export const SORTED_NAMES = [
+  "",
+  " ",
+  "A",
+  "Z",
+  "a",
+  "ab",
+  "b",
+  "é",
+  "中",
+  "\uFFFD",
+  "\u{10000}",
+  "💚",
+];
 
 /** Opens a fresh store, and disposes of it with its data. `run` runs a statement past the store. */
-export type OpenStore = (
-  macs: RowMacs,
-) => Promise<{ readonly store: Store; readonly run: (sql: string) => Promise<unknown>; readonly close: () => Promise<void> }>;
+export type OpenStore = (macs: RowMacs) => Promise<{
+  readonly store: Store;
+  readonly run: (sql: string) => Promise<unknown>;
+  readonly close: () => Promise<void>;
+}>;
 
 export interface StoreFixture {
   /** A fresh store for each test, with the accounts ann, bob and eve. */
@@ -45,7 +64,8 @@ export function storeFixture(open: OpenStore): StoreFixture {
     opened = await open(macs);
     await opened.store.write(async ({ users, settings }) => {
       await settings.set(CURRENT_KEY, keys[0].id);
-      for (const email of [ANN, BOB, EVE]) await users.insert({ email, passwordHash: `hash of ${email}` }, NOW);
+      for (const email of [ANN, BOB, EVE])
+        await users.insert({ email, passwordHash: `hash of ${email}` }, NOW);
     });
   });
   afterEach(() => opened.close());
@@ -62,7 +82,15 @@ export function storeFixture(open: OpenStore): StoreFixture {
 }
 
 export function secretOf(owner: string, name: string, changed: Partial<Secret> = {}): Secret {
-  return { id: `id-of-${owner}-${name}`, owner, name, nextVersion: 1, deleteMinutes: 5, deleteAt: FAR, ...changed };
+  return {
+    id: `id-of-${owner}-${name}`,
+    owner,
+    name,
+    nextVersion: 1,
+    deleteMinutes: 5,
+    deleteAt: FAR,
+    ...changed,
+  };
 }
 
 export function versionOf(version: number, metadata: SecretVersion["metadata"]): SecretVersion {
@@ -86,7 +114,11 @@ export async function addSecret(
   return secret;
 }
 
-export async function listOf({ secrets }: Transaction, email: string, now = NOW): Promise<SecretAccess[]> {
+export async function listOf(
+  { secrets }: Transaction,
+  email: string,
+  now = NOW,
+): Promise<SecretAccess[]> {
   return secrets.accessByIds(email, await secrets.listIds(email, now), now);
 }
 

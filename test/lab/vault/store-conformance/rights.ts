@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import { rightNames as RIGHTS } from "../../../../src/vault/server/store/tables/right-table.ts";
-import { addSecret, ANN, BOB, EVE, FAR, NOW, secretOf, storeFixture, type OpenStore } from "./fixture.ts";
+import {
+  addSecret,
+  ANN,
+  BOB,
+  EVE,
+  FAR,
+  NOW,
+  secretOf,
+  storeFixture,
+  type OpenStore,
+} from "./fixture.ts";
 
 const team = { groupId: "t", id: "id-of-t" };
 
@@ -8,7 +18,10 @@ const team = { groupId: "t", id: "id-of-t" };
 export function rightsConformance(open: OpenStore): void {
   const { write, read, run, damage, keys, macs } = storeFixture(open);
 
-  /** Adds a secret of Ann that Bob reads directly and writes as a member of a team, and credentials of Ann. */
+  /**
+   * Adds a secret of Ann that Bob reads directly and writes as a member of a team, and credentials
+   * of Ann.
+   */
   const fill = () =>
     write(async (transaction) => {
       const { teams, grants, tokens, sessions, emailProofs } = transaction;
@@ -17,10 +30,32 @@ export function rightsConformance(open: OpenStore): void {
       await grants.grant(secret, [{ kind: "person", email: BOB }], "R");
       await grants.grant(secret, [{ kind: "team", groupId: team.groupId, teamId: team.id }], "W");
       const refresh = { allowedNetworks: ["192.0.2.0/24"], endsAt: FAR };
-      await tokens.insertRefresh({ ...refresh, digest: "r", email: ANN, scope: "s", hours: 1.5, lastUsedAt: NOW });
-      const access = { digest: "a", name: "n", refreshDigest: "r", email: ANN, scope: "s", createdAt: NOW, usedAt: 0 };
+      await tokens.insertRefresh({
+        ...refresh,
+        digest: "r",
+        email: ANN,
+        scope: "s",
+        hours: 1.5,
+        lastUsedAt: NOW,
+      });
+      const access = {
+        digest: "a",
+        name: "n",
+        refreshDigest: "r",
+        email: ANN,
+        scope: "s",
+        createdAt: NOW,
+        usedAt: 0,
+      };
       await tokens.insertAccess({ ...access, expiresAt: FAR, allowedNetworks: ["192.0.2.0/24"] });
-      await sessions.insert({ digest: "s", name: "n", email: ANN, createdAt: NOW, expiresAt: FAR, usedAt: NOW });
+      await sessions.insert({
+        digest: "s",
+        name: "n",
+        email: ANN,
+        createdAt: NOW,
+        expiresAt: FAR,
+        usedAt: NOW,
+      });
       await emailProofs.insert({ digest: "p", email: ANN, expiresAt: FAR });
     });
 
@@ -35,10 +70,13 @@ export function rightsConformance(open: OpenStore): void {
         session: await sessions.find("s"),
         proof: await emailProofs.find("p"),
       };
-      const names = Object.entries(all).flatMap(([name, found]) => (found === undefined ? [] : [name]));
+      const names = Object.entries(all).flatMap(([name, found]) =>
+        found === undefined ? [] : [name],
+      );
       return [...names, await grants.authenticPermission(secretOf(ANN, "a"), BOB)];
     });
-  const permissionOf = (email: string) => read(({ grants }) => grants.authenticPermission(secretOf(ANN, "a"), email));
+  const permissionOf = (email: string) =>
+    read(({ grants }) => grants.authenticPermission(secretOf(ANN, "a"), email));
 
   /** Returns all rows whose MAC is none of this master key. */
   const all = (masterKeyId: string) =>
@@ -46,7 +84,8 @@ export function rightsConformance(open: OpenStore): void {
       const found = [];
       for (const table of RIGHTS) {
         let page = await rights.otherThan(table, masterKeyId, undefined, 2);
-        for (; page.length > 0; page = await rights.otherThan(table, masterKeyId, page.at(-1), 2)) found.push(...page);
+        for (; page.length > 0; page = await rights.otherThan(table, masterKeyId, page.at(-1), 2))
+          found.push(...page);
       }
       return found;
     });
@@ -58,7 +97,14 @@ export function rightsConformance(open: OpenStore): void {
     await write(async ({ users, tokens, sessions }) => {
       await tokens.touchRefresh("r", NOW + 1);
       await tokens.touchAccess("a", NOW + 1);
-      await sessions.update({ digest: "s", name: "n", email: ANN, createdAt: NOW, expiresAt: FAR, usedAt: NOW + 1 });
+      await sessions.update({
+        digest: "s",
+        name: "n",
+        email: ANN,
+        createdAt: NOW,
+        expiresAt: FAR,
+        usedAt: NOW + 1,
+      });
       await users.setDisabled(ANN, true);
       await users.setPasswordHash({ email: ANN, passwordHash: "new" });
     });
@@ -67,7 +113,11 @@ export function rightsConformance(open: OpenStore): void {
 
   test.each([
     ["users", "UPDATE users SET password_hash = 'x' WHERE email = 'ann@example.com'", "password"],
-    ["users", "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE email = 'bob@example.com')", "password"],
+    [
+      "users",
+      "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE email = 'bob@example.com')",
+      "password",
+    ],
     ["teams", "UPDATE teams SET creator = 'bob@example.com'", "team"],
     ["refresh_tokens", "UPDATE refresh_tokens SET scope = 'wider'", "refresh"],
     ["refresh_tokens", "UPDATE refresh_tokens SET allowed_networks = ''", "refresh"],
@@ -88,32 +138,48 @@ export function rightsConformance(open: OpenStore): void {
     ["person_grants", "UPDATE person_grants SET mac = ''", "W"],
     ["team_grants", "UPDATE team_grants SET reads = 1", "R"],
     ["team_members", "UPDATE team_members SET mac = (SELECT mac FROM teams)", "R"],
-  ])("a row of %s changed past the store grants nothing, and other rows do: %s", async (table, sql, permission) => {
-    await fill();
-    await run(sql);
-    expect(await valid()).toEqual([...ALL, permission]);
-    expect(damage()).toMatchObject([{ table }]);
-  });
+  ])(
+    "a row of %s changed past the store grants nothing, and other rows do: %s",
+    async (table, sql, permission) => {
+      await fill();
+      await run(sql);
+      expect(await valid()).toEqual([...ALL, permission]);
+      expect(damage()).toMatchObject([{ table }]);
+    },
+  );
 
   test("a grant to another user is not valid for a user, and a repeated one replaces a damaged row", async () => {
     await fill();
-    await run(`INSERT INTO person_grants SELECT secret_id, '${EVE}', reads, writes, mac FROM person_grants`);
+    await run(
+      `INSERT INTO person_grants SELECT secret_id, '${EVE}', reads, writes, mac FROM person_grants`,
+    );
     expect(await permissionOf(EVE)).toBeUndefined();
-    expect(damage()).toEqual([{ table: "person_grants", about: { owner: ANN, key_name: "a", recipient: EVE } }]);
-    await write(({ grants }) => grants.grant(secretOf(ANN, "a"), [{ kind: "person", email: EVE }], "R"));
-    await run(`INSERT INTO team_members SELECT group_id, '${EVE}', mac FROM team_members WHERE email = '${BOB}'`);
+    expect(damage()).toEqual([
+      { table: "person_grants", about: { owner: ANN, key_name: "a", recipient: EVE } },
+    ]);
+    await write(({ grants }) =>
+      grants.grant(secretOf(ANN, "a"), [{ kind: "person", email: EVE }], "R"),
+    );
+    await run(
+      `INSERT INTO team_members SELECT group_id, '${EVE}', mac FROM team_members WHERE email = '${BOB}'`,
+    );
     await write(({ teams }) => teams.addMembers(team, [EVE]));
     expect([await permissionOf(EVE), damage()]).toEqual(["RW", []]);
   });
 
   test("grants that are sealed for a new owner give the same there, and damaged ones nothing", async () => {
     await fill();
-    await run(`INSERT INTO person_grants SELECT secret_id, '${EVE}', reads, writes, mac FROM person_grants`);
+    await run(
+      `INSERT INTO person_grants SELECT secret_id, '${EVE}', reads, writes, mac FROM person_grants`,
+    );
     const moved = { ...secretOf(ANN, "a"), owner: EVE, name: "b" };
     await write(({ grants }) => grants.sealFor(secretOf(ANN, "a"), moved));
     damage();
     const permissions = (secret: typeof moved) =>
-      read(async ({ grants }) => [await grants.authenticPermission(secret, BOB), await grants.authenticPermission(secret, EVE)]);
+      read(async ({ grants }) => [
+        await grants.authenticPermission(secret, BOB),
+        await grants.authenticPermission(secret, EVE),
+      ]);
     expect([await permissions(moved), await permissions(secretOf(ANN, "a"))]).toEqual([
       ["RW", undefined],
       [undefined, undefined],

@@ -32,17 +32,32 @@ export function secretConformance(open: OpenStore): void {
         await secrets.insert(secret);
         await secrets.insertVersion(
           secret.id,
-          { version: 2 ** 40 - 1, metadata: METADATA, createdAt: 0.5, createdBy: BOB, updatedAt: FAR },
+          {
+            version: 2 ** 40 - 1,
+            metadata: METADATA,
+            createdAt: 0.5,
+            createdBy: BOB,
+            updatedAt: FAR,
+          },
           envelope("v"),
         );
       });
       const [held] = await read(({ secrets }) => secrets.accessByName(ANN, secret.name, NOW));
       expect(held).toMatchObject({ secret, shared: false, permission: "RW" });
-      expect(held?.latest).toMatchObject({ version: 2 ** 40 - 1, createdAt: 0.5, createdBy: BOB, updatedAt: FAR });
+      expect(held?.latest).toMatchObject({
+        version: 2 ** 40 - 1,
+        createdAt: 0.5,
+        createdBy: BOB,
+        updatedAt: FAR,
+      });
       expect(JSON.stringify(held?.latest.metadata)).toBe(JSON.stringify(METADATA));
       expect(Object.keys(held?.latest.metadata ?? {})).toContain("__proto__");
       const value = await read(({ secrets }) => secrets.value(secret.id, 2 ** 40 - 1));
-      expect([value?.keyId, textOf(value?.wrappedKey), textOf(value?.sealed)]).toEqual(["key-1", "key of v", "v"]);
+      expect([value?.keyId, textOf(value?.wrappedKey), textOf(value?.sealed)]).toEqual([
+        "key-1",
+        "key of v",
+        "v",
+      ]);
     });
 
     test("bytes of every value and length are returned unchanged", async () => {
@@ -70,7 +85,11 @@ export function secretConformance(open: OpenStore): void {
       const { id } = await write(async (transaction) => {
         const secret = await addSecret(transaction, ANN, "a");
         for (const version of [10, 9, 2])
-          await transaction.secrets.insertVersion(secret.id, versionOf(version, { version }), envelope("x"));
+          await transaction.secrets.insertVersion(
+            secret.id,
+            versionOf(version, { version }),
+            envelope("x"),
+          );
         await transaction.secrets.updateVersion(secret.id, {
           version: 9,
           metadata: { changed: true },
@@ -81,9 +100,17 @@ export function secretConformance(open: OpenStore): void {
         await transaction.secrets.removeVersion(secret.id, 10);
         return secret;
       });
-      const numbers = (await read(({ secrets }) => secrets.versions(id, 0, 100))).map(({ version }) => version);
+      const numbers = (await read(({ secrets }) => secrets.versions(id, 0, 100))).map(
+        ({ version }) => version,
+      );
       expect(numbers).toEqual([1, 2, 9]);
-      const latest = { version: 9, metadata: { changed: true }, createdAt: NOW, createdBy: ANN, updatedAt: NOW + 3 };
+      const latest = {
+        version: 9,
+        metadata: { changed: true },
+        createdAt: NOW,
+        createdBy: ANN,
+        updatedAt: NOW + 3,
+      };
       expect(await read(({ secrets }) => secrets.latest(id))).toEqual(latest);
       expect(await read(({ secrets }) => secrets.version(id, 9))).toEqual(latest);
       for (const version of [10, 0, -1, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
@@ -110,10 +137,11 @@ export function secretConformance(open: OpenStore): void {
           [name, EVE],
         ]),
       );
-      expect((await read(({ secrets }) => secrets.accessByName(ANN, "💚", NOW))).map(({ secret }) => secret.owner)).toEqual([
-        BOB,
-        EVE,
-      ]);
+      expect(
+        (await read(({ secrets }) => secrets.accessByName(ANN, "💚", NOW))).map(
+          ({ secret }) => secret.owner,
+        ),
+      ).toEqual([BOB, EVE]);
       expect(await read(({ secrets }) => secrets.listIds("new@example.com", NOW))).toEqual([]);
       expect(await read(({ secrets }) => secrets.accessByIds(ANN, [], NOW))).toEqual([]);
       expect(await read(({ secrets }) => secrets.accessByName(ANN, "none", NOW))).toEqual([]);
@@ -126,25 +154,37 @@ export function secretConformance(open: OpenStore): void {
         await transaction.grants.grant(other, [{ kind: "person", email: ANN }], "RW");
         return secret;
       });
-      const own = (name: string, now = NOW) => read(({ secrets }) => secrets.ownByName(ANN, name, now));
+      const own = (name: string, now = NOW) =>
+        read(({ secrets }) => secrets.ownByName(ANN, name, now));
       const [listed] = await read(({ secrets }) => secrets.accessByName(ANN, "a", NOW));
       const value = await read(({ secrets }) => secrets.value(id, 1));
       expect(await own("a")).toEqual({ access: listed, value });
-      expect([await own("b"), await own("none"), await own("a", FAR)]).toEqual([undefined, undefined, undefined]);
-      await write(({ grants }) => grants.grant(secretOf(ANN, "a"), [{ kind: "person", email: BOB }], "R"));
+      expect([await own("b"), await own("none"), await own("a", FAR)]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ]);
+      await write(({ grants }) =>
+        grants.grant(secretOf(ANN, "a"), [{ kind: "person", email: BOB }], "R"),
+      );
       expect((await own("a"))?.access.shared).toBe(true);
       await write(async ({ secrets }) => {
         await secrets.insertVersion(id, versionOf(2, {}), envelope("w"));
         await secrets.update({ ...secretOf(ANN, "a"), id, nextVersion: 3 });
       });
-      expect([(await own("a"))?.access.latest.version, textOf((await own("a"))?.value.sealed)]).toEqual([2, "w"]);
+      expect([
+        (await own("a"))?.access.latest.version,
+        textOf((await own("a"))?.value.sealed),
+      ]).toEqual([2, "w"]);
       await write(({ secrets }) => secrets.removeVersion(id, 2));
       expect(await own("a")).toBeUndefined();
     });
 
     test("secret names are unique per owner", async () => {
       await write((transaction) => addSecret(transaction, ANN, "a"));
-      await expect(write(({ secrets }) => secrets.insert({ ...secretOf(ANN, "a"), id: "other" }))).rejects.toThrow(/unique/iu);
+      await expect(
+        write(({ secrets }) => secrets.insert({ ...secretOf(ANN, "a"), id: "other" })),
+      ).rejects.toThrow(/unique/iu);
       expect(await read((transaction) => listOf(transaction, ANN))).toHaveLength(1);
     });
 
@@ -155,7 +195,9 @@ export function secretConformance(open: OpenStore): void {
         await transaction.grants.grant(secret, [{ kind: "person", email: BOB }], "RW");
       });
       const names = async (email: string, now: number) =>
-        (await read((transaction) => listOf(transaction, email, now))).map(({ secret }) => secret.name);
+        (await read((transaction) => listOf(transaction, email, now))).map(
+          ({ secret }) => secret.name,
+        );
       expect([await names(ANN, NOW - 1), await names(ANN, NOW), await names(BOB, NOW)]).toEqual([
         ["due", "later"],
         ["later"],
@@ -175,9 +217,22 @@ export function secretConformance(open: OpenStore): void {
 
     test("update changes the deadline and the next version only", async () => {
       const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
-      await write(({ secrets }) => secrets.update({ ...secret, name: "b", nextVersion: 7, deleteMinutes: 1, deleteAt: NOW + 1 }));
+      await write(({ secrets }) =>
+        secrets.update({
+          ...secret,
+          name: "b",
+          nextVersion: 7,
+          deleteMinutes: 1,
+          deleteAt: NOW + 1,
+        }),
+      );
       const [held] = await read(({ secrets }) => secrets.accessByName(ANN, "a", NOW));
-      expect(held?.secret).toEqual({ ...secret, nextVersion: 7, deleteMinutes: 1, deleteAt: NOW + 1 });
+      expect(held?.secret).toEqual({
+        ...secret,
+        nextVersion: 7,
+        deleteMinutes: 1,
+        deleteAt: NOW + 1,
+      });
     });
   });
 
@@ -185,25 +240,39 @@ export function secretConformance(open: OpenStore): void {
     await write(async (transaction) => {
       for (const name of ["a", "b", "c"]) await addSecret(transaction, ANN, name);
       await transaction.files.insert({ id: "f", owner: ANN, name: "f", nextVersion: 2 });
-      await transaction.files.insertVersion("f", { version: 1, size: 3, createdAt: NOW, blobId: "blob", digest: envelope("d") });
+      await transaction.files.insertVersion("f", {
+        version: 1,
+        size: 3,
+        createdAt: NOW,
+        blobId: "blob",
+        digest: envelope("d"),
+      });
     });
     const other = (kind: "secret" | "file", atMost: number, key = "key-2") =>
       read(({ wrappedKeys }) => wrappedKeys.otherThan(kind, key, undefined, atMost));
     const [first, second] = await other("secret", 2);
-    expect([first?.name, second?.name, (await other("secret", 9)).length, (await other("secret", 9, "key-1")).length]).toEqual([
-      "a",
-      "b",
-      3,
-      0,
+    expect([
+      first?.name,
+      second?.name,
+      (await other("secret", 9)).length,
+      (await other("secret", 9, "key-1")).length,
+    ]).toEqual(["a", "b", 3, 0]);
+    expect(await other("file", 9)).toMatchObject([
+      { kind: "file", id: "f", blobId: "blob", size: 3, version: 1 },
     ]);
-    expect(await other("file", 9)).toMatchObject([{ kind: "file", id: "f", blobId: "blob", size: 3, version: 1 }]);
     expect(await read(({ wrappedKeys }) => wrappedKeys.countOtherThan("key-2"))).toBe(4);
     const fresh = { keyId: "key-2", wrappedKey: Buffer.from("fresh") };
     const replace = () => write(({ wrappedKeys }) => wrappedKeys.replace(first!, fresh));
     expect([await replace(), await replace()]).toEqual([true, false]);
     const value = await read(({ secrets }) => secrets.value(first!.id, 1));
-    expect([value?.keyId, textOf(value?.wrappedKey), textOf(value?.sealed)]).toEqual(["key-2", "fresh", "a"]);
-    const rest = await read(({ wrappedKeys }) => wrappedKeys.otherThan("secret", "key-2", second, 9));
+    expect([value?.keyId, textOf(value?.wrappedKey), textOf(value?.sealed)]).toEqual([
+      "key-2",
+      "fresh",
+      "a",
+    ]);
+    const rest = await read(({ wrappedKeys }) =>
+      wrappedKeys.otherThan("secret", "key-2", second, 9),
+    );
     expect(rest.map(({ name }) => name)).toEqual(["c"]);
   });
 }

@@ -1,8 +1,22 @@
 import { expect, test } from "vitest";
-import { addSecret, ANN, BOB, envelope, FAR, listOf, NOW, secretOf, storeFixture, versionOf, type OpenStore } from "./fixture.ts";
+import {
+  addSecret,
+  ANN,
+  BOB,
+  envelope,
+  FAR,
+  listOf,
+  NOW,
+  secretOf,
+  storeFixture,
+  versionOf,
+  type OpenStore,
+} from "./fixture.ts";
 import type { Transaction } from "../../../../src/vault/server/store/store.ts";
 
-/** Sets a setting. The failure of a statement that is sent after it reaches the transaction first. */
+/**
+ * Sets a setting. The failure of a statement that is sent after it reaches the transaction first.
+ */
 async function setSlowly({ settings }: Transaction, name: string, value: string): Promise<void> {
   await settings.set(name, value);
   for (const _ of [1, 2, 3, 4, 5]) await Promise.resolve();
@@ -42,9 +56,13 @@ export function transactionConformance(open: OpenStore): void {
     await write(({ settings }) => settings.set("x", "1"));
     const get = () => store().readOne(({ settings }) => settings.get("x"));
     expect(await get()).toBe("1");
-    await expect(store().readOne(async () => Promise.reject(new Error("on purpose")))).rejects.toThrow("on purpose");
+    await expect(
+      store().readOne(async () => Promise.reject(new Error("on purpose"))),
+    ).rejects.toThrow("on purpose");
     await write(({ settings }) => settings.set("x", "2"));
-    expect(await Promise.all(Array.from({ length: 30 }, get))).toEqual(Array.from({ length: 30 }, () => "2"));
+    expect(await Promise.all(Array.from({ length: 30 }, get))).toEqual(
+      Array.from({ length: 30 }, () => "2"),
+    );
   });
 
   test("a transaction reads its own writes", async () => {
@@ -68,7 +86,9 @@ export function transactionConformance(open: OpenStore): void {
         }),
       ),
     );
-    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, index) => index + 2));
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 40 }, (_, index) => index + 2),
+    );
   });
 
   test("a name created concurrently is created once", async () => {
@@ -104,7 +124,10 @@ export function transactionConformance(open: OpenStore): void {
         for (const name of ["one", "two"]) await settings.set(name, "held");
       });
       await Promise.all([giveUp("one", "two"), giveUp("two", "one")]);
-      const states = await read(async ({ settings }) => [await settings.get("one"), await settings.get("two")]);
+      const states = await read(async ({ settings }) => [
+        await settings.get("one"),
+        await settings.get("two"),
+      ]);
       expect(states.filter((state) => state === "held")).toHaveLength(1);
     }
   });
@@ -124,7 +147,9 @@ export function transactionConformance(open: OpenStore): void {
     const before = await Promise.all(results);
     const last = await read(({ settings }) => settings.get("a"));
     // Each value but the last was read by the write after it.
-    expect(new Set([...before, last])).toEqual(new Set([undefined, ...results.map((_, index) => `${index}`)]));
+    expect(new Set([...before, last])).toEqual(
+      new Set([undefined, ...results.map((_, index) => `${index}`)]),
+    );
   });
 
   test("a reader sees one snapshot during writes", async () => {
@@ -151,9 +176,12 @@ export function transactionConformance(open: OpenStore): void {
       await addSecret(transaction, ANN, "gone", { deleteAt: NOW });
       await addSecret(transaction, ANN, "kept", { deleteAt: FAR });
     });
-    for (const { id } of await read(({ secrets }) => secrets.due(NOW, 9))) await write(({ secrets }) => secrets.remove(id));
+    for (const { id } of await read(({ secrets }) => secrets.due(NOW, 9)))
+      await write(({ secrets }) => secrets.remove(id));
     await store().scrub();
     await store().scrub();
-    expect((await read((transaction) => listOf(transaction, ANN))).map(({ secret }) => secret.name)).toEqual(["kept"]);
+    expect(
+      (await read((transaction) => listOf(transaction, ANN))).map(({ secret }) => secret.name),
+    ).toEqual(["kept"]);
   });
 }

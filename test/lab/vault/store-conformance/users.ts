@@ -28,15 +28,36 @@ export function accountConformance(open: OpenStore): void {
 
   describe("accounts", () => {
     test("an address has one account, whose password can change", async () => {
-      expect(await write(({ users }) => users.insert({ email: ANN, passwordHash: "other" }, NOW))).toBe(false);
-      expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: `hash of ${ANN}`, disabled: false });
+      expect(
+        await write(({ users }) => users.insert({ email: ANN, passwordHash: "other" }, NOW)),
+      ).toBe(false);
+      expect(await read(({ users }) => users.find(ANN))).toEqual({
+        email: ANN,
+        passwordHash: `hash of ${ANN}`,
+        disabled: false,
+      });
       await write(({ users }) => users.setPasswordHash({ email: ANN, passwordHash: "new" }));
-      expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: "new", disabled: false });
+      expect(await read(({ users }) => users.find(ANN))).toEqual({
+        email: ANN,
+        passwordHash: "new",
+        disabled: false,
+      });
       expect(await read(({ users }) => users.find("unknown@example.com"))).toBeUndefined();
     });
 
     test("finds no account for unknown addresses with special characters", async () => {
-      for (const email of ["\0", "a\0b", "\uFFFF", "\uFFFF0", "%", "'", "\\", "$1", "?", "💚".repeat(150)]) {
+      for (const email of [
+        "\0",
+        "a\0b",
+        "\uFFFF",
+        "\uFFFF0",
+        "%",
+        "'",
+        "\\",
+        "$1",
+        "?",
+        "💚".repeat(150),
+      ]) {
         expect(await read(({ users }) => users.find(email))).toBeUndefined();
       }
     });
@@ -50,7 +71,10 @@ export function accountConformance(open: OpenStore): void {
         await tokens.touchRefresh("r1", NOW + 0.5);
       });
       expect(await read(({ tokens }) => tokens.findAccess("a1"))).toEqual(access);
-      expect(await read(({ tokens }) => tokens.findRefresh("r1"))).toEqual({ ...refresh, lastUsedAt: NOW + 0.5 });
+      expect(await read(({ tokens }) => tokens.findRefresh("r1"))).toEqual({
+        ...refresh,
+        lastUsedAt: NOW + 0.5,
+      });
       expect(await read(({ tokens }) => tokens.findAccess("r1"))).toBeUndefined();
       expect(await read(({ tokens }) => tokens.findRefresh("a1"))).toBeUndefined();
     });
@@ -72,25 +96,39 @@ export function accountConformance(open: OpenStore): void {
         for (const digest of ["over", "over-with-living", "living"]) {
           found.push((await tokens.findAccess(digest)) !== undefined);
         }
-        return [...found, (await tokens.findRefresh("r1")) !== undefined, (await tokens.findRefresh("r2")) !== undefined];
+        return [
+          ...found,
+          (await tokens.findRefresh("r1")) !== undefined,
+          (await tokens.findRefresh("r2")) !== undefined,
+        ];
       });
       expect(kept).toEqual([false, true, true, false, true]);
     });
 
     test("a user is live until the last access token, refresh token or session expires", async () => {
-      const live = (at = NOW, usedAfter = NOW) => read(async ({ tokens }) => (await tokens.live([ANN], usedAfter, at)).has(ANN));
+      const live = (at = NOW, usedAfter = NOW) =>
+        read(async ({ tokens }) => (await tokens.live([ANN], usedAfter, at)).has(ANN));
       expect(await live()).toBe(false);
       await write(({ tokens }) => tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1 }));
       expect([await live(), await live(NOW, NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
-      await write(({ tokens }) => tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1, endsAt: NOW + 1 }));
+      await write(({ tokens }) =>
+        tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1, endsAt: NOW + 1 }),
+      );
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
       await write(({ tokens }) => tokens.insertAccess({ ...access, expiresAt: NOW + 1 }));
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
       await write(({ sessions }) =>
-        sessions.insert({ digest: "s", name: "Firefox on Linux", email: ANN, createdAt: NOW, expiresAt: NOW + 1, usedAt: NOW }),
+        sessions.insert({
+          digest: "s",
+          name: "Firefox on Linux",
+          email: ANN,
+          createdAt: NOW,
+          expiresAt: NOW + 1,
+          usedAt: NOW,
+        }),
       );
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       const many = Array.from({ length: 200 }, (_, index) => `none-${index}@example.com`);
@@ -99,9 +137,9 @@ export function accountConformance(open: OpenStore): void {
     });
 
     test("a token of an unknown user is rejected", async () => {
-      await expect(write(({ tokens }) => tokens.insertRefresh({ ...refresh, email: "unknown@example.com" }))).rejects.toThrow(
-        /foreign key/iu,
-      );
+      await expect(
+        write(({ tokens }) => tokens.insertRefresh({ ...refresh, email: "unknown@example.com" })),
+      ).rejects.toThrow(/foreign key/iu);
     });
   });
 }
@@ -113,8 +151,16 @@ function messageOf(id: string, dueAt: number): EmailMessage {
 export function expiryConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
   const found = (digest: string) => read(({ sessions }) => sessions.find(digest));
-  const since = (subject: string, from: number) => read(({ loginFailures }) => loginFailures.since(subject, from));
-  const session = { digest: "s1", name: "Firefox on Linux", email: ANN, createdAt: NOW, expiresAt: NOW + 10, usedAt: NOW };
+  const since = (subject: string, from: number) =>
+    read(({ loginFailures }) => loginFailures.since(subject, from));
+  const session = {
+    digest: "s1",
+    name: "Firefox on Linux",
+    email: ANN,
+    createdAt: NOW,
+    expiresAt: NOW + 10,
+    usedAt: NOW,
+  };
 
   test("sessions are found, extended, and removed by digest, by account and on expiry", async () => {
     await write(async ({ sessions }) => {
@@ -124,10 +170,18 @@ export function expiryConformance(open: OpenStore): void {
       await sessions.remove("s2");
       await sessions.removeExpired(NOW + 9, 100);
     });
-    expect([await found("s1"), await found("s2")]).toEqual([{ ...session, expiresAt: FAR }, undefined]);
+    expect([await found("s1"), await found("s2")]).toEqual([
+      { ...session, expiresAt: FAR },
+      undefined,
+    ]);
     await write(({ sessions }) => sessions.removeExpired(NOW + 10, 100));
-    expect([await found("s1"), await found("s3")]).toEqual([{ ...session, expiresAt: FAR }, undefined]);
-    await write(({ sessions }) => sessions.insert({ ...session, digest: "bobs-other", email: BOB }));
+    expect([await found("s1"), await found("s3")]).toEqual([
+      { ...session, expiresAt: FAR },
+      undefined,
+    ]);
+    await write(({ sessions }) =>
+      sessions.insert({ ...session, digest: "bobs-other", email: BOB }),
+    );
     await write(({ sessions }) => sessions.removeOf(ANN));
     expect([await found("s1"), (await found("bobs-other"))?.email]).toEqual([undefined, BOB]);
   });
@@ -168,13 +222,23 @@ export function expiryConformance(open: OpenStore): void {
 
   test("the newest subjects of a prefix are kept", async () => {
     await write(async ({ loginFailures }) => {
-      for (const [index, name] of ["agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b"].entries())
+      for (const [index, name] of [
+        "agent:b 1",
+        "agent:b 2",
+        "agent:b 3",
+        "agent:bc 1",
+        "agent:b",
+      ].entries())
         await loginFailures.add(name, NOW + index);
       await loginFailures.keepNewest("agent:b", 3);
     });
-    expect(await counts("agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b")).toEqual([1, 1, 1, 1, 1]);
+    expect(await counts("agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b")).toEqual([
+      1, 1, 1, 1, 1,
+    ]);
     await write(({ loginFailures }) => loginFailures.keepNewest("agent:b", 1));
-    expect(await counts("agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b")).toEqual([0, 0, 1, 1, 1]);
+    expect(await counts("agent:b 1", "agent:b 2", "agent:b 3", "agent:bc 1", "agent:b")).toEqual([
+      0, 0, 1, 1, 1,
+    ]);
   });
 
   test("settings are set and replaced", async () => {
@@ -196,7 +260,8 @@ export function expiryConformance(open: OpenStore): void {
         await outbox.insert(messageOf(id, dueAt));
       }
     });
-    const claim = (now: number, atMost: number) => write(({ outbox }) => outbox.claim(now, now + 5, atMost));
+    const claim = (now: number, atMost: number) =>
+      write(({ outbox }) => outbox.claim(now, now + 5, atMost));
     expect((await claim(NOW, 2)).map(({ id }) => id)).toEqual(["old", "a"]);
     expect(await claim(NOW, 10)).toEqual([messageOf("b", NOW)]);
     expect(await claim(NOW, 10)).toEqual([]);

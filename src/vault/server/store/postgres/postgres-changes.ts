@@ -8,15 +8,22 @@ import { ChangeFeed, subjectKey, type Changes } from "../change-feed.ts";
 const CHANNEL = "vaultsync_changes";
 /** Keys in one notification, whose payload PostgreSQL limits to 8,000 bytes. */
 const KEYS_PER_NOTIFICATION = 400;
-/** Maximum time between two attempts to connect, so that changes arrive within a second of the database being available again. */
+/**
+ * Maximum time between two attempts to connect, so that changes arrive within a second of the
+ * database being available again.
+ */
 const MAX_BACKOFF_MS = 800;
-/** Interval of the notifications to oneself that show that the connection still delivers, in milliseconds. */
+/**
+ * Interval of the notifications to oneself that show that the connection still delivers, in
+ * milliseconds.
+ */
 const BEAT_MS = 5_000;
 
 /**
- * Announces the changes that this process commits, and receives those of the other servers on the database (LISTEN and NOTIFY).
- * Notifications are sent after the commit, in batches: within the transaction they would serialize all commits. A server that
- * stops in between leaves a change unannounced, which a waiting list finds at its end. A payload is the id of the sender and the
+ * Announces the changes that this process commits, and receives those of the other servers on the
+ * database (LISTEN and NOTIFY). Notifications are sent after the commit, in batches: within the
+ * transaction they would serialize all commits. A server that stops in between leaves a change
+ * unannounced, which a waiting list finds at its end. A payload is the id of the sender and the
  * keys of the subjects.
  */
 export class PostgresChanges implements Changes, AsyncDisposable {
@@ -31,7 +38,11 @@ export class PostgresChanges implements Changes, AsyncDisposable {
   #announcing: Promise<void> | undefined;
   #listening: Promise<void> | undefined;
 
-  constructor(config: ClientConfig, pool: Pool, { clock, random }: { readonly clock: Clock; readonly random: Random }) {
+  constructor(
+    config: ClientConfig,
+    pool: Pool,
+    { clock, random }: { readonly clock: Clock; readonly random: Random },
+  ) {
     this.#config = config;
     this.#pool = pool;
     this.#clock = clock;
@@ -61,15 +72,22 @@ export class PostgresChanges implements Changes, AsyncDisposable {
       const keys = [...this.#unannounced].slice(0, KEYS_PER_NOTIFICATION);
       for (const key of keys) this.#unannounced.delete(key);
       try {
-        await this.#pool.query("SELECT pg_notify($1, $2)", [CHANNEL, [this.#id, ...keys].join(" ")]);
+        await this.#pool.query("SELECT pg_notify($1, $2)", [
+          CHANNEL,
+          [this.#id, ...keys].join(" "),
+        ]);
       } catch {
-        // The database is unreachable, for the others too: when they are connected again, they wake everything that waits.
+        // The database is unreachable, for the others too: when they are connected again, they wake
+        // everything that waits.
         this.#unannounced.clear();
       }
     }
   }
 
-  /** Resolves when changes arrive, or when the first attempt has failed; connects again whenever the connection is lost. */
+  /**
+   * Resolves when changes arrive, or when the first attempt has failed; connects again whenever the
+   * connection is lost.
+   */
   async listen(): Promise<void> {
     if (this.#listening) return;
     const started = Promise.withResolvers<void>();
@@ -89,7 +107,11 @@ export class PostgresChanges implements Changes, AsyncDisposable {
 
   /** Receives changes until the connection is lost. */
   async #receive(attempted: () => void): Promise<void> {
-    const client = new Client({ ...this.#config, fallback_application_name: "vaultsync_changes", query_timeout: BEAT_MS });
+    const client = new Client({
+      ...this.#config,
+      fallback_application_name: "vaultsync_changes",
+      query_timeout: BEAT_MS,
+    });
     const lost = new AbortController();
     const signal = AbortSignal.any([lost.signal, this.#stopped.signal]);
     client.on("error", () => lost.abort()).on("end", () => lost.abort());
@@ -104,7 +126,8 @@ export class PostgresChanges implements Changes, AsyncDisposable {
       await client.query(`LISTEN ${CHANNEL}`);
       for (let sent = 1; !signal.aborted; sent += 1) {
         await client.query("SELECT pg_notify($1, $2)", [CHANNEL, this.#id]);
-        // PostgreSQL delivers a session's own notification before the response to its next statement at the latest.
+        // PostgreSQL delivers a session's own notification before the response to its next
+        // statement at the latest.
         await client.query("SELECT 1");
         if (beats < sent) return;
         if (!this.#feed.available) this.#connected();

@@ -5,7 +5,8 @@ import type { SqlConnection } from "../sql/sql-connection.ts";
 
 /** Parses bigint columns as numbers: their values are safe integers. */
 export const columnTypes: CustomTypesConfig = {
-  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
+  getTypeParser: (oid, format) =>
+    oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format),
 };
 
 interface Prepared {
@@ -16,29 +17,41 @@ interface Prepared {
 const prepared = new Map<string, Prepared>();
 let preparations = 0;
 
-/** Returns the statement with PostgreSQL's placeholders and the name under which connections prepare it. */
+/**
+ * Returns the statement with PostgreSQL's placeholders and the name under which connections prepare
+ * it.
+ */
 function prepare(sql: string): Prepared {
   const known = prepared.get(sql);
   if (known) return known;
   let position = 0;
-  const text = sql.replaceAll(/\?([0-9]*)/gu, (_, number: string) => `$${number === "" ? (position += 1) : number}`);
+  const text = sql.replaceAll(
+    /\?([0-9]*)/gu,
+    (_, number: string) => `$${number === "" ? (position += 1) : number}`,
+  );
   preparations += 1;
   const statement = { name: `vaultsync_${preparations}`, text };
   prepared.set(sql, statement);
   return statement;
 }
 
-/** Makes every connection prepare its statements again, after another replica's migration has outdated them. */
+/**
+ * Makes every connection prepare its statements again, after another replica's migration has
+ * outdated them.
+ */
 export function forgetPrepared(): void {
   prepared.clear();
 }
 
-// PostgreSQL's text columns accept every character except NUL, which is escaped as U+FFFF (a noncharacter) and a digit; so is
-// U+FFFF itself. Texts without NUL keep their order by code point.
+// PostgreSQL's text columns accept every character except NUL, which is escaped as U+FFFF (a
+// noncharacter) and a digit; so is U+FFFF itself. Texts without NUL keep their order by code point.
 function toColumn(value: SqlValue): SqlValue | Buffer {
-  if (typeof value === "string") return value.replaceAll("\uFFFF", "\uFFFF1").replaceAll("\0", "\uFFFF0");
+  if (typeof value === "string")
+    return value.replaceAll("\uFFFF", "\uFFFF1").replaceAll("\0", "\uFFFF0");
   // The client accepts bytes only as a Buffer.
-  return typeof value === "number" ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return typeof value === "number"
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
 function fromColumn(value: unknown): unknown {
@@ -59,7 +72,10 @@ export class PostgresConnection implements SqlConnection {
     this.#wiped = wiped;
   }
 
-  /** The failure of the transaction: that of its first failed statement, because of which those sent after it fail as well. */
+  /**
+   * The failure of the transaction: that of its first failed statement, because of which those sent
+   * after it fail as well.
+   */
   get failure(): unknown {
     return this.#failure;
   }
@@ -73,7 +89,11 @@ export class PostgresConnection implements SqlConnection {
     // It would run after the rollback, in no transaction.
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      return await this.#client.query({ ...prepare(sql), values: values.map(toColumn), rowMode: "array" });
+      return await this.#client.query({
+        ...prepare(sql),
+        values: values.map(toColumn),
+        rowMode: "array",
+      });
     } catch (error) {
       throw this.#failed(error);
     }

@@ -5,7 +5,10 @@ import { failureOf } from "../../../../../test/lab/assertions/failure-of.ts";
 import { StoreUnavailableError } from "../store.ts";
 import { openPostgresStore } from "./postgres-store.ts";
 
-/** Starts a server that ends each connection like this after the first message of the client; returns the URL of a database. */
+/**
+ * Starts a server that ends each connection like this after the first message of the client;
+ * returns the URL of a database.
+ */
 async function serverThat(end: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -32,7 +35,11 @@ const PLACE = /the PostgreSQL database vault at 127\.0\.0\.1:\d+/u.source;
 test.each<[string, (socket: Socket) => void, string]>([
   ["starts up (57P03)", reject("57P03"), "is starting or stopping"],
   ["shuts down (57P01)", reject("57P01"), "refused the connection"],
-  ["has too many clients (53300)", reject("53300"), "has no free connection: raise max_connections, or run fewer servers"],
+  [
+    "has too many clients (53300)",
+    reject("53300"),
+    "has no free connection: raise max_connections, or run fewer servers",
+  ],
   ["resets the connection", (socket) => socket.resetAndDestroy(), ""],
   ["closes the connection", (socket) => socket.end(), ""],
 ])("a database that %s is unavailable for now", async (_, end, message) => {
@@ -61,5 +68,7 @@ test.each<[string, (socket: Socket) => void, string]>([
 
 test("a server without TLS is a wrong configuration if the URL requires it", async () => {
   const url = await serverThat((socket) => socket.write("N"));
-  expect(await failureOf(openPostgresStore(`${url}?sslmode=verify-full`))).not.toBeInstanceOf(StoreUnavailableError);
+  expect(await failureOf(openPostgresStore(`${url}?sslmode=verify-full`))).not.toBeInstanceOf(
+    StoreUnavailableError,
+  );
 });

@@ -1,4 +1,7 @@
-/** The migration step that counts the shares of each account by triggers, as its secrets are counted. It is never edited. */
+/**
+ * The migration step that counts the shares of each account by triggers, as its secrets are
+ * counted. It is never edited.
+ */
 export const postgresGrantCounts = `
   ALTER TABLE account_usage ADD COLUMN grants bigint NOT NULL DEFAULT 0;
   UPDATE account_usage SET grants =

@@ -18,7 +18,8 @@ export function containsPassword(location: string): boolean {
 export function describeLocation(location: string): string {
   const url = URL.parse(location);
   if (!url) return "the PostgreSQL database";
-  const host = url.searchParams.get("host") ?? (url.host === "" ? "PostgreSQL's default host" : url.host);
+  const host =
+    url.searchParams.get("host") ?? (url.host === "" ? "PostgreSQL's default host" : url.host);
   const name = url.pathname.slice(1);
   return name === "" ? `PostgreSQL at ${host}` : `the PostgreSQL database ${name} at ${host}`;
 }

@@ -2,7 +2,10 @@ import type { ClientBase } from "pg";
 import { postgresMigrations } from "./postgres-migrations.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 
-/** Advisory lock of a migration, so that replicas that start together take turns. Any number unused in the database. */
+/**
+ * Advisory lock of a migration, so that replicas that start together take turns. Any number unused
+ * in the database.
+ */
 const MIGRATION_LOCK = 7_318_204_415;
 
 /**
@@ -13,7 +16,9 @@ export async function migratePostgres(client: ClientBase): Promise<void> {
   const connection = new PostgresConnection(client, () => undefined);
   const encoding = (await connection.get("SHOW server_encoding"))?.text("server_encoding");
   if (encoding !== "UTF8")
-    throw new Error(`the database has encoding ${encoding}, expected UTF8: create it with ENCODING 'UTF8'`);
+    throw new Error(
+      `the database has encoding ${encoding}, expected UTF8: create it with ENCODING 'UTF8'`,
+    );
   await connection.exec("BEGIN");
   try {
     await connection.exec(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
@@ -23,7 +28,11 @@ export async function migratePostgres(client: ClientBase): Promise<void> {
       throw new Error("the database was written by a newer release of vaultsync");
     }
     for (const step of postgresMigrations.slice(version ?? 0)) await connection.exec(step);
-    if (version === undefined) await connection.run("INSERT INTO schema_version (version) VALUES (?)", postgresMigrations.length);
+    if (version === undefined)
+      await connection.run(
+        "INSERT INTO schema_version (version) VALUES (?)",
+        postgresMigrations.length,
+      );
     else if (version < postgresMigrations.length) {
       await connection.run("UPDATE schema_version SET version = ?", postgresMigrations.length);
     }

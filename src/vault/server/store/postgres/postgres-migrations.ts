@@ -4,9 +4,11 @@ import { postgresOwnerChanges } from "./postgres-owner-changes.ts";
 import { postgresTokenLimits } from "./postgres-token-limits.ts";
 
 /**
- * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are the same as in SQLite
- * (sqlite-migrations.ts), so that both share their SQL. The collation "C" sorts UTF-8 by code point. Times are double precision: milliseconds since the
- * epoch exceed 64-bit integers. Metadata is text: jsonb rejects `\u0000` and does not keep the order of keys. Sealed bytes are EXTERNAL: they do not compress.
+ * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is
+ * never edited. The columns are the same as in SQLite (sqlite-migrations.ts), so that both share
+ * their SQL. The collation "C" sorts UTF-8 by code point. Times are double precision: milliseconds
+ * since the epoch exceed 64-bit integers. Metadata is text: jsonb rejects `\u0000` and does not
+ * keep the order of keys. Sealed bytes are EXTERNAL: they do not compress.
  */
 export const postgresMigrations: readonly string[] = [
   `
@@ -172,7 +174,8 @@ export const postgresMigrations: readonly string[] = [
   DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
   `,
-  // The usage of each account is counted by triggers, so that no way to change a row is forgotten (docs/adr/0007-quotas.md).
+  // The usage of each account is counted by triggers, so that no way to change a row is forgotten
+  // (docs/adr/0007-quotas.md).
   `
   CREATE TABLE account_usage (
     email text COLLATE "C" PRIMARY KEY REFERENCES users (email) ON DELETE CASCADE,
@@ -283,7 +286,8 @@ export const postgresMigrations: readonly string[] = [
   `,
   // Who wrote a version; empty for those before.
   `ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT ''`,
-  // Teams with the name of an address, and what was shared with them, which was meant for the user. Tokens and sessions have names.
+  // Teams with the name of an address, and what was shared with them, which was meant for the user.
+  // Tokens and sessions have names.
   `
   UPDATE list_revisions SET revision = revision || '-' WHERE EXISTS (
     SELECT 1 FROM teams WHERE group_id LIKE '%@%' OR group_id LIKE '%＠%' OR group_id LIKE '%﹫%');

@@ -1,4 +1,7 @@
-/** The migration step that counts a secret or file for its new owner when it is handed over. It is never edited. */
+/**
+ * The migration step that counts a secret or file for its new owner when it is handed over. It is
+ * never edited.
+ */
 export const postgresOwnerChanges = `
   CREATE FUNCTION recount_secret_owner() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE version_count bigint; byte_count bigint; grant_count bigint;

@@ -3,7 +3,13 @@ import { Backoff } from "../../../../lib/backoff.ts";
 import { systemClock, type Clock } from "../../../../lib/clock.ts";
 import { systemRandom, type Random } from "../../../../lib/random.ts";
 import { columnTypes, forgetPrepared, PostgresConnection } from "./postgres-connection.ts";
-import { afterLastAttempt, connectFailure, isConflict, isOutdatedPlan, postgresFailure } from "./postgres-failure.ts";
+import {
+  afterLastAttempt,
+  connectFailure,
+  isConflict,
+  isOutdatedPlan,
+  postgresFailure,
+} from "./postgres-failure.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import { StoreUnavailableError } from "../store.ts";
@@ -12,12 +18,18 @@ import { accountLock, WriteTurns } from "./write-turns.ts";
 import type { RowMacs } from "../row-macs.ts";
 import type { Store, Transaction, Writer } from "../store.ts";
 
-/** Maximum connections of one process; the server's `max_connections` (default 100) is shared by all replicas. */
+/**
+ * Maximum connections of one process; the server's `max_connections` (default 100) is shared by all
+ * replicas.
+ */
 const CONNECTIONS = 10;
 /** Maximum wait for a new or a free connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 
-/** Limits in milliseconds for statements, lock waits and idle transactions, so that one transaction cannot block the others. */
+/**
+ * Limits in milliseconds for statements, lock waits and idle transactions, so that one transaction
+ * cannot block the others.
+ */
 const timeouts: ClientConfig = {
   statement_timeout: 30_000,
   lock_timeout: 15_000,
@@ -29,11 +41,13 @@ const timeouts: ClientConfig = {
 const READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 // The lock precedes the snapshot, so that an exclusive write sees all other writes.
 const WRITE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN ROW EXCLUSIVE MODE";
-const WRITE_EXCLUSIVE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
+const WRITE_EXCLUSIVE =
+  "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
 
 /**
- * Number of conflicts after which a write runs exclusively and cannot conflict. On two cores with 8 to 40 writers this was faster
- * than five attempts, and a write of many rows (a sweep) still completes.
+ * Number of conflicts after which a write runs exclusively and cannot conflict. On two cores with 8
+ * to 40 writers this was faster than five attempts, and a write of many rows (a sweep) still
+ * completes.
  */
 const SHARED_ATTEMPTS = 2;
 const ATTEMPTS = 4;
@@ -53,7 +67,9 @@ function connectionConfig(location: string): ClientConfig {
 }
 
 /** Opens a connection outside of the pool, without time limits. */
-async function openMaintenance(location: string): Promise<AsyncDisposable & { readonly client: Client }> {
+async function openMaintenance(
+  location: string,
+): Promise<AsyncDisposable & { readonly client: Client }> {
   const client = new Client(connectionConfig(location));
   client.on("error", () => undefined);
   const end = (): Promise<void> => client.end();
@@ -85,14 +101,23 @@ class PostgresStore implements Store {
   readonly changes: PostgresChanges;
   #wiped = false;
 
-  constructor(location: string, { macs, clock = systemClock, random = systemRandom }: PostgresStoreOptions) {
+  constructor(
+    location: string,
+    { macs, clock = systemClock, random = systemRandom }: PostgresStoreOptions,
+  ) {
     this.#macs = macs;
     this.#location = location;
     this.#clock = clock;
     this.#random = random;
     this.#turns = new WriteTurns(clock);
-    this.#pool = new Pool({ ...connectionConfig(location), ...timeouts, max: CONNECTIONS, pipeline: true });
-    // A lost connection is replaced when the next one is requested; its current user gets an error from the query.
+    this.#pool = new Pool({
+      ...connectionConfig(location),
+      ...timeouts,
+      max: CONNECTIONS,
+      pipeline: true,
+    });
+    // A lost connection is replaced when the next one is requested; its current user gets an error
+    // from the query.
     this.#pool.on("error", () => undefined);
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
     this.changes = new PostgresChanges(connectionConfig(location), this.#pool, { clock, random });
@@ -102,7 +127,9 @@ class PostgresStore implements Store {
     const write = (owner?: string): Promise<T> =>
       this.#attempt((conflicts) => {
         if (conflicts < SHARED_ATTEMPTS) return this.#transact(WRITE, work, owner);
-        return this.#turns.alone(writer?.account ?? "", () => this.#transact(WRITE_EXCLUSIVE, work, owner));
+        return this.#turns.alone(writer?.account ?? "", () =>
+          this.#transact(WRITE_EXCLUSIVE, work, owner),
+        );
       });
     return writer ? this.#turns.run(writer, write) : write();
   }
@@ -133,24 +160,34 @@ class PostgresStore implements Store {
    * @param begin `undefined` for one statement without a transaction
    * @param owner whose data no other server writes meanwhile
    */
-  async #transact<T>(begin: string | undefined, work: (transaction: Transaction) => Promise<T>, owner?: string): Promise<T> {
+  async #transact<T>(
+    begin: string | undefined,
+    work: (transaction: Transaction) => Promise<T>,
+    owner?: string,
+  ): Promise<T> {
     const client = await this.#connect();
     const connection = new PostgresConnection(client, () => (this.#wiped = true));
     const changed = new Set<string>();
     const lock = owner === undefined ? undefined : accountLock(owner);
-    // Sent together with the first statement of the work, which fails too when this fails. The lock precedes the snapshot.
-    const first = [lock?.take, begin].filter((sql) => sql !== undefined).map((sql) => connection.exec(sql));
+    // Sent together with the first statement of the work, which fails too when this fails. The lock
+    // precedes the snapshot.
+    const first = [lock?.take, begin]
+      .filter((sql) => sql !== undefined)
+      .map((sql) => connection.exec(sql));
     const begun = first.length === 0 ? undefined : Promise.all(first);
     begun?.catch(() => undefined);
     try {
-      const result = await work(sqlTransaction(connection, (subject) => changed.add(subject), new Set(), this.#macs));
+      const result = await work(
+        sqlTransaction(connection, (subject) => changed.add(subject), new Set(), this.#macs),
+      );
       await begun;
       if (begin === undefined || begin === READ) {
         if (begun) endRead(client, connection);
         else client.release();
         return result;
       }
-      if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failed statement was ignored within a transaction");
+      if ((await connection.exec("COMMIT")) !== "COMMIT")
+        throw new Error("a failed statement was ignored within a transaction");
       // Nothing waits for it. It fails with the connection only, which ends the lock too.
       if (lock) connection.exec(lock.release).catch(() => undefined);
       client.release();
@@ -197,7 +234,10 @@ class PostgresStore implements Store {
   }
 }
 
-/** Returns a connection to the pool; its next transaction follows the end of this one, which nothing waits for. */
+/**
+ * Returns a connection to the pool; its next transaction follows the end of this one, which nothing
+ * waits for.
+ */
 function endRead(client: PoolClient, connection: PostgresConnection): void {
   // Fails with the connection only, which the pool then replaces.
   connection.exec("COMMIT").catch(() => undefined);
@@ -217,11 +257,14 @@ async function abandon(client: PoolClient, failure: unknown): Promise<void> {
 
 /**
  * Opens the store, creating or migrating its tables as needed.
- * @param location `postgres://…` or `postgresql://…`, as the `pg` package parses it; omitted parts come from PGHOST, PGPASSWORD,
- * …
+ * @param location `postgres://…` or `postgresql://…`, as the `pg` package parses it; omitted parts
+ * come from PGHOST, PGPASSWORD, …
  * @throws Error when the database is unreachable or was written by a newer release
  */
-export async function openPostgresStore(location: string, options: PostgresStoreOptions = {}): Promise<Store> {
+export async function openPostgresStore(
+  location: string,
+  options: PostgresStoreOptions = {},
+): Promise<Store> {
   await using maintenance = await openMaintenance(location).catch((error: unknown) => {
     throw connectFailure(location, error);
   });

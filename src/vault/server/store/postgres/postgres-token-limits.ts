@@ -1,4 +1,7 @@
-/** The migration step for tokens with networks, comma-separated, and an end, 0 for none. It is never edited. */
+/**
+ * The migration step for tokens with networks, comma-separated, and an end, 0 for none. It is never
+ * edited.
+ */
 export const postgresTokenLimits = `
   ALTER TABLE refresh_tokens ADD COLUMN allowed_networks text COLLATE "C" NOT NULL DEFAULT '';
   ALTER TABLE refresh_tokens ADD COLUMN ends_at double precision NOT NULL DEFAULT 0;

@@ -68,7 +68,9 @@ test("a write that fails, or whose owner cannot be found out, gives its turn bac
   const { turns, started, write, end } = startWrites();
   for (const _ of [1, 2, 3]) {
     await expect(turns.run({ account: "ann" }, fail)).rejects.toThrow("on purpose");
-    await expect(turns.run({ account: "ann", ownerOf: fail }, async () => undefined)).rejects.toThrow("on purpose");
+    await expect(
+      turns.run({ account: "ann", ownerOf: fail }, async () => undefined),
+    ).rejects.toThrow("on purpose");
     await expect(turns.alone("ann", fail)).rejects.toThrow("on purpose");
   }
   const write1 = write("a1", "ann");
@@ -81,7 +83,8 @@ test("a write that fails, or whose owner cannot be found out, gives its turn bac
 test("accounts take turns with writes that run alone", async () => {
   const { turns } = startWrites();
   const order: string[] = [];
-  const alone = (account: string): Promise<unknown> => turns.alone(account, async () => order.push(account));
+  const alone = (account: string): Promise<unknown> =>
+    turns.alone(account, async () => order.push(account));
   await Promise.all(["ann", "ann", "ann", "bob"].map(alone));
   expect(order).toEqual(["ann", "ann", "bob", "ann"]);
 });

@@ -3,16 +3,27 @@ import type { Clock } from "../../../../lib/clock.ts";
 import { Slots } from "../../../../lib/slots.ts";
 import { StoreUnavailableError, type Writer } from "../store.ts";
 
-/** Writes of one account that are in turn at a time; its others wait for them, without a connection. */
+/**
+ * Writes of one account that are in turn at a time; its others wait for them, without a connection.
+ */
 const PER_ACCOUNT = 2;
-/** Writes of all accounts that have a connection: the others of the pool are left to reads and to the server's own writes. */
+/**
+ * Writes of all accounts that have a connection: the others of the pool are left to reads and to
+ * the server's own writes.
+ */
 const WRITING = 8;
 /** Maximum time that a write waits for its turn, in milliseconds. */
 const WAIT_MS = 10_000;
-/** First key of the advisory locks of accounts, any number unused in the database. The second one is a digest of the account. */
+/**
+ * First key of the advisory locks of accounts, any number unused in the database. The second one is
+ * a digest of the account.
+ */
 const LOCK_CLASS = 731_820_441;
 
-/** Returns the statement that waits until no other server writes the data of an account, and the one that lets the next one write. */
+/**
+ * Returns the statement that waits until no other server writes the data of an account, and the one
+ * that lets the next one write.
+ */
 export function accountLock(owner: string): { readonly take: string; readonly release: string } {
   const key = createHash("sha256").update(owner).digest().readInt32BE();
   const release = `SELECT pg_advisory_unlock(${LOCK_CLASS}, ${key})`;
@@ -20,8 +31,9 @@ export function accountLock(owner: string): { readonly take: string; readonly re
 }
 
 /**
- * The order of this process's writes. Those that change the data of one account would conflict, because each changes its usage and the revision
- * of its list: they follow each other. Accounts take turns, so that a write of one does not wait for the queue of another one.
+ * The order of this process's writes. Those that change the data of one account would conflict,
+ * because each changes its usage and the revision of its list: they follow each other. Accounts
+ * take turns, so that a write of one does not wait for the queue of another one.
  */
 export class WriteTurns {
   readonly #clock: Clock;
@@ -44,7 +56,8 @@ export class WriteTurns {
         signal,
         async () => {
           const owner = (await ownerOf?.()) ?? account;
-          const connected = (): Promise<T> => this.#connections.run(signal, () => write(owner), account);
+          const connected = (): Promise<T> =>
+            this.#connections.run(signal, () => write(owner), account);
           return this.#owners.run(signal, connected, owner);
         },
         account,
@@ -52,7 +65,10 @@ export class WriteTurns {
     );
   }
 
-  /** Runs a write that no other one may accompany, when it is the turn of its account among such writes. @throws StoreUnavailableError */
+  /**
+   * Runs a write that no other one may accompany, when it is the turn of its account among such
+   * writes. @throws StoreUnavailableError
+   */
   async alone<T>(account: string, write: () => Promise<T>): Promise<T> {
     return this.#inTime((signal) => this.#exclusive.run(signal, write, account));
   }

@@ -1,7 +1,13 @@
-/** Rows in one statement. Few sizes, because each is a statement of its own that connections prepare. */
+/**
+ * Rows in one statement. Few sizes, because each is a statement of its own that connections
+ * prepare.
+ */
 const SIZES = [128, 16, 4, 1];
 
-/** Splits values into batches of few different sizes, one statement each: a statement per value would cost a round trip each. */
+/**
+ * Splits values into batches of few different sizes, one statement each: a statement per value
+ * would cost a round trip each.
+ */
 export function* batches<T>(values: readonly T[]): Generator<readonly T[]> {
   let start = 0;
   for (const size of SIZES) {

@@ -1,4 +1,7 @@
-/** Follows the name of a retired secret, and is followed by its id, so that another secret can have the name. Names have no control characters. */
+/**
+ * Follows the name of a retired secret, and is followed by its id, so that another secret can have
+ * the name. Names have no control characters.
+ */
 export const RETIRED_MARK = "\u001F";
 
 /** Deadline of a retired secret, before all others. */

@@ -1,7 +1,9 @@
 /** A value of a placeholder or a column. */
 export type SqlValue = string | number | Uint8Array;
 
-/** One row of a result, read by column and type. @throws TypeError when the column has another type */
+/**
+ * One row of a result, read by column and type. @throws TypeError when the column has another type
+ */
 export class Row {
   readonly #positions: ReadonlyMap<string, number>;
   readonly #values: readonly unknown[];
@@ -31,7 +33,8 @@ export class Row {
   /** Returns the value of any type. */
   value(column: string): SqlValue {
     const value = this.#value(column);
-    if (typeof value === "string" || typeof value === "number" || value instanceof Uint8Array) return value;
+    if (typeof value === "string" || typeof value === "number" || value instanceof Uint8Array)
+      return value;
     throw new TypeError(`column ${column}: expected text, a number or bytes`);
   }
 
@@ -55,7 +58,9 @@ export function positionsOf(names: readonly string[]): Map<string, number> {
   return new Map(names.map((name, position) => [name, position]));
 }
 
-/** Returns the values of a row as the driver returned it. @throws TypeError when it is not an array */
+/**
+ * Returns the values of a row as the driver returned it. @throws TypeError when it is not an array
+ */
 export function valuesOf(row: unknown): readonly unknown[] {
   if (Array.isArray(row)) return row;
   throw new TypeError("a row: expected an array");

@@ -5,7 +5,14 @@ import type { SqlConnection } from "./sql-connection.ts";
 /** The operations that remove secrets. */
 export type SecretRemovalTable = Pick<
   SecretTable,
-  "sizeUpTo" | "retire" | "remove" | "removeOf" | "removeVersions" | "removeGrants" | "due" | "dueNamed"
+  | "sizeUpTo"
+  | "retire"
+  | "remove"
+  | "removeOf"
+  | "removeVersions"
+  | "removeGrants"
+  | "due"
+  | "dueNamed"
 >;
 
 /** Counts the rows of a table that belong to the secret ?1, at most ?2. */
@@ -61,9 +68,13 @@ export function secretRemoval(db: SqlConnection): SecretRemovalTable {
       return removed;
     },
     async due(now, atMost) {
-      const sql = "SELECT id, delete_at FROM secrets WHERE delete_at <= ? ORDER BY delete_at, id LIMIT ?";
+      const sql =
+        "SELECT id, delete_at FROM secrets WHERE delete_at <= ? ORDER BY delete_at, id LIMIT ?";
       const rows = await db.all(sql, now, atMost);
-      return rows.map((row) => ({ id: row.text("id"), retired: row.number("delete_at") === RETIRED_AT }));
+      return rows.map((row) => ({
+        id: row.text("id"),
+        retired: row.number("delete_at") === RETIRED_AT,
+      }));
     },
     async dueNamed(owner, name, now) {
       const sql = "SELECT id FROM secrets WHERE owner = ? AND name = ? AND delete_at <= ?";

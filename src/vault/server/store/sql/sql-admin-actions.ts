@@ -8,7 +8,13 @@ const known = z.enum(adminActions);
 export function sqlAdminActions(db: SqlConnection): AdminActionTable {
   return {
     async insert({ id, at, action, email }) {
-      await db.run("INSERT INTO admin_actions (id, at, action, email) VALUES (?, ?, ?, ?)", id, at, action, email);
+      await db.run(
+        "INSERT INTO admin_actions (id, at, action, email) VALUES (?, ?, ?, ?)",
+        id,
+        at,
+        action,
+        email,
+      );
     },
     async list() {
       const rows = await db.all("SELECT * FROM admin_actions ORDER BY at, id");

@@ -4,7 +4,12 @@ import type { FileVersion, StoredFile } from "../records.ts";
 import type { FileTable } from "../tables/file-table.ts";
 
 function fileOf(row: Row): StoredFile {
-  return { id: row.text("id"), owner: row.text("owner"), name: row.text("name"), nextVersion: row.number("next_version") };
+  return {
+    id: row.text("id"),
+    owner: row.text("owner"),
+    name: row.text("name"),
+    nextVersion: row.number("next_version"),
+  };
 }
 
 function versionOf(row: Row): FileVersion {
@@ -13,7 +18,11 @@ function versionOf(row: Row): FileVersion {
     size: row.number("size"),
     createdAt: row.number("created_at"),
     blobId: row.text("blob_id"),
-    digest: { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key"), sealed: row.bytes("sealed") },
+    digest: {
+      keyId: row.text("key_id"),
+      wrappedKey: row.bytes("wrapped_key"),
+      sealed: row.bytes("sealed"),
+    },
   };
 }
 
@@ -38,7 +47,11 @@ function stagedBlobs(
     discard,
     async stage(blobId, owner, now) {
       await db.run("INSERT INTO staged_blobs (blob_id, staged_at) VALUES (?, ?)", blobId, now);
-      await db.run("INSERT INTO staged_sizes (blob_id, owner, bytes) VALUES (?, ?, 0)", blobId, owner);
+      await db.run(
+        "INSERT INTO staged_sizes (blob_id, owner, bytes) VALUES (?, ?, 0)",
+        blobId,
+        owner,
+      );
     },
     async stagedBytes(owner) {
       const row = await db.get(
@@ -48,11 +61,24 @@ function stagedBlobs(
       return row?.number("bytes") ?? 0;
     },
     async putChunk(blobId, index, sealed) {
-      await db.run("INSERT INTO file_chunks (blob_id, position, sealed) VALUES (?, ?, ?)", blobId, index, sealed);
-      await db.run("UPDATE staged_sizes SET bytes = bytes + ? WHERE blob_id = ?", sealed.length, blobId);
+      await db.run(
+        "INSERT INTO file_chunks (blob_id, position, sealed) VALUES (?, ?, ?)",
+        blobId,
+        index,
+        sealed,
+      );
+      await db.run(
+        "UPDATE staged_sizes SET bytes = bytes + ? WHERE blob_id = ?",
+        sealed.length,
+        blobId,
+      );
     },
     async chunk(blobId, index) {
-      const row = await db.get("SELECT sealed FROM file_chunks WHERE blob_id = ? AND position = ?", blobId, index);
+      const row = await db.get(
+        "SELECT sealed FROM file_chunks WHERE blob_id = ? AND position = ?",
+        blobId,
+        index,
+      );
       return row?.bytes("sealed");
     },
     async discardStale(timestamp, atMost) {
@@ -78,8 +104,13 @@ function stagedBlobs(
 const MOST_SMALL = 8;
 const SMALL_BYTES = 1024 * 1024;
 
-function storedFiles(db: SqlConnection): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove" | "removeOf"> {
-  const removeVersions = async (condition: string, ...values: (string | number)[]): Promise<void> => {
+function storedFiles(
+  db: SqlConnection,
+): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove" | "removeOf"> {
+  const removeVersions = async (
+    condition: string,
+    ...values: (string | number)[]
+  ): Promise<void> => {
     const few = `SELECT blob_id FROM file_versions WHERE ${condition} AND size <= ${SMALL_BYTES} ORDER BY version LIMIT ${MOST_SMALL}`;
     await db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (${few})`, ...values);
     // The sweeper removes the other bytes, in small transactions.
@@ -96,7 +127,13 @@ function storedFiles(db: SqlConnection): Pick<FileTable, "find" | "insert" | "up
       return row && fileOf(row);
     },
     async insert({ id, owner, name, nextVersion }) {
-      await db.run("INSERT INTO files (id, owner, name, next_version) VALUES (?, ?, ?, ?)", id, owner, name, nextVersion);
+      await db.run(
+        "INSERT INTO files (id, owner, name, next_version) VALUES (?, ?, ?, ?)",
+        id,
+        owner,
+        name,
+        nextVersion,
+      );
     },
     async update({ id, nextVersion }) {
       await db.run("UPDATE files SET next_version = ? WHERE id = ?", nextVersion, id);
@@ -110,7 +147,10 @@ function storedFiles(db: SqlConnection): Pick<FileTable, "find" | "insert" | "up
     },
     async removeOf(owner) {
       const own = "file_id IN (SELECT id FROM files WHERE owner = ?)";
-      await db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (SELECT blob_id FROM file_versions WHERE ${own})`, owner);
+      await db.wipe(
+        `DELETE FROM file_chunks WHERE blob_id IN (SELECT blob_id FROM file_versions WHERE ${own})`,
+        owner,
+      );
       await db.wipe(`DELETE FROM file_versions WHERE ${own}`, owner);
       await db.run("DELETE FROM files WHERE owner = ?", owner);
     },
@@ -137,11 +177,18 @@ export function sqlFiles(db: SqlConnection): FileTable {
       await db.run("DELETE FROM staged_blobs WHERE blob_id = ?", blobId);
     },
     async version(fileId, version) {
-      const row = await db.get("SELECT * FROM file_versions WHERE file_id = ? AND version = ?", fileId, version);
+      const row = await db.get(
+        "SELECT * FROM file_versions WHERE file_id = ? AND version = ?",
+        fileId,
+        version,
+      );
       return row && versionOf(row);
     },
     async latest(fileId) {
-      const row = await db.get("SELECT * FROM file_versions WHERE file_id = ? ORDER BY version DESC LIMIT 1", fileId);
+      const row = await db.get(
+        "SELECT * FROM file_versions WHERE file_id = ? ORDER BY version DESC LIMIT 1",
+        fileId,
+      );
       return row && versionOf(row);
     },
     async versions(fileId) {
@@ -149,10 +196,18 @@ export function sqlFiles(db: SqlConnection): FileTable {
       return (await db.all(sql, fileId)).map((row) => row.number("version"));
     },
     async ids(owner) {
-      return (await db.all("SELECT id FROM files WHERE owner = ?", owner)).map((row) => row.text("id"));
+      return (await db.all("SELECT id FROM files WHERE owner = ?", owner)).map((row) =>
+        row.text("id"),
+      );
     },
     async list(owner, after, atMost) {
-      const rows = await db.all(LIST, owner, after?.file.name ?? "", after?.version.version ?? 0, atMost);
+      const rows = await db.all(
+        LIST,
+        owner,
+        after?.file.name ?? "",
+        after?.version.version ?? 0,
+        atMost,
+      );
       return rows.map((row) => ({ file: fileOf(row), version: versionOf(row) }));
     },
   };

@@ -7,9 +7,15 @@ import type { GrantTable } from "../tables/sharing-tables.ts";
 
 export const KINDS = ["person", "team"] as const;
 /** Table of the grants to each kind of grantee, and its column with their names. */
-export const tableOf = { person: ["person_grants", "email"], team: ["team_grants", "group_id"] } as const;
+export const tableOf = {
+  person: ["person_grants", "email"],
+  team: ["team_grants", "group_id"],
+} as const;
 
-/** Selects the grants of the secret ?1 to the user ?2, each with the membership that it applies through. */
+/**
+ * Selects the grants of the secret ?1 to the user ?2, each with the membership that it applies
+ * through.
+ */
 const EVIDENCE = `
   SELECT g.reads, g.writes, g.mac, '' AS group_id, '' AS team_id, '' AS member_mac FROM person_grants AS g WHERE g.secret_id = ?1 AND g.email = ?2
   UNION ALL
@@ -29,22 +35,36 @@ export function recipientFields(
 }
 
 /** The check of what a grant gives. */
-export function evidenceOf(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "authenticPermission"> {
+export function evidenceOf(
+  db: SqlConnection,
+  seals: RowSeals,
+): Pick<GrantTable, "authenticPermission"> {
   const isAuthentic = (row: Row, secret: SecretIdentity, email: string): boolean => {
     const permission = [row.number("reads"), row.number("writes")] as const;
     const about = { owner: secret.owner, key_name: secret.name };
     const groupId = row.text("group_id");
     if (groupId === "") {
       const fields = recipientFields(secret, { kind: "person", email }, permission);
-      return seals.accepts("person_grants", fields, row.text("mac"), { ...about, recipient: email });
+      return seals.accepts("person_grants", fields, row.text("mac"), {
+        ...about,
+        recipient: email,
+      });
     }
     const teamId = row.text("team_id");
     const fields = recipientFields(secret, { kind: "team", groupId, teamId }, permission);
-    const isGranted = seals.accepts("team_grants", fields, row.text("mac"), { ...about, recipient: groupId });
-    const isMember = seals.accepts("team_members", [groupId, teamId, email], row.text("member_mac"), {
-      group_id: groupId,
-      email,
+    const isGranted = seals.accepts("team_grants", fields, row.text("mac"), {
+      ...about,
+      recipient: groupId,
     });
+    const isMember = seals.accepts(
+      "team_members",
+      [groupId, teamId, email],
+      row.text("member_mac"),
+      {
+        group_id: groupId,
+        email,
+      },
+    );
     return isGranted && isMember;
   };
   return {
@@ -52,7 +72,10 @@ export function evidenceOf(db: SqlConnection, seals: RowSeals): Pick<GrantTable,
       const rows = await db.all(EVIDENCE, secret.id, email);
       const granted = rows.filter((row) => isAuthentic(row, secret, email)).map(permissionOf);
       if (granted.length === 0) return undefined;
-      const [reads, writes] = [granted.some((one) => one !== "W"), granted.some((one) => one !== "R")];
+      const [reads, writes] = [
+        granted.some((one) => one !== "W"),
+        granted.some((one) => one !== "R"),
+      ];
       return reads && writes ? "RW" : reads ? "R" : "W";
     },
   };
@@ -65,7 +88,10 @@ const PAGE = 500;
 export function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "sealFor"> {
   const page = (kind: Grantee["kind"], secretId: string, after: string): Promise<Row[]> => {
     const [table, column] = tableOf[kind];
-    const teamId = kind === "team" ? "coalesce((SELECT t.id FROM teams AS t WHERE t.group_id = g.group_id), '')" : "''";
+    const teamId =
+      kind === "team"
+        ? "coalesce((SELECT t.id FROM teams AS t WHERE t.group_id = g.group_id), '')"
+        : "''";
     return db.all(
       `SELECT g.${column} AS name, g.reads, g.writes, g.mac, ${teamId} AS team_id FROM ${table} AS g
        WHERE g.secret_id = ? AND g.${column} > ? ORDER BY g.${column} LIMIT ${PAGE}`,
@@ -73,7 +99,10 @@ export function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "se
       after,
     );
   };
-  /** Seals those of a page that a server has written: what is invented gives nothing to the new owner's readers either. */
+  /**
+   * Seals those of a page that a server has written: what is invented gives nothing to the new
+   * owner's readers either.
+   */
   const sealPage = async (
     kind: Grantee["kind"],
     rows: readonly Row[],
@@ -84,8 +113,15 @@ export function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "se
     const grants = rows.map((row) => {
       const name = row.text("name");
       const recipient: Recipient =
-        kind === "person" ? { kind, email: name } : { kind, groupId: name, teamId: row.text("team_id") };
-      return { name, recipient, permission: [row.number("reads"), row.number("writes")] as const, mac: row.text("mac") };
+        kind === "person"
+          ? { kind, email: name }
+          : { kind, groupId: name, teamId: row.text("team_id") };
+      return {
+        name,
+        recipient,
+        permission: [row.number("reads"), row.number("writes")] as const,
+        mac: row.text("mac"),
+      };
     });
     const authentic = grants.filter(({ name, recipient, permission, mac }) => {
       const about = { owner: from.owner, key_name: from.name, recipient: name };
@@ -96,7 +132,12 @@ export function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "se
       authentic.map(({ recipient, permission }) => recipientFields(to, recipient, permission)),
     );
     for (const [index, { name }] of authentic.entries()) {
-      await db.run(`UPDATE ${table} SET mac = ? WHERE secret_id = ? AND ${column} = ?`, macs[index] ?? "", from.id, name);
+      await db.run(
+        `UPDATE ${table} SET mac = ? WHERE secret_id = ? AND ${column} = ?`,
+        macs[index] ?? "",
+        from.id,
+        name,
+      );
     }
   };
   return {

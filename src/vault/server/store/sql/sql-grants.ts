@@ -11,7 +11,8 @@ import type { GrantTable } from "../tables/sharing-tables.ts";
 
 // A statement for each kind, which reads no more of the index than it returns.
 const GRANTEES = {
-  person: "SELECT email AS name, reads, writes FROM person_grants WHERE secret_id = ? AND email > ? ORDER BY email LIMIT ?",
+  person:
+    "SELECT email AS name, reads, writes FROM person_grants WHERE secret_id = ? AND email > ? ORDER BY email LIMIT ?",
   team: "SELECT group_id AS name, reads, writes FROM team_grants WHERE secret_id = ? AND group_id > ? ORDER BY group_id LIMIT ?",
 };
 
@@ -47,7 +48,10 @@ function grantOf(kind: Grantee["kind"], row: Row): Grant {
 /** The operations on the addresses that secrets are granted to. */
 function grantsTo(
   db: SqlConnection,
-): Pick<GrantTable, "isAcquainted" | "isInvited" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"> {
+): Pick<
+  GrantTable,
+  "isAcquainted" | "isInvited" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"
+> {
   return {
     async isAcquainted(email, user) {
       return (await db.get(IS_ACQUAINTED, email, user)) !== undefined;
@@ -90,7 +94,11 @@ function grantsTo(
 async function grantsOfKind(
   db: SqlConnection,
   kind: Grantee["kind"],
-  { secretId, after, atMost }: { readonly secretId: string; readonly after: Grantee | undefined; readonly atMost: number },
+  {
+    secretId,
+    after,
+    atMost,
+  }: { readonly secretId: string; readonly after: Grantee | undefined; readonly atMost: number },
 ): Promise<Grant[]> {
   if (kind === "person" && after?.kind === "team") return [];
   const [name = ""] = after?.kind === kind ? [nameOf(after)] : [];
@@ -125,7 +133,11 @@ async function revokeOfKind(
 /** Adds grants or replaces their permission. */
 function granting(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "grant"> {
   const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
-    db.run("DELETE FROM hidden_team_grants WHERE secret_id = ? AND group_id = ?", secretId, groupId);
+    db.run(
+      "DELETE FROM hidden_team_grants WHERE secret_id = ? AND group_id = ?",
+      secretId,
+      groupId,
+    );
   const grant = async (
     kind: Grantee["kind"],
     secret: SecretIdentity,
@@ -149,7 +161,10 @@ function granting(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "grant">
         ...batch.flat(),
       );
     await Promise.all(batches(rows).map(insert));
-    if (kind === "team") await Promise.all(recipients.map((recipient) => undoDismissals(secret.id, nameOf(recipient))));
+    if (kind === "team")
+      await Promise.all(
+        recipients.map((recipient) => undoDismissals(secret.id, nameOf(recipient))),
+      );
   };
   return {
     async grant(secret, recipients, permission) {
@@ -165,13 +180,18 @@ export function sqlGrants(db: SqlConnection, seals: RowSeals): GrantTable {
     ...granting(db, seals),
     ...moving(db, seals),
     async revoke(secretId, grantees) {
-      const revoked = KINDS.map((kind) => revokeOfKind(db, kind, secretId, ofKind(kind, grantees).map(nameOf)));
+      const revoked = KINDS.map((kind) =>
+        revokeOfKind(db, kind, secretId, ofKind(kind, grantees).map(nameOf)),
+      );
       return (await Promise.all(revoked)).flat();
     },
     async grantees(secretId, after, atMost = Number.MAX_SAFE_INTEGER) {
       const persons = await grantsOfKind(db, "person", { secretId, after, atMost });
       if (persons.length === atMost) return persons;
-      return [...persons, ...(await grantsOfKind(db, "team", { secretId, after, atMost: atMost - persons.length }))];
+      return [
+        ...persons,
+        ...(await grantsOfKind(db, "team", { secretId, after, atMost: atMost - persons.length })),
+      ];
     },
     async dismissShare(secretId, email) {
       await db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, email);

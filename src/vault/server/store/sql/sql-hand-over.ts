@@ -10,7 +10,8 @@ const COLLISIONS = {
 export function sqlHandOver(db: SqlConnection): HandOverTable {
   return {
     async secrets(owner, now, after, atMost) {
-      const sql = "SELECT * FROM secrets WHERE owner = ? AND delete_at > ? AND id > ? ORDER BY id LIMIT ?";
+      const sql =
+        "SELECT * FROM secrets WHERE owner = ? AND delete_at > ? AND id > ? ORDER BY id LIMIT ?";
       return (await db.all(sql, owner, now, after, atMost)).map((row) => ({
         id: row.text("id"),
         owner: row.text("owner"),
@@ -21,7 +22,12 @@ export function sqlHandOver(db: SqlConnection): HandOverTable {
       }));
     },
     async files(owner, after, atMost) {
-      const rows = await db.all("SELECT * FROM files WHERE owner = ? AND id > ? ORDER BY id LIMIT ?", owner, after, atMost);
+      const rows = await db.all(
+        "SELECT * FROM files WHERE owner = ? AND id > ? ORDER BY id LIMIT ?",
+        owner,
+        after,
+        atMost,
+      );
       return rows.map((row) => ({
         id: row.text("id"),
         owner: row.text("owner"),
@@ -36,7 +42,12 @@ export function sqlHandOver(db: SqlConnection): HandOverTable {
     async hasName(kind, owner, name, now) {
       const row =
         kind === "secret"
-          ? await db.get("SELECT id FROM secrets WHERE owner = ? AND name = ? AND delete_at > ?", owner, name, now)
+          ? await db.get(
+              "SELECT id FROM secrets WHERE owner = ? AND name = ? AND delete_at > ?",
+              owner,
+              name,
+              now,
+            )
           : await db.get("SELECT id FROM files WHERE owner = ? AND name = ?", owner, name);
       return row !== undefined;
     },
@@ -47,11 +58,13 @@ export function sqlHandOver(db: SqlConnection): HandOverTable {
       await db.run("UPDATE files SET owner = ?, name = ? WHERE id = ?", owner, name, fileId);
     },
     async replaceValue(secretId, version, { keyId, wrappedKey, sealed }) {
-      const sql = "UPDATE secret_versions SET key_id = ?, wrapped_key = ?, sealed = ? WHERE secret_id = ? AND version = ?";
+      const sql =
+        "UPDATE secret_versions SET key_id = ?, wrapped_key = ?, sealed = ? WHERE secret_id = ? AND version = ?";
       await db.wipe(sql, keyId, wrappedKey, sealed, secretId, version);
     },
     async replaceDigest(fileId, version, { keyId, wrappedKey, sealed }) {
-      const sql = "UPDATE file_versions SET key_id = ?, wrapped_key = ?, sealed = ? WHERE file_id = ? AND version = ?";
+      const sql =
+        "UPDATE file_versions SET key_id = ?, wrapped_key = ?, sealed = ? WHERE file_id = ? AND version = ?";
       await db.wipe(sql, keyId, wrappedKey, sealed, fileId, version);
     },
   };

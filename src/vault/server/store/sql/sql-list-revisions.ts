@@ -8,8 +8,9 @@ import { subjects } from "../subjects.ts";
 const PAGE_SIZE = 2_000;
 
 /**
- * Gives a new revision to the owner of each secret and to the users and teams it is granted to, without users who block the owner. `secretIds` is a list or a query,
- * and so are `grants`, of these secrets to users.
+ * Gives a new revision to the owner of each secret and to the users and teams it is granted to,
+ * without users who block the owner. `secretIds` is a list or a query, and so are `grants`, of
+ * these secrets to users.
  */
 function touchSql(secretIds: string, grants = "person_grants"): string {
   return `
@@ -54,19 +55,31 @@ const TOUCH_USER = `
   RETURNING subject`;
 
 /** @param changed called with each subject that got a new revision in the transaction */
-export function sqlListRevisions(db: SqlConnection, changed: (subject: string) => void): ListRevisionTable {
-  const touch = async (sql: string, ...[value, revision = randomUUID(), ...others]: [string, ...string[]]): Promise<void> => {
+export function sqlListRevisions(
+  db: SqlConnection,
+  changed: (subject: string) => void,
+): ListRevisionTable {
+  const touch = async (
+    sql: string,
+    ...[value, revision = randomUUID(), ...others]: [string, ...string[]]
+  ): Promise<void> => {
     for (const row of await db.all(sql, value, revision, ...others)) changed(row.text("subject"));
   };
   return {
     async of(email) {
-      // The revision of a team applies to its members, so that a grant to a team of thousands writes one row.
+      // The revision of a team applies to its members, so that a grant to a team of thousands
+      // writes one row.
       const rows = await db.all(OF, email);
-      const revisions = rows.map((row) => row.text("revision")).filter((revision) => revision !== "");
+      const revisions = rows
+        .map((row) => row.text("revision"))
+        .filter((revision) => revision !== "");
       return { revision: revisions.join("."), subjects: rows.map((row) => row.text("subject")) };
     },
     async ofFiles(email) {
-      const row = await db.get("SELECT revision FROM list_revisions WHERE subject = ?", subjects.files(email));
+      const row = await db.get(
+        "SELECT revision FROM list_revisions WHERE subject = ?",
+        subjects.files(email),
+      );
       return row?.text("revision");
     },
     async touchUsers(emails) {

@@ -29,9 +29,14 @@ export function sqlOutbox(db: SqlConnection): OutboxTable {
       return row?.number("count") ?? 0;
     },
     async claim(now, until, atMost) {
-      const due = await db.all("SELECT * FROM outbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", now, atMost);
+      const due = await db.all(
+        "SELECT * FROM outbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?",
+        now,
+        atMost,
+      );
       const messages = due.map(messageOf);
-      for (const { id } of messages) await db.run("UPDATE outbox SET due_at = ? WHERE id = ?", until, id);
+      for (const { id } of messages)
+        await db.run("UPDATE outbox SET due_at = ? WHERE id = ?", until, id);
       return messages;
     },
     async update({ id, attempts, dueAt }) {

@@ -20,7 +20,9 @@ const SECRET = [
 // Retired secrets have another name, and give nothing any more.
 const OF_LIVE_SECRET = `EXISTS (SELECT 1 FROM secrets WHERE id = r.secret_id AND delete_at <> ${RETIRED_AT})`;
 
-/** Columns that MACs cover: none that a right outlives a change of, such as the last use of a token. */
+/**
+ * Columns that MACs cover: none that a right outlives a change of, such as the last use of a token.
+ */
 const rightShapes: Readonly<Record<RightName, RightShape>> = {
   users: { fields: ["r.email", "r.password_hash"], key: ["email"] },
   refresh_tokens: {
@@ -28,14 +30,25 @@ const rightShapes: Readonly<Record<RightName, RightShape>> = {
     key: ["digest"],
   },
   access_tokens: {
-    fields: ["r.digest", "r.refresh_digest", "r.email", "r.scope", "r.expires_at", "r.allowed_networks"],
+    fields: [
+      "r.digest",
+      "r.refresh_digest",
+      "r.email",
+      "r.scope",
+      "r.expires_at",
+      "r.allowed_networks",
+    ],
     key: ["digest"],
   },
   sessions: { fields: ["r.digest", "r.email"], key: ["digest"] },
   email_proofs: { fields: ["r.digest", "r.email", "r.expires_at"], key: ["digest"] },
   teams: { fields: ["r.group_id", "r.id", "r.creator"], key: ["group_id"] },
   team_members: { fields: ["r.group_id", TEAM_ID, "r.email"], key: ["group_id", "email"] },
-  person_grants: { fields: [...SECRET, "r.email", "r.reads", "r.writes"], key: ["secret_id", "email"], where: OF_LIVE_SECRET },
+  person_grants: {
+    fields: [...SECRET, "r.email", "r.reads", "r.writes"],
+    key: ["secret_id", "email"],
+    where: OF_LIVE_SECRET,
+  },
   team_grants: {
     fields: [...SECRET, "r.group_id", TEAM_ID, "r.reads", "r.writes"],
     key: ["secret_id", "group_id"],
@@ -65,7 +78,8 @@ function setSql(table: RightName): string {
 /** Returns text or a number. @throws TypeError */
 function fieldOf(row: Row, column: string): string | number {
   const value = row.value(column);
-  if (value instanceof Uint8Array) throw new TypeError(`column ${column}: expected text or a number`);
+  if (value instanceof Uint8Array)
+    throw new TypeError(`column ${column}: expected text or a number`);
   return value;
 }
 
@@ -73,7 +87,12 @@ export function sqlRights(db: SqlConnection): RightTable {
   return {
     async otherThan(table, masterKeyId, after, atMost) {
       const { fields, key } = rightShapes[table];
-      const rows = await db.all(pageSql(table, after !== undefined), masterKeyId, ...(after?.key ?? []), atMost);
+      const rows = await db.all(
+        pageSql(table, after !== undefined),
+        masterKeyId,
+        ...(after?.key ?? []),
+        atMost,
+      );
       return rows.map((row) => ({
         table,
         key: key.map((name) => row.value(`key_${name}`)),

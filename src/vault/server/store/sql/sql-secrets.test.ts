@@ -11,11 +11,16 @@ const directory = new TestDirectory();
 /** Returns how a statement reads tables with these names or aliases. */
 function planOf(database: DatabaseSync, sql: string, tables: RegExp): string[] {
   const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
-  return plan.map(({ detail }) => String(detail)).filter((detail) => tables.test(detail.split(" ")[1] ?? ""));
+  return plan
+    .map(({ detail }) => String(detail))
+    .filter((detail) => tables.test(detail.split(" ")[1] ?? ""));
 }
 
 /** Runs `read` on the tables of a new file. Returns its statements. */
-async function statementsOf(file: string, read: (secrets: SecretTable) => Promise<unknown>): Promise<string[]> {
+async function statementsOf(
+  file: string,
+  read: (secrets: SecretTable) => Promise<unknown>,
+): Promise<string[]> {
   const connection = new SqliteConnection(file);
   const statements: string[] = [];
   const recorded: SqlConnection = {
@@ -37,8 +42,13 @@ test("statements about a secret read one of its versions, however many there are
     await secrets.accessByIds("ann@example.com", ["id"], 0);
   });
   using database = new DatabaseSync(file);
-  const plans = new Set(statements.flatMap((sql) => planOf(database, sql, /^(?:v|secret_versions)$/u)));
-  const [index, latest] = ["sqlite_autoindex_secret_versions_1", "secret_versions USING COVERING INDEX"];
+  const plans = new Set(
+    statements.flatMap((sql) => planOf(database, sql, /^(?:v|secret_versions)$/u)),
+  );
+  const [index, latest] = [
+    "sqlite_autoindex_secret_versions_1",
+    "secret_versions USING COVERING INDEX",
+  ];
   expect([...plans].sort()).toEqual([
     `SEARCH ${latest} ${index} (secret_id=?)`,
     `SEARCH v USING INDEX ${index} (secret_id=? AND version=?)`,
@@ -47,7 +57,9 @@ test("statements about a secret read one of its versions, however many there are
 
 test("a page of own secrets reads one index for all of them, in order", async () => {
   const file = directory.join("page.db");
-  const [page = ""] = await statementsOf(file, (secrets) => secrets.accessByIds("ann@example.com", ["id"], 0));
+  const [page = ""] = await statementsOf(file, (secrets) =>
+    secrets.accessByIds("ann@example.com", ["id"], 0),
+  );
   using database = new DatabaseSync(file);
   expect(planOf(database, page, /^s$/u)).toEqual([
     "SEARCH s USING COVERING INDEX secrets_in_order (owner=? AND name>? AND name<?)",

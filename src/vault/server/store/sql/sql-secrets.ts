@@ -41,13 +41,18 @@ function versionOf(row: Row): SecretVersion {
 
 const VERSION_COLUMNS = "version, metadata, created_at, created_by, updated_at";
 const VALUE_COLUMNS = "key_id, wrapped_key, sealed";
-// Depends on `s` only, so that this version is looked up: a condition on `v` would be checked for every version of the secret.
+// Depends on `s` only, so that this version is looked up: a condition on `v` would be checked for
+// every version of the secret.
 const IS_LATEST = "v.version = (SELECT max(version) FROM secret_versions WHERE secret_id = s.id)";
 
 /** Excludes the secrets of senders whom the user ?1 has blocked. */
-const NOT_BLOCKED = "NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = s.owner)";
+const NOT_BLOCKED =
+  "NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = s.owner)";
 
-/** Selects the secrets accessible to the user ?1, own and received, as `accessible`; `narrow` restricts the secrets. */
+/**
+ * Selects the secrets accessible to the user ?1, own and received, as `accessible`; `narrow`
+ * restricts the secrets.
+ */
 function accessibleSql(narrow: string, ownedBy = "s.owner = ?1"): string {
   return `
     WITH granted AS (
@@ -92,29 +97,43 @@ const ALL_IDS = `
         WHERE m.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} AND s.delete_at > ?2
     ) AS received
   ) AS all_ids ORDER BY name, owner`;
-const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 3}`).join(", ");
+const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 3}`).join(
+  ", ",
+);
 // The user's own secrets, each with its newest version unless that was deleted.
 const OWN = `FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id AND v.version = s.next_version - 1
   WHERE s.owner = ?1 AND s.delete_at > ?2`;
 const OWN_BY_NAME = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}, ${VALUE_COLUMNS} ${OWN} AND s.name = ?3`;
-// Neighbors in an index. The columns that are known are omitted, because each one costs time for every row.
+// Neighbors in an index. The columns that are known are omitted, because each one costs time for
+// every row.
 const OWN_BETWEEN = `SELECT s.id, s.name, s.delete_minutes, s.delete_at, ${VERSION_COLUMNS}, ${SHARED} ${OWN}
   AND s.name BETWEEN (SELECT name FROM secrets WHERE id = ?3) AND (SELECT name FROM secrets WHERE id = ?4)
   ORDER BY s.name LIMIT ${LIST_PAGE_SIZE + 1}`;
 // The empty string keeps the planner from reading all secrets of the owner for each of these ids.
-const ACCESS_BY_IDS = accessSql(accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"));
+const ACCESS_BY_IDS = accessSql(
+  accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"),
+);
 
-// SQLite passes the value on its way to the last column of a row, which takes a sixteenth of the time of as much metadata.
+// SQLite passes the value on its way to the last column of a row, which takes a sixteenth of the
+// time of as much metadata.
 const LENGTHS = `SELECT s.id, octet_length(v.metadata) + octet_length(v.sealed) / 16 AS length FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
   WHERE s.id IN (${Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 1}`).join(", ")}) AND ${IS_LATEST}`;
 
-/** Returns ids as often as a statement for a page has placeholders, so that one prepared statement serves all pages. */
+/**
+ * Returns ids as often as a statement for a page has placeholders, so that one prepared statement
+ * serves all pages.
+ */
 function padded(ids: readonly string[], filler: string): string[] {
   return Array.from({ length: LIST_PAGE_SIZE }, (_, index) => ids[index] ?? filler);
 }
 
 function accessOf(row: Row): SecretAccess {
-  return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: permissionOf(row) };
+  return {
+    secret: secretOf(row),
+    latest: versionOf(row),
+    shared: row.boolean("shared"),
+    permission: permissionOf(row),
+  };
 }
 
 function listedOf(access: SecretAccess, row: Row): ListedSecret {
@@ -132,15 +151,30 @@ function listedOwnOf(owner: string, row: Row): ListedSecret {
     deleteMinutes: row.number("delete_minutes"),
     deleteAt: row.number("delete_at"),
   };
-  return { secret, latest, shared: row.boolean("shared"), permission: "RW", metadataText: row.text("metadata") };
+  return {
+    secret,
+    latest,
+    shared: row.boolean("shared"),
+    permission: "RW",
+    metadataText: row.text("metadata"),
+  };
 }
 
 function ownAccessOf(row: Row): SecretAccess {
-  return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: "RW" };
+  return {
+    secret: secretOf(row),
+    latest: versionOf(row),
+    shared: row.boolean("shared"),
+    permission: "RW",
+  };
 }
 
 function envelopeOf(row: Row): Envelope {
-  return { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key"), sealed: row.bytes("sealed") };
+  return {
+    keyId: row.text("key_id"),
+    wrappedKey: row.bytes("wrapped_key"),
+    sealed: row.bytes("sealed"),
+  };
 }
 
 export function sqlSecrets(db: SqlConnection): SecretTable {
@@ -148,7 +182,9 @@ export function sqlSecrets(db: SqlConnection): SecretTable {
 }
 
 /** The operations that list secrets. */
-function listedRows(db: SqlConnection): Pick<SecretTable, "listIds" | "accessByIds" | "metadataLengths"> {
+function listedRows(
+  db: SqlConnection,
+): Pick<SecretTable, "listIds" | "accessByIds" | "metadataLengths"> {
   return {
     async listIds(email, now) {
       return (await db.all(ALL_IDS, email, now)).map((row) => row.text("id"));
@@ -157,9 +193,14 @@ function listedRows(db: SqlConnection): Pick<SecretTable, "listIds" | "accessByI
       const [filler] = ids;
       if (filler === undefined) return [];
       // Most lists contain only own secrets with their newest version: the fast path suffices.
-      const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map((row) => listedOwnOf(email, row));
-      if (own.length === ids.length && own.every(({ secret }, index) => secret.id === ids[index])) return own;
-      return (await db.all(ACCESS_BY_IDS, email, now, ...padded(ids, filler))).map((row) => listedOf(accessOf(row), row));
+      const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map((row) =>
+        listedOwnOf(email, row),
+      );
+      if (own.length === ids.length && own.every(({ secret }, index) => secret.id === ids[index]))
+        return own;
+      return (await db.all(ACCESS_BY_IDS, email, now, ...padded(ids, filler))).map((row) =>
+        listedOf(accessOf(row), row),
+      );
     },
     async metadataLengths(ids) {
       const [filler] = ids;
@@ -181,25 +222,40 @@ function secretRows(db: SqlConnection): SecretRows {
       return (await db.all(ACCESS_BY_NAME, email, now, name)).map(accessOf);
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
-      const sql = "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";
+      const sql =
+        "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";
       await db.run(sql, id, owner, name, nextVersion, deleteMinutes, deleteAt);
     },
     async update({ id, nextVersion, deleteMinutes, deleteAt }) {
-      const sql = "UPDATE secrets SET next_version = ?, delete_minutes = ?, delete_at = ? WHERE id = ?";
+      const sql =
+        "UPDATE secrets SET next_version = ?, delete_minutes = ?, delete_at = ? WHERE id = ?";
       await db.run(sql, nextVersion, deleteMinutes, deleteAt, id);
     },
   };
 }
 
-type VersionRows = Omit<SecretTable, keyof SecretRows | keyof ReturnType<typeof listedRows> | keyof SecretRemovalTable>;
+type VersionRows = Omit<
+  SecretTable,
+  keyof SecretRows | keyof ReturnType<typeof listedRows> | keyof SecretRemovalTable
+>;
 
 function versionRows(db: SqlConnection): VersionRows {
-  const versionWhere = async (condition: string, ...values: (string | number)[]): Promise<SecretVersion | undefined> => {
-    const row = await db.get(`SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`, ...values);
+  const versionWhere = async (
+    condition: string,
+    ...values: (string | number)[]
+  ): Promise<SecretVersion | undefined> => {
+    const row = await db.get(
+      `SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`,
+      ...values,
+    );
     return row && versionOf(row);
   };
   return {
-    async insertVersion(secretId, { version, metadata, createdAt, createdBy, updatedAt }, { keyId, wrappedKey, sealed }) {
+    async insertVersion(
+      secretId,
+      { version, metadata, createdAt, createdBy, updatedAt },
+      { keyId, wrappedKey, sealed },
+    ) {
       await db.run(
         `INSERT INTO secret_versions (secret_id, version, metadata, created_at, created_by, updated_at, key_id, wrapped_key, sealed)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -219,7 +275,10 @@ function versionRows(db: SqlConnection): VersionRows {
       return (await db.all(sql, secretId, after, atMost)).map(versionOf);
     },
     async countVersions(secretId) {
-      const row = await db.get("SELECT count(*) AS count FROM secret_versions WHERE secret_id = ?", secretId);
+      const row = await db.get(
+        "SELECT count(*) AS count FROM secret_versions WHERE secret_id = ?",
+        secretId,
+      );
       return row?.number("count") ?? 0;
     },
     async version(secretId, version) {
@@ -237,11 +296,16 @@ function versionRows(db: SqlConnection): VersionRows {
       return row && envelopeOf(row);
     },
     async updateVersion(secretId, { version, metadata, updatedAt }) {
-      const sql = "UPDATE secret_versions SET metadata = ?, updated_at = ? WHERE secret_id = ? AND version = ?";
+      const sql =
+        "UPDATE secret_versions SET metadata = ?, updated_at = ? WHERE secret_id = ? AND version = ?";
       await db.run(sql, JSON.stringify(metadata), updatedAt, secretId, version);
     },
     async removeVersion(secretId, version) {
-      await db.wipe("DELETE FROM secret_versions WHERE secret_id = ? AND version = ?", secretId, version);
+      await db.wipe(
+        "DELETE FROM secret_versions WHERE secret_id = ? AND version = ?",
+        secretId,
+        version,
+      );
     },
   };
 }

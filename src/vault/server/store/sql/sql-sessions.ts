@@ -6,7 +6,10 @@ import { subjects } from "../subjects.ts";
 import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
 
 /** The removals of a table with an owner and an expiry in each row. */
-function removals(db: SqlConnection, table: "sessions" | "email_proofs"): Pick<EmailProofTable, "removeOf" | "removeExpired"> {
+function removals(
+  db: SqlConnection,
+  table: "sessions" | "email_proofs",
+): Pick<EmailProofTable, "removeOf" | "removeExpired"> {
   return {
     async removeOf(email) {
       await db.run(`DELETE FROM ${table} WHERE email = ?`, email);
@@ -30,7 +33,11 @@ function sessionOf(row: Row): Session {
 }
 
 /** @param changed called when credentials end before their time */
-export function sqlSessions(db: SqlConnection, seals: RowSeals, changed: (subject: string) => void): SessionTable {
+export function sqlSessions(
+  db: SqlConnection,
+  seals: RowSeals,
+  changed: (subject: string) => void,
+): SessionTable {
   const { removeOf, removeExpired } = removals(db, "sessions");
   return {
     removeExpired,
@@ -41,21 +48,35 @@ export function sqlSessions(db: SqlConnection, seals: RowSeals, changed: (subjec
     async find(digest) {
       const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
       const session = row && sessionOf(row);
-      if (!session || !seals.accepts("sessions", [digest, session.email], row.text("mac"), { email: session.email }))
+      if (
+        !session ||
+        !seals.accepts("sessions", [digest, session.email], row.text("mac"), {
+          email: session.email,
+        })
+      )
         return undefined;
       return session;
     },
     async insert({ digest, name, email, createdAt, expiresAt, usedAt }) {
-      const sql = "INSERT INTO sessions (digest, name, email, created_at, expires_at, used_at, mac) VALUES (?, ?, ?, ?, ?, ?, ?)";
+      const sql =
+        "INSERT INTO sessions (digest, name, email, created_at, expires_at, used_at, mac) VALUES (?, ?, ?, ?, ?, ?, ?)";
       const [mac = ""] = await seals.sign("sessions", [[digest, email]]);
       await db.run(sql, digest, name, email, createdAt, expiresAt, usedAt, mac);
     },
     async list(email) {
-      const rows = await db.all("SELECT * FROM sessions WHERE email = ? ORDER BY created_at DESC, digest", email);
+      const rows = await db.all(
+        "SELECT * FROM sessions WHERE email = ? ORDER BY created_at DESC, digest",
+        email,
+      );
       return rows.map(sessionOf);
     },
     async update({ digest, expiresAt, usedAt }) {
-      await db.run("UPDATE sessions SET expires_at = ?, used_at = ? WHERE digest = ?", expiresAt, usedAt, digest);
+      await db.run(
+        "UPDATE sessions SET expires_at = ?, used_at = ? WHERE digest = ?",
+        expiresAt,
+        usedAt,
+        digest,
+      );
     },
     async remove(digest) {
       const removed = await db.get("DELETE FROM sessions WHERE digest = ? RETURNING email", digest);
@@ -71,7 +92,8 @@ export function sqlEmailProofs(db: SqlConnection, seals: RowSeals): EmailProofTa
       const row = await db.get("SELECT * FROM email_proofs WHERE digest = ?", digest);
       if (!row) return undefined;
       const [email, expiresAt] = [row.text("email"), row.number("expires_at")];
-      if (!seals.accepts("email_proofs", [digest, email, expiresAt], row.text("mac"), { email })) return undefined;
+      if (!seals.accepts("email_proofs", [digest, email, expiresAt], row.text("mac"), { email }))
+        return undefined;
       return { digest, email, expiresAt };
     },
     async insert({ digest, email, expiresAt }) {

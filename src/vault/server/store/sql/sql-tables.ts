@@ -20,11 +20,18 @@ function keyOf({ columns, key }: TableShape, row: readonly SqlValue[]): SqlValue
 export function sqlTables(db: SqlConnection): RawTables {
   return {
     async page(table, after, atMost) {
-      const rows = await db.all(pageSql(table, after !== undefined), ...(after ? keyOf(table, after) : []), atMost);
+      const rows = await db.all(
+        pageSql(table, after !== undefined),
+        ...(after ? keyOf(table, after) : []),
+        atMost,
+      );
       return rows.map((row) => table.columns.map((column) => row.value(column)));
     },
     async insert({ name, columns }, row) {
-      await db.run(`INSERT INTO ${name} (${columns.join(", ")}) VALUES (${placeholders(columns)})`, ...row);
+      await db.run(
+        `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${placeholders(columns)})`,
+        ...row,
+      );
     },
     async firstWithRows() {
       for (const name of [...backedUpTables.map((table) => table.name), ...omittedTables]) {

@@ -13,18 +13,26 @@ const LIST = `
 export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
   const teamOf = async (row: Row): Promise<Team | undefined> => {
     const [groupId, id, creator] = [row.text("group_id"), row.text("id"), row.text("creator")];
-    if (!seals.accepts("teams", [groupId, id, creator], row.text("mac"), { group_id: groupId })) return undefined;
-    const members = await db.all("SELECT email FROM team_members WHERE group_id = ? ORDER BY email", groupId);
+    if (!seals.accepts("teams", [groupId, id, creator], row.text("mac"), { group_id: groupId }))
+      return undefined;
+    const members = await db.all(
+      "SELECT email FROM team_members WHERE group_id = ? ORDER BY email",
+      groupId,
+    );
     return { groupId, id, creator, members: members.map((member) => member.text("email")) };
   };
-  const addMembers = async ({ groupId, id }: Pick<Team, "groupId" | "id">, emails: readonly string[]): Promise<void> => {
+  const addMembers = async (
+    { groupId, id }: Pick<Team, "groupId" | "id">,
+    emails: readonly string[],
+  ): Promise<void> => {
     const sql =
       "INSERT INTO team_members (group_id, email, mac) VALUES (?, ?, ?) ON CONFLICT (group_id, email) DO UPDATE SET mac = excluded.mac";
     const macs = await seals.sign(
       "team_members",
       emails.map((email) => [groupId, id, email]),
     );
-    for (const [index, email] of emails.entries()) await db.run(sql, groupId, email, macs[index] ?? "");
+    for (const [index, email] of emails.entries())
+      await db.run(sql, groupId, email, macs[index] ?? "");
   };
   return {
     addMembers,
@@ -33,7 +41,8 @@ export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
       return row && teamOf(row);
     },
     async insert({ groupId, id, creator, members }) {
-      const sql = "INSERT INTO teams (group_id, id, creator, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+      const sql =
+        "INSERT INTO teams (group_id, id, creator, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
       const [mac = ""] = await seals.sign("teams", [[groupId, id, creator]]);
       if ((await db.run(sql, groupId, id, creator, mac)) === 0) return false;
       await addMembers({ groupId, id }, members);
@@ -44,22 +53,35 @@ export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
       return row?.number("count") ?? 0;
     },
     async removeMembers(groupId, emails) {
-      for (const email of emails) await db.run("DELETE FROM team_members WHERE group_id = ? AND email = ?", groupId, email);
+      for (const email of emails)
+        await db.run("DELETE FROM team_members WHERE group_id = ? AND email = ?", groupId, email);
     },
     async list(email, after, atMost) {
       const rows = await db.all(LIST, email, after?.groupId ?? "", after?.member ?? "", atMost);
-      return rows.map((row) => ({ groupId: row.text("group_id"), creator: row.text("creator"), member: row.text("email") }));
+      return rows.map((row) => ({
+        groupId: row.text("group_id"),
+        creator: row.text("creator"),
+        member: row.text("email"),
+      }));
     },
     async remove(groupId) {
       await db.run("DELETE FROM teams WHERE group_id = ?", groupId);
     },
     async setCreator(team, email) {
       const [mac = ""] = await seals.sign("teams", [[team.groupId, team.id, email]]);
-      await db.run("UPDATE teams SET id = ?, creator = ?, mac = ? WHERE group_id = ?", team.id, email, mac, team.groupId);
+      await db.run(
+        "UPDATE teams SET id = ?, creator = ?, mac = ? WHERE group_id = ?",
+        team.id,
+        email,
+        mac,
+        team.groupId,
+      );
       await addMembers(team, [email]);
     },
     async createdBy(email) {
-      return (await db.all("SELECT group_id FROM teams WHERE creator = ?", email)).map((row) => row.text("group_id"));
+      return (await db.all("SELECT group_id FROM teams WHERE creator = ?", email)).map((row) =>
+        row.text("group_id"),
+      );
     },
   };
 }

@@ -37,22 +37,42 @@ function refreshTokenOf(row: Row): RefreshToken {
   };
 }
 
-function accessFields({ digest, refreshDigest, email, scope, expiresAt, allowedNetworks }: AccessToken): MacFields {
+function accessFields({
+  digest,
+  refreshDigest,
+  email,
+  scope,
+  expiresAt,
+  allowedNetworks,
+}: AccessToken): MacFields {
   return [digest, refreshDigest, email, scope, expiresAt, allowedNetworks.join(",")];
 }
 
-function refreshFields({ digest, email, scope, hours, allowedNetworks, endsAt }: RefreshToken): MacFields {
+function refreshFields({
+  digest,
+  email,
+  scope,
+  hours,
+  allowedNetworks,
+  endsAt,
+}: RefreshToken): MacFields {
   return [digest, email, scope, hours, allowedNetworks.join(","), endsAt];
 }
 
-/** Returns the condition that a user has a live token or session; ?2 is the last use of a refresh token, ?3 the current time. */
+/**
+ * Returns the condition that a user has a live token or session; ?2 is the last use of a refresh
+ * token, ?3 the current time.
+ */
 function liveSql(email: string): string {
   return `EXISTS (SELECT 1 FROM access_tokens WHERE email = ${email} AND expires_at > ?3)
            OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2 AND (ends_at = 0 OR ends_at > ?3))
            OR EXISTS (SELECT 1 FROM sessions WHERE email = ${email} AND expires_at > ?3)`;
 }
 
-/** Selects those of `count` users, from ?3, who have a live token or session; ?1 is the last use of a refresh token, ?2 the current time. */
+/**
+ * Selects those of `count` users, from ?3, who have a live token or session; ?1 is the last use of
+ * a refresh token, ?2 the current time.
+ */
 function liveOfSql(count: number): string {
   const isOne = `email IN (${repeated(count, (index) => `?${index + 3}`)})`;
   return `SELECT email FROM access_tokens WHERE expires_at > ?2 AND ${isOne}
@@ -68,7 +88,10 @@ const EXPIRED = `
 function removals(
   db: SqlConnection,
   changed: (subject: string) => void,
-): Pick<TokenTable, "removeOldAccess" | "removeUnused" | "removeOrphans" | "countRefresh" | "removeIdleRefresh"> {
+): Pick<
+  TokenTable,
+  "removeOldAccess" | "removeUnused" | "removeOrphans" | "countRefresh" | "removeIdleRefresh"
+> {
   return {
     async removeOldAccess({ digest, refreshDigest, email }, keep) {
       const sql = `DELETE FROM access_tokens WHERE digest IN (
@@ -84,13 +107,17 @@ function removals(
     async removeOrphans(now, after, atMost) {
       const rows = await db.all(EXPIRED, now, after?.expiresAt ?? 0, after?.digest ?? "", atMost);
       for (const row of rows) {
-        if (row.boolean("orphan")) await db.run("DELETE FROM access_tokens WHERE digest = ?", row.text("digest"));
+        if (row.boolean("orphan"))
+          await db.run("DELETE FROM access_tokens WHERE digest = ?", row.text("digest"));
       }
       const last = rows.length < atMost ? undefined : rows.at(-1);
       return last && { digest: last.text("digest"), expiresAt: last.number("expires_at") };
     },
     async countRefresh(email) {
-      const row = await db.get("SELECT count(*) AS count FROM refresh_tokens WHERE email = ?", email);
+      const row = await db.get(
+        "SELECT count(*) AS count FROM refresh_tokens WHERE email = ?",
+        email,
+      );
       return row?.number("count") ?? 0;
     },
     async removeIdleRefresh(email, now, atMost) {
@@ -142,38 +169,82 @@ function pairsOf(
       return (await db.all(PAIRS, email)).map(tokenPairOf);
     },
     async removePair(email, refreshDigest) {
-      await db.run("DELETE FROM refresh_tokens WHERE email = ? AND digest = ?", email, refreshDigest);
-      await db.run("DELETE FROM access_tokens WHERE email = ? AND refresh_digest = ?", email, refreshDigest);
+      await db.run(
+        "DELETE FROM refresh_tokens WHERE email = ? AND digest = ?",
+        email,
+        refreshDigest,
+      );
+      await db.run(
+        "DELETE FROM access_tokens WHERE email = ? AND refresh_digest = ?",
+        email,
+        refreshDigest,
+      );
       changed(subjects.credentials(email));
     },
   };
 }
 
 /** @param changed called when credentials end before their time */
-export function sqlTokens(db: SqlConnection, seals: RowSeals, changed: (subject: string) => void): TokenTable {
+export function sqlTokens(
+  db: SqlConnection,
+  seals: RowSeals,
+  changed: (subject: string) => void,
+): TokenTable {
   return {
     ...removals(db, changed),
     ...pairsOf(db, changed),
     async findAccess(digest) {
       const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
       const token = row && accessTokenOf(row);
-      if (!token || !seals.accepts("access_tokens", accessFields(token), row.text("mac"), { email: token.email }))
+      if (
+        !token ||
+        !seals.accepts("access_tokens", accessFields(token), row.text("mac"), {
+          email: token.email,
+        })
+      )
         return undefined;
       return token;
     },
     async insertAccess(token) {
-      const { digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, allowedNetworks } = token;
+      const {
+        digest,
+        name,
+        refreshDigest,
+        email,
+        scope,
+        expiresAt,
+        createdAt,
+        usedAt,
+        allowedNetworks,
+      } = token;
       const sql = `INSERT INTO access_tokens
         (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at, allowed_networks, mac)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
       const [mac = ""] = await seals.sign("access_tokens", [accessFields(token)]);
       const networks = allowedNetworks.join(",");
-      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt, networks, mac);
+      await db.run(
+        sql,
+        digest,
+        name,
+        refreshDigest,
+        email,
+        scope,
+        expiresAt,
+        createdAt,
+        usedAt,
+        networks,
+        mac,
+      );
     },
     async findRefresh(digest) {
       const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
       const token = row && refreshTokenOf(row);
-      if (!token || !seals.accepts("refresh_tokens", refreshFields(token), row.text("mac"), { email: token.email }))
+      if (
+        !token ||
+        !seals.accepts("refresh_tokens", refreshFields(token), row.text("mac"), {
+          email: token.email,
+        })
+      )
         return undefined;
       return token;
     },
@@ -182,7 +253,17 @@ export function sqlTokens(db: SqlConnection, seals: RowSeals, changed: (subject:
       const sql = `INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at, allowed_networks, ends_at, mac)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
       const [mac = ""] = await seals.sign("refresh_tokens", [refreshFields(token)]);
-      await db.run(sql, digest, email, scope, hours, lastUsedAt, allowedNetworks.join(","), endsAt, mac);
+      await db.run(
+        sql,
+        digest,
+        email,
+        scope,
+        hours,
+        lastUsedAt,
+        allowedNetworks.join(","),
+        endsAt,
+        mac,
+      );
     },
     async touchRefresh(digest, now) {
       await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);

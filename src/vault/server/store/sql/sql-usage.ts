@@ -19,7 +19,12 @@ const TOTAL = `
 export function sqlUsage(db: SqlConnection): UsageTable {
   return {
     async of(email) {
-      return usageOf(await db.get("SELECT secrets, versions, bytes, grants FROM account_usage WHERE email = ?", email));
+      return usageOf(
+        await db.get(
+          "SELECT secrets, versions, bytes, grants FROM account_usage WHERE email = ?",
+          email,
+        ),
+      );
     },
     async total() {
       return usageOf(await db.get(TOTAL));

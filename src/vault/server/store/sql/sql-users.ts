@@ -11,14 +11,27 @@ const HASHES_BY_COST = `
   SELECT MIN(password_hash) AS password_hash FROM users GROUP BY substr(password_hash, 1,
     CASE WHEN length(password_hash) > ${SALT_AND_HASH} THEN length(password_hash) - ${SALT_AND_HASH} ELSE 0 END)`;
 
-/** Removes what is kept under an address of throttled logins, known networks and clients, requested emails and invitations. */
+/**
+ * Removes what is kept under an address of throttled logins, known networks and clients, requested
+ * emails and invitations.
+ */
 async function removeEvents(db: SqlConnection, email: string): Promise<void> {
   for (const subject of [`account:${email}`, `email-to:${email}`, `invitations-by:${email}`]) {
     await db.run("DELETE FROM login_failures WHERE subject = ?", subject);
   }
-  for (const prefix of [`login:${email}`, `known:${email}`, `agent:${email}`, `client:${email}`, `invitation:${email}`]) {
+  for (const prefix of [
+    `login:${email}`,
+    `known:${email}`,
+    `agent:${email}`,
+    `client:${email}`,
+    `invitation:${email}`,
+  ]) {
     // Subjects that continue after a space; no address contains one.
-    await db.run("DELETE FROM login_failures WHERE subject > ? AND subject < ?", `${prefix} `, `${prefix}!`);
+    await db.run(
+      "DELETE FROM login_failures WHERE subject > ? AND subject < ?",
+      `${prefix} `,
+      `${prefix}!`,
+    );
   }
 }
 
@@ -31,14 +44,22 @@ export function sqlUsers(db: SqlConnection, seals: RowSeals): UserTable {
       if (!row) return undefined;
       const hash = row.text("password_hash");
       const isAuthentic = seals.accepts("users", [email, hash], row.text("mac"), { email });
-      return { email, passwordHash: isAuthentic ? hash : undefined, disabled: row.number("disabled") !== 0 };
+      return {
+        email,
+        passwordHash: isAuthentic ? hash : undefined,
+        disabled: row.number("disabled") !== 0,
+      };
     },
     async list() {
       const rows = await db.all("SELECT email, disabled FROM users ORDER BY email");
-      return rows.map((row) => ({ email: row.text("email"), disabled: row.number("disabled") !== 0 }));
+      return rows.map((row) => ({
+        email: row.text("email"),
+        disabled: row.number("disabled") !== 0,
+      }));
     },
     async insert(user, now) {
-      const sql = "INSERT INTO users (email, password_hash, created_at, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+      const sql =
+        "INSERT INTO users (email, password_hash, created_at, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
       return (await db.run(sql, user.email, user.passwordHash, now, await macOf(user))) > 0;
     },
     async setPasswordHash(user) {
@@ -78,7 +99,8 @@ export function sqlUsers(db: SqlConnection, seals: RowSeals): UserTable {
 export function sqlLoginFailures(db: SqlConnection): LoginFailureTable {
   return {
     async since(subject, from) {
-      const sql = "SELECT count(*) AS count, coalesce(max(at), 0.0) AS last_at FROM login_failures WHERE subject = ? AND at > ?";
+      const sql =
+        "SELECT count(*) AS count, coalesce(max(at), 0.0) AS last_at FROM login_failures WHERE subject = ? AND at > ?";
       const row = await db.get(sql, subject, from);
       return { count: row?.number("count") ?? 0, lastAt: row?.number("last_at") ?? 0 };
     },
@@ -95,7 +117,11 @@ export function sqlLoginFailures(db: SqlConnection): LoginFailureTable {
     },
     async removeBefore(timestamp, atMost) {
       // The rows have no key: those of one time are removed together.
-      const rows = await db.all("SELECT at FROM login_failures WHERE at <= ? ORDER BY at LIMIT ?", timestamp, atMost);
+      const rows = await db.all(
+        "SELECT at FROM login_failures WHERE at <= ? ORDER BY at LIMIT ?",
+        timestamp,
+        atMost,
+      );
       const last = rows.at(-1);
       return last ? db.run("DELETE FROM login_failures WHERE at <= ?", last.number("at")) : 0;
     },

@@ -15,7 +15,8 @@ const LIST = {
 } as const;
 
 const REPLACE = {
-  secret: "UPDATE secret_versions SET key_id = ?, wrapped_key = ? WHERE secret_id = ? AND version = ? AND wrapped_key = ?",
+  secret:
+    "UPDATE secret_versions SET key_id = ?, wrapped_key = ? WHERE secret_id = ? AND version = ? AND wrapped_key = ?",
   file: "UPDATE file_versions SET key_id = ?, wrapped_key = ? WHERE file_id = ? AND version = ? AND wrapped_key = ?",
 } as const;
 
@@ -55,7 +56,13 @@ export function sqlWrappedKeys(db: SqlConnection): WrappedKeyTable {
     (await db.get(sql, masterKeyId))?.number("count") ?? 0;
   return {
     async otherThan(kind, masterKeyId, after, atMost) {
-      const rows = await db.all(LIST[kind], masterKeyId, after?.id ?? "", after?.version ?? 0, atMost);
+      const rows = await db.all(
+        LIST[kind],
+        masterKeyId,
+        after?.id ?? "",
+        after?.version ?? 0,
+        atMost,
+      );
       return rows.map((row) => recordOf(kind, row));
     },
     async replace({ kind, id, version, key }, { keyId, wrappedKey }) {
@@ -66,7 +73,8 @@ export function sqlWrappedKeys(db: SqlConnection): WrappedKeyTable {
     async masterKeyIds() {
       const ids = new Set<string>();
       for (const sql of [NEXT_ID.secret, NEXT_ID.file]) {
-        for (let row = await db.get(sql, ""); row; row = await db.get(sql, row.text("key_id"))) ids.add(row.text("key_id"));
+        for (let row = await db.get(sql, ""); row; row = await db.get(sql, row.text("key_id")))
+          ids.add(row.text("key_id"));
       }
       return [...ids];
     },

@@ -11,8 +11,9 @@ const ACCEPTED = `
     WHERE m.email = sender AND g.group_id = m.group_id AND s.id = g.secret_id AND s.owner = ?1)`;
 
 /**
- * Selects a row if the user ?2 may learn whether the address ?1 is absent: the address has accepted the user, the user shares with it directly, or both are
- * members of a team that the user did not create.
+ * Selects a row if the user ?2 may learn whether the address ?1 is absent: the address has accepted
+ * the user, the user shares with it directly, or both are members of a team that the user did not
+ * create.
  */
 export const IS_ACQUAINTED = `
   SELECT 1 AS one FROM (SELECT CAST(?2 AS text) AS sender) AS caller WHERE ${ACCEPTED}
@@ -20,7 +21,9 @@ export const IS_ACQUAINTED = `
   OR EXISTS (SELECT 1 FROM team_members AS own CROSS JOIN team_members AS m CROSS JOIN teams AS t
     WHERE own.email = ?2 AND m.group_id = own.group_id AND m.email = ?1 AND t.group_id = m.group_id AND t.creator <> ?2)`;
 
-/** Sums up what the address ?1 has received, at the time ?2, by senders whom it has not accepted. */
+/**
+ * Sums up what the address ?1 has received, at the time ?2, by senders whom it has not accepted.
+ */
 export const UNACCEPTED = `
   WITH received AS (
     SELECT secret_id FROM person_grants WHERE email = ?1

@@ -1,6 +1,8 @@
 import type { Clock, Timer } from "../../../../lib/clock.ts";
 
-/** Interval of the checks, in milliseconds: half a second, so that a change is noticed within one. */
+/**
+ * Interval of the checks, in milliseconds: half a second, so that a change is noticed within one.
+ */
 const INTERVAL_MS = 500;
 
 interface ExternalChangesOptions {

@@ -22,19 +22,24 @@ function occupy(): { readonly end: () => void } {
   return { end: () => other.exec("ROLLBACK") };
 }
 
-const open = (options?: SqliteStoreOptions): SqliteStore => new SqliteStore(new SqliteConnection(dataFile()), options);
+const open = (options?: SqliteStoreOptions): SqliteStore =>
+  new SqliteStore(new SqliteConnection(dataFile()), options);
 
-const trace = (store: SqliteStore): Promise<string | undefined> => store.read(({ settings }) => settings.get("trace"));
+const trace = (store: SqliteStore): Promise<string | undefined> =>
+  store.read(({ settings }) => settings.get("trace"));
 
 /** Appends to the trace; resolves with the error when it fails. */
 const append = (store: SqliteStore, text: string): Promise<unknown> =>
   store
-    .write(async ({ settings }) => settings.set("trace", `${(await settings.get("trace")) ?? ""}${text}`))
+    .write(async ({ settings }) =>
+      settings.set("trace", `${(await settings.get("trace")) ?? ""}${text}`),
+    )
     .then(() => "written")
     .catch((error: unknown) => error);
 
 /** Resolves with the outcome so far. */
-const soFar = (write: Promise<unknown>): Promise<unknown> => Promise.race([write, yieldToEventLoop().then(() => "waiting")]);
+const soFar = (write: Promise<unknown>): Promise<unknown> =>
+  Promise.race([write, yieldToEventLoop().then(() => "waiting")]);
 
 test("reads are served while another process writes; writes wait and are applied once, in order", async () => {
   await using store = open();
@@ -59,9 +64,15 @@ test("a write is 503 unavailable after ten seconds of another process's, and cha
   expect([await soFar(early), await soFar(late)]).toEqual(["waiting", "waiting"]);
   await clock.advance(1);
   const error = await soFar(early);
-  if (!(error instanceof StoreUnavailableError)) throw new Error("expected StoreUnavailableError", { cause: error });
+  if (!(error instanceof StoreUnavailableError))
+    throw new Error("expected StoreUnavailableError", { cause: error });
   const { status, code, retryAfter } = toServiceError(error);
-  expect([status, code, retryAfter, error.message]).toEqual([503, "unavailable", 1, "another process is writing the data file"]);
+  expect([status, code, retryAfter, error.message]).toEqual([
+    503,
+    "unavailable",
+    1,
+    "another process is writing the data file",
+  ]);
   expect(await soFar(late)).toBe("waiting");
   other.end();
   await clock.advance(250);
@@ -76,5 +87,8 @@ test("a vault server responds to reads while another process writes, and to writ
   expect((await ann.call("list_no_dup")).json()).toEqual({ secrets: [] });
   other.end();
   expect((await written).status).toBe(200);
-  expect((await ann.call("expose", { key_name: "a" })).json()).toMatchObject({ key_value: "v", key_version: 1 });
+  expect((await ann.call("expose", { key_name: "a" })).json()).toMatchObject({
+    key_value: "v",
+    key_version: 1,
+  });
 });

@@ -16,7 +16,9 @@ test("a file system without shared memory is rejected with its missing property"
 test("a file and a database in memory open", async () => {
   for (const location of [join(directory.path, "vault.db"), ":memory:"]) {
     const connection = new SqliteConnection(location);
-    expect((await connection.get("PRAGMA journal_mode"))?.text("journal_mode")).toBe(location === ":memory:" ? "memory" : "wal");
+    expect((await connection.get("PRAGMA journal_mode"))?.text("journal_mode")).toBe(
+      location === ":memory:" ? "memory" : "wal",
+    );
     connection.close();
   }
 });

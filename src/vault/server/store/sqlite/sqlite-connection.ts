@@ -6,14 +6,20 @@ import type { SqlConnection } from "../sql/sql-connection.ts";
 
 /** Maximum wait for writes of other processes while the file is opened, in milliseconds. */
 const OPEN_TIMEOUT_MS = 10_000;
-/** The same for a statement, which blocks the event loop meanwhile: `WriteQueue` waits longer, between attempts. */
+/**
+ * The same for a statement, which blocks the event loop meanwhile: `WriteQueue` waits longer,
+ * between attempts.
+ */
 const BUSY_TIMEOUT_MS = 20;
 
 function open(location: string): DatabaseSync {
   try {
     return new DatabaseSync(location, { timeout: OPEN_TIMEOUT_MS });
   } catch (error) {
-    throw new Error(`cannot open the data file ${location}: its directory must exist and be writable`, { cause: error });
+    throw new Error(
+      `cannot open the data file ${location}: its directory must exist and be writable`,
+      { cause: error },
+    );
   }
 }
 
@@ -24,8 +30,9 @@ interface Prepared {
 }
 
 /**
- * One open database with its prepared statements. `":memory:"` is a private database that exists as long as the connection; pages
- * beyond SQLite's cache spill to an unlinked temporary file (sealed like all data), so that a large upload uses no memory.
+ * One open database with its prepared statements. `":memory:"` is a private database that exists as
+ * long as the connection; pages beyond SQLite's cache spill to an unlinked temporary file (sealed
+ * like all data), so that a large upload uses no memory.
  * @throws Error when the file cannot be opened or was written by a newer release
  */
 export class SqliteConnection implements SqlConnection {
@@ -38,9 +45,13 @@ export class SqliteConnection implements SqlConnection {
     this.#database = open(ephemeral ? "" : location);
     try {
       this.#setJournalMode(location, ephemeral ? "memory" : "wal");
-      // FULL: an acknowledged write survives a power failure. secure_delete: removed values are overwritten.
-      this.#database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON");
-      // In KiB: fits the indexes of several hundred thousand secrets; the default of 2 MiB fits a tenth of that.
+      // FULL: an acknowledged write survives a power failure. secure_delete: removed values are
+      // overwritten.
+      this.#database.exec(
+        "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON",
+      );
+      // In KiB: fits the indexes of several hundred thousand secrets; the default of 2 MiB fits a
+      // tenth of that.
       this.#database.exec("PRAGMA cache_size = -16384");
       this.#migrate();
       this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -64,10 +75,12 @@ export class SqliteConnection implements SqlConnection {
     this.exec("BEGIN IMMEDIATE");
     try {
       const version = this.#first("PRAGMA user_version")?.number("user_version") ?? 0;
-      if (version > sqliteMigrations.length) throw new Error("the data file was written by a newer release of vaultsync");
+      if (version > sqliteMigrations.length)
+        throw new Error("the data file was written by a newer release of vaultsync");
       for (const step of sqliteMigrations.slice(version)) this.exec(step);
       // Opening data of this release writes nothing.
-      if (version < sqliteMigrations.length) this.exec(`PRAGMA user_version = ${sqliteMigrations.length}`);
+      if (version < sqliteMigrations.length)
+        this.exec(`PRAGMA user_version = ${sqliteMigrations.length}`);
       this.exec("COMMIT");
     } catch (error) {
       this.rollback();
@@ -80,7 +93,10 @@ export class SqliteConnection implements SqlConnection {
     if (known) return known;
     const statement = this.#database.prepare(sql);
     statement.setReturnArrays(true);
-    const prepared = { statement, positions: positionsOf(statement.columns().map(({ name }) => name)) };
+    const prepared = {
+      statement,
+      positions: positionsOf(statement.columns().map(({ name }) => name)),
+    };
     this.#statements.set(sql, prepared);
     return prepared;
   }
@@ -95,12 +111,17 @@ export class SqliteConnection implements SqlConnection {
     this.#database.exec(sql);
   }
 
-  /** Begins work, whose statements let other work use the event loop when they take long together. */
+  /**
+   * Begins work, whose statements let other work use the event loop when they take long together.
+   */
   begin(): void {
     this.#slices = longWork.start();
   }
 
-  /** Does nothing when SQLite has already rolled back, for example on a full disk: the first error is the one to report. */
+  /**
+   * Does nothing when SQLite has already rolled back, for example on a full disk: the first error
+   * is the one to report.
+   */
   rollback(): void {
     if (this.#database.isTransaction) this.exec("ROLLBACK");
   }

@@ -21,7 +21,8 @@ test("a write on a full disk is 503 unavailable, changes nothing, and later requ
   await using full = openFull();
   await full.write(({ settings }) => settings.set("big", "before"));
   const error: unknown = await store(full, 1_000_000).catch((reason: unknown) => reason);
-  if (!(error instanceof StoreUnavailableError)) throw new Error("expected StoreUnavailableError", { cause: error });
+  if (!(error instanceof StoreUnavailableError))
+    throw new Error("expected StoreUnavailableError", { cause: error });
   expect(error.message).toBe("the disk of the data file is full");
   const { status, code, retryAfter } = toServiceError(error);
   expect([status, code, retryAfter]).toEqual([503, "unavailable", 1]);

@@ -18,7 +18,8 @@ const reasons: ReadonlyMap<number, string> = new Map([
 
 /** Maps failures that do not depend on the request to `StoreUnavailableError`; others stay. */
 export function sqliteFailure(error: unknown): unknown {
-  if (!(error instanceof Error && "errcode" in error && typeof error.errcode === "number")) return error;
+  if (!(error instanceof Error && "errcode" in error && typeof error.errcode === "number"))
+    return error;
   // The low byte is the primary result code of an extended one.
   const code = error.errcode & 0xff;
   if (code === SQLITE_BUSY) return new BusyFileError({ cause: error });

@@ -27,7 +27,11 @@ test("opening data of the first release keeps its secrets and allows sharing the
   first.close();
   await using store = openSqliteStore(location);
   await store.write(({ grants }) =>
-    grants.grant({ id: "id", owner: "ann@example.com", name: "kept" }, [{ kind: "person", email: "bob@example.com" }], "R"),
+    grants.grant(
+      { id: "id", owner: "ann@example.com", name: "kept" },
+      [{ kind: "person", email: "bob@example.com" }],
+      "R",
+    ),
   );
   const accesses = await store.read(async ({ secrets }) =>
     secrets.accessByIds("bob@example.com", await secrets.listIds("bob@example.com", NOW), NOW),
@@ -46,7 +50,9 @@ test("opening data of this release leaves it unchanged", async () => {
   const location = await dataFile();
   for (const known of [false, true]) {
     await using store = openSqliteStore(location);
-    expect(await store.read(({ settings }) => settings.get("known"))).toBe(known ? "yes" : undefined);
+    expect(await store.read(({ settings }) => settings.get("known"))).toBe(
+      known ? "yes" : undefined,
+    );
     await store.write(({ settings }) => settings.set("known", "yes"));
   }
 });

@@ -4,8 +4,9 @@ import { sqliteOwnerChanges } from "./sqlite-owner-changes.ts";
 import { sqliteTokenLimits } from "./sqlite-token-limits.ts";
 
 /**
- * The SQLite schema as migration steps; step n sets `user_version` to n. A released step is never edited.
- * Times are REAL: milliseconds since the epoch exceed 64-bit integers. BINARY collation on UTF-8 sorts by code point.
+ * The SQLite schema as migration steps; step n sets `user_version` to n. A released step is never
+ * edited. Times are REAL: milliseconds since the epoch exceed 64-bit integers. BINARY collation on
+ * UTF-8 sorts by code point.
  */
 export const sqliteMigrations: readonly string[] = [
   `
@@ -89,7 +90,8 @@ export const sqliteMigrations: readonly string[] = [
     PRIMARY KEY (blob_id, position)
   ) STRICT;
   `,
-  // Grantees and members are addresses, not accounts: a grant takes effect when its grantee signs up.
+  // Grantees and members are addresses, not accounts: a grant takes effect when its grantee signs
+  // up.
   `
   CREATE INDEX secrets_by_name ON secrets (name);
 
@@ -161,7 +163,8 @@ export const sqliteMigrations: readonly string[] = [
   CREATE TABLE list_revisions (subject TEXT PRIMARY KEY, revision TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
   `,
-  // The usage of each account is counted by triggers, so that no way to change a row is forgotten (docs/adr/0007-quotas.md).
+  // The usage of each account is counted by triggers, so that no way to change a row is forgotten
+  // (docs/adr/0007-quotas.md).
   `
   CREATE TABLE account_usage (
     email TEXT PRIMARY KEY REFERENCES users (email) ON DELETE CASCADE,
@@ -222,7 +225,8 @@ export const sqliteMigrations: readonly string[] = [
   DELETE FROM list_revisions WHERE substr(subject, 8) NOT IN (SELECT email FROM users)
     AND substr(subject, 7) NOT IN (SELECT email FROM users) AND substr(subject, 6) NOT IN (SELECT group_id FROM teams);
   `,
-  // A token or session records its creation and its last use; users can be disabled and can block senders; emails report a new password.
+  // A token or session records its creation and its last use; users can be disabled and can block
+  // senders; emails report a new password.
   `
   ALTER TABLE users ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;
 
@@ -267,8 +271,9 @@ export const sqliteMigrations: readonly string[] = [
   `
   ALTER TABLE secret_versions ADD COLUMN created_by TEXT NOT NULL DEFAULT '';
   `,
-  // Teams with the name of an address, from before such names were rejected: what was shared with them was meant for the user. The lists
-  // that they changed get a new revision. Tokens and sessions have names.
+  // Teams with the name of an address, from before such names were rejected: what was shared with
+  // them was meant for the user. The lists that they changed get a new revision. Tokens and
+  // sessions have names.
   `
   UPDATE list_revisions SET revision = revision || '-' WHERE EXISTS (
     SELECT 1 FROM teams WHERE group_id LIKE '%@%' OR group_id LIKE '%＠%' OR group_id LIKE '%﹫%');
@@ -276,9 +281,9 @@ export const sqliteMigrations: readonly string[] = [
   ALTER TABLE access_tokens ADD COLUMN name TEXT NOT NULL DEFAULT '';
   ALTER TABLE sessions ADD COLUMN name TEXT NOT NULL DEFAULT '';
   `,
-  // All columns: a page of a list needs no row of `secrets`, whose order is that of random ids.
-  // Not on PostgreSQL: what a serializable transaction reads from an index alone locks a page of the table, so that half of the writes
-  // of other secrets conflict.
+  // All columns: a page of a list needs no row of `secrets`, whose order is that of random ids. Not
+  // on PostgreSQL: what a serializable transaction reads from an index alone locks a page of the
+  // table, so that half of the writes of other secrets conflict.
   `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
   sqliteGrantCounts,
   rowMacColumns,

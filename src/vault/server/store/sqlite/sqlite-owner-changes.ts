@@ -1,4 +1,7 @@
-/** The migration step that counts a secret or file for its new owner when it is handed over. It is never edited. */
+/**
+ * The migration step that counts a secret or file for its new owner when it is handed over. It is
+ * never edited.
+ */
 export const sqliteOwnerChanges = ["-", "+"]
   .map((sign) => {
     const [row, name] = sign === "-" ? ["OLD", "leave"] : ["NEW", "receive"];

@@ -19,8 +19,9 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * A store in one SQLite file or in memory. Transactions of a connection take turns; those that write wait for other processes first, in a queue of
- * their own. Reads of a file have a second connection, so that they do not wait for a long write.
+ * A store in one SQLite file or in memory. Transactions of a connection take turns; those that
+ * write wait for other processes first, in a queue of their own. Reads of a file have a second
+ * connection, so that they do not wait for a long write.
  */
 export class SqliteStore implements Store {
   readonly #writer: TransactionTurns;
@@ -46,7 +47,8 @@ export class SqliteStore implements Store {
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const publish = (changed: ReadonlySet<string>): void => this.changes.publish([...changed].map(subjectKey));
+    const publish = (changed: ReadonlySet<string>): void =>
+      this.changes.publish([...changed].map(subjectKey));
     // An attempt that finds the file busy has been rolled back.
     return this.#writes.run(() => this.#writer.transact("BEGIN IMMEDIATE", work, publish));
   }
@@ -70,8 +72,8 @@ export class SqliteStore implements Store {
   }
 
   scrub(): Promise<void> {
-    // secure_delete has overwritten the pages; the write-ahead log still contains their previous content. While another process
-    // reads or writes, nothing happens: the sweeper tries again.
+    // secure_delete has overwritten the pages; the write-ahead log still contains their previous
+    // content. While another process reads or writes, nothing happens: the sweeper tries again.
     return this.#alone((connection) => connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 

@@ -17,7 +17,12 @@ export class TransactionTurns {
 
   constructor(connection: SqliteConnection, macs?: RowMacs) {
     this.#connection = connection;
-    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject), this.#touched, macs);
+    this.#transaction = sqlTransaction(
+      connection,
+      (subject) => this.#changed.add(subject),
+      this.#touched,
+      macs,
+    );
   }
 
   /** Runs a job after those before it. */

@@ -7,8 +7,8 @@ import { BusyFileError } from "./sqlite-failure.ts";
 const MAX_WAIT_MS = 10_000;
 
 /**
- * Runs writes one after another, in the order of their arrival. While another process writes the file, the first one is attempted
- * repeatedly, without blocking the event loop or reads.
+ * Runs writes one after another, in the order of their arrival. While another process writes the
+ * file, the first one is attempted repeatedly, without blocking the event loop or reads.
  */
 export class WriteQueue {
   readonly #clock: Clock;
@@ -23,7 +23,8 @@ export class WriteQueue {
   }
 
   /**
-   * @param attempt rejects with `BusyFileError` while another process writes, and is then called again
+   * @param attempt rejects with `BusyFileError` while another process writes, and is then called
+   * again
    * @throws BusyFileError when the file has been busy for ten seconds since the write arrived
    */
   run<T>(attempt: () => Promise<T>): Promise<T> {
@@ -40,7 +41,8 @@ export class WriteQueue {
   }
 
   async #attempt<T>(arrivedAt: number, attempt: () => Promise<T>): Promise<T> {
-    // The write before it found the file busy: without this check, each of the others would block the event loop once more.
+    // The write before it found the file busy: without this check, each of the others would block
+    // the event loop once more.
     if (this.#leftMs(arrivedAt) === 0) throw new BusyFileError();
     for (;;) {
       try {

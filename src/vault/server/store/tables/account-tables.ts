@@ -18,13 +18,15 @@ export interface UserTable {
   insert(user: Credentials, now: number): Promise<boolean>;
   setPasswordHash(user: Credentials): Promise<void>;
   /** Returns the number of secrets, files and teams that a user has. */
-  belongings(email: string): Promise<{ readonly secrets: number; readonly files: number; readonly teams: number }>;
+  belongings(
+    email: string,
+  ): Promise<{ readonly secrets: number; readonly files: number; readonly teams: number }>;
   setDisabled(email: string, disabled: boolean): Promise<void>;
   /** Returns one password hash for each set of cost parameters in use. */
   hashesByCost(): Promise<string[]>;
   /**
-   * Removes a user with tokens, sessions, blocked senders, memberships, received shares, and what is kept under the address. The user owns no
-   * secrets, files and teams any more.
+   * Removes a user with tokens, sessions, blocked senders, memberships, received shares, and what
+   * is kept under the address. The user owns no secrets, files and teams any more.
    */
   remove(email: string): Promise<void>;
 }
@@ -75,29 +77,46 @@ export interface TokenTable {
   insertAccess(token: AccessToken): Promise<void>;
   findRefresh(digest: string): Promise<RefreshToken | undefined>;
   insertRefresh(token: RefreshToken): Promise<void>;
-  /** Removes the oldest access tokens of a refresh token beyond `keep`, of which `newest` is one. */
+  /**
+   * Removes the oldest access tokens of a refresh token beyond `keep`, of which `newest` is one.
+   */
   removeOldAccess(newest: AccessToken, keep: number): Promise<void>;
   countRefresh(email: string): Promise<number>;
-  /** Removes the least recently used refresh tokens without a live access token, at most `atMost`; returns their number. */
+  /**
+   * Removes the least recently used refresh tokens without a live access token, at most `atMost`;
+   * returns their number.
+   */
   removeIdleRefresh(email: string, now: number, atMost: number): Promise<number>;
   touchRefresh(digest: string, now: number): Promise<void>;
   /** Records a use of an access token. */
   touchAccess(digest: string, now: number): Promise<void>;
-  /** Returns the pairs of one account, the newest first, including expired ones that have not been removed yet. */
+  /**
+   * Returns the pairs of one account, the newest first, including expired ones that have not been
+   * removed yet.
+   */
   pairs(email: string): Promise<TokenPair[]>;
   /** Removes a refresh token and all its access tokens. */
   removePair(email: string, refreshDigest: string): Promise<void>;
-  /** Removes at most `atMost` refresh tokens last used at or before `lastUsedAt`; returns their number. */
+  /**
+   * Removes at most `atMost` refresh tokens last used at or before `lastUsedAt`; returns their
+   * number.
+   */
   removeUnused(lastUsedAt: number, atMost: number): Promise<number>;
   /**
-   * Removes those of at most `atMost` expired access tokens after another one whose refresh token is gone: the others are needed for a refresh.
-   * Returns the last one of them, or undefined at the end.
+   * Removes those of at most `atMost` expired access tokens after another one whose refresh token
+   * is gone: the others are needed for a refresh. Returns the last one of them, or undefined at the
+   * end.
    */
-  removeOrphans(now: number, after: ExpiredToken | undefined, atMost: number): Promise<ExpiredToken | undefined>;
+  removeOrphans(
+    now: number,
+    after: ExpiredToken | undefined,
+    atMost: number,
+  ): Promise<ExpiredToken | undefined>;
   /** Removes all access and refresh tokens of one account. */
   removeOf(email: string): Promise<void>;
   /**
-   * Returns those of the users who have a valid access token, a valid web session, or a refresh token last used after `lastUsedAfter`.
+   * Returns those of the users who have a valid access token, a valid web session, or a refresh
+   * token last used after `lastUsedAfter`.
    */
   live(emails: readonly string[], lastUsedAfter: number, now: number): Promise<ReadonlySet<string>>;
   /** Reports whether all members of a team but one have one of these. */
@@ -108,7 +127,10 @@ export interface LoginFailureTable {
   since(subject: string, from: number): Promise<LoginFailures>;
   add(subject: string, at: number): Promise<void>;
   clear(subject: string): Promise<void>;
-  /** Removes the subjects that continue a prefix after a space, except those of the newest `keep` timestamps. */
+  /**
+   * Removes the subjects that continue a prefix after a space, except those of the newest `keep`
+   * timestamps.
+   */
   keepNewest(prefix: string, keep: number): Promise<void>;
   /** Removes at most `atMost`; returns their number. */
   removeBefore(timestamp: number, atMost: number): Promise<number>;

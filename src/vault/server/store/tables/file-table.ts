@@ -19,8 +19,8 @@ export interface FileTable {
   /** Returns the ids of the owner's files. */
   ids(owner: string): Promise<string[]>;
   /**
-   * Returns at most `atMost` versions of the owner's files, by name in code point order, then by number, starting after one. A file without a
-   * version has none.
+   * Returns at most `atMost` versions of the owner's files, by name in code point order, then by
+   * number, starting after one. A file without a version has none.
    */
   list(owner: string, after: ListedVersion | undefined, atMost: number): Promise<ListedVersion[]>;
   /** Removes a version; the bytes of a large one become stale. */
@@ -38,8 +38,8 @@ export interface FileTable {
   /** Removes those of these blobs that never became a version; returns their number. */
   discard(blobIds: readonly string[]): Promise<number>;
   /**
-   * Removes at most `atMost` chunks of blobs that were staged before `timestamp` and never became a version, or whose version was removed;
-   * returns whether there are more.
+   * Removes at most `atMost` chunks of blobs that were staged before `timestamp` and never became a
+   * version, or whose version was removed; returns whether there are more.
    */
   discardStale(timestamp: number, atMost: number): Promise<boolean>;
 }

@@ -6,12 +6,17 @@ interface ListRevision {
 }
 
 /**
- * Revisions of each user's list of secrets: a list with the same revision has the same content, apart from deadlines and expiries
- * that pass. A revision is never reused. Only accounts and teams have revisions, not every address that a secret was shared with. `withListRevisions` keeps them up to date within a transaction.
+ * Revisions of each user's list of secrets: a list with the same revision has the same content,
+ * apart from deadlines and expiries that pass. A revision is never reused. Only accounts and teams
+ * have revisions, not every address that a secret was shared with. `withListRevisions` keeps them
+ * up to date within a transaction.
  */
 export interface ListRevisionTable {
   of(email: string): Promise<ListRevision>;
-  /** Returns the revision of a user's list of files; `undefined` until it first changes, whatever its content. */
+  /**
+   * Returns the revision of a user's list of files; `undefined` until it first changes, whatever
+   * its content.
+   */
   ofFiles(email: string): Promise<string | undefined>;
   touchUsers(emails: readonly string[]): Promise<void>;
   /** Gives a new revision to the list of files that contains this file. */
@@ -24,6 +29,9 @@ export interface ListRevisionTable {
   removeTeam(groupId: string): Promise<void>;
   /** Gives a new revision to every user with access to a secret that this user owns. */
   touchUsersOfOwner(email: string): Promise<void>;
-  /** Gives a new revision to every user with access to a secret that is granted to this user directly. */
+  /**
+   * Gives a new revision to every user with access to a secret that is granted to this user
+   * directly.
+   */
   touchUsersOfGrantee(email: string): Promise<void>;
 }

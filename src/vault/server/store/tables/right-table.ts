@@ -24,10 +24,21 @@ export interface RightRow {
   readonly mac: string;
 }
 
-/** The rows of all these tables, independent of their meaning: to seal them at an upgrade and again at a rotation of the master key. */
+/**
+ * The rows of all these tables, independent of their meaning: to seal them at an upgrade and again
+ * at a rotation of the master key.
+ */
 export interface RightTable {
-  /** Returns the rows whose MAC is none of this master key, in the order of the key, starting after one. */
-  otherThan(table: RightName, masterKeyId: string, after: RightRow | undefined, atMost: number): Promise<RightRow[]>;
+  /**
+   * Returns the rows whose MAC is none of this master key, in the order of the key, starting after
+   * one.
+   */
+  otherThan(
+    table: RightName,
+    masterKeyId: string,
+    after: RightRow | undefined,
+    atMost: number,
+  ): Promise<RightRow[]>;
   /** Replaces the MAC; returns false, and changes nothing, when it was replaced meanwhile. */
   setMac(row: RightRow, mac: string): Promise<boolean>;
 }

@@ -1,7 +1,10 @@
 import type { Envelope } from "../../crypto/envelope.ts";
 import type { ListedSecret, Secret, SecretAccess, SecretVersion } from "../records.ts";
 
-/** Maximum number of secrets read in one transaction, so that a long list does not delay other requests. */
+/**
+ * Maximum number of secrets read in one transaction, so that a long list does not delay other
+ * requests.
+ */
 export const LIST_PAGE_SIZE = 500;
 
 /** A secret of the user's own, with the value of its newest version. */
@@ -27,23 +30,30 @@ interface DueSecret {
 
 export interface SecretTable {
   /**
-   * Returns the user's own secret of this name with its value, in one statement. Returns `undefined` also after its newest version was deleted or
-   * its deadline has passed: `accessByName` finds what is left.
+   * Returns the user's own secret of this name with its value, in one statement. Returns
+   * `undefined` also after its newest version was deleted or its deadline has passed:
+   * `accessByName` finds what is left.
    */
   ownByName(email: string, name: string, now: number): Promise<OwnSecret | undefined>;
   /**
-   * Returns the user's access to every secret of this name, by owner in code point order; secrets past their deadline are
-   * omitted.
+   * Returns the user's access to every secret of this name, by owner in code point order; secrets
+   * past their deadline are omitted.
    */
   accessByName(email: string, name: string, now: number): Promise<SecretAccess[]>;
   /**
-   * Returns the ids of all secrets the user has access to, by name, then owner, in code point order; without those past their
-   * deadline.
+   * Returns the ids of all secrets the user has access to, by name, then owner, in code point
+   * order; without those past their deadline.
    */
   listIds(email: string, now: number): Promise<string[]>;
-  /** Returns the user's access to those of at most `LIST_PAGE_SIZE` secrets they still have, in the order of `listIds`. */
+  /**
+   * Returns the user's access to those of at most `LIST_PAGE_SIZE` secrets they still have, in the
+   * order of `listIds`.
+   */
   accessByIds(email: string, ids: readonly string[], now: number): Promise<ListedSecret[]>;
-  /** Returns the bytes of the metadata, and a sixteenth of those of the value, of the latest version of each of at most `LIST_PAGE_SIZE` secrets, without reading them. */
+  /**
+   * Returns the bytes of the metadata, and a sixteenth of those of the value, of the latest version
+   * of each of at most `LIST_PAGE_SIZE` secrets, without reading them.
+   */
   metadataLengths(ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
   insert(secret: Secret): Promise<void>;
   /** Updates the next version and the deadline. */
@@ -60,15 +70,24 @@ export interface SecretTable {
   value(secretId: string, version: number): Promise<Envelope | undefined>;
   /** Counts at most `atMost` versions, and as many grants of each kind. */
   sizeUpTo(secretId: string, atMost: number): Promise<SecretSize>;
-  /** Removes a secret for all users and frees its name; its versions and grants stay until `due` names it. The time does not depend on their number. */
+  /**
+   * Removes a secret for all users and frees its name; its versions and grants stay until `due`
+   * names it. The time does not depend on their number.
+   */
   retire(secretId: string): Promise<void>;
   /** Removes a secret with its versions and grants. */
   remove(secretId: string): Promise<void>;
   /** Removes all secrets of one owner with their versions and grants. */
   removeOf(owner: string): Promise<void>;
-  /** Removes at most `atMost` versions of a secret, so that a long removal can be split; returns their number. */
+  /**
+   * Removes at most `atMost` versions of a secret, so that a long removal can be split; returns
+   * their number.
+   */
   removeVersions(secretId: string, atMost: number): Promise<number>;
-  /** Removes at most `atMost` grants and dismissals, so that a long removal can be split; returns their number. */
+  /**
+   * Removes at most `atMost` grants and dismissals, so that a long removal can be split; returns
+   * their number.
+   */
   removeGrants(secretId: string, atMost: number): Promise<number>;
   /** Returns at most `atMost` retired secrets, and secrets whose deadline has passed. */
   due(now: number, atMost: number): Promise<DueSecret[]>;

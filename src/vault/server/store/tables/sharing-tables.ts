@@ -11,33 +11,53 @@ export interface UnacceptedShares {
 }
 
 export interface GrantTable {
-  /** Seals the grants of a secret for its next owner and name: call it before the secret is moved. Damaged ones stay damaged. */
+  /**
+   * Seals the grants of a secret for its next owner and name: call it before the secret is moved.
+   * Damaged ones stay damaged.
+   */
   sealFor(from: SecretIdentity, to: SecretIdentity): Promise<void>;
-  /** Adds grants or replaces their permission. Members of a team who had dismissed its grant see the secret again. */
-  grant(secret: SecretIdentity, recipients: readonly Recipient[], permission: Permission): Promise<void>;
+  /**
+   * Adds grants or replaces their permission. Members of a team who had dismissed its grant see the
+   * secret again.
+   */
+  grant(
+    secret: SecretIdentity,
+    recipients: readonly Recipient[],
+    permission: Permission,
+  ): Promise<void>;
   /** Returns those of the grantees who had a grant: users, then teams, each sorted. */
   revoke(secretId: string, grantees: readonly Grantee[]): Promise<Grantee[]>;
   /**
-   * Returns the permission that the grants of a secret to a user and the user's teams add up to, of those that a server has written; `undefined`
-   * without any.
+   * Returns the permission that the grants of a secret to a user and the user's teams add up to, of
+   * those that a server has written; `undefined` without any.
    */
   authenticPermission(secret: SecretIdentity, email: string): Promise<Permission | undefined>;
-  /** Returns grants to users, then grants to teams, each in code point order: all, or at most `atMost` after one. */
+  /**
+   * Returns grants to users, then grants to teams, each in code point order: all, or at most
+   * `atMost` after one.
+   */
   grantees(secretId: string, after?: Grantee, atMost?: number): Promise<Grant[]>;
-  /** Removes one user's access: deletes a direct grant and hides grants to their teams from this user only. */
+  /**
+   * Removes one user's access: deletes a direct grant and hides grants to their teams from this
+   * user only.
+   */
   dismissShare(secretId: string, email: string): Promise<void>;
   /** Reports whether a secret is granted to this address, or it is a member of a team. */
   isInvited(email: string): Promise<boolean>;
-  /** Returns the users who share with this address or added it to a team, without blocked ones, in code point order, at most `atMost`. */
+  /**
+   * Returns the users who share with this address or added it to a team, without blocked ones, in
+   * code point order, at most `atMost`.
+   */
   inviters(email: string, atMost: number): Promise<string[]>;
   /**
-   * Returns what an address has received from each sender whom it has not accepted: it shares no secret with the sender, directly or with a team
-   * of which the sender is a member, and has created no such team.
+   * Returns what an address has received from each sender whom it has not accepted: it shares no
+   * secret with the sender, directly or with a team of which the sender is a member, and has
+   * created no such team.
    */
   unaccepted(email: string, now: number): Promise<UnacceptedShares[]>;
   /**
-   * Reports whether an address has accepted a user (`unaccepted`), the user shares with it directly, or both are members of a team that the user did
-   * not create.
+   * Reports whether an address has accepted a user (`unaccepted`), the user shares with it
+   * directly, or both are members of a team that the user did not create.
    */
   isAcquainted(email: string, user: string): Promise<boolean>;
   /** Returns the number of grants of a secret. */
@@ -65,8 +85,8 @@ export interface TeamTable {
   addMembers(team: Pick<Team, "groupId" | "id">, emails: readonly string[]): Promise<void>;
   removeMembers(groupId: string, emails: readonly string[]): Promise<void>;
   /**
-   * Returns at most `atMost` members of the teams that a user is a member of, by team, then email, in code point order, starting after
-   * one.
+   * Returns at most `atMost` members of the teams that a user is a member of, by team, then email,
+   * in code point order, starting after one.
    */
   list(email: string, after: Membership | undefined, atMost: number): Promise<Membership[]>;
   /** Removes a team with its grants. */

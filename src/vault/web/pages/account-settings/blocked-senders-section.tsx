@@ -19,7 +19,8 @@ export function BlockedSendersSection(): VNode {
   const { list: secrets } = useSecrets();
   const blocked = useLoaded(useCallback(() => listBlockedSenders(client), [client]));
   const [blocking, unblocking] = [useAction(), useAction()];
-  const reload = async (): Promise<void> => void (await Promise.all([blocked.reload(), secrets.reload()]));
+  const reload = async (): Promise<void> =>
+    void (await Promise.all([blocked.reload(), secrets.reload()]));
   const block = async (form: HTMLFormElement): Promise<void> => {
     const sender = formText(form, "usr_id_from").trim();
     await blockSender(client, sender);
@@ -35,7 +36,10 @@ export function BlockedSendersSection(): VNode {
   return (
     <section class="card" aria-labelledby="blocked-title">
       <h2 id="blocked-title">Blocked senders</h2>
-      <p class="quiet">You do not see what these users share with you, and receive no email about it. They are not notified.</p>
+      <p class="quiet">
+        You do not see what these users share with you, and receive no email about it. They are not
+        notified.
+      </p>
       <LoadedView of={blocked} what="blocked senders">
         {(senders) =>
           senders.length > 0 && (
@@ -58,7 +62,14 @@ export function BlockedSendersSection(): VNode {
         }
       </LoadedView>
       {unblocking.failure && <FailureNote failure={unblocking.failure} />}
-      <Form action={blocking} submit="Block" icon="block" variant="plain" work={block} keepsText={false}>
+      <Form
+        action={blocking}
+        submit="Block"
+        icon="block"
+        variant="plain"
+        work={block}
+        keepsText={false}
+      >
         <TextField
           label="Block a sender"
           name="usr_id_from"

@@ -15,10 +15,22 @@ interface CredentialItemProps {
   readonly onEnd: () => void;
 }
 
-/** One session or API token, with a button that ends it. The current session ends by logging out. */
+/**
+ * One session or API token, with a button that ends it. The current session ends by logging out.
+ */
 export function CredentialItem({ credential, onEnd }: CredentialItemProps): VNode {
-  const { id, kind, scope, created_at, last_used_at, expires_at, refreshable_until, allowed_networks, ends_at, current } =
-    credential;
+  const {
+    id,
+    kind,
+    scope,
+    created_at,
+    last_used_at,
+    expires_at,
+    refreshable_until,
+    allowed_networks,
+    ends_at,
+    current,
+  } = credential;
   const name = credentialName(credential);
   const label = `${kind === "session" ? "Log out" : "Revoke"} ${name}`;
   return (
@@ -28,7 +40,9 @@ export function CredentialItem({ credential, onEnd }: CredentialItemProps): VNod
           <bdi class="credential-name break">{name}</bdi>
           {current && <span class="badge own">This browser</span>}
           {kind === "token" && <span class="badge">{scopeText(scope)}</span>}
-          {allowed_networks !== undefined && <span class="badge">Only from {allowed_networks.join(", ")}</span>}
+          {allowed_networks !== undefined && (
+            <span class="badge">Only from {allowed_networks.join(", ")}</span>
+          )}
         </span>
         <span class="credential-times quiet">
           <span>
@@ -53,7 +67,13 @@ export function CredentialItem({ credential, onEnd }: CredentialItemProps): VNod
         </span>
       </div>
       {!current && (
-        <button class="button" type="button" aria-label={label} title={`${label} (${id.slice(0, 6)})`} onClick={onEnd}>
+        <button
+          class="button"
+          type="button"
+          aria-label={label}
+          title={`${label} (${id.slice(0, 6)})`}
+          onClick={onEnd}
+        >
           <Icon name={kind === "session" ? "out" : "trash"} />
           {kind === "session" ? "Log out" : "Revoke"}
         </button>

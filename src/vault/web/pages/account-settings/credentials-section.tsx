@@ -27,7 +27,9 @@ const words = {
 
 /** Returns the sessions or the tokens, the current one first. */
 function ofKind(list: readonly Credential[], kind: Credential["kind"]): Credential[] {
-  return list.filter((each) => each.kind === kind).sort((one, other) => Number(other.current) - Number(one.current));
+  return list
+    .filter((each) => each.kind === kind)
+    .sort((one, other) => Number(other.current) - Number(one.current));
 }
 
 interface CredentialListProps {
@@ -46,10 +48,16 @@ function CredentialList({ kind, list, onEnd }: CredentialListProps): VNode {
     <>
       <ul class="grants" aria-label={title}>
         {list.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE).map((credential) => (
-          <CredentialItem key={credential.id} credential={credential} onEnd={() => onEnd([credential])} />
+          <CredentialItem
+            key={credential.id}
+            credential={credential}
+            onEnd={() => onEnd([credential])}
+          />
         ))}
       </ul>
-      {list.length > PAGE_SIZE && <Pager page={page} pageSize={PAGE_SIZE} total={list.length} onPage={setPage} />}
+      {list.length > PAGE_SIZE && (
+        <Pager page={page} pageSize={PAGE_SIZE} total={list.length} onPage={setPage} />
+      )}
       {others.length > 1 && (
         <div class="buttons">
           <button class="button" type="button" onClick={() => onEnd(others)}>
@@ -78,7 +86,13 @@ export function CredentialsSection({ kind, credentials }: CredentialsSectionProp
       <LoadedView of={credentials} what={title}>
         {(list) => <CredentialList kind={kind} list={ofKind(list, kind)} onEnd={setEnding} />}
       </LoadedView>
-      {ending && <EndCredentialsDialog ending={ending} onEnded={credentials.reload} onClose={() => setEnding(undefined)} />}
+      {ending && (
+        <EndCredentialsDialog
+          ending={ending}
+          onEnded={credentials.reload}
+          onClose={() => setEnding(undefined)}
+        />
+      )}
     </section>
   );
 }

@@ -15,7 +15,9 @@ interface Words {
 function wordsOf(ending: readonly Credential[]): Words {
   const [first] = ending;
   const isToken = first?.kind === "token";
-  const effect = isToken ? "Programs that use it are rejected immediately and need another token." : "It has to log in again.";
+  const effect = isToken
+    ? "Programs that use it are rejected immediately and need another token."
+    : "It has to log in again.";
   if (first && ending.length === 1) {
     const name = credentialName(first);
     return isToken
@@ -46,7 +48,11 @@ interface EndCredentialsDialogProps {
 }
 
 /** Ends sessions or API tokens after a question. */
-export function EndCredentialsDialog({ ending, onEnded, onClose }: EndCredentialsDialogProps): VNode {
+export function EndCredentialsDialog({
+  ending,
+  onEnded,
+  onClose,
+}: EndCredentialsDialogProps): VNode {
   const client = useClient();
   const toast = useToast();
   const { title, confirm, effect, done } = wordsOf(ending);

@@ -24,9 +24,16 @@ export function PasswordSection({ onChanged }: { readonly onChanged: () => Promi
   return (
     <section class="card" aria-labelledby="password-title">
       <h2 id="password-title">Password</h2>
-      <p class="quiet">A new password ends your other sessions and all tokens. You receive an email about it.</p>
+      <p class="quiet">
+        A new password ends your other sessions and all tokens. You receive an email about it.
+      </p>
       <Form action={action} submit="Change password" variant="plain" work={work}>
-        <PasswordField label="Current password" name="password" autocomplete="current-password" failure={failure} />
+        <PasswordField
+          label="Current password"
+          name="password"
+          autocomplete="current-password"
+          failure={failure}
+        />
         <NewPasswordFields name="new_password" failure={failure} />
       </Form>
     </section>

@@ -15,17 +15,34 @@ interface LogInAgainDialogProps {
   readonly onLeave: () => void;
 }
 
-/** Login over a page whose session has ended: the page stays behind it, with what was typed, and continues. */
+/**
+ * Login over a page whose session has ended: the page stays behind it, with what was typed, and
+ * continues.
+ */
 export function LogInAgainDialog({ email, onSession, onLeave }: LogInAgainDialogProps): VNode {
   const action = useAction();
-  const work = async (form: HTMLFormElement): Promise<void> => onSession(await logIn(email, formText(form, "password")));
+  const work = async (form: HTMLFormElement): Promise<void> =>
+    onSession(await logIn(email, formText(form, "password")));
   return (
     <DialogFrame title="Your session has ended" onEscape={() => undefined} veiled>
       <div class="form">
         <p>Log in again to continue. What you entered on this page is still there.</p>
         <Form action={action} submit="Log in" work={work} keepsText={false}>
-          <TextField label="Email address" name="email" type="email" autocomplete="username" readOnly defaultValue={email} />
-          <PasswordField label="Password" name="password" autocomplete="current-password" autofocus failure={action.failure} />
+          <TextField
+            label="Email address"
+            name="email"
+            type="email"
+            autocomplete="username"
+            readOnly
+            defaultValue={email}
+          />
+          <PasswordField
+            label="Password"
+            name="password"
+            autocomplete="current-password"
+            autofocus
+            failure={action.failure}
+          />
         </Form>
         <p>
           <button class="link-button" type="button" onClick={onLeave}>

@@ -23,13 +23,19 @@ function FailedDialog({
   return (
     <Dialog title="You are still logged in" onClose={onClose}>
       <Form action={action} submit="Try again" icon="out" work={logOut} onCancel={onClose}>
-        <p>The vault did not end your session. On a shared computer, do not leave before you are logged out.</p>
+        <p>
+          The vault did not end your session. On a shared computer, do not leave before you are
+          logged out.
+        </p>
       </Form>
     </Dialog>
   );
 }
 
-/** Logs out. Typed text and uploads are not lost without a question, and a failure does not look like a logout. */
+/**
+ * Logs out. Typed text and uploads are not lost without a question, and a failure does not look
+ * like a logout.
+ */
 export function LogOutButton({ logOut }: LogOutProps): VNode {
   const action = useAction();
   const [dialog, setDialog] = useState<"discard" | "uploads" | "failed" | undefined>(undefined);
@@ -55,13 +61,22 @@ export function LogOutButton({ logOut }: LogOutProps): VNode {
         <Icon name="out" />
         <span class="log-out-text">Log out</span>
       </button>
-      {dialog === "discard" && <DiscardQuestion onDiscard={run} onStay={() => setDialog(undefined)} />}
+      {dialog === "discard" && (
+        <DiscardQuestion onDiscard={run} onStay={() => setDialog(undefined)} />
+      )}
       {dialog === "uploads" && (
-        <ConfirmDialog title="Cancel the uploads?" confirm="Log out" work={logOut} onClose={() => setDialog(undefined)}>
+        <ConfirmDialog
+          title="Cancel the uploads?"
+          confirm="Log out"
+          work={logOut}
+          onClose={() => setDialog(undefined)}
+        >
           <p>Files are still being uploaded. Logging out cancels what is not stored yet.</p>
         </ConfirmDialog>
       )}
-      {dialog === "failed" && <FailedDialog logOut={logOut} action={action} onClose={() => setDialog(undefined)} />}
+      {dialog === "failed" && (
+        <FailedDialog logOut={logOut} action={action} onClose={() => setDialog(undefined)} />
+      )}
     </>
   );
 }

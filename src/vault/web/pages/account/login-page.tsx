@@ -32,7 +32,14 @@ export function LoginPage({ notice, signUp, onSession }: LoginPageProps): VNode 
         )}
       </div>
       <Form action={action} submit="Log in" work={work} keepsText={false}>
-        <TextField label="Email address" name="email" type="email" autocomplete="username" required autofocus />
+        <TextField
+          label="Email address"
+          name="email"
+          type="email"
+          autocomplete="username"
+          required
+          autofocus
+        />
         <PasswordField label="Password" name="password" autocomplete="current-password" />
       </Form>
       <ul class="account-links">

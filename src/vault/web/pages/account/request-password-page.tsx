@@ -23,16 +23,26 @@ const words = {
   },
 } as const;
 
-function CheckYourEmail({ email, onAgain }: { readonly email: string; readonly onAgain: () => void }): VNode {
+function CheckYourEmail({
+  email,
+  onAgain,
+}: {
+  readonly email: string;
+  readonly onAgain: () => void;
+}): VNode {
   return (
     <AccountCard title="Check your email">
       <p class="note good" role="status">
         <Icon name="mail" />
         <span>
-          If <strong>{email}</strong> can have an account here, we sent it an email. Its link works once and expires in an hour.
+          If <strong>{email}</strong> can have an account here, we sent it an email. Its link works
+          once and expires in an hour.
         </span>
       </p>
-      <p>No email after a few minutes? Check your spam folder and the address, or ask the operator of this vault.</p>
+      <p>
+        No email after a few minutes? Check your spam folder and the address, or ask the operator of
+        this vault.
+      </p>
       <AccountLinks>
         <li>
           <button class="link-button" type="button" onClick={onAgain}>
@@ -58,7 +68,10 @@ interface RequestPasswordPageProps {
   readonly signUp: SignUpMode;
 }
 
-/** Page for signing up and for a forgotten password. It never reveals whether an account exists or an address may sign up. */
+/**
+ * Page for signing up and for a forgotten password. It never reveals whether an account exists or
+ * an address may sign up.
+ */
 export function RequestPasswordPage({ page, signUp }: RequestPasswordPageProps): VNode {
   const action = useAction();
   const [sentTo, setSentTo] = useState<string | undefined>(undefined);
@@ -69,7 +82,8 @@ export function RequestPasswordPage({ page, signUp }: RequestPasswordPageProps):
     setSentTo(email);
   };
   if (page === "sign-up" && signUp === "closed") return <SignUpClosed />;
-  if (sentTo !== undefined) return <CheckYourEmail key="sent" email={sentTo} onAgain={() => setSentTo(undefined)} />;
+  if (sentTo !== undefined)
+    return <CheckYourEmail key="sent" email={sentTo} onAgain={() => setSentTo(undefined)} />;
   return (
     <AccountCard key="form" title={title}>
       <p class="lead">{lead}</p>
@@ -77,7 +91,14 @@ export function RequestPasswordPage({ page, signUp }: RequestPasswordPageProps):
         <p>You can sign up once a user of this vault has shared something with your address.</p>
       )}
       <Form action={action} submit={submit} icon="mail" work={work} keepsText={false}>
-        <TextField label="Email address" name="email" type="email" autocomplete="username" required failure={action.failure} />
+        <TextField
+          label="Email address"
+          name="email"
+          type="email"
+          autocomplete="username"
+          required
+          failure={action.failure}
+        />
       </Form>
       <AccountLinks />
     </AccountCard>

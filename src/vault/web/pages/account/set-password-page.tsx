@@ -26,7 +26,8 @@ function NoToken(): VNode {
   return (
     <AccountCard title="Choose a password">
       <p class="lead">
-        Open this page through the link in an email from the vault. Open that link again, or request another email.
+        Open this page through the link in an email from the vault. Open that link again, or request
+        another email.
       </p>
       <AccountLinks>
         <li>
@@ -37,7 +38,10 @@ function NoToken(): VNode {
   );
 }
 
-/** Form for the password of one address, which the user has to recognize: another user may have requested the link for their own account. */
+/**
+ * Form for the password of one address, which the user has to recognize: another user may have
+ * requested the link for their own account.
+ */
 function PasswordForm({
   confirmation: { email, invited_by: inviters },
   token,
@@ -63,7 +67,9 @@ function PasswordForm({
           This sets the password of <strong class="break">{email}</strong>.
         </span>
       </p>
-      <p class="lead">It replaces the current one, if any. Your other sessions and your API tokens end.</p>
+      <p class="lead">
+        It replaces the current one, if any. Your other sessions and your API tokens end.
+      </p>
       <Form action={action} submit="Set password and log in" work={work}>
         {/* For password managers, which ignore hidden inputs; the note shows the whole address. */}
         <input
@@ -93,14 +99,19 @@ function PasswordForm({
 
 export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNode {
   const confirmation = useLoaded(
-    useCallback(async () => (token === "" ? { email: "", invited_by: [] } : readConfirmation(token)), [token]),
+    useCallback(
+      async () => (token === "" ? { email: "", invited_by: [] } : readConfirmation(token)),
+      [token],
+    ),
   );
   if (token === "") return <NoToken />;
   const { loaded } = confirmation;
   return (
     <AccountCard title="Choose a password">
       <LoadedView of={confirmation} what="your address">
-        {(confirmed) => <PasswordForm confirmation={confirmed} token={token} onSession={onSession} />}
+        {(confirmed) => (
+          <PasswordForm confirmation={confirmed} token={token} onSession={onSession} />
+        )}
       </LoadedView>
       {loaded.kind === "failed" && (
         <AccountLinks>

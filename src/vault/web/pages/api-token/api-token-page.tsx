@@ -13,7 +13,10 @@ import { useClient } from "../../session/client-context.ts";
 import { CredentialsSection } from "../account-settings/credentials-section.tsx";
 import { NewTokenForm } from "./new-token-form.tsx";
 
-/** Returns a shell example that passes the token on standard input, so that it appears in no list of processes. */
+/**
+ * Returns a shell example that passes the token on standard input, so that it appears in no list of
+ * processes.
+ */
 function example(email: string): string {
   const body = JSON.stringify({ email });
   return [
@@ -30,7 +33,15 @@ interface Issued {
   readonly at: number;
 }
 
-function TokenBox({ label, what, token }: { readonly label: string; readonly what: string; readonly token: string }): VNode {
+function TokenBox({
+  label,
+  what,
+  token,
+}: {
+  readonly label: string;
+  readonly what: string;
+  readonly token: string;
+}): VNode {
   return (
     <div class="token">
       <h3>{label}</h3>
@@ -42,19 +53,28 @@ function TokenBox({ label, what, token }: { readonly label: string; readonly wha
   );
 }
 
-function Tokens({ issued: { tokens, at }, onDone }: { readonly issued: Issued; readonly onDone: () => void }): VNode {
+function Tokens({
+  issued: { tokens, at },
+  onDone,
+}: {
+  readonly issued: Issued;
+  readonly onDone: () => void;
+}): VNode {
   return (
     <section class="card" aria-labelledby="token-title">
       <h2 id="token-title">Your token</h2>
       <p class="note good" role="status">
         <Icon name="clock" />
         <span>
-          Expires <Timestamp at={at + tokens.expires_in * 1000} />. The tokens are shown only once: copy them now.
+          Expires <Timestamp at={at + tokens.expires_in * 1000} />. The tokens are shown only once:
+          copy them now.
         </span>
       </p>
       <TokenBox label="Access token" what="access token" token={tokens.access_token} />
       <TokenBox label="Refresh token" what="refresh token" token={tokens.refresh_token} />
-      <p class="hint">Use the refresh token to obtain new access tokens. It expires when unused for 90 days.</p>
+      <p class="hint">
+        Use the refresh token to obtain new access tokens. It expires when unused for 90 days.
+      </p>
       <div class="buttons">
         <button class="button" type="button" onClick={onDone}>
           Hide tokens
@@ -74,8 +94,8 @@ function Usage(): VNode {
         <CopyButton what="example" text={text} />
       </div>
       <p>
-        Send the token in the <code>authorization</code> header, without a prefix. This example keeps the token out of the shell
-        history and the process list:
+        Send the token in the <code>authorization</code> header, without a prefix. This example
+        keeps the token out of the shell history and the process list:
       </p>
       <pre class="example" tabIndex={0} role="region" aria-label="Example">
         {text}

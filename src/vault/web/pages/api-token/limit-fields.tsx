@@ -48,5 +48,8 @@ export function readLimits(form: HTMLFormElement): TokenLimits {
     .map((network) => network.trim())
     .filter((network) => network !== "");
   const hours = formText(form, "lifetime_hours");
-  return { ...(networks.length > 0 && { allowed_networks: networks }), ...(hours !== "" && { lifetime_hours: Number(hours) }) };
+  return {
+    ...(networks.length > 0 && { allowed_networks: networks }),
+    ...(hours !== "" && { lifetime_hours: Number(hours) }),
+  };
 }

@@ -64,7 +64,12 @@ export function NewTokenForm({ onIssued }: NewTokenFormProps): VNode {
       </ChoiceField>
       <ScopeFields />
       <LimitFields failure={failure} />
-      <PasswordField label="Confirm your password" name="password" autocomplete="current-password" failure={failure} />
+      <PasswordField
+        label="Confirm your password"
+        name="password"
+        autocomplete="current-password"
+        failure={failure}
+      />
     </Form>
   );
 }

@@ -1,6 +1,11 @@
 import type { VNode } from "preact";
 import { formatScope } from "../../../../protocol/format-scope.ts";
-import { isUnlimited, scopeAttributes, type Scope, type ScopeAttribute } from "../../../../protocol/scope.ts";
+import {
+  isUnlimited,
+  scopeAttributes,
+  type Scope,
+  type ScopeAttribute,
+} from "../../../../protocol/scope.ts";
 import { TextField } from "../../parts/field.tsx";
 import { formText } from "../../parts/form-text.ts";
 
@@ -12,7 +17,13 @@ const labels: Readonly<Record<ScopeAttribute, string>> = {
   cloud_type: "Cloud",
 };
 
-const order: readonly ScopeAttribute[] = ["secret_name", "environment_type", "application_type", "classification", "cloud_type"];
+const order: readonly ScopeAttribute[] = [
+  "secret_name",
+  "environment_type",
+  "application_type",
+  "classification",
+  "cloud_type",
+];
 
 /** The values of each attribute that a token admits. */
 export function ScopeFields(): VNode {
@@ -20,8 +31,8 @@ export function ScopeFields(): VNode {
     <details class="more">
       <summary>Limit what it can access</summary>
       <p class="hint">
-        Separate several values by commas. The token reaches the secrets that match every field; an empty field admits every
-        secret. Files are not limited.
+        Separate several values by commas. The token reaches the secrets that match every field; an
+        empty field admits every secret. Files are not limited.
       </p>
       {order.map((attribute) => (
         <TextField
@@ -47,9 +58,8 @@ function admitted(text: string): "*" | ReadonlySet<string> {
 
 /** Returns the scope string of the form, or `undefined` when it limits nothing. */
 export function readScope(form: HTMLFormElement): string | undefined {
-  const [cloud_type, environment_type, application_type, classification, secret_name] = scopeAttributes.map((attribute) =>
-    admitted(formText(form, attribute)),
-  );
+  const [cloud_type, environment_type, application_type, classification, secret_name] =
+    scopeAttributes.map((attribute) => admitted(formText(form, attribute)));
   const scope: Scope = {
     cloud_type: cloud_type ?? "*",
     environment_type: environment_type ?? "*",

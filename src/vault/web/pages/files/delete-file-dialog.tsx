@@ -34,7 +34,8 @@ export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDial
       onClose={onClose}
     >
       <p>
-        <strong class="break">{what}</strong> {version === undefined ? "and all its versions cannot" : "cannot"} be restored.
+        <strong class="break">{what}</strong>{" "}
+        {version === undefined ? "and all its versions cannot" : "cannot"} be restored.
       </p>
     </ConfirmDialog>
   );

@@ -35,7 +35,12 @@ interface DownloadButtonProps {
 }
 
 /** Downloads one version of a file. */
-export function DownloadButton({ filename, version, label, compact = false }: DownloadButtonProps): VNode {
+export function DownloadButton({
+  filename,
+  version,
+  label,
+  compact = false,
+}: DownloadButtonProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();

@@ -8,7 +8,9 @@ function preventDefault(event: Event): void {
   event.preventDefault();
 }
 
-/** Keeps the browser from opening a file in place of the page when it is dropped next to the zone. */
+/**
+ * Keeps the browser from opening a file in place of the page when it is dropped next to the zone.
+ */
 function useMissedDrops(): void {
   useEffect(() => {
     addEventListener("dragover", preventDefault);
@@ -21,7 +23,11 @@ function useMissedDrops(): void {
 }
 
 /** Accepts files by drag and drop, or by a button. */
-export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }): VNode {
+export function DropZone({
+  onFiles,
+}: {
+  readonly onFiles: (files: readonly File[]) => void;
+}): VNode {
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   useMissedDrops();
@@ -40,7 +46,12 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
     if (input.current) input.current.value = "";
   };
   return (
-    <div class={over ? "drop-zone over" : "drop-zone"} onDrop={onDrop} onDragOver={onDragOver} onDragLeave={() => setOver(false)}>
+    <div
+      class={over ? "drop-zone over" : "drop-zone"}
+      onDrop={onDrop}
+      onDragOver={onDragOver}
+      onDragLeave={() => setOver(false)}
+    >
       <Icon name="upload" />
       <p>
         Drop files here, or{" "}
@@ -48,8 +59,18 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
           choose files
         </button>
       </p>
-      <p class="hint">At most {limitText(MAX_FILE_BYTES)} a file. Uploading a file with an existing name adds a version.</p>
-      <input ref={input} type="file" multiple hidden aria-label="Files to upload" onChange={onPicked} />
+      <p class="hint">
+        At most {limitText(MAX_FILE_BYTES)} a file. Uploading a file with an existing name adds a
+        version.
+      </p>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to upload"
+        onChange={onPicked}
+      />
     </div>
   );
 }

@@ -9,7 +9,13 @@ import { useListScroll } from "../../parts/use-list-scroll.ts";
 import { writeQuery } from "../../routing/use-route.ts";
 import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
 import { FileRow } from "./file-row.tsx";
-import { fileOrders, fileViewQuery, selectFiles, type FileOrder, type FileView } from "./file-view.ts";
+import {
+  fileOrders,
+  fileViewQuery,
+  selectFiles,
+  type FileOrder,
+  type FileView,
+} from "./file-view.ts";
 
 const PAGE_SIZE = 50;
 
@@ -96,7 +102,9 @@ export function FileList({ files, view, onChange }: FileListProps): VNode {
   if (files.length === 0) {
     return (
       <Empty icon="file" title="No files yet">
-        <p>Upload certificates, configuration files or archives. All versions are stored encrypted.</p>
+        <p>
+          Upload certificates, configuration files or archives. All versions are stored encrypted.
+        </p>
       </Empty>
     );
   }
@@ -105,15 +113,29 @@ export function FileList({ files, view, onChange }: FileListProps): VNode {
       <FileToolbar view={view} />
       {matching.length > 0 ? (
         <section ref={listRef} class="list" tabIndex={-1} aria-label="List of files">
-          <FileTable files={matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE)} onDelete={setDeletion} />
+          <FileTable
+            files={matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE)}
+            onDelete={setDeletion}
+          />
         </section>
       ) : (
         <Empty icon="search" title="No matches">
           <p>No file has a name that contains these words.</p>
         </Empty>
       )}
-      <Pager page={page} pageSize={PAGE_SIZE} total={matching.length} onPage={(next) => show({ ...view, page: next }, true)} />
-      {deletion && <DeleteFileDialog deletion={deletion} onChange={onChange} onClose={() => setDeletion(undefined)} />}
+      <Pager
+        page={page}
+        pageSize={PAGE_SIZE}
+        total={matching.length}
+        onPage={(next) => show({ ...view, page: next }, true)}
+      />
+      {deletion && (
+        <DeleteFileDialog
+          deletion={deletion}
+          onChange={onChange}
+          onClose={() => setDeletion(undefined)}
+        />
+      )}
     </>
   );
 }

@@ -24,17 +24,30 @@ export function FileRow({ file, onDelete }: FileRowProps): VNode {
     <>
       <tr class={open ? "selected" : undefined}>
         <td class="name-cell">
-          <button class="row-link" type="button" title={filename} aria-expanded={open} onClick={() => setOpen(!open)}>
+          <button
+            class="row-link"
+            type="button"
+            title={filename}
+            aria-expanded={open}
+            onClick={() => setOpen(!open)}
+          >
             <bdi>{filename}</bdi>
           </button>
         </td>
-        <td class="version-cell">{versions.length === 1 ? `Version ${version}` : `${versions.length} versions`}</td>
+        <td class="version-cell">
+          {versions.length === 1 ? `Version ${version}` : `${versions.length} versions`}
+        </td>
         <td class="size-cell">{sizeText(size)}</td>
         <td class="updated-cell">
           <Timestamp at={createdAt} />
         </td>
         <td class="actions-cell">
-          <DownloadButton filename={filename} version={version} label={`Download ${filename}`} compact />
+          <DownloadButton
+            filename={filename}
+            version={version}
+            label={`Download ${filename}`}
+            compact
+          />
           <button
             class="button icon-button"
             type="button"
@@ -49,7 +62,10 @@ export function FileRow({ file, onDelete }: FileRowProps): VNode {
       {open && (
         <tr class="value-row">
           <td colSpan={COLUMNS}>
-            <FileVersions file={file} onDelete={(deleted) => onDelete({ filename, version: deleted })} />
+            <FileVersions
+              file={file}
+              onDelete={(deleted) => onDelete({ filename, version: deleted })}
+            />
           </td>
         </tr>
       )}

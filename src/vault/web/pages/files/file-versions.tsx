@@ -23,11 +23,16 @@ export function FileVersions({ file: { filename, versions }, onDelete }: FileVer
             </span>
           </p>
           <p class="digest">
-            <abbr title="SHA-256 digest of the content">sha256</abbr> <code title={sha256}>{sha256.slice(0, 12)}…</code>
+            <abbr title="SHA-256 digest of the content">sha256</abbr>{" "}
+            <code title={sha256}>{sha256.slice(0, 12)}…</code>
             <CopyButton what={`sha256 of version ${version}`} text={sha256} compact />
           </p>
           <div class="buttons">
-            <DownloadButton filename={filename} version={version} label={`Download version ${version} of ${filename}`} />
+            <DownloadButton
+              filename={filename}
+              version={version}
+              label={`Download version ${version} of ${filename}`}
+            />
             {versions.length > 1 && (
               <button
                 class="button"

@@ -24,7 +24,11 @@ export function parseFileView(query: string): FileView {
 
 /** Formats a view for the address, without what equals the first view. */
 export function fileViewQuery({ search, order, page }: FileView): string {
-  return queryOf({ search, order: order === "name" ? "" : order, page: page === 0 ? "" : String(page + 1) });
+  return queryOf({
+    search,
+    order: order === "name" ? "" : order,
+    page: page === 0 ? "" : String(page + 1),
+  });
 }
 
 const comparisons: Readonly<Record<FileOrder, (left: FileRecord, right: FileRecord) => number>> = {
@@ -33,8 +37,14 @@ const comparisons: Readonly<Record<FileOrder, (left: FileRecord, right: FileReco
   size: (left, right) => right.size - left.size,
 };
 
-/** Returns the files whose names contain every search word, in order: by name, the newest first, or the largest first. */
-export function selectFiles(files: readonly FileRecord[], { search, order }: FileView): FileRecord[] {
+/**
+ * Returns the files whose names contain every search word, in order: by name, the newest first, or
+ * the largest first.
+ */
+export function selectFiles(
+  files: readonly FileRecord[],
+  { search, order }: FileView,
+): FileRecord[] {
   const words = search.toLowerCase().split(/\s+/u).filter(Boolean);
   return files
     .filter(({ filename }) => {

@@ -26,17 +26,33 @@ function UploadItem({ upload }: { readonly upload: Upload }): VNode {
       <span class="upload-name" title={file.name}>
         {file.name} <span class="quiet">{sizeText(file.size)}</span>
       </span>
-      {!ended && <progress aria-label={`Upload of ${file.name}`} max={1} value={state.kind === "sending" ? state.share : 0} />}
+      {!ended && (
+        <progress
+          aria-label={`Upload of ${file.name}`}
+          max={1}
+          value={state.kind === "sending" ? state.share : 0}
+        />
+      )}
       <span class="upload-state" role={ended ? "status" : undefined}>
         {stateText(state)}
       </span>
       {!ended && (
-        <button class="button" type="button" aria-label={`Cancel upload of ${file.name}`} onClick={() => cancel(id)}>
+        <button
+          class="button"
+          type="button"
+          aria-label={`Cancel upload of ${file.name}`}
+          onClick={() => cancel(id)}
+        >
           Cancel
         </button>
       )}
       {state.kind === "failed" && state.retry && (
-        <button class="button" type="button" aria-label={`Try again to upload ${file.name}`} onClick={() => retry(upload)}>
+        <button
+          class="button"
+          type="button"
+          aria-label={`Try again to upload ${file.name}`}
+          onClick={() => retry(upload)}
+        >
           Try again
         </button>
       )}
@@ -44,7 +60,10 @@ function UploadItem({ upload }: { readonly upload: Upload }): VNode {
   );
 }
 
-/** The uploads that are in progress, and how the others ended. Successful ones disappear with the next page. */
+/**
+ * The uploads that are in progress, and how the others ended. Successful ones disappear with the
+ * next page.
+ */
 export function UploadList(): VNode | null {
   const { uploads, clear } = useUploads();
   useEffect(() => () => clear("done"), [clear]);

@@ -63,26 +63,36 @@ function useUploadStates(): UploadStates {
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
   const ids = useRef(0);
   const append = useCallback((files: readonly File[]) => {
-    const added = files.map((file): Upload => ({ id: ++ids.current, file, state: initialState(file) }));
+    const added = files.map((file): Upload => ({
+      id: ++ids.current,
+      file,
+      state: initialState(file),
+    }));
     setUploads((previous) => [...previous, ...added]);
     return added;
   }, []);
   const set = useCallback(
     (id: number, state: UploadState) =>
-      setUploads((previous) => previous.map((upload) => (upload.id === id ? { ...upload, state } : upload))),
+      setUploads((previous) =>
+        previous.map((upload) => (upload.id === id ? { ...upload, state } : upload)),
+      ),
     [],
   );
   const clear = useCallback(
     (which: "done" | "ended") =>
-      setUploads((previous) => previous.filter(({ state }) => (which === "done" ? state.kind !== "done" : !isEnded(state)))),
+      setUploads((previous) =>
+        previous.filter(({ state }) =>
+          which === "done" ? state.kind !== "done" : !isEnded(state),
+        ),
+      ),
     [],
   );
   return { uploads, append, set, clear };
 }
 
 /**
- * Uploads files one after another, with progress, while the user visits other pages. The end of the session cancels the rest, and
- * closing the tab asks first.
+ * Uploads files one after another, with progress, while the user visits other pages. The end of the
+ * session cancels the rest, and closing the tab asks first.
  */
 export function useUploadQueue(client: VaultClient): UploadQueue {
   const { uploads, append, set, clear } = useUploadStates();

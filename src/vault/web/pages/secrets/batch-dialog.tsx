@@ -39,17 +39,31 @@ function isWithoutResponse({ status }: RequestError): boolean {
 }
 
 /**
- * Lists the selected secrets and acts on them one by one, after a confirmation. If some fail it stays open and says which ones and
- * why; confirming again repeats only those.
+ * Lists the selected secrets and acts on them one by one, after a confirmation. If some fail it
+ * stays open and says which ones and why; confirming again repeats only those.
  */
 export function BatchDialog(props: BatchDialogProps): VNode {
-  const { title, confirm, variant, plan, outcome, work, done, secrets, onChange, onClose, children } = props;
+  const {
+    title,
+    confirm,
+    variant,
+    plan,
+    outcome,
+    work,
+    done,
+    secrets,
+    onChange,
+    onClose,
+    children,
+  } = props;
   const [results, setResults] = useState<Results>(new Map());
   const action = useAction();
   const toast = useToast();
   const run = async (form: HTMLFormElement): Promise<void> => {
     const next = new Map(results);
-    for (const secret of secrets.filter((candidate) => next.get(secretId(candidate))?.done !== true)) {
+    for (const secret of secrets.filter(
+      (candidate) => next.get(secretId(candidate))?.done !== true,
+    )) {
       try {
         await work(secret, form);
         next.set(secretId(secret), { done: true, text: outcome(secret) });
@@ -64,13 +78,17 @@ export function BatchDialog(props: BatchDialogProps): VNode {
     await onChange();
     const finished = [...next.values()].filter((result) => result.done).length;
     if (finished < secrets.length) {
-      throw new RequestError("partly_done", `${finished} of ${secrets.length} done, ${secrets.length - finished} not.`);
+      throw new RequestError(
+        "partly_done",
+        `${finished} of ${secrets.length} done, ${secrets.length - finished} not.`,
+      );
     }
     toast(done);
     onClose();
   };
   // Failures first, once the work has ended.
-  const rank = (secret: SecretRecord): number => (action.failure && results.get(secretId(secret))?.done !== true ? 0 : 1);
+  const rank = (secret: SecretRecord): number =>
+    action.failure && results.get(secretId(secret))?.done !== true ? 0 : 1;
   return (
     <Dialog title={title} onClose={onClose}>
       <Form

@@ -30,10 +30,16 @@ export function BlockSender({ sender, onChange }: BlockSenderProps): VNode {
         Block sender
       </button>
       {confirming && (
-        <ConfirmDialog title="Block sender?" confirm="Block sender" work={block} onClose={() => setConfirming(false)}>
+        <ConfirmDialog
+          title="Block sender?"
+          confirm="Block sender"
+          work={block}
+          onClose={() => setConfirming(false)}
+        >
           <p>
-            Everything that <strong class="break">{sender}</strong> shares with you disappears from your list, now and later. They
-            are not notified. You can unblock them on the account page.
+            Everything that <strong class="break">{sender}</strong> shares with you disappears from
+            your list, now and later. They are not notified. You can unblock them on the account
+            page.
           </p>
         </ConfirmDialog>
       )}

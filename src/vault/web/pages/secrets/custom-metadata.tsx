@@ -27,8 +27,20 @@ function CustomRow({ row, onRemove }: { readonly row: Row; readonly onRemove: ()
         autocomplete="off"
         spellcheck={false}
       />
-      <TextField label="Value" name="custom-value" defaultValue={row.value} autocomplete="off" spellcheck={false} />
-      <button class="button icon-button" type="button" aria-label={label} title={label} onClick={onRemove}>
+      <TextField
+        label="Value"
+        name="custom-value"
+        defaultValue={row.value}
+        autocomplete="off"
+        spellcheck={false}
+      />
+      <button
+        class="button icon-button"
+        type="button"
+        aria-label={label}
+        title={label}
+        onClick={onRemove}
+      >
         <Icon name="trash" />
       </button>
     </div>
@@ -41,18 +53,27 @@ function rowsOf(initial: Metadata): Row[] {
     .map(([name, value], id) => ({ id, name, value: metadataText(value), existing: true }));
 }
 
-/** Fields for custom metadata. A field that is taken away removes its name from the version; `readMetadata` reads them. */
+/**
+ * Fields for custom metadata. A field that is taken away removes its name from the version;
+ * `readMetadata` reads them.
+ */
 export function CustomMetadata({ initial }: { readonly initial: Metadata }): VNode {
   const [rows, setRows] = useState(() => rowsOf(initial));
-  const add = (): void => setRows([...rows, { id: (rows.at(-1)?.id ?? -1) + 1, name: "", value: "", existing: false }]);
+  const add = (): void =>
+    setRows([...rows, { id: (rows.at(-1)?.id ?? -1) + 1, name: "", value: "", existing: false }]);
   return (
     <fieldset class="custom-fields">
       <legend>Custom metadata</legend>
       <p class="hint">
-        Values are text or JSON, for example 3, true or {'{"a": 1}'}. Metadata is shown in lists: do not enter secrets.
+        Values are text or JSON, for example 3, true or {'{"a": 1}'}. Metadata is shown in lists: do
+        not enter secrets.
       </p>
       {rows.map((row) => (
-        <CustomRow key={row.id} row={row} onRemove={() => setRows(rows.filter(({ id }) => id !== row.id))} />
+        <CustomRow
+          key={row.id}
+          row={row}
+          onRemove={() => setRows(rows.filter(({ id }) => id !== row.id))}
+        />
       ))}
       <button class="button" type="button" onClick={add}>
         <Icon name="plus" />

@@ -11,7 +11,9 @@ export function hasDeadline({ delete_time }: SecretRecord): boolean {
   return delete_time < UNSET_DELETE_MINUTES;
 }
 
-/** Shows when the secret is deleted, if a deadline was chosen, otherwise when the version expires. */
+/**
+ * Shows when the secret is deleted, if a deadline was chosen, otherwise when the version expires.
+ */
 export function Deadlines({ secret }: { readonly secret: SecretRecord }): VNode {
   const deadline = hasDeadline(secret);
   return (

@@ -46,7 +46,9 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
           <strong class="break">{share.to}</strong>
         </p>
         <PermissionField initial={share.permission} />
-        {share.state === "invited" && <p class="hint">Pending users will receive another invitation email.</p>}
+        {share.state === "invited" && (
+          <p class="hint">Pending users will receive another invitation email.</p>
+        )}
       </Form>
     </Dialog>
   );
@@ -63,7 +65,8 @@ function StopDialog({ name, share, onChange, onClose }: GrantDialogProps): VNode
   return (
     <ConfirmDialog title="Stop sharing?" confirm="Stop sharing" work={stop} onClose={onClose}>
       <p>
-        <strong class="break">{share.to}</strong> loses access immediately. The value may have been read: consider replacing it.
+        <strong class="break">{share.to}</strong> loses access immediately. The value may have been
+        read: consider replacing it.
       </p>
     </ConfirmDialog>
   );
@@ -76,7 +79,10 @@ const stateTexts = {
 } as const;
 
 const stateTitles = {
-  person: { active: "Has an account and is logged in", invited: "No account yet, or not logged in at present" },
+  person: {
+    active: "Has an account and is logged in",
+    invited: "No account yet, or not logged in at present",
+  },
   team: {
     active: "All members are logged in",
     invited: "At least one member has no account yet, or is not logged in at present",
@@ -89,7 +95,11 @@ interface GrantItemProps {
   readonly onStop: () => void;
 }
 
-function GrantItem({ share: { to, kind, permission, state }, onChangePermission, onStop }: GrantItemProps): VNode {
+function GrantItem({
+  share: { to, kind, permission, state },
+  onChangePermission,
+  onStop,
+}: GrantItemProps): VNode {
   return (
     <li>
       <div class="grant">
@@ -97,13 +107,21 @@ function GrantItem({ share: { to, kind, permission, state }, onChangePermission,
         <span class="badges">
           <span class="quiet">{kind === "person" ? "User" : "Team"}</span>
           <span class="badge">{permissionWords(permission)}</span>
-          <span class={state === "active" ? "badge own" : "badge warn"} title={stateTitles[kind][state]}>
+          <span
+            class={state === "active" ? "badge own" : "badge warn"}
+            title={stateTitles[kind][state]}
+          >
             {stateTexts[kind][state]}
           </span>
         </span>
       </div>
       <div class="grant-buttons">
-        <button class="button" type="button" aria-label={`Change permission of ${to}`} onClick={onChangePermission}>
+        <button
+          class="button"
+          type="button"
+          aria-label={`Change permission of ${to}`}
+          onClick={onChangePermission}
+        >
           Change
         </button>
         <button
@@ -129,7 +147,9 @@ interface GrantListProps {
 /** Recipients of a secret, with buttons to change the permission and to stop sharing. */
 export function GrantList({ name, shares, onChange }: GrantListProps): VNode {
   const [wanted, setPage] = useState(0);
-  const [open, setOpen] = useState<{ readonly Dialog: typeof StopDialog; readonly share: ListedShare } | undefined>(undefined);
+  const [open, setOpen] = useState<
+    { readonly Dialog: typeof StopDialog; readonly share: ListedShare } | undefined
+  >(undefined);
   // The last page may have become empty.
   const page = Math.max(0, Math.min(wanted, Math.ceil(shares.length / PAGE_SIZE) - 1));
   return (
@@ -144,8 +164,17 @@ export function GrantList({ name, shares, onChange }: GrantListProps): VNode {
           />
         ))}
       </ul>
-      {shares.length > PAGE_SIZE && <Pager page={page} pageSize={PAGE_SIZE} total={shares.length} onPage={setPage} />}
-      {open && <open.Dialog name={name} share={open.share} onChange={onChange} onClose={() => setOpen(undefined)} />}
+      {shares.length > PAGE_SIZE && (
+        <Pager page={page} pageSize={PAGE_SIZE} total={shares.length} onPage={setPage} />
+      )}
+      {open && (
+        <open.Dialog
+          name={name}
+          share={open.share}
+          onChange={onChange}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
     </>
   );
 }

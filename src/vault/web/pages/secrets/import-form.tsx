@@ -60,12 +60,16 @@ function Preview({
           ))}
         </ul>
       )}
-      {unreadable.length > 0 && <p class="reason">Not understood and skipped: line {unreadable.join(", ")}.</p>}
+      {unreadable.length > 0 && (
+        <p class="reason">Not understood and skipped: line {unreadable.join(", ")}.</p>
+      )}
     </div>
   );
 }
 
-/** Returns what becomes of each variable of the text, and creates the secrets that have no problem. */
+/**
+ * Returns what becomes of each variable of the text, and creates the secrets that have no problem.
+ */
 function useImport(text: string, prefix: string): EnvImport {
   const client = useClient();
   const { list } = useSecrets();
@@ -73,7 +77,8 @@ function useImport(text: string, prefix: string): EnvImport {
   const { loaded } = list;
   const { variables, unreadable } = useMemo(() => parseEnvFile(text), [text]);
   const planned = useMemo(() => {
-    const own = loaded.kind === "ready" ? loaded.value.filter(({ owner }) => owner === client.email) : [];
+    const own =
+      loaded.kind === "ready" ? loaded.value.filter(({ owner }) => owner === client.email) : [];
     const taken = new Set([...own.map(({ key_name: name }) => name), ...done]);
     return variables.map(({ name: variable, value }): Planned => {
       const name = prefix.trim() + variable;
@@ -99,7 +104,10 @@ function useImport(text: string, prefix: string): EnvImport {
   return { planned, unreadable, wanted: wanted.length, create };
 }
 
-/** Creates a secret of each variable of an `.env` file that is not in use yet, after a preview without the values. */
+/**
+ * Creates a secret of each variable of an `.env` file that is not in use yet, after a preview
+ * without the values.
+ */
 export function ImportForm(): VNode {
   const toast = useToast();
   const action = useAction();
@@ -116,7 +124,13 @@ export function ImportForm(): VNode {
   const metadata = { initial: defaultMetadata, failure: action.failure };
   const submit = wanted > 0 ? `Create ${plural(wanted, "secret")}` : "Create secrets";
   return (
-    <Form action={action} submit={submit} icon="key" work={work} onCancel={() => navigate({ page: "secrets" })}>
+    <Form
+      action={action}
+      submit={submit}
+      icon="key"
+      work={work}
+      onCancel={() => navigate({ page: "secrets" })}
+    >
       <AreaField
         label="Content of the .env file"
         name="env"

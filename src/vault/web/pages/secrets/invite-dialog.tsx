@@ -18,7 +18,10 @@ export function InviteDialog({ absent, work, onClose }: InviteDialogProps): VNod
     onClose();
   };
   return (
-    <Dialog title={absent.length === 1 ? "Invite this user?" : `Invite these ${absent.length} users?`} onClose={onClose}>
+    <Dialog
+      title={absent.length === 1 ? "Invite this user?" : `Invite these ${absent.length} users?`}
+      onClose={onClose}
+    >
       <Form action={action} submit="Invite and share" icon="mail" work={invite} onCancel={onClose}>
         <ul class="invited">
           {absent.map((email) => (
@@ -28,9 +31,10 @@ export function InviteDialog({ absent, work, onClose }: InviteDialogProps): VNod
           ))}
         </ul>
         <p>
-          No account yet, or not logged in at present: the vault does not tell which, nor who of several strangers. Check the
-          spelling. Whoever receives email at {absent.length === 1 ? "this address" : "these addresses"} gets an invitation and,
-          after the login, the secret. Nothing is shared so far.
+          No account yet, or not logged in at present: the vault does not tell which, nor who of
+          several strangers. Check the spelling. Whoever receives email at{" "}
+          {absent.length === 1 ? "this address" : "these addresses"} gets an invitation and, after
+          the login, the secret. Nothing is shared so far.
         </p>
       </Form>
     </Dialog>

@@ -15,6 +15,9 @@ test("the first view needs no query", () => {
   expect(viewQuery(firstView)).toBe("");
 });
 
-test.each(["kind=theirs&order=size&page=-1", "page=1.5", "page=x", "unknown=1"])("of %s only what is valid counts", (query) => {
-  expect(parseView(query)).toEqual(firstView);
-});
+test.each(["kind=theirs&order=size&page=-1", "page=1.5", "page=x", "unknown=1"])(
+  "of %s only what is valid counts",
+  (query) => {
+    expect(parseView(query)).toEqual(firstView);
+  },
+);

@@ -24,7 +24,9 @@ interface ListToolbarProps {
   readonly onView: (view: ListView) => void;
 }
 
-/** Search and filters. Each change returns to the first page. A filter without a choice is omitted. */
+/**
+ * Search and filters. Each change returns to the first page. A filter without a choice is omitted.
+ */
 export function ListToolbar({ view, environments, folders, onView }: ListToolbarProps): VNode {
   const change = (changes: Partial<ListView>): void => onView({ ...view, page: 0, ...changes });
   const { search, kind, environment, folder } = view;
@@ -40,7 +42,13 @@ export function ListToolbar({ view, environments, folders, onView }: ListToolbar
         <legend class="visually-hidden">Filter secrets</legend>
         {kindLabels.map(([value, label]) => (
           <label key={value}>
-            <input type="radio" name="kind" value={value} checked={kind === value} onChange={() => change({ kind: value })} />
+            <input
+              type="radio"
+              name="kind"
+              value={value}
+              checked={kind === value}
+              onChange={() => change({ kind: value })}
+            />
             <span>{label}</span>
           </label>
         ))}

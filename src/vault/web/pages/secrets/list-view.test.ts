@@ -65,8 +65,11 @@ describe("the list of secrets", () => {
   });
 
   test("can be narrowed to an environment, and to a folder with the folders in it", () => {
-    const inFolders = ["prod/checkout/db", "prod/checkout/eu/db", "prod/db", "product"].map((name) => secret(name));
-    const within = (folder: string) => selectSecrets(inFolders, { ...firstView, folder }, me).map(({ key_name }) => key_name);
+    const inFolders = ["prod/checkout/db", "prod/checkout/eu/db", "prod/db", "product"].map(
+      (name) => secret(name),
+    );
+    const within = (folder: string) =>
+      selectSecrets(inFolders, { ...firstView, folder }, me).map(({ key_name }) => key_name);
     expect(names({ environment: "prod" })).toEqual(["shop-db"]);
     expect(within("prod")).toEqual(["prod/checkout/db", "prod/checkout/eu/db", "prod/db"]);
     expect(within("prod/checkout")).toEqual(["prod/checkout/db", "prod/checkout/eu/db"]);

@@ -7,18 +7,31 @@ export const orders = ["name", "updated", "expires", "owner"] as const;
 export type Kind = (typeof kinds)[number];
 export type Order = (typeof orders)[number];
 
-/** Search, filters, order and page of the list of secrets. `page` starts at 0; an empty filter passes everything. */
+/**
+ * Search, filters, order and page of the list of secrets. `page` starts at 0; an empty filter
+ * passes everything.
+ */
 export interface ListView {
   readonly search: string;
   readonly kind: Kind;
   readonly environment: string;
-  /** The folder of a name is the part up to a slash: `prod` and `prod/checkout` for `prod/checkout/db`. */
+  /**
+   * The folder of a name is the part up to a slash: `prod` and `prod/checkout` for
+   * `prod/checkout/db`.
+   */
   readonly folder: string;
   readonly order: Order;
   readonly page: number;
 }
 
-export const firstView: ListView = { search: "", kind: "all", environment: "", folder: "", order: "name", page: 0 };
+export const firstView: ListView = {
+  search: "",
+  kind: "all",
+  environment: "",
+  folder: "",
+  order: "name",
+  page: 0,
+};
 
 function isOfKind(secret: SecretRecord, kind: Kind, email: string): boolean {
   const own = secret.owner === email;
@@ -38,7 +51,10 @@ function environmentOf({ metadata }: SecretRecord): string {
   return metadataText(metadata["environment_type"] ?? "");
 }
 
-/** Levels of folders, and maximum number of environments and of folders, to choose from: other users name received secrets. */
+/**
+ * Levels of folders, and maximum number of environments and of folders, to choose from: other users
+ * name received secrets.
+ */
 const FOLDER_LEVELS = 2;
 const MAX_CHOICES = 200;
 
@@ -56,14 +72,19 @@ function choicesOf(texts: Iterable<string>): string[] {
   return frequent.map(([text]) => text).sort(compareText);
 }
 
-/** Returns the environments and the folders that the list can be filtered by, those with the most secrets if there are too many. */
+/**
+ * Returns the environments and the folders that the list can be filtered by, those with the most
+ * secrets if there are too many.
+ */
 export function filtersOf(secrets: readonly SecretRecord[]): {
   readonly environments: readonly string[];
   readonly folders: readonly string[];
 } {
   return {
     environments: choicesOf(secrets.map(environmentOf)),
-    folders: choicesOf(secrets.flatMap(({ key_name }) => (key_name.includes("/") ? foldersOf(key_name) : []))),
+    folders: choicesOf(
+      secrets.flatMap(({ key_name }) => (key_name.includes("/") ? foldersOf(key_name) : [])),
+    ),
   };
 }
 
@@ -73,7 +94,9 @@ const searchedTexts = new WeakMap<SecretRecord, string>();
 function searchedText(secret: SecretRecord): string {
   const known = searchedTexts.get(secret);
   if (known !== undefined) return known;
-  const metadata = Object.entries(secret.metadata).map(([name, value]) => `${name}:${metadataText(value)}`);
+  const metadata = Object.entries(secret.metadata).map(
+    ([name, value]) => `${name}:${metadataText(value)}`,
+  );
   const text = [secret.key_name, secret.owner, ...metadata].join("\n").toLowerCase();
   searchedTexts.set(secret, text);
   return text;
@@ -91,7 +114,10 @@ const comparisons: Readonly<Record<Order, (left: SecretRecord, right: SecretReco
   owner: (left, right) => compareText(left.owner, right.owner),
 };
 
-/** Returns the secrets that pass the filters and contain every search word in name, owner or metadata, in order. */
+/**
+ * Returns the secrets that pass the filters and contain every search word in name, owner or
+ * metadata, in order.
+ */
 export function selectSecrets(
   secrets: readonly SecretRecord[],
   { search, kind, environment, folder, order }: ListView,

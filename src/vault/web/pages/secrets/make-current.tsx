@@ -15,7 +15,10 @@ interface MakeCurrentProps {
   readonly onClose: () => void;
 }
 
-/** Asks, then adds a version with the value of an earlier one. The values enter the page only for a comparison. */
+/**
+ * Asks, then adds a version with the value of an earlier one. The values enter the page only for a
+ * comparison.
+ */
 export function MakeCurrentDialog({ version, latest, onChange, onClose }: MakeCurrentProps): VNode {
   const client = useClient();
   const toast = useToast();
@@ -31,8 +34,9 @@ export function MakeCurrentDialog({ version, latest, onChange, onClose }: MakeCu
     <Dialog title={`Make version ${version.key_version} current?`} onClose={onClose}>
       <Form action={action} submit="Make current" work={work} onCancel={onClose}>
         <p>
-          Adds a version with the value of version {version.key_version}, which everyone with access gets from then on. Version{" "}
-          {latest.key_version} stays in the list, and the metadata stays that of version {latest.key_version}.
+          Adds a version with the value of version {version.key_version}, which everyone with access
+          gets from then on. Version {latest.key_version} stays in the list, and the metadata stays
+          that of version {latest.key_version}.
         </p>
         <ValueComparison version={version} latest={latest} />
       </Form>

@@ -12,7 +12,10 @@ import { useClient } from "../../session/client-context.ts";
 import { MetadataFields } from "./metadata-fields.tsx";
 import { readMetadata } from "./read-metadata.ts";
 
-function withChanges({ metadata: base }: SecretRecord, { metadata, removed }: MetadataChanges): Metadata {
+function withChanges(
+  { metadata: base }: SecretRecord,
+  { metadata, removed }: MetadataChanges,
+): Metadata {
   const kept = Object.entries(base).filter(([name]) => !removed.includes(name));
   return Object.fromEntries([...kept, ...Object.entries(metadata)]);
 }
@@ -28,7 +31,14 @@ interface MetadataFormProps {
   readonly onEditLatest: (changes: MetadataChanges) => void;
 }
 
-function MetadataForm({ secret, draft, latest, onChange, onClose, onEditLatest }: MetadataFormProps): VNode {
+function MetadataForm({
+  secret,
+  draft,
+  latest,
+  onChange,
+  onClose,
+  onEditLatest,
+}: MetadataFormProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
@@ -76,15 +86,25 @@ interface MetadataDialogProps {
   readonly onClose: () => void;
 }
 
-/** Edits the metadata of the latest version. When there is a newer one meanwhile, nothing is saved and the user decides. */
+/**
+ * Edits the metadata of the latest version. When there is a newer one meanwhile, nothing is saved
+ * and the user decides.
+ */
 export function MetadataDialog({ edited, ...props }: MetadataDialogProps): VNode {
   const { latest, onClose } = props;
   const [{ secret, draft }, setBase] = useState({ secret: edited, draft: edited.metadata });
-  const editLatest = (changes: MetadataChanges): void => setBase({ secret: latest, draft: withChanges(latest, changes) });
+  const editLatest = (changes: MetadataChanges): void =>
+    setBase({ secret: latest, draft: withChanges(latest, changes) });
   const version = secret.key_version;
   return (
     <Dialog title={`Metadata of version ${version}`} onClose={onClose}>
-      <MetadataForm key={version} secret={secret} draft={draft} onEditLatest={editLatest} {...props} />
+      <MetadataForm
+        key={version}
+        secret={secret}
+        draft={draft}
+        onEditLatest={editLatest}
+        {...props}
+      />
     </Dialog>
   );
 }

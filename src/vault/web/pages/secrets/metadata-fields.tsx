@@ -7,7 +7,12 @@ import { CustomMetadata } from "./custom-metadata.tsx";
 import { initialText } from "./read-metadata.ts";
 
 /** Standard names in one line each, in addition to the description and the expiry. */
-const attributes = ["environment_type", "classification", "cloud_type", "application_type"] as const;
+const attributes = [
+  "environment_type",
+  "classification",
+  "cloud_type",
+  "application_type",
+] as const;
 
 /** Longest lifetime that the pages accept for a new expiry: a hundred years. */
 const MAX_DAYS = 36_500;
@@ -22,7 +27,11 @@ interface MetadataFieldsProps {
   readonly failure: RequestError | undefined;
 }
 
-function AttributeField({ name, initial, failure }: MetadataFieldsProps & { readonly name: string }): VNode {
+function AttributeField({
+  name,
+  initial,
+  failure,
+}: MetadataFieldsProps & { readonly name: string }): VNode {
   return (
     <TextField
       label={metadataLabel(name)}
@@ -46,7 +55,9 @@ export function AttributeFields(props: MetadataFieldsProps): VNode {
           <AttributeField key={name} name={name} {...props} />
         ))}
       </div>
-      <p class="hint">Access tokens can be limited to these four, for example to one environment.</p>
+      <p class="hint">
+        Access tokens can be limited to these four, for example to one environment.
+      </p>
     </>
   );
 }

@@ -16,8 +16,10 @@ interface MetadataSectionProps {
 const NO_DESCRIPTION = "n/a";
 
 function MetadataValue({ name, value }: { readonly name: string; readonly value: unknown }): VNode {
-  if (name === "expiration_time") return <>{value === 1 ? "1 day" : `${metadataText(value)} days`}</>;
-  if (name === "description" && (value === NO_DESCRIPTION || value === "")) return <span class="quiet">None</span>;
+  if (name === "expiration_time")
+    return <>{value === 1 ? "1 day" : `${metadataText(value)} days`}</>;
+  if (name === "description" && (value === NO_DESCRIPTION || value === ""))
+    return <span class="quiet">None</span>;
   return <>{metadataText(value)}</>;
 }
 
@@ -51,7 +53,14 @@ export function MetadataSection({ secret, onChange }: MetadataSectionProps): VNo
           </div>
         ))}
       </dl>
-      {edited && <MetadataDialog edited={edited} latest={secret} onChange={onChange} onClose={() => setEdited(undefined)} />}
+      {edited && (
+        <MetadataDialog
+          edited={edited}
+          latest={secret}
+          onChange={onChange}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
     </section>
   );
 }

@@ -22,7 +22,9 @@ const VALUE_HINT = "Spaces are kept. Line ends are stored as LF; a file is store
 
 function nameTaken(name: string): RequestError {
   const message = `You already have a secret named “${name}”. Nothing was stored.`;
-  return new RequestError("name_taken", message, 0, [{ path: "key_name", reason: "Already exists: choose another name." }]);
+  return new RequestError("name_taken", message, 0, [
+    { path: "key_name", reason: "Already exists: choose another name." },
+  ]);
 }
 
 function readSecret(form: HTMLFormElement, input: ValueInput): NewSecret {
@@ -47,7 +49,8 @@ export function NewSecretForm(): VNode {
   const create = async (secret: NewSecret): Promise<void> => {
     const { key_name: name } = secret;
     const known = list.loaded.kind === "ready" ? list.loaded.value : [];
-    // The value is not sent for a name that is known to be in use; the vault decides for the others.
+    // The value is not sent for a name that is known to be in use; the vault decides for the
+    // others.
     if (known.some((each) => each.key_name === name && each.owner === email)) throw nameTaken(name);
     await createSecret(client, secret).catch((error: unknown) => {
       const inUse = ["version_changed", "use_link_operation"].includes(toRequestError(error).code);
@@ -71,7 +74,13 @@ export function NewSecretForm(): VNode {
   const { failure } = action;
   const metadata = { initial: defaultMetadata, failure };
   return (
-    <Form action={action} submit="Create secret" icon="key" work={work} onCancel={() => navigate({ page: "secrets" })}>
+    <Form
+      action={action}
+      submit="Create secret"
+      icon="key"
+      work={work}
+      onCancel={() => navigate({ page: "secrets" })}
+    >
       <TextField
         label="Name"
         name="key_name"
@@ -80,7 +89,11 @@ export function NewSecretForm(): VNode {
         spellcheck={false}
         failure={failure}
         {...(taken !== undefined && {
-          hint: <a href={hrefOf({ page: "secret", owner: email, name: taken })}>Open “{taken}” to add a version</a>,
+          hint: (
+            <a href={hrefOf({ page: "secret", owner: email, name: taken })}>
+              Open “{taken}” to add a version
+            </a>
+          ),
         })}
       />
       <ValueField label="Value" hint={VALUE_HINT} input={input} failure={failure} />

@@ -17,19 +17,28 @@ interface NewVersionFormProps {
   readonly onClose?: () => void;
 }
 
-const VALUE_HINT = "Earlier versions are kept. Line ends are stored as LF; a file is stored byte for byte.";
+const VALUE_HINT =
+  "Earlier versions are kept. Line ends are stored as LF; a file is stored byte for byte.";
 
 /** Change of the secret since the form was opened. */
 type Conflict = "changed" | "deleted";
 
-const submitLabels = { none: "Add version", changed: "Add version anyway", deleted: "Create new secret" } as const;
-
-const conflictTexts = {
-  changed: "The versions have changed meanwhile: see the list of versions. Your value is not stored yet.",
-  deleted: "This secret was deleted meanwhile. Your value is not stored yet: it can become a new secret, which is not shared.",
+const submitLabels = {
+  none: "Add version",
+  changed: "Add version anyway",
+  deleted: "Create new secret",
 } as const;
 
-/** Adds a version to a secret. When the secret has changed since the form was opened, it asks first. */
+const conflictTexts = {
+  changed:
+    "The versions have changed meanwhile: see the list of versions. Your value is not stored yet.",
+  deleted:
+    "This secret was deleted meanwhile. Your value is not stored yet: it can become a new secret, which is not shared.",
+} as const;
+
+/**
+ * Adds a version to a secret. When the secret has changed since the form was opened, it asks first.
+ */
 export function NewVersionForm({ access, latest, onChange, onClose }: NewVersionFormProps): VNode {
   const client = useClient();
   const toast = useToast();
@@ -54,7 +63,12 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
       await store(readValue(input));
     } catch (error) {
       const { code } = toRequestError(error);
-      const found = code === "version_changed" ? "changed" : code === "secret_not_found" && own ? "deleted" : undefined;
+      const found =
+        code === "version_changed"
+          ? "changed"
+          : code === "secret_not_found" && own
+            ? "deleted"
+            : undefined;
       if (!found) throw error;
       setConflict(found);
       await onChange?.();
@@ -74,7 +88,13 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
       work={work}
       {...(onClose && { onCancel: onClose })}
     >
-      <ValueField label="New value" hint={VALUE_HINT} input={input} failure={action.failure} autofocus={onClose !== undefined} />
+      <ValueField
+        label="New value"
+        hint={VALUE_HINT}
+        input={input}
+        failure={action.failure}
+        autofocus={onClose !== undefined}
+      />
     </Form>
   );
 }

@@ -25,7 +25,12 @@ export function NewVersionSection({ secret, onChange }: NewVersionSectionProps):
   const close = (): void => setOpen(false);
   return (
     <section class="card" aria-label="New version">
-      <NewVersionForm access={secret} latest={secret.key_version} onChange={onChange} onClose={close} />
+      <NewVersionForm
+        access={secret}
+        latest={secret.key_version}
+        onChange={onChange}
+        onClose={close}
+      />
     </section>
   );
 }

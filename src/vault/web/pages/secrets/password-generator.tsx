@@ -53,7 +53,12 @@ function GeneratorDialog({ onUse, onClose }: GeneratorDialogProps): VNode {
           <legend class="visually-hidden">Characters</legend>
           {kindLabels.map(([kind, label]) => (
             <label key={kind} class="check">
-              <input type="checkbox" form={NO_FORM} checked={kinds.includes(kind)} onChange={() => toggle(kind)} />
+              <input
+                type="checkbox"
+                form={NO_FORM}
+                checked={kinds.includes(kind)}
+                onChange={() => toggle(kind)}
+              />
               {label}
             </label>
           ))}
@@ -82,7 +87,11 @@ function GeneratorDialog({ onUse, onClose }: GeneratorDialogProps): VNode {
 }
 
 /** Button that generates a password with the browser's cryptographic generator. */
-export function PasswordGenerator({ onUse }: { readonly onUse: (password: string) => void }): VNode {
+export function PasswordGenerator({
+  onUse,
+}: {
+  readonly onUse: (password: string) => void;
+}): VNode {
   const [open, setOpen] = useState(false);
   return (
     <>

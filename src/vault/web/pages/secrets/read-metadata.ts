@@ -5,7 +5,10 @@ import type { MetadataChanges } from "../../service/secrets.ts";
 import { metadataLabel } from "../../text/metadata-labels.ts";
 import { isBrokenJson, metadataText, metadataValue } from "../../text/metadata-text.ts";
 
-/** The metadata of a secret that is created without any: the standard names and their defaults in the vault. */
+/**
+ * The metadata of a secret that is created without any: the standard names and their defaults in
+ * the vault.
+ */
 export const defaultMetadata: Metadata = {
   description: "n/a",
   environment_type: "dev",
@@ -19,14 +22,21 @@ export function isStandardName(name: string): boolean {
   return Object.hasOwn(defaultMetadata, name);
 }
 
-/** Returns the initial text of the field for a standard name. A description that no user wrote is empty. */
+/**
+ * Returns the initial text of the field for a standard name. A description that no user wrote is
+ * empty.
+ */
 export function initialText(initial: Metadata, name: string): string {
   const value = initial[name];
   if (name === "description" && value === defaultMetadata[name]) return "";
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-function standardChange(form: HTMLFormElement, name: string, initial: Metadata): [string, unknown][] {
+function standardChange(
+  form: HTMLFormElement,
+  name: string,
+  initial: Metadata,
+): [string, unknown][] {
   if (!form.elements.namedItem(`metadata.${name}`)) return [];
   const text = formText(form, `metadata.${name}`);
   if (text === initialText(initial, name)) return [];
@@ -39,7 +49,9 @@ interface CustomText {
 }
 
 function customTexts(form: HTMLFormElement): CustomText[] {
-  const inputs = (name: string): HTMLInputElement[] => [...form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`)];
+  const inputs = (name: string): HTMLInputElement[] => [
+    ...form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`),
+  ];
   const values = inputs("custom-value");
   // The name of existing metadata is what it is.
   return inputs("custom-name").map(({ value, readOnly }, at) => ({
@@ -56,7 +68,9 @@ function checkNames(names: readonly string[]): void {
   if (twice !== undefined) throw rejected(`The metadata name “${twice}” is used twice.`);
   const standard = names.find(isStandardName);
   if (standard === undefined) return;
-  throw rejected(`“${standard}” is the field “${metadataLabel(standard)}” above: enter its value there.`);
+  throw rejected(
+    `“${standard}” is the field “${metadataLabel(standard)}” above: enter its value there.`,
+  );
 }
 
 /** @throws RequestError for JSON that cannot be parsed, which would be stored as text */
@@ -69,16 +83,21 @@ function checkValue({ name, text }: CustomText): void {
 
 /**
  * Returns the changes that the fields of `MetadataFields` make to `base`.
- * @throws RequestError for a duplicate or standard name among the custom ones, and for malformed JSON
+ * @throws RequestError for a duplicate or standard name among the custom ones, and for malformed
+ * JSON
  */
 export function readMetadata(form: HTMLFormElement, base: Metadata): MetadataChanges {
   const texts = customTexts(form);
   const names = texts.map(({ name }) => name);
   checkNames(names);
-  const changed = texts.filter(({ name, text }) => !Object.hasOwn(base, name) || metadataText(base[name]) !== text);
+  const changed = texts.filter(
+    ({ name, text }) => !Object.hasOwn(base, name) || metadataText(base[name]) !== text,
+  );
   changed.forEach(checkValue);
   const custom = changed.map(({ name, text }): [string, unknown] => [name, metadataValue(text)]);
   const standard = Object.keys(defaultMetadata).flatMap((name) => standardChange(form, name, base));
-  const removed = Object.keys(base).filter((name) => !isStandardName(name) && !names.includes(name));
+  const removed = Object.keys(base).filter(
+    (name) => !isStandardName(name) && !names.includes(name),
+  );
   return { metadata: Object.fromEntries([...standard, ...custom]), removed };
 }

@@ -9,11 +9,14 @@ function checkEmails(emails: readonly string[]): void {
   const reason = wrong.includes("@")
     ? `“${wrong}” is not an email address.`
     : `“${wrong}” is not an email address. Share with a team separately.`;
-  throw new RequestError("invalid_request", reason, 0, [{ path: "usr_id_to", reason: "Check the addresses." }]);
+  throw new RequestError("invalid_request", reason, 0, [
+    { path: "usr_id_to", reason: "Check the addresses." },
+  ]);
 }
 
 /**
- * Parses the recipients of a share: email addresses, apart by commas or spaces, or the name of one team. What has an @ is a user, never a team.
+ * Parses the recipients of a share: email addresses, apart by commas or spaces, or the name of one
+ * team. What has an @ is a user, never a team.
  * @throws RequestError when one of several entries is not an address
  */
 export function readRecipients(text: string): Recipients {

@@ -16,14 +16,22 @@ interface RemovalScheduleProps {
   readonly onChange: () => Promise<void>;
 }
 
-function ScheduleDialog({ secret, onChange, onClose }: RemovalScheduleProps & { readonly onClose: () => void }): VNode {
+function ScheduleDialog({
+  secret,
+  onChange,
+  onClose,
+}: RemovalScheduleProps & { readonly onClose: () => void }): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
   const work = async (form: HTMLFormElement): Promise<void> => {
     const minutes = readDelay(form);
     await scheduleRemoval(client, secret, minutes ?? UNSET_DELETE_MINUTES);
-    toast(minutes === undefined ? "The secret is not deleted automatically any more." : "Changed the date of the deletion.");
+    toast(
+      minutes === undefined
+        ? "The secret is not deleted automatically any more."
+        : "Changed the date of the deletion.",
+    );
     await onChange();
     onClose();
   };
@@ -31,13 +39,17 @@ function ScheduleDialog({ secret, onChange, onClose }: RemovalScheduleProps & { 
     <Dialog title="Delete automatically" onClose={onClose}>
       <Form action={action} submit="Save" work={work} onCancel={onClose}>
         <DelayFields failure={action.failure} />
-        <p class="hint">Counted from now. Without a number, the secret is kept until you delete it.</p>
+        <p class="hint">
+          Counted from now. Without a number, the secret is kept until you delete it.
+        </p>
       </Form>
     </Dialog>
   );
 }
 
-/** Says whether an own secret is deleted automatically, and lets the creator change or call it off. */
+/**
+ * Says whether an own secret is deleted automatically, and lets the creator change or call it off.
+ */
 export function RemovalSchedule({ secret, onChange }: RemovalScheduleProps): VNode {
   const [open, setOpen] = useState(false);
   const scheduled = hasDeadline(secret);
@@ -55,7 +67,9 @@ export function RemovalSchedule({ secret, onChange }: RemovalScheduleProps): VNo
       <button class="button" type="button" onClick={() => setOpen(true)}>
         {scheduled ? "Change or call off" : "Set a date"}
       </button>
-      {open && <ScheduleDialog secret={secret} onChange={onChange} onClose={() => setOpen(false)} />}
+      {open && (
+        <ScheduleDialog secret={secret} onChange={onChange} onClose={() => setOpen(false)} />
+      )}
     </div>
   );
 }

@@ -51,12 +51,19 @@ export function RemovalSection({
         {!own && <BlockSender sender={secret.owner} onChange={list.reload} />}
       </div>
       {confirming && (
-        <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setConfirming(false)}>
+        <ConfirmDialog
+          title={`${label}?`}
+          confirm={label}
+          work={remove}
+          onClose={() => setConfirming(false)}
+        >
           <p>
             <strong>
               <NameText name={name} />
             </strong>{" "}
-            {own ? "and all its versions cannot be restored." : `by ${secret.owner} is removed from your list.`}
+            {own
+              ? "and all its versions cannot be restored."
+              : `by ${secret.owner} is removed from your list.`}
           </p>
         </ConfirmDialog>
       )}

@@ -5,7 +5,13 @@ import { Timestamp } from "../../parts/timestamp.tsx";
 import { hasDeadline } from "./deadline.tsx";
 
 /** Line below the title of a secret's page. */
-export function SecretFacts({ secret, own }: { readonly secret: SecretRecord; readonly own: boolean }): VNode {
+export function SecretFacts({
+  secret,
+  own,
+}: {
+  readonly secret: SecretRecord;
+  readonly own: boolean;
+}): VNode {
   return (
     <p class="badges secret-facts">
       <PermissionBadge permission={secret.permission} own={own} />

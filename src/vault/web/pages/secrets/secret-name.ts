@@ -5,17 +5,25 @@ import { firstHidden } from "../../text/visible-text.ts";
 /** Longest name: docs/design/vault-contract.md#limits. */
 const MAX_CHARACTERS = 256;
 
-/** Returns why a name for a new secret is not accepted. The vault accepts more, which users would not find again. */
+/**
+ * Returns why a name for a new secret is not accepted. The vault accepts more, which users would
+ * not find again.
+ */
 export function nameProblem(name: string): string | undefined {
   if (name === "") return "Enter a name.";
-  if (hasControlCharacter(name)) return "Contains a control character, such as a tab or a line break.";
+  if (hasControlCharacter(name))
+    return "Contains a control character, such as a tab or a line break.";
   const hidden = firstHidden(name);
-  if (hidden !== undefined) return `Contains a character that cannot be seen (${hidden}): enter the name again.`;
+  if (hidden !== undefined)
+    return `Contains a character that cannot be seen (${hidden}): enter the name again.`;
   if (Array.from(name).length > MAX_CHARACTERS) return `At most ${MAX_CHARACTERS} characters.`;
   return undefined;
 }
 
-/** Returns the name for a new secret, without spaces at its ends. @throws RequestError with the reason at the field `key_name` */
+/**
+ * Returns the name for a new secret, without spaces at its ends. @throws RequestError with the
+ * reason at the field `key_name`
+ */
 export function readSecretName(text: string): string {
   const name = text.trim();
   const reason = nameProblem(name);

@@ -54,7 +54,8 @@ function Content({ owner, name }: { readonly owner: string; readonly name: strin
       </>
     );
   }
-  if (failure) return <UnreadableSecret owner={owner} name={name} failure={failure} onRetry={reload} />;
+  if (failure)
+    return <UnreadableSecret owner={owner} name={name} failure={failure} onRetry={reload} />;
   return (
     <p class="loading" role="status">
       <span class="spinner" /> Loading the secret …
@@ -63,7 +64,13 @@ function Content({ owner, name }: { readonly owner: string; readonly name: strin
 }
 
 /** Page of one secret. */
-export function SecretPage({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
+export function SecretPage({
+  owner,
+  name,
+}: {
+  readonly owner: string;
+  readonly name: string;
+}): VNode {
   const { listQuery } = useSecrets();
   return (
     <>

@@ -23,17 +23,26 @@ const chips: readonly (readonly [string, string])[] = [
   ["application_type", "container"],
 ];
 
-/** Columns below which a value is shown: those that every width of the window has, because a larger number would add columns. */
+/**
+ * Columns below which a value is shown: those that every width of the window has, because a larger
+ * number would add columns.
+ */
 const VALUE_COLUMNS = 6;
 
-/** Longest name that is likely to fit its column: longer ones are shown in full while they have the focus. */
+/**
+ * Longest name that is likely to fit its column: longer ones are shown in full while they have the
+ * focus.
+ */
 const FITTING_NAME = 28;
 
 function descriptionOf({ metadata: { description } }: SecretRecord): string {
   return typeof description === "string" && description !== "n/a" ? description : "";
 }
 
-/** Links to the secret from the whole row. Folders are less prominent, so that the rows of one folder read as a group. */
+/**
+ * Links to the secret from the whole row. Folders are less prominent, so that the rows of one
+ * folder read as a group.
+ */
 function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
   const { key_name: name, owner } = secret;
   const folder = name.slice(0, name.lastIndexOf("/") + 1);
@@ -62,7 +71,13 @@ function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
 }
 
 /** The owner, unless it is the user, and what the user or others may do. */
-function AccessCell({ secret, own }: { readonly secret: SecretRecord; readonly own: boolean }): VNode {
+function AccessCell({
+  secret,
+  own,
+}: {
+  readonly secret: SecretRecord;
+  readonly own: boolean;
+}): VNode {
   return (
     <td
       class={own && !secret.shared ? "access-cell usual" : "access-cell"}
@@ -70,7 +85,9 @@ function AccessCell({ secret, own }: { readonly secret: SecretRecord; readonly o
     >
       <span class="access">
         <span class={own ? "quiet" : undefined}>{own ? "You" : secret.owner}</span>
-        {(!own || secret.shared) && <span class="badge">{own ? "Shared" : shortPermissionWords[secret.permission]}</span>}
+        {(!own || secret.shared) && (
+          <span class="badge">{own ? "Shared" : shortPermissionWords[secret.permission]}</span>
+        )}
       </span>
     </td>
   );
@@ -81,7 +98,12 @@ function ChipsCell({ secret: { metadata } }: { readonly secret: SecretRecord }):
     .map(([name, usual]) => [name, metadataText(metadata[name] ?? ""), usual] as const)
     .filter(([, text, usual]) => text !== "" && text !== usual);
   return (
-    <td class="chips-cell" title={special.map(([name, text]) => `${metadataLabel(name)}: ${text}`).join("\n") || undefined}>
+    <td
+      class="chips-cell"
+      title={
+        special.map(([name, text]) => `${metadataLabel(name)}: ${text}`).join("\n") || undefined
+      }
+    >
       {special.map(([name, text]) => (
         <span key={name} class="chip">
           {text}
@@ -128,14 +150,22 @@ export function SecretRow({ secret, selected, onSelect }: SecretRowProps): VNode
         </td>
         <td class="actions-cell">
           <CopyButton what={`value of ${name}`} text={fetchValue} compact />
-          <button class="button icon-button" type="button" aria-label={label} title={label} onClick={shown ? hide : reveal}>
+          <button
+            class="button icon-button"
+            type="button"
+            aria-label={label}
+            title={label}
+            onClick={shown ? hide : reveal}
+          >
             {action.busy ? <span class="spinner" /> : <Icon name={shown ? "eye-off" : "eye"} />}
           </button>
         </td>
       </tr>
       {(shown || action.failure) && (
         <tr class="value-row">
-          <td colSpan={VALUE_COLUMNS}>{shown ? <ValueBox value={value} /> : <FailureNote failure={action.failure} />}</td>
+          <td colSpan={VALUE_COLUMNS}>
+            {shown ? <ValueBox value={value} /> : <FailureNote failure={action.failure} />}
+          </td>
         </tr>
       )}
     </>

@@ -34,12 +34,13 @@ export function ValueBox({ value }: { readonly value: string | undefined }): VNo
 }
 
 /**
- * Value of one version. It is fetched on request, and removed from the page after 30 seconds, on request, and when the page or the tab
- * is left. Copying does not show it.
+ * Value of one version. It is fetched on request, and removed from the page after 30 seconds, on
+ * request, and when the page or the tab is left. Copying does not show it.
  */
 export function SecretValue({ access, version, children }: SecretValueProps): VNode {
   const client = useClient();
-  const fetchValue = async (): Promise<string> => (await exposeVersion(client, access, version)).key_value;
+  const fetchValue = async (): Promise<string> =>
+    (await exposeVersion(client, access, version)).key_value;
   const { value, action, reveal, hide } = useRevealed(fetchValue);
   const shown = value !== undefined;
   return (
@@ -47,7 +48,12 @@ export function SecretValue({ access, version, children }: SecretValueProps): VN
       <ValueBox value={value} />
       <FailureNote failure={action.failure} />
       <div class="buttons">
-        <button class="button" type="button" onClick={shown ? hide : reveal} aria-disabled={action.busy}>
+        <button
+          class="button"
+          type="button"
+          onClick={shown ? hide : reveal}
+          aria-disabled={action.busy}
+        >
           <Icon name={shown ? "eye-off" : "eye"} />
           {shown ? "Hide value" : "Reveal value"}
         </button>

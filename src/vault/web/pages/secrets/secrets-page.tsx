@@ -35,8 +35,8 @@ function NoSecrets(): VNode {
   return (
     <Empty icon="key" title="No secrets yet">
       <p>
-        Store passwords, keys and connection strings. Only you can access your secrets until you share them. Secrets that others
-        share with you appear here too.
+        Store passwords, keys and connection strings. Only you can access your secrets until you
+        share them. Secrets that others share with you appear here too.
       </p>
       <NewSecretLink />
     </Empty>
@@ -67,23 +67,39 @@ function SecretList({ secrets, view }: SecretListProps): VNode {
       <ListToolbar view={view} {...filters} onView={show} />
       {matching.length > 0 ? (
         <section ref={listRef} class="list" tabIndex={-1} aria-label="List of secrets">
-          <SelectionBar page={shown} total={matching.length} selection={selection} onChange={list.reload}>
+          <SelectionBar
+            page={shown}
+            total={matching.length}
+            selection={selection}
+            onChange={list.reload}
+          >
             <OrderField view={view} onView={show} />
           </SelectionBar>
           <SecretsTable secrets={shown} selection={selection} />
         </section>
       ) : (
         <Empty icon="search" title="No matches">
-          <p>No secret matches this search and these filters. The search covers names, owners and metadata.</p>
+          <p>
+            No secret matches this search and these filters. The search covers names, owners and
+            metadata.
+          </p>
           <a href={hrefOf({ page: "secrets" })}>Show all secrets</a>
         </Empty>
       )}
-      <Pager page={page} pageSize={PAGE_SIZE} total={matching.length} onPage={(next) => show({ ...view, page: next }, true)} />
+      <Pager
+        page={page}
+        pageSize={PAGE_SIZE}
+        total={matching.length}
+        onPage={(next) => show({ ...view, page: next }, true)}
+      />
     </>
   );
 }
 
-/** List of the user's own and received secrets, reloaded on each visit and on return to the tab. `query` is its state in the address. */
+/**
+ * List of the user's own and received secrets, reloaded on each visit and on return to the tab.
+ * `query` is its state in the address.
+ */
 export function SecretsPage({ query }: { readonly query: string }): VNode {
   const { list, listQuery } = useSecrets();
   const { reload } = list;
@@ -97,7 +113,9 @@ export function SecretsPage({ query }: { readonly query: string }): VNode {
         <NewSecretLink />
       </PageHeading>
       <LoadedView of={list} what="your secrets">
-        {(secrets) => (secrets.length === 0 ? <NoSecrets /> : <SecretList secrets={secrets} view={view} />)}
+        {(secrets) =>
+          secrets.length === 0 ? <NoSecrets /> : <SecretList secrets={secrets} view={view} />
+        }
       </LoadedView>
     </>
   );

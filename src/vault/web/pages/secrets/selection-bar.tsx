@@ -18,13 +18,22 @@ interface SelectionBarProps {
   readonly children: ComponentChildren;
 }
 
-/** Selects the secrets of a page, and acts on all selected ones. It has the same height with and without a selection. */
-export function SelectionBar({ page, total, selection, onChange, children }: SelectionBarProps): VNode {
+/**
+ * Selects the secrets of a page, and acts on all selected ones. It has the same height with and
+ * without a selection.
+ */
+export function SelectionBar({
+  page,
+  total,
+  selection,
+  onChange,
+  children,
+}: SelectionBarProps): VNode {
   const { email } = useClient();
   // With the secrets that were selected when it was opened: deleted ones leave the selection.
-  const [open, setOpen] = useState<(Pick<BatchProps, "secrets"> & { readonly Dialog: typeof DeleteSelectedDialog }) | undefined>(
-    undefined,
-  );
+  const [open, setOpen] = useState<
+    (Pick<BatchProps, "secrets"> & { readonly Dialog: typeof DeleteSelectedDialog }) | undefined
+  >(undefined);
   const { secrets, has, set, clear } = selection;
   const chosen = page.filter(has).length;
   return (
@@ -38,18 +47,30 @@ export function SelectionBar({ page, total, selection, onChange, children }: Sel
         />
         <span class="visually-hidden">Select all on this page</span>
       </label>
-      <p role="status">{secrets.length > 0 ? `${secrets.length} selected` : `${total} ${total === 1 ? "secret" : "secrets"}`}</p>
+      <p role="status">
+        {secrets.length > 0
+          ? `${secrets.length} selected`
+          : `${total} ${total === 1 ? "secret" : "secrets"}`}
+      </p>
       {secrets.length === 0 ? (
         children
       ) : (
         <div class="buttons">
           {secrets.some(({ owner }) => owner === email) && (
-            <button class="button" type="button" onClick={() => setOpen({ Dialog: ShareSelectedDialog, secrets })}>
+            <button
+              class="button"
+              type="button"
+              onClick={() => setOpen({ Dialog: ShareSelectedDialog, secrets })}
+            >
               <Icon name="share" />
               <span class="button-text">Share</span>
             </button>
           )}
-          <button class="button" type="button" onClick={() => setOpen({ Dialog: DeleteSelectedDialog, secrets })}>
+          <button
+            class="button"
+            type="button"
+            onClick={() => setOpen({ Dialog: DeleteSelectedDialog, secrets })}
+          >
             <Icon name="trash" />
             <span class="button-text">Delete</span>
           </button>
@@ -58,7 +79,13 @@ export function SelectionBar({ page, total, selection, onChange, children }: Sel
           </button>
         </div>
       )}
-      {open && <open.Dialog secrets={open.secrets} onChange={onChange} onClose={() => setOpen(undefined)} />}
+      {open && (
+        <open.Dialog
+          secrets={open.secrets}
+          onChange={onChange}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
     </div>
   );
 }

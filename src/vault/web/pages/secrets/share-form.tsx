@@ -33,7 +33,10 @@ function toText({ to }: Recipients): string {
   return to.length === 1 ? to.join("") : `${to.length} users`;
 }
 
-/** Returns the addresses that `invitation_required` names by their place in the request, or all when it does not tell which. */
+/**
+ * Returns the addresses that `invitation_required` names by their place in the request, or all when
+ * it does not tell which.
+ */
 function absentOf({ details }: RequestError, { kind, to }: Recipients): string[] {
   if (kind === "team") return [];
   if (details.some(({ path }) => path === "usr_id_to")) return [...to];
@@ -50,14 +53,22 @@ function TeamMembers({ team }: { readonly team: TeamRecord | undefined }): VNode
   );
 }
 
-/** Shares a secret, or changes the permission of a recipient. Asks before it invites an address that the user has not met. */
+/**
+ * Shares a secret, or changes the permission of a recipient. Asks before it invites an address that
+ * the user has not met.
+ */
 export function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
   const [typed, setTyped] = useState("");
   const [question, setQuestion] = useState<Question | undefined>(undefined);
-  const share = async (form: HTMLFormElement, recipients: Recipients, permission: Permission, invite: boolean): Promise<void> => {
+  const share = async (
+    form: HTMLFormElement,
+    recipients: Recipients,
+    permission: Permission,
+    invite: boolean,
+  ): Promise<void> => {
     await shareSecret(client, name, recipients, { permission, invite });
     form.reset();
     setTyped("");
@@ -67,7 +78,8 @@ export function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNo
   const work = async (form: HTMLFormElement): Promise<void> => {
     const recipients = readRecipients(formText(form, "usr_id_to"));
     const permission = readPermission(form);
-    const strangers = recipients.kind === "people" ? recipients.to.filter((email) => !known.has(email)) : [];
+    const strangers =
+      recipients.kind === "people" ? recipients.to.filter((email) => !known.has(email)) : [];
     try {
       await share(form, recipients, permission, strangers.length === 0);
     } catch (error) {
@@ -94,7 +106,10 @@ export function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNo
           <PermissionField />
         </div>
         <TeamMembers team={teams.find(({ group_id }) => group_id === typed.trim())} />
-        <p class="hint">Several users: separate the addresses with commas. Before a user is invited by email, you are asked.</p>
+        <p class="hint">
+          Several users: separate the addresses with commas. Before a user is invited by email, you
+          are asked.
+        </p>
       </Form>
       {question && (
         <InviteDialog

@@ -13,7 +13,10 @@ function notOwnText(count: number): string {
     : `${count} selected secrets have other owners and are not shared.`;
 }
 
-/** Shares the selected secrets that are the user's own with the same recipients. Others cannot be shared, which it says. */
+/**
+ * Shares the selected secrets that are the user's own with the same recipients. Others cannot be
+ * shared, which it says.
+ */
 export function ShareSelectedDialog({ secrets, ...props }: BatchProps): VNode {
   const client = useClient();
   const own = secrets.filter(({ owner }) => owner === client.email);

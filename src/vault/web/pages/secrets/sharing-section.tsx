@@ -36,8 +36,16 @@ function StopSharing({ secret, onChange }: SharingSectionProps): VNode {
         Stop sharing with everyone
       </button>
       {confirming && (
-        <ConfirmDialog title="Stop sharing?" confirm="Stop sharing" work={stop} onClose={() => setConfirming(false)}>
-          <p>All users and teams lose access immediately. They may have read the value: consider replacing it.</p>
+        <ConfirmDialog
+          title="Stop sharing?"
+          confirm="Stop sharing"
+          work={stop}
+          onClose={() => setConfirming(false)}
+        >
+          <p>
+            All users and teams lose access immediately. They may have read the value: consider
+            replacing it.
+          </p>
         </ConfirmDialog>
       )}
     </div>
@@ -45,20 +53,31 @@ function StopSharing({ secret, onChange }: SharingSectionProps): VNode {
 }
 
 /** Link for recipients who may only write, because the secret is in none of their lists. */
-function WriteOnlyLink({ secret: { owner, key_name: name } }: Pick<SharingSectionProps, "secret">): VNode {
+function WriteOnlyLink({
+  secret: { owner, key_name: name },
+}: Pick<SharingSectionProps, "secret">): VNode {
   return (
     <div class="note write-only-link">
       <Icon name="warning" />
       <div class="stack">
-        <p>Recipients with write access only do not see the secret in their list. Send them the link to this page.</p>
+        <p>
+          Recipients with write access only do not see the secret in their list. Send them the link
+          to this page.
+        </p>
         <CopyButton what="link for recipients" text={linkOf(owner, name)} />
       </div>
     </div>
   );
 }
 
-/** Returns the users whom the user has met in this vault: recipients, members of teams, and owners of received secrets. */
-function useKnownUsers(shares: readonly ListedShare[], teams: readonly TeamRecord[]): ReadonlySet<string> {
+/**
+ * Returns the users whom the user has met in this vault: recipients, members of teams, and owners
+ * of received secrets.
+ */
+function useKnownUsers(
+  shares: readonly ListedShare[],
+  teams: readonly TeamRecord[],
+): ReadonlySet<string> {
   const { loaded } = useSecrets().list;
   return useMemo(() => {
     const recipients = shares.filter(({ kind }) => kind !== "team").map(({ to }) => to);
@@ -71,7 +90,9 @@ function useKnownUsers(shares: readonly ListedShare[], teams: readonly TeamRecor
 export function SharingSection({ secret, onChange }: SharingSectionProps): VNode {
   const client = useClient();
   // Reloads with every new record of the secret: each change of the shares reloads the secrets.
-  const shares = useLoaded(useCallback(() => listShares(client, secret.key_name), [client, secret]));
+  const shares = useLoaded(
+    useCallback(() => listShares(client, secret.key_name), [client, secret]),
+  );
   const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
   const teams = loaded.kind === "ready" ? loaded.value : [];
   const known = useKnownUsers(shares.loaded.kind === "ready" ? shares.loaded.value : [], teams);
@@ -85,7 +106,9 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
             <p class="quiet">Only you have access.</p>
           ) : (
             <>
-              {list.some(({ permission }) => permission === "W") && <WriteOnlyLink secret={secret} />}
+              {list.some(({ permission }) => permission === "W") && (
+                <WriteOnlyLink secret={secret} />
+              )}
               <h3>Shared with</h3>
               <GrantList name={secret.key_name} shares={list} onChange={onChange} />
             </>

@@ -13,14 +13,17 @@ interface UnreadableSecretProps {
   readonly onRetry: () => Promise<void>;
 }
 
-/** For a user who may write a secret but neither list nor read it (docs/design/vault-contract.md#permissions). */
+/**
+ * For a user who may write a secret but neither list nor read it
+ * (docs/design/vault-contract.md#permissions).
+ */
 function WriteOnlySecret({ owner, name }: Pick<UnreadableSecretProps, "owner" | "name">): VNode {
   return (
     <section class="card narrow" aria-labelledby="write-title">
       <h2 id="write-title">Write-only access</h2>
       <p class="quiet">
-        <span class="break">{owner}</span> lets you replace the value of this secret. You cannot see the value, and the secret is
-        not in your list: keep the link to this page.
+        <span class="break">{owner}</span> lets you replace the value of this secret. You cannot see
+        the value, and the secret is not in your list: keep the link to this page.
       </p>
       <NewVersionForm access={{ owner, key_name: name, shared: true }} />
     </section>
@@ -31,7 +34,10 @@ function MissingSecret({ owner }: Pick<UnreadableSecretProps, "owner">): VNode {
   const { email } = useClient();
   const own = owner === email;
   return (
-    <Empty icon="search" title={own ? "You have no such secret" : "This secret is not shared with you"}>
+    <Empty
+      icon="search"
+      title={own ? "You have no such secret" : "This secret is not shared with you"}
+    >
       <p>
         {own
           ? "It was deleted, or the link to it is incomplete."

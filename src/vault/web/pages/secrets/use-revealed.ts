@@ -13,7 +13,10 @@ interface Revealed<T> {
   readonly hide: () => void;
 }
 
-/** Fetches a value on request. It is removed from the page after 30 seconds, on request, and when the page or the tab is left. */
+/**
+ * Fetches a value on request. It is removed from the page after 30 seconds, on request, and when
+ * the page or the tab is left.
+ */
 export function useRevealed<T>(load: () => Promise<T>): Revealed<T> {
   const action = useAction();
   const [value, setValue] = useState<T | undefined>(undefined);

@@ -18,7 +18,10 @@ export interface Selection {
 /** Manages the selection. Secrets that leave the list leave the selection. */
 export function useSelection(list: readonly SecretRecord[]): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
-  const secrets = useMemo(() => (ids.size === 0 ? [] : list.filter((secret) => ids.has(secretId(secret)))), [list, ids]);
+  const secrets = useMemo(
+    () => (ids.size === 0 ? [] : list.filter((secret) => ids.has(secretId(secret)))),
+    [list, ids],
+  );
   const has = useCallback((secret: SecretRecord) => ids.has(secretId(secret)), [ids]);
   const set = useCallback(
     (changed: readonly SecretRecord[], selected: boolean) =>

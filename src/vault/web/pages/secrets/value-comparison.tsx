@@ -28,10 +28,14 @@ function Difference({ before, after }: { readonly before: string; readonly after
   );
 }
 
-/** Shows on request what an earlier version would change in the value of the latest one, as long as a revealed value. */
+/**
+ * Shows on request what an earlier version would change in the value of the latest one, as long as
+ * a revealed value.
+ */
 export function ValueComparison({ version, latest }: ValueComparisonProps): VNode {
   const client = useClient();
-  const valueOf = async (of: SecretRecord): Promise<string> => (await exposeVersion(client, of, of.key_version)).key_value;
+  const valueOf = async (of: SecretRecord): Promise<string> =>
+    (await exposeVersion(client, of, of.key_version)).key_value;
   const { value, action, reveal, hide } = useRevealed(async () => ({
     before: await valueOf(latest),
     after: await valueOf(version),
@@ -41,7 +45,12 @@ export function ValueComparison({ version, latest }: ValueComparisonProps): VNod
       {value && <Difference {...value} />}
       <FailureNote failure={action.failure} />
       <div class="buttons">
-        <button class="button" type="button" onClick={value ? hide : reveal} aria-disabled={action.busy}>
+        <button
+          class="button"
+          type="button"
+          onClick={value ? hide : reveal}
+          aria-disabled={action.busy}
+        >
           <Icon name={value ? "eye-off" : "eye"} />
           {value ? "Hide the comparison" : `Compare with version ${latest.key_version}`}
         </button>

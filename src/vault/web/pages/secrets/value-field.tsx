@@ -24,18 +24,30 @@ export function useValueInput(): ValueInput {
 }
 
 const tooLarge = (): RequestError =>
-  new RequestError("too_large", `The value is too large: at most ${sizeText(MAX_VALUE_BYTES)}.`, 0, [
-    { path: "key_value", reason: `At most ${sizeText(MAX_VALUE_BYTES)}.` },
-  ]);
+  new RequestError(
+    "too_large",
+    `The value is too large: at most ${sizeText(MAX_VALUE_BYTES)}.`,
+    0,
+    [{ path: "key_value", reason: `At most ${sizeText(MAX_VALUE_BYTES)}.` }],
+  );
 
-/** Returns the value of a `ValueField`: that of the file, or the text. @throws RequestError when it is too large */
+/**
+ * Returns the value of a `ValueField`: that of the file, or the text. @throws RequestError when it
+ * is too large
+ */
 export function readValue({ file, area }: ValueInput): string {
   const value = file?.text ?? area.current?.value ?? "";
   if (new Blob([value]).size > MAX_VALUE_BYTES) throw tooLarge();
   return value;
 }
 
-function FileSummary({ file, onRemove }: { readonly file: ChosenFile; readonly onRemove: () => void }): VNode {
+function FileSummary({
+  file,
+  onRemove,
+}: {
+  readonly file: ChosenFile;
+  readonly onRemove: () => void;
+}): VNode {
   return (
     <div class="value file-summary">
       <span>
@@ -83,7 +95,10 @@ function FileButton({
   );
 }
 
-/** Characters that are shown as dots: laying out a line of 1 MiB as dots takes half a minute. Longer texts become invisible. */
+/**
+ * Characters that are shown as dots: laying out a line of 1 MiB as dots takes half a minute. Longer
+ * texts become invisible.
+ */
 const MAX_DOTS = 10_000;
 
 /** Conceals a text of this length before the browser lays it out. */
@@ -99,8 +114,17 @@ interface ValueFieldProps {
   readonly autofocus?: boolean;
 }
 
-/** The value of a secret: typed and hidden until asked for, generated, or the content of a file. `readValue` reads it. */
-export function ValueField({ label, hint, input, failure, autofocus = false }: ValueFieldProps): VNode {
+/**
+ * The value of a secret: typed and hidden until asked for, generated, or the content of a file.
+ * `readValue` reads it.
+ */
+export function ValueField({
+  label,
+  hint,
+  input,
+  failure,
+  autofocus = false,
+}: ValueFieldProps): VNode {
   const id = useId();
   const [shown, setShown] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
@@ -132,7 +156,10 @@ export function ValueField({ label, hint, input, failure, autofocus = false }: V
         autocomplete="off"
         spellcheck={false}
         onPaste={({ currentTarget, clipboardData }) =>
-          concealLength(currentTarget, currentTarget.value.length + (clipboardData?.getData("text") ?? "").length)
+          concealLength(
+            currentTarget,
+            currentTarget.value.length + (clipboardData?.getData("text") ?? "").length,
+          )
         }
         onInput={({ currentTarget }) => concealLength(currentTarget, currentTarget.value.length)}
         aria-describedby={`${id}-hint ${id}-reason`}

@@ -32,7 +32,8 @@ export function VersionItem({ version, latest, onMakeCurrent, onDelete }: Versio
           </h3>
           <p class="quiet">
             Created <Timestamp at={version.created_at} />
-            <Author email={version.created_by} />, {version.expired ? "expired" : "expires"} <Timestamp at={version.expires_at} />
+            <Author email={version.created_by} />, {version.expired ? "expired" : "expires"}{" "}
+            <Timestamp at={version.expires_at} />
           </p>
         </div>
         {onDelete && (
@@ -49,7 +50,12 @@ export function VersionItem({ version, latest, onMakeCurrent, onDelete }: Versio
       </div>
       <SecretValue access={version} version={number}>
         {onMakeCurrent && (
-          <button class="button" type="button" aria-label={`Make current: version ${number}`} onClick={onMakeCurrent}>
+          <button
+            class="button"
+            type="button"
+            aria-label={`Make current: version ${number}`}
+            onClick={onMakeCurrent}
+          >
             Make current
           </button>
         )}

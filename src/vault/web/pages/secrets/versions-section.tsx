@@ -18,8 +18,8 @@ interface VersionsSectionProps {
 }
 
 /**
- * All versions of a secret, newest first, with their values on request. A user who may write can make an earlier one current; the creator
- * can delete all but the last one.
+ * All versions of a secret, newest first, with their values on request. A user who may write can
+ * make an earlier one current; the creator can delete all but the last one.
  */
 export function VersionsSection({ versions, onChange }: VersionsSectionProps): VNode {
   const client = useClient();
@@ -43,14 +43,27 @@ export function VersionsSection({ versions, onChange }: VersionsSectionProps): V
             key={version.key_version}
             version={version}
             latest={version === latest}
-            onMakeCurrent={version !== latest && latest.permission === "RW" ? () => setRestored(version) : undefined}
-            onDelete={own && versions.length > 1 ? () => setDeletion(version.key_version) : undefined}
+            onMakeCurrent={
+              version !== latest && latest.permission === "RW"
+                ? () => setRestored(version)
+                : undefined
+            }
+            onDelete={
+              own && versions.length > 1 ? () => setDeletion(version.key_version) : undefined
+            }
           />
         ))}
       </ol>
-      {versions.length > PAGE_SIZE && <Pager page={page} pageSize={PAGE_SIZE} total={versions.length} onPage={setPage} />}
+      {versions.length > PAGE_SIZE && (
+        <Pager page={page} pageSize={PAGE_SIZE} total={versions.length} onPage={setPage} />
+      )}
       {restored && (
-        <MakeCurrentDialog version={restored} latest={latest} onChange={onChange} onClose={() => setRestored(undefined)} />
+        <MakeCurrentDialog
+          version={restored}
+          latest={latest}
+          onChange={onChange}
+          onClose={() => setRestored(undefined)}
+        />
       )}
       {deletion !== undefined && (
         <ConfirmDialog

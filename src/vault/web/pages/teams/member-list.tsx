@@ -14,7 +14,9 @@ interface MemberListProps {
   readonly onRemove: ((email: string) => void) | undefined;
 }
 
-/** The members of a team, in a list of limited height. The user is the first one, then the creator. */
+/**
+ * The members of a team, in a list of limited height. The user is the first one, then the creator.
+ */
 export function MemberList({ team, onRemove }: MemberListProps): VNode {
   const { email: me } = useClient();
   const [search, setSearch] = useState("");
@@ -25,7 +27,13 @@ export function MemberList({ team, onRemove }: MemberListProps): VNode {
   return (
     <>
       {members.length > SEARCHABLE && (
-        <TextField label="Find a member" name="search" autocomplete="off" spellcheck={false} onInput={setSearch} />
+        <TextField
+          label="Find a member"
+          name="search"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={setSearch}
+        />
       )}
       {shown.length === 0 && <p class="quiet">No member matches.</p>}
       <ul class="members scrolling" aria-label={`Members of ${name}`} tabIndex={0}>

@@ -16,7 +16,10 @@ interface TeamCardProps {
 }
 
 /** The deletion that awaits confirmation. */
-type Deletion = { readonly kind: "team" } | { readonly kind: "own" } | { readonly kind: "member"; readonly email: string };
+type Deletion =
+  | { readonly kind: "team" }
+  | { readonly kind: "own" }
+  | { readonly kind: "member"; readonly email: string };
 
 interface Removal {
   readonly title: string;
@@ -68,7 +71,11 @@ function RemovalDialog({
 }: TeamCardProps & { readonly deletion: Deletion; readonly onClose: () => void }): VNode {
   const client = useClient();
   const toast = useToast();
-  const { title, confirm, subject, effect, done, remove } = removal(client, team.group_id, deletion);
+  const { title, confirm, subject, effect, done, remove } = removal(
+    client,
+    team.group_id,
+    deletion,
+  );
   const work = async (): Promise<void> => {
     await remove();
     toast(done);
@@ -107,7 +114,12 @@ export function TeamCard({ team, onChange }: TeamCardProps): VNode {
           </button>
         )}
         {!own && (
-          <button class="button" type="button" aria-label={`Leave team ${name}`} onClick={() => setDeletion({ kind: "own" })}>
+          <button
+            class="button"
+            type="button"
+            aria-label={`Leave team ${name}`}
+            onClick={() => setDeletion({ kind: "own" })}
+          >
             <Icon name="out" />
             Leave
           </button>
@@ -118,8 +130,18 @@ export function TeamCard({ team, onChange }: TeamCardProps): VNode {
         {own ? "You created this team and decide who is in it." : `${creator} added you.`}
       </p>
       {own && <AddMembersForm team={name} onChange={onChange} />}
-      <MemberList team={team} onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined} />
-      {deletion && <RemovalDialog team={team} onChange={onChange} deletion={deletion} onClose={() => setDeletion(undefined)} />}
+      <MemberList
+        team={team}
+        onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined}
+      />
+      {deletion && (
+        <RemovalDialog
+          team={team}
+          onChange={onChange}
+          deletion={deletion}
+          onClose={() => setDeletion(undefined)}
+        />
+      )}
     </li>
   );
 }

@@ -26,7 +26,9 @@ export function TeamsPage(): VNode {
         {(teams) =>
           teams.length === 0 ? (
             <Empty icon="team" title="No teams yet">
-              <p>Share a secret with a team: new members get access, and members who leave lose it.</p>
+              <p>
+                Share a secret with a team: new members get access, and members who leave lose it.
+              </p>
             </Empty>
           ) : (
             <ul class="cards">
