@@ -109,7 +109,7 @@ interface Claimant extends FoundName {
   readonly isListed: boolean;
 }
 
-/** What is known about names. */
+/** The names that rules find and found. */
 interface Names {
   /** The names that a rule finds now. */
   readonly now: (find: Find) => Iterable<FoundName>;

@@ -1,0 +1,103 @@
+import { dirname, join, normalize } from "node:path";
+
+/** The tracked files of one state of the repository: their text by path. */
+export type Files = ReadonlyMap<string, string>;
+
+const isCode = (path: string): boolean => /\.tsx?$/.test(path);
+const isTest = (path: string): boolean => path.endsWith(".test.ts");
+const isSource = (path: string): boolean =>
+  path.startsWith("src/") && /\.(?:tsx?|css|html)$/.test(path) && !isTest(path);
+const isSupport = (path: string): boolean =>
+  path.startsWith("test/") && isCode(path) && !isTest(path);
+const isDocs = (path: string): boolean =>
+  path.endsWith(".md") && (path.startsWith("docs/") || !path.includes("/"));
+const isManifest = (path: string): boolean => /^(?:deploy|crds|examples)\//.test(path);
+
+/** Names of classes and functions that make a world for tests. */
+const WORLD =
+  /\b(?:class|interface|function)\s+(\w*(?:Scene|World|Stage|Farm|Lane|Fixture))\b(?=[^;]*[{(])/g;
+/** Files that stand for a vault in tests. */
+const VAULT_DOUBLE =
+  /(?:^|\/)(?:in-memory-vault|simulated-vaults?|listed-vault|scripted-(?:vault|server)|in-memory-connection|stub-vault\/main)\.ts$/;
+
+function count(files: Files, matches: (path: string) => boolean): number {
+  return [...files.keys()].filter(matches).length;
+}
+
+/** Returns the size of the matching files in kB, of 1000 bytes. */
+function kilobytes(files: Files, matches: (path: string) => boolean): number {
+  const matching = [...files].filter(([path]) => matches(path));
+  const bytes = matching.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
+  return Math.round(bytes / 1000);
+}
+
+/** Returns the number of importers of each source file, without tests. */
+function importers(files: Files): Map<string, number> {
+  const numbers = new Map<string, number>();
+  for (const [path, text] of files) {
+    if (!isSource(path)) continue;
+    const specifiers = text.matchAll(/(?:from|import\(?)\s*"(\.[^"]+)"/g);
+    const targets = [...specifiers].map(([, to = ""]) => normalize(join(dirname(path), to)));
+    for (const target of new Set(targets)) numbers.set(target, (numbers.get(target) ?? 0) + 1);
+  }
+  return numbers;
+}
+
+function smallWithOneImporter(files: Files): number {
+  const numbers = importers(files);
+  const isSmall = (path: string): boolean => (files.get(path) ?? "").split("\n").length <= 40;
+  return count(
+    files,
+    (path) => isSource(path) && isCode(path) && isSmall(path) && numbers.get(path) === 1,
+  );
+}
+
+/** Where a reconcile of a VaultSecret is decided and done. */
+const isReconcile = (path: string): boolean =>
+  isSource(path) &&
+  /^src\/operator\/(?:sync|controllers\/(?:sync|status|outcome)|controllers\/[\w-]+\.ts)/.test(
+    path,
+  );
+
+function namedTypes(files: Files): number {
+  const texts = [...files].filter(([path]) => isReconcile(path)).map(([, text]) => text);
+  return texts.flatMap((text) => [...text.matchAll(/^(?:export )?(?:interface|type) \w+/gm)])
+    .length;
+}
+
+function worlds(files: Files): number {
+  const texts = [...files].filter(([path]) => /^(?:test|bench|demo)\//.test(path));
+  const names = texts.flatMap(([, text]) => [...text.matchAll(WORLD)].map(([, name]) => name));
+  return names.length;
+}
+
+function npmScripts(files: Files): number {
+  const { scripts = {} }: { scripts?: object } = JSON.parse(files.get("package.json") ?? "{}");
+  return Object.keys(scripts).length;
+}
+
+/** Returns what the repository consists of: a figure for each line of the table. */
+export function figures(files: Files): Map<string, number> {
+  const paths = [...files.keys()];
+  return new Map([
+    ["files", files.size],
+    ["entries of the root", new Set(paths.map((path) => path.split("/")[0])).size],
+    ["npm scripts", npmScripts(files)],
+    ["source: files", count(files, isSource)],
+    ["source: kB", kilobytes(files, isSource)],
+    ["source: files of at most 40 lines with one importer", smallWithOneImporter(files)],
+    ["tests: kB", kilobytes(files, isTest)],
+    ["test support: kB", kilobytes(files, isSupport)],
+    ["test support: worlds", worlds(files)],
+    ["test support: doubles of a vault", count(files, (path) => VAULT_DOUBLE.test(path))],
+    ["docs: pages", count(files, (path) => /^docs\/[^/]+\.md$/.test(path))],
+    ["docs: kB", kilobytes(files, isDocs)],
+    ["manifests: kB", kilobytes(files, isManifest)],
+    ["a reconcile: files", count(files, isReconcile)],
+    ["a reconcile: named types", namedTypes(files)],
+    [
+      "controllers: files",
+      count(files, (path) => isSource(path) && path.startsWith("src/operator/controllers/")),
+    ],
+  ]);
+}
