@@ -52,7 +52,7 @@ function smallWithOneImporter(files: Files): number {
   );
 }
 
-/** Where a reconcile of a VaultSecret is decided and done. */
+/** Tells whether a file decides or does a reconcile of a VaultSecret. */
 const isReconcile = (path: string): boolean =>
   isSource(path) &&
   /^src\/operator\/(?:sync|controllers\/(?:sync|status|outcome)|controllers\/[\w-]+\.ts)/.test(
