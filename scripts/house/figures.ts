@@ -52,7 +52,7 @@ function smallWithOneImporter(files: Files): number {
   );
 }
 
-/** Tells whether a file decides or does a reconcile of a VaultSecret. */
+/** Returns whether a file decides or does a reconcile of a VaultSecret. */
 const isReconcile = (path: string): boolean =>
   isSource(path) &&
   /^src\/operator\/(?:sync|controllers\/(?:sync|status|outcome)|controllers\/[\w-]+\.ts)/.test(
