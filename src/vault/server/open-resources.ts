@@ -17,7 +17,7 @@ import type { StoreStart } from "./store/store-start.ts";
 import type { Store } from "./store/store.ts";
 import type { VaultServerOptions } from "./vault-server-options.ts";
 
-/** What a start has before it opens anything. */
+/** The parts that a start creates before it opens anything. */
 export interface StartParts {
   /** Closes in reverse order what was opened. */
   readonly running: AsyncDisposableStack;
