@@ -86,8 +86,8 @@ async function respondWithSession(
   return { session: describeSession(session) };
 }
 
-/** Adds the operations of the web application (docs/design/vault-contract.md#web-application). */
-export function sessionRoutes(app: FastifyInstance, context: VaultContext): void {
+/** Adds the operations that start, describe and end a session. */
+function loginRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
     const session = await currentSession(context, request);
     if (session) identify(request, session.email);
@@ -113,7 +113,10 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     clearSessionCookie(reply, context.appUrl());
     return {};
   });
+}
 
+/** Adds the operations that set or change a password; both start a session. */
+function passwordRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, sessionOperations.app_request_password, async ({ body, request }) => {
     requireOwnOrigin(request.headers, context.appUrl());
     await requestPassword(context, body.email, request.ip, async () => request.trail?.begin());
@@ -169,7 +172,10 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
       );
     },
   );
+}
 
+/** Adds the operation that issues tokens to copy. It asks for the password again. */
+function apiTokenRoute(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {
     const { email } = await requireSession(context, request);
     identify(request, email);
@@ -188,4 +194,11 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     await request.trail?.begin();
     return issueTokens(context, user, { scope, hours, name, ...limits });
   });
+}
+
+/** Adds the operations of the web application (docs/design/vault-contract.md#web-application). */
+export function sessionRoutes(app: FastifyInstance, context: VaultContext): void {
+  loginRoutes(app, context);
+  passwordRoutes(app, context);
+  apiTokenRoute(app, context);
 }

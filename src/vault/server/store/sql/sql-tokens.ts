@@ -85,114 +85,16 @@ const EXPIRED = `
   FROM access_tokens AS a WHERE expires_at <= ?1 AND expires_at >= ?2 AND (expires_at > ?2 OR digest > ?3)
   ORDER BY expires_at, digest LIMIT ?4`;
 
-function removals(
-  db: SqlConnection,
-  changed: (subject: string) => void,
-): Pick<
-  TokenTable,
-  "removeOldAccess" | "removeUnused" | "removeOrphans" | "countRefresh" | "removeIdleRefresh"
-> {
-  return {
-    async removeOldAccess({ digest, refreshDigest, email }, keep) {
-      const sql = `DELETE FROM access_tokens WHERE digest IN (
-        SELECT digest FROM access_tokens WHERE refresh_digest = ? AND digest <> ? ORDER BY expires_at DESC LIMIT ? OFFSET ?)`;
-      const removed = await db.run(sql, refreshDigest, digest, Number.MAX_SAFE_INTEGER, keep - 1);
-      if (removed > 0) changed(subjects.credentials(email));
-    },
-    async removeUnused(lastUsedAt, atMost) {
-      const sql =
-        "DELETE FROM refresh_tokens WHERE digest IN (SELECT digest FROM refresh_tokens WHERE last_used_at <= ? LIMIT ?)";
-      return db.run(sql, lastUsedAt, atMost);
-    },
-    async removeOrphans(now, after, atMost) {
-      const rows = await db.all(EXPIRED, now, after?.expiresAt ?? 0, after?.digest ?? "", atMost);
-      for (const row of rows) {
-        if (row.boolean("orphan"))
-          await db.run("DELETE FROM access_tokens WHERE digest = ?", row.text("digest"));
-      }
-      const last = rows.length < atMost ? undefined : rows.at(-1);
-      return last && { digest: last.text("digest"), expiresAt: last.number("expires_at") };
-    },
-    async countRefresh(email) {
-      const row = await db.get(
-        "SELECT count(*) AS count FROM refresh_tokens WHERE email = ?",
-        email,
-      );
-      return row?.number("count") ?? 0;
-    },
-    async removeIdleRefresh(email, now, atMost) {
-      return db.run(
-        `DELETE FROM refresh_tokens WHERE digest IN (
-          SELECT digest FROM refresh_tokens AS r WHERE email = ? AND NOT EXISTS (
-            SELECT 1 FROM access_tokens WHERE refresh_digest = r.digest AND expires_at > ?) ORDER BY last_used_at LIMIT ?)`,
-        email,
-        now,
-        atMost,
-      );
-    },
-  };
-}
-
-// Every pair has an access token: an expired one is removed after its refresh token.
-const PAIRS = `
-  SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
-    MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at,
-    MIN(a.allowed_networks) AS allowed_networks, COALESCE(MAX(r.ends_at), 0.0) AS ends_at
-  FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
-  WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 4 DESC, a.refresh_digest`;
-
-function tokenPairOf(row: Row): TokenPair {
-  const [createdAt, refreshedAt] = [row.number("created_at"), row.number("refreshed_at")];
-  return {
-    refreshDigest: row.text("refresh_digest"),
-    name: row.text("name"),
-    scope: row.text("scope"),
-    createdAt,
-    usedAt: Math.max(createdAt, row.number("used_at"), refreshedAt),
-    expiresAt: row.number("expires_at"),
-    refreshedAt,
-    allowedNetworks: networksOf(row),
-    endsAt: row.number("ends_at"),
-  };
-}
-
-/** The operations on whole pairs. */
-function pairsOf(
-  db: SqlConnection,
-  changed: (subject: string) => void,
-): Pick<TokenTable, "touchAccess" | "pairs" | "removePair"> {
-  return {
-    async touchAccess(digest, now) {
-      await db.run("UPDATE access_tokens SET used_at = ? WHERE digest = ?", now, digest);
-    },
-    async pairs(email) {
-      return (await db.all(PAIRS, email)).map(tokenPairOf);
-    },
-    async removePair(email, refreshDigest) {
-      await db.run(
-        "DELETE FROM refresh_tokens WHERE email = ? AND digest = ?",
-        email,
-        refreshDigest,
-      );
-      await db.run(
-        "DELETE FROM access_tokens WHERE email = ? AND refresh_digest = ?",
-        email,
-        refreshDigest,
-      );
-      changed(subjects.credentials(email));
-    },
-  };
-}
-
-/** @param changed called when credentials end before their time */
-export function sqlTokens(
+/** The operations on access tokens. */
+function accessTokens(
   db: SqlConnection,
   seals: RowSeals,
   changed: (subject: string) => void,
-): TokenTable {
+): Pick<
+  TokenTable,
+  "findAccess" | "insertAccess" | "touchAccess" | "removeOldAccess" | "removeOrphans"
+> {
   return {
-    ...removals(db, changed),
-    ...pairsOf(db, changed),
     async findAccess(digest) {
       const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
       const token = row && accessTokenOf(row);
@@ -236,6 +138,41 @@ export function sqlTokens(
         mac,
       );
     },
+    async touchAccess(digest, now) {
+      await db.run("UPDATE access_tokens SET used_at = ? WHERE digest = ?", now, digest);
+    },
+    async removeOldAccess({ digest, refreshDigest, email }, keep) {
+      const sql = `DELETE FROM access_tokens WHERE digest IN (
+        SELECT digest FROM access_tokens WHERE refresh_digest = ? AND digest <> ? ORDER BY expires_at DESC LIMIT ? OFFSET ?)`;
+      const removed = await db.run(sql, refreshDigest, digest, Number.MAX_SAFE_INTEGER, keep - 1);
+      if (removed > 0) changed(subjects.credentials(email));
+    },
+    async removeOrphans(now, after, atMost) {
+      const rows = await db.all(EXPIRED, now, after?.expiresAt ?? 0, after?.digest ?? "", atMost);
+      for (const row of rows) {
+        if (row.boolean("orphan"))
+          await db.run("DELETE FROM access_tokens WHERE digest = ?", row.text("digest"));
+      }
+      const last = rows.length < atMost ? undefined : rows.at(-1);
+      return last && { digest: last.text("digest"), expiresAt: last.number("expires_at") };
+    },
+  };
+}
+
+/** The operations on refresh tokens. */
+function refreshTokens(
+  db: SqlConnection,
+  seals: RowSeals,
+): Pick<
+  TokenTable,
+  | "findRefresh"
+  | "insertRefresh"
+  | "touchRefresh"
+  | "countRefresh"
+  | "removeUnused"
+  | "removeIdleRefresh"
+> {
+  return {
     async findRefresh(digest) {
       const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
       const token = row && refreshTokenOf(row);
@@ -268,6 +205,76 @@ export function sqlTokens(
     async touchRefresh(digest, now) {
       await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);
     },
+    async countRefresh(email) {
+      const row = await db.get(
+        "SELECT count(*) AS count FROM refresh_tokens WHERE email = ?",
+        email,
+      );
+      return row?.number("count") ?? 0;
+    },
+    async removeUnused(lastUsedAt, atMost) {
+      const sql =
+        "DELETE FROM refresh_tokens WHERE digest IN (SELECT digest FROM refresh_tokens WHERE last_used_at <= ? LIMIT ?)";
+      return db.run(sql, lastUsedAt, atMost);
+    },
+    async removeIdleRefresh(email, now, atMost) {
+      return db.run(
+        `DELETE FROM refresh_tokens WHERE digest IN (
+          SELECT digest FROM refresh_tokens AS r WHERE email = ? AND NOT EXISTS (
+            SELECT 1 FROM access_tokens WHERE refresh_digest = r.digest AND expires_at > ?) ORDER BY last_used_at LIMIT ?)`,
+        email,
+        now,
+        atMost,
+      );
+    },
+  };
+}
+
+// Every pair has an access token: an expired one is removed after its refresh token.
+const PAIRS = `
+  SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
+    MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at,
+    MIN(a.allowed_networks) AS allowed_networks, COALESCE(MAX(r.ends_at), 0.0) AS ends_at
+  FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
+  WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 4 DESC, a.refresh_digest`;
+
+function tokenPairOf(row: Row): TokenPair {
+  const [createdAt, refreshedAt] = [row.number("created_at"), row.number("refreshed_at")];
+  return {
+    refreshDigest: row.text("refresh_digest"),
+    name: row.text("name"),
+    scope: row.text("scope"),
+    createdAt,
+    usedAt: Math.max(createdAt, row.number("used_at"), refreshedAt),
+    expiresAt: row.number("expires_at"),
+    refreshedAt,
+    allowedNetworks: networksOf(row),
+    endsAt: row.number("ends_at"),
+  };
+}
+
+/** The operations on pairs of both tokens, and on the users who have them. */
+function pairsOf(
+  db: SqlConnection,
+  changed: (subject: string) => void,
+): Pick<TokenTable, "pairs" | "removePair" | "removeOf" | "live" | "haveLive"> {
+  return {
+    async pairs(email) {
+      return (await db.all(PAIRS, email)).map(tokenPairOf);
+    },
+    async removePair(email, refreshDigest) {
+      await db.run(
+        "DELETE FROM refresh_tokens WHERE email = ? AND digest = ?",
+        email,
+        refreshDigest,
+      );
+      await db.run(
+        "DELETE FROM access_tokens WHERE email = ? AND refresh_digest = ?",
+        email,
+        refreshDigest,
+      );
+      changed(subjects.credentials(email));
+    },
     async removeOf(email) {
       await db.run("DELETE FROM refresh_tokens WHERE email = ?", email);
       await db.run("DELETE FROM access_tokens WHERE email = ?", email);
@@ -291,5 +298,18 @@ export function sqlTokens(
       );
       return row?.boolean("live") === true;
     },
+  };
+}
+
+/** @param changed called when credentials end before their time */
+export function sqlTokens(
+  db: SqlConnection,
+  seals: RowSeals,
+  changed: (subject: string) => void,
+): TokenTable {
+  return {
+    ...accessTokens(db, seals, changed),
+    ...refreshTokens(db, seals),
+    ...pairsOf(db, changed),
   };
 }

@@ -1,0 +1,145 @@
+import { systemClock, type Clock } from "../../lib/clock.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { systemRandom } from "../../lib/random.ts";
+import { HashingLimiter } from "./accounts/hashing-limiter.ts";
+import { PasswordHasher } from "./accounts/password-hasher.ts";
+import { ScopeCache } from "./accounts/scope-cache.ts";
+import { ACCOUNT_FACTOR, TokenBuckets } from "./accounts/token-buckets.ts";
+import { TokenUses } from "./accounts/token-uses.ts";
+import { AuditBudget } from "./audit/audit-budget.ts";
+import type { VaultContext } from "./context.ts";
+import { errors } from "./errors.ts";
+import { defaultLimits, defaultPasswordCost, devLimits, type Limits } from "./limits.ts";
+import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
+import { Mailer } from "./mail/mailer.ts";
+import type { Resources } from "./open-resources.ts";
+import { ListResponses } from "./quotas/list-responses.ts";
+import { OpenLists } from "./quotas/open-lists.ts";
+import { OpenTransfers } from "./quotas/open-transfers.ts";
+import { HeldRejections } from "./strangers/held-rejections.ts";
+import { Strangers } from "./strangers/strangers.ts";
+import type { VaultServerOptions } from "./vault-server-options.ts";
+import { WaitingLists } from "./waiting/waiting-lists.ts";
+
+/** Maximum number of concurrent password hashings; each takes 19 MiB and a thread. */
+const CONCURRENT_HASHINGS = 2;
+
+const SECONDS_PER_HOUR = 3600;
+
+/** Creates the rate limits of requests, per token, login and account. */
+function createRequestRate(
+  clock: Clock,
+  { requestsPerSecond, requestBurst }: Limits,
+): VaultContext["requestRate"] {
+  const buckets = (factor: number): TokenBuckets =>
+    new TokenBuckets(clock, requestsPerSecond * factor, requestBurst * factor);
+  return { perToken: buckets(1), perLogin: buckets(1), perAccount: buckets(ACCOUNT_FACTOR) };
+}
+
+/** Creates the share of each account of the audit log. */
+function createAuditBudget(
+  clock: Clock,
+  limits: Limits,
+  requests: VaultContext["requestRate"]["perAccount"],
+  { audit, space }: Pick<VaultContext, "audit" | "space">,
+): AuditBudget {
+  const { auditBytesPerHour: bytes, lowSpaceRequestsPerSecond, lowSpaceBurst } = limits;
+  return new AuditBudget({
+    bytes: new TokenBuckets(clock, bytes / SECONDS_PER_HOUR, bytes),
+    lowSpace: new TokenBuckets(clock, lowSpaceRequestsPerSecond, lowSpaceBurst),
+    isLow: () => space?.isLow ?? false,
+    requests,
+    log: audit,
+  });
+}
+
+function createRejections(clock: Clock, limits: Limits): HeldRejections {
+  return new HeldRejections({
+    clock,
+    rate: new TokenBuckets(clock, limits.rejectionsPerSecond, limits.rejectionBurst),
+    holdMs: limits.rejectionHoldMs,
+    perParty: limits.heldRejectionsPerParty,
+    total: limits.heldRejections,
+  });
+}
+
+function createHashingLimiter(limits: Limits): HashingLimiter {
+  const { loginQueue, loginQueueUnknown, loginQueuePerNetwork, loginQueuePerAccount } = limits;
+  const queue = {
+    concurrency: CONCURRENT_HASHINGS,
+    waiting: loginQueue,
+    waitingUnknown: loginQueueUnknown,
+    waitingPerNetwork: loginQueuePerNetwork,
+    waitingPerAccount: loginQueuePerAccount,
+  };
+  return new HashingLimiter(queue, () => errors.tooManyLogins(1000));
+}
+
+/** Creates what the routes, the sweeper and the mailer share. */
+export function createContext(
+  options: VaultServerOptions,
+  opened: Resources,
+  appUrl: () => string,
+): VaultContext & { readonly mailer: Mailer } {
+  const { store, keys, transport, audit, space, metrics } = opened;
+  const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
+  const clock = options.clock ?? systemClock;
+  const logger = options.logger ?? silentLogger;
+  const signUp = options.signUp ?? { mode: "invited" };
+  const senderIdentity = (): SenderIdentity => ({
+    appUrl: appUrl(),
+    from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}`,
+    signUp,
+  });
+  const requestRate = createRequestRate(clock, limits);
+  return {
+    store,
+    keys,
+    clock,
+    limits,
+    logger,
+    metrics,
+    expired: options.expired ?? "serve",
+    scopeAttributesBy: options.scopeAttributesBy ?? "writer",
+    maxTokenHours: options.maxTokenHours,
+    keepVersions: options.keepVersions,
+    signUp,
+    hashing: createHashingLimiter(limits),
+    passwords: new PasswordHasher({
+      cost: options.passwordCost ?? defaultPasswordCost,
+      stored: opened.hashes,
+      onHash: ({ memoryKib }) => metrics.passwordHashes.inc({ memory_kib: String(memoryKib) }),
+    }),
+    scopes: new ScopeCache(),
+    tokenUses: new TokenUses(),
+    strangers: new Strangers({
+      clock,
+      logger,
+      rate: new TokenBuckets(clock, limits.strangerFailuresPerSecond, limits.strangerBurst),
+      lines: new TokenBuckets(clock, limits.strangerLinesPerSecond, limits.strangerLinesBurst),
+      audit,
+    }),
+    rejections: createRejections(clock, limits),
+    waiting: new WaitingLists({ store, clock, limits, metrics }),
+    requestRate,
+    auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
+    openLists: new OpenLists({ clock, limits, metrics }),
+    listResponses: new ListResponses({ clock, limits }),
+    uploads: new OpenTransfers(limits.quotas.uploads, () =>
+      errors.quotaExceeded("uploads", limits.quotas.uploads),
+    ),
+    downloads: new OpenTransfers(limits.downloadsPerAccount, () => errors.tooManyDownloads()),
+    appUrl,
+    audit,
+    space,
+    mailer: new Mailer({
+      store,
+      clock,
+      random: systemRandom,
+      logger,
+      metrics,
+      transport,
+      senderIdentity,
+    }),
+  };
+}
