@@ -1,9 +1,7 @@
 /** Writes every generated file, or with --check lists those that are stale and exits with 1. */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
 import { chartFiles } from "./generate/chart/chart.ts";
 import { charts } from "./generate/chart/charts.ts";
-import { abandonedCopies } from "./generate/chart/copied-manifests.ts";
 import { customResources } from "./generate/custom-resources.ts";
 import { withSections } from "./generate/markdown.ts";
 import { operationPaths } from "./generate/operation-paths.ts";
@@ -19,7 +17,7 @@ const files = new Map<string, string>([
   ["src/protocol/operation-paths.ts", operationPaths()],
 ]);
 for (const chart of charts) {
-  for (const [path, content] of await chartFiles(chart, files)) files.set(path, content);
+  for (const [path, content] of await chartFiles(chart)) files.set(path, content);
 }
 for (const [path, sections] of pageSections())
   files.set(path, withSections(path, await readFile(path, "utf8"), sections));
@@ -31,13 +29,7 @@ for (const [path, content] of files) {
   if (current === content) continue;
   stale.push(path);
   if (check) continue;
-  await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
-}
-const abandoned = await Promise.all(charts.map(({ folder }) => abandonedCopies(folder, files)));
-for (const path of abandoned.flat()) {
-  stale.push(path);
-  if (!check) await rm(path);
 }
 if (check && stale.length > 0) {
   console.error(`stale generated files; run npm run generate:\n  ${stale.join("\n  ")}`);

@@ -3,11 +3,11 @@ import { customResourceDefinitions } from "../../src/operator/api/crd.ts";
 
 const header = "# Generated from src/operator/api by `npm run generate`. Do not edit.\n";
 
-/** Returns the files in crds/, by path from the repository root. */
+/** Returns the CRDs, by path from the repository root. */
 export function customResources(): Map<string, string> {
   return new Map(
     Array.from(customResourceDefinitions(), ([name, definition]) => [
-      `crds/${name}`,
+      `deploy/chart/files/crds/${name}`,
       header + stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false }),
     ]),
   );
