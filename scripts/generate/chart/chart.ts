@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { code, table, withSections } from "../markdown.ts";
 import type { Chart } from "./charts.ts";
+import { compactJson } from "./compact-json.ts";
 import { flagsSchema } from "./flags-schema.ts";
 import { describedSchema, isGroup, jsonSchema, schemaOf, type JsonSchema } from "./schema.ts";
 import { chartValues, type ChartValue } from "./values.ts";
@@ -63,7 +64,7 @@ export async function chartFiles({
       join(folder, "Chart.yaml"),
       withVersions(`${folder}/Chart.yaml`, await read("Chart.yaml"), version),
     ],
-    [join(folder, "values.schema.json"), `${JSON.stringify(schema, null, 2)}\n`],
+    [join(folder, "values.schema.json"), `${compactJson(schema, 100)}\n`],
     [join(folder, "README.md"), readme],
   ]);
 }
