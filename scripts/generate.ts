@@ -1,45 +1,60 @@
-/** Writes every generated file, or with --check lists those that are stale and exits with 1. */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+/**
+ * Writes the generated files, or with --check lists those that are stale and exits with 1. Names
+ * limit it to some of them.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
 import { chartFiles } from "./generate/chart/chart.ts";
 import { charts } from "./generate/chart/charts.ts";
-import { abandonedCopies } from "./generate/chart/copied-manifests.ts";
 import { customResources } from "./generate/custom-resources.ts";
+import { grafanaJson } from "./generate/dashboards/grafana.ts";
+import { operatorDashboard } from "./generate/dashboards/operator-dashboard.ts";
+import { vaultDashboard } from "./generate/dashboards/vault-dashboard.ts";
 import { withSections } from "./generate/markdown.ts";
 import { operationPaths } from "./generate/operation-paths.ts";
 import { pageSections } from "./generate/pages.ts";
 import { reasonsPage } from "./generate/reasons-page.ts";
-import { thirdPartyNotices } from "./supply/notices.ts";
 
-/** Content by path from the repository root. */
-const files = new Map<string, string>([
-  ...customResources(),
-  ["docs/reasons.md", reasonsPage()],
-  ["THIRD_PARTY_NOTICES", thirdPartyNotices(".")],
-  ["src/protocol/operation-paths.ts", operationPaths()],
-]);
-for (const chart of charts) {
-  for (const [path, content] of await chartFiles(chart, files)) files.set(path, content);
+type Files = [path: string, content: string][];
+
+async function docs(): Promise<Files> {
+  const pages = [...pageSections()].map(async ([path, sections]): Promise<Files[number]> => [
+    path,
+    withSections(path, await readFile(path, "utf8"), sections),
+  ]);
+  return [["docs/reasons.md", reasonsPage()], ...(await Promise.all(pages))];
 }
-for (const [path, sections] of pageSections())
-  files.set(path, withSections(path, await readFile(path, "utf8"), sections));
 
-const check = process.argv.includes("--check");
+/** Each returns the content of files by path from the repository root. */
+const generators: Readonly<Record<string, () => Files | Promise<Files>>> = {
+  crds: () => [...customResources()],
+  charts: async () => (await Promise.all(charts.map(chartFiles))).flatMap((files) => [...files]),
+  dashboards: () => [
+    ["deploy/chart/files/monitoring/dashboard.json", grafanaJson(operatorDashboard)],
+    ["deploy/vault-chart/files/monitoring/dashboard.json", grafanaJson(vaultDashboard)],
+  ],
+  docs,
+  api: () => [["src/protocol/operation-paths.ts", operationPaths()]],
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { check: { type: "boolean" } },
+});
+const names = positionals.length > 0 ? positionals : Object.keys(generators);
 const stale: string[] = [];
-for (const [path, content] of files) {
-  const current = await readFile(path, "utf8").catch(() => undefined);
-  if (current === content) continue;
-  stale.push(path);
-  if (check) continue;
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content);
+for (const name of names) {
+  const generator = generators[name];
+  if (generator === undefined)
+    throw new Error(`${name}: expected one of ${Object.keys(generators).join(", ")}`);
+  for (const [path, content] of await generator()) {
+    const current = await readFile(path, "utf8").catch(() => undefined);
+    if (current === content) continue;
+    stale.push(path);
+    if (values.check !== true) await writeFile(path, content);
+  }
 }
-const abandoned = await Promise.all(charts.map(({ folder }) => abandonedCopies(folder, files)));
-for (const path of abandoned.flat()) {
-  stale.push(path);
-  if (!check) await rm(path);
-}
-if (check && stale.length > 0) {
+if (values.check === true && stale.length > 0) {
   console.error(`stale generated files; run npm run generate:\n  ${stale.join("\n  ")}`);
   process.exitCode = 1;
 }

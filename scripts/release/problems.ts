@@ -19,10 +19,11 @@ function lastRelease(root: string): string | undefined {
 function crdChanges(root: string): string[] {
   const tag = lastRelease(root);
   if (tag === undefined) return [];
-  const before = command("git", ["ls-tree", "-r", "--name-only", tag, "crds"], root).split("\n");
-  const now = readdirSync(join(root, "crds")).map((file) => `crds/${file}`);
+  const folder = "deploy/chart/files/crds";
+  const before = command("git", ["ls-tree", "-r", "--name-only", tag, folder], root).split("\n");
+  const now = readdirSync(join(root, folder)).map((file) => `${folder}/${file}`);
   return before
-    .filter((file) => file.endsWith(".yaml") && !file.endsWith("kustomization.yaml"))
+    .filter((file) => file.endsWith(".yaml"))
     .flatMap((file) => {
       if (!now.includes(file)) return [`${file} was removed`];
       return incompatibleChanges(

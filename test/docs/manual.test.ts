@@ -29,7 +29,7 @@ test("docs/events.md lists every reason of an event about a target", () => {
 
 test("docs/security.md lists every resource that the operator may use, with all verbs", () => {
   const rows = page("docs/security.md").split("\n");
-  const rules = page("deploy/base/rbac.yaml")
+  const rules = page("deploy/chart/files/base/rbac.yaml")
     .split(/^---$/mu)
     .map((document) => Role.safeParse(parse(document)).data)
     .flatMap((role) => role?.rules ?? []);

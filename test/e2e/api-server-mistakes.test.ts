@@ -58,7 +58,7 @@ const mistakes: Record<
     says: () =>
       `the API server ${host} denies access to clustervaultconnections, configmaps, namespaces and 5 more: ` +
       `clustervaultconnections.vaultsync.dev is forbidden: User "system:serviceaccount:${namespace}:default" cannot list resource ` +
-      `"clustervaultconnections" in API group "vaultsync.dev" at the cluster scope. Apply deploy/base/rbac.yaml, and run with its ServiceAccount`,
+      `"clustervaultconnections" in API group "vaultsync.dev" at the cluster scope. Apply deploy/chart/files/base/rbac.yaml, and run with its ServiceAccount`,
   },
   "a port at which nothing listens": {
     kubeconfig: () => plane.kubeconfigFor({ user: "admin" }, { server: "https://127.0.0.1:1" }),

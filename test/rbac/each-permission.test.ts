@@ -18,9 +18,9 @@ import { PermissionScene } from "./permission-scene.ts";
  * Each permission of deploy/namespaced, removed from a real operator of its own: `npm run rbac`.
  */
 const files = [
-  "deploy/namespaced/tenant/rbac.yaml",
-  "deploy/namespaced/rbac.yaml",
-  "deploy/base/rbac.yaml",
+  "deploy/chart/files/tenant/rbac.yaml",
+  "deploy/chart/files/namespaced/rbac.yaml",
+  "deploy/chart/files/base/rbac.yaml",
 ];
 const manifests = files.flatMap((file) =>
   parseAllDocuments(readFileSync(file, "utf8")).map((one) => ManifestSchema.parse(one.toJS())),

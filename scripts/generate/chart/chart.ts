@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { code, table, withSections } from "../markdown.ts";
 import type { Chart } from "./charts.ts";
-import { copiedManifests } from "./copied-manifests.ts";
+import { compactJson } from "./compact-json.ts";
 import { flagsSchema } from "./flags-schema.ts";
 import { describedSchema, isGroup, jsonSchema, schemaOf, type JsonSchema } from "./schema.ts";
 import { chartValues, type ChartValue } from "./values.ts";
@@ -42,14 +42,12 @@ function withVersions(path: string, text: string, version: string): string {
   return text.replaceAll(/^(version|appVersion): .*$/gmu, `$1: ${version}`);
 }
 
-/**
- * Returns the generated files of a Helm chart, by path from the repository root. `generated` are
- * those of other generators.
- */
-export async function chartFiles(
-  { folder, sources, command, ownFlags }: Chart,
-  generated: ReadonlyMap<string, string>,
-): Promise<Map<string, string>> {
+/** Returns the generated files of a Helm chart, by path from the repository root. */
+export async function chartFiles({
+  folder,
+  command,
+  ownFlags,
+}: Chart): Promise<Map<string, string>> {
   const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
   const { version } = z
     .object({ version: z.string() })
@@ -61,13 +59,12 @@ export async function chartFiles(
     values: valuesTable(schema, values),
   });
   return new Map([
-    ...(await copiedManifests(folder, sources, generated)),
     [join(folder, helpers), await readFile(join("deploy/chart", helpers), "utf8")],
     [
       join(folder, "Chart.yaml"),
       withVersions(`${folder}/Chart.yaml`, await read("Chart.yaml"), version),
     ],
-    [join(folder, "values.schema.json"), `${JSON.stringify(schema, null, 2)}\n`],
+    [join(folder, "values.schema.json"), `${compactJson(schema, 100)}\n`],
     [join(folder, "README.md"), readme],
   ]);
 }

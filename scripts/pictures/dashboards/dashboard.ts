@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { z } from "zod";
+import { monitoringFile, type Part } from "../../../test/lab/monitoring/rules.ts";
 
 const gridPos = z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() });
 const target = z.object({ refId: z.string(), expr: z.string(), legendFormat: z.string() });
@@ -43,9 +43,8 @@ export type ChartPanel = Extract<
  * Returns the dashboard of a part of deploy/monitoring. @throws ZodError when it has anything that
  * the pictures do not show
  */
-export function readDashboard(part: "operator" | "vault"): Dashboard {
-  const file = join(import.meta.dirname, "../../../deploy/monitoring", part, "dashboard.json");
-  return dashboard.parse(JSON.parse(readFileSync(file, "utf8")));
+export function readDashboard(part: Part): Dashboard {
+  return dashboard.parse(JSON.parse(readFileSync(monitoringFile(part, "dashboard.json"), "utf8")));
 }
 
 /** Returns the panels with queries. */

@@ -121,7 +121,7 @@ describe("CRD schemas are structural", () => {
 
 test("kubectl apply -k installs every CRD", async () => {
   const kustomization = await readFile(
-    new URL("../../../crds/Kustomization", import.meta.url),
+    new URL("../../../deploy/chart/files/crds/Kustomization", import.meta.url),
     "utf8",
   );
   expect(parse(kustomization)).toMatchObject({

@@ -219,7 +219,7 @@ function customResourceDefinition({ kind, description, spec, status, columns }: 
   };
 }
 
-/** Returns every CustomResourceDefinition by its file name under `crds/`. */
+/** Returns every CustomResourceDefinition by the name of its file. */
 export function customResourceDefinitions(): Map<string, object> {
   return new Map(
     definitions.map((definition) => [

@@ -4,7 +4,7 @@ import { RESERVED_BY_OTHERS, targetPolicies } from "./target-policies.ts";
 
 test("the policy of targets denies the labels and annotations that a spec must not have", () => {
   const policy = readFileSync(
-    new URL("../../../deploy/policies/targets.yaml", import.meta.url),
+    new URL("../../../deploy/chart/files/policies/targets.yaml", import.meta.url),
     "utf8",
   );
   expect(policy.split(`!k.matches('${RESERVED_BY_OTHERS}')`)).toHaveLength(3);

@@ -145,6 +145,6 @@ async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Prom
   return failed(
     "permissions",
     `${user} may not: ${firstOf(denied)}`,
-    "apply deploy/base/rbac.yaml; --service-account and --operator-namespace name another ServiceAccount",
+    "apply deploy/chart/files/base/rbac.yaml; --service-account and --operator-namespace name another ServiceAccount",
   );
 }

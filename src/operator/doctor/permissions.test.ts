@@ -16,9 +16,9 @@ const role = z.object({
 });
 
 test("the permissions that the doctor checks are those of deploy/base", () => {
-  const documents = parseAllDocuments(readFileSync("deploy/base/rbac.yaml", "utf8")).map(
-    (document) => role.safeParse(document.toJS()),
-  );
+  const documents = parseAllDocuments(
+    readFileSync("deploy/chart/files/base/rbac.yaml", "utf8"),
+  ).map((document) => role.safeParse(document.toJS()));
   const granted = documents.flatMap(({ data }) =>
     (data?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) =>

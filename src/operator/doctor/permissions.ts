@@ -25,9 +25,7 @@ const grant = (
   where,
 });
 
-/**
- * The permissions of the operator; those of deploy/base/rbac.yaml, which a test compares with them.
- */
+/** The permissions of the operator. A test compares them with deploy/chart/files/base/rbac.yaml. */
 const permissions: readonly Permission[] = [
   ...CUSTOM.map((resource) => grant("vaultsync.dev", resource, "list watch")),
   grant("vaultsync.dev", "vaultconnections", "patch"),

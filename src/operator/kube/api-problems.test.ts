@@ -77,7 +77,7 @@ test.each<[Omit<KubeErrorDetails, "operation">, string]>([
       explanation: 'User "x" cannot list resource "secrets" at the cluster scope',
     },
     'the API server 10.0.0.1:6443 denies access to secrets: User "x" cannot list resource "secrets" at the cluster scope. ' +
-      "Apply deploy/base/rbac.yaml, and run with its ServiceAccount",
+      "Apply deploy/chart/files/base/rbac.yaml, and run with its ServiceAccount",
   ],
   [
     { kind: "Unauthorized", explanation: "Unauthorized" },

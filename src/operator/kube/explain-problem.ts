@@ -17,7 +17,7 @@ export const rankOf = (error: unknown): number =>
 
 /** Returns the remedy of a missing permission outside of a served namespace. */
 const grant = (namespaced: boolean): string =>
-  `Apply ${namespaced ? 'deploy/namespaced with "kubectl apply -k deploy/namespaced"' : "deploy/base/rbac.yaml"}, and run with its ServiceAccount`;
+  `Apply ${namespaced ? 'deploy/namespaced with "kubectl apply -k deploy/namespaced"' : "deploy/chart/files/base/rbac.yaml"}, and run with its ServiceAccount`;
 
 interface Installation {
   /** Host and port of the API server. */

@@ -48,8 +48,9 @@ export class InstalledPage implements AsyncDisposable {
     env: NodeJS.ProcessEnv,
   ): Promise<InstalledPage> {
     const folder = await mkdtemp(join(directory, "page-"));
-    for (const name of ["crds", "deploy", "Dockerfile"])
-      await cp(join(root, name), join(folder, name), { recursive: true });
+    for (const name of ["crds", "deploy", "Dockerfile"]) {
+      await cp(join(root, name), join(folder, name), { recursive: true, verbatimSymlinks: true });
+    }
     for (const overlay of await readdir(join(folder, "deploy/overlays"))) {
       const file = join(folder, "deploy/overlays", overlay, "kustomization.yaml");
       await writeFile(

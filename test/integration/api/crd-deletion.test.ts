@@ -10,7 +10,7 @@ const names = Array.from(customResourceDefinitions().keys(), (file) => {
   const [group = "", plural = ""] = file.replace(".yaml", "").split("_");
   return `${plural}.${group}`;
 });
-const policy = `${root}deploy/cluster/crd-deletion-policy.yaml`;
+const policy = `${root}deploy/chart/files/cluster/crd-deletion-policy.yaml`;
 
 let plane: ControlPlane;
 beforeAll(async () => {

@@ -46,8 +46,9 @@ let controlPlane: ControlPlane;
 beforeAll(async () => {
   controlPlane = await sharedControlPlane();
   await kubectl("apply", "--kustomize", install);
-  for (const file of ["namespace", "service-account"])
-    await kubectl("apply", "--filename", `deploy/vault/${file}.yaml`);
+  for (const file of ["vault/namespace", "vault-chart/files/vault/service-account"]) {
+    await kubectl("apply", "--filename", `deploy/${file}.yaml`);
+  }
 });
 
 /** Reports whether an argument is a path in the repository. */

@@ -7,7 +7,11 @@ import { z } from "zod";
 export type Part = "operator" | "vault";
 export const parts: readonly Part[] = ["operator", "vault"];
 
-const monitoring = join(import.meta.dirname, "../../../deploy/monitoring");
+const charts = { operator: "chart", vault: "vault-chart" } as const;
+
+/** Returns the path of a file of a part. */
+export const monitoringFile = (part: Part, name: string): string =>
+  join(import.meta.dirname, "../../../deploy", charts[part], "files/monitoring", name);
 
 const alert = z.strictObject({
   alert: z.string(),
@@ -28,8 +32,7 @@ const prometheusRule = z.object({
 
 /** Returns the rule file of Prometheus that a PrometheusRule contains. */
 export function rulesOf(part: Part): z.output<typeof prometheusRule>["spec"] {
-  return prometheusRule.parse(parse(readFileSync(join(monitoring, part, "rules.yaml"), "utf8")))
-    .spec;
+  return prometheusRule.parse(parse(readFileSync(monitoringFile(part, "rules.yaml"), "utf8"))).spec;
 }
 
 export const alertsOf = (part: Part): z.output<typeof alert>[] =>

@@ -162,6 +162,7 @@ export class WorkloadWatch {
 const notServed = (kind: WorkloadKind): string =>
   `the API server does not serve the kind ${kind}: install its CRD`;
 const denied = (kind: WorkloadKind, namespace: string): string => {
-  const rules = namespace === ALL_NAMESPACES ? "deploy/base/rbac.yaml" : "deploy/namespaced/tenant";
+  const rules =
+    namespace === ALL_NAMESPACES ? "deploy/chart/files/base/rbac.yaml" : "deploy/namespaced/tenant";
   return `the operator may not list ${workloadDescriptor[kind].plural}: grant it get, list, watch and patch, as ${rules} does`;
 };
