@@ -20,7 +20,26 @@ export const modules: Record<string, string[]> = {
   "operator/vault-client": ["protocol", "operator/lib", "lib"],
   "operator/sync": ["operator/api", "operator/template", "operator/lib", "lib"],
   "operator/restart": ["operator/api", "operator/lib", "lib"],
+  "operator/connection": [
+    "operator/sync",
+    "operator/api",
+    "operator/kube",
+    "operator/vault-client",
+    "operator/lib",
+    "protocol",
+    "lib",
+  ],
+  "operator/push": [
+    "operator/sync",
+    "operator/api",
+    "operator/kube",
+    "operator/vault-client",
+    "operator/lib",
+    "lib",
+  ],
   "operator/controllers": [
+    "operator/connection",
+    "operator/push",
     "operator/sync",
     "operator/template",
     "operator/restart",
@@ -34,6 +53,7 @@ export const modules: Record<string, string[]> = {
   ],
   "operator/doctor": [
     "operator/controllers",
+    "operator/connection",
     "operator/api",
     "operator/kube",
     "operator/vault-client",
@@ -67,6 +87,13 @@ export const modules: Record<string, string[]> = {
  * sub-folders and root files listed here.
  */
 const inner: Record<string, Record<string, string[]>> = {
+  "operator/controllers": {
+    outcome: [],
+    connection: ["outcome"],
+    sync: ["connection", "outcome"],
+    push: ["sync", "connection", "outcome"],
+    restart: ["outcome"],
+  },
   "operator/kube": {
     credentials: [],
     client: ["credentials", "resource", "kube-error"],
@@ -226,16 +253,25 @@ function outwardPatterns(module: string, below: string[]): ImportPattern[] {
   ];
 }
 
+/** Returns how many levels of folders a folder has, itself included. */
+function levels(path: string): number {
+  const below = readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => levels(`${path}/${name}`));
+  return 1 + Math.max(0, ...below);
+}
+
 /**
  * Matches an import from a sub-folder, at any depth in it, into the rest of its module, except into
  * one of `names`.
  */
 function inwardPattern(module: string, folder: string, names: string[]): ImportPattern {
-  const closed = readdirSync(`${import.meta.dirname}/src/${module}`)
+  const path = `${import.meta.dirname}/src/${module}`;
+  const closed = readdirSync(path)
     .map((entry) => entry.replace(/\.tsx?$/, ""))
     .filter((entry) => entry !== folder && !names.includes(entry) && !entry.endsWith(".test"));
   return {
-    regex: `^(?:\\.\\./)+(?:${closed.join("|")})(?:/|\\.tsx?$)`,
+    regex: `^(?:\\.\\./){1,${levels(`${path}/${folder}`)}}(?:${closed.join("|")})(?:/|\\.tsx?$)`,
     message: `${folder}/ must not import this file of its module.`,
   };
 }

@@ -10,14 +10,14 @@ import {
 } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionUsers } from "./controllers/connection/connection-users.ts";
-import { FreshLists } from "./controllers/connection/fresh-lists.ts";
+import { FreshLists } from "./controllers/outcome/fresh-lists.ts";
 import { RestartController } from "./controllers/restart/restart-controller.ts";
 import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { PushBudget } from "./controllers/push/push-budget.ts";
 import type { ClusterResources } from "./controllers/push/push-rivals.ts";
 import { Pushes } from "./controllers/push/pushes.ts";
-import type { WriteObserver } from "./controllers/status/write-observer.ts";
+import type { WriteObserver } from "./controllers/outcome/outcome.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { Propagations } from "./controllers/sync/propagations.ts";

@@ -8,6 +8,7 @@ import { listenFailure } from "../lib/listen-failure.ts";
 import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import { apiServerMetrics } from "../telemetry/api-server-metrics.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
+import { apiRemedies } from "./api-remedies.ts";
 import { FIELD_MANAGER } from "./api/names.ts";
 import { isForCluster, type OperatorConfig } from "./config.ts";
 import { runEngine } from "./engine.ts";
@@ -46,7 +47,7 @@ export async function runOperator(
     clock,
     logger,
     host: credentials.server.host,
-    namespaced: !isForCluster(config),
+    remedies: apiRemedies(!isForCluster(config)),
   });
   const readiness = (): Readiness => ({
     ready,

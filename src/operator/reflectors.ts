@@ -9,8 +9,7 @@ import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL, MERGED_LABEL } from "./
 import type { Labels } from "./api/namespace-selector.ts";
 import { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
-import { ownerIndex } from "./controllers/sync/owner-index.ts";
-import { targetMetadata } from "./controllers/sync/target-metadata.ts";
+import { ownerIndex, targetMetadata } from "./controllers/sync/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";

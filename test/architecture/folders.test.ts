@@ -13,6 +13,10 @@ describe("folders", () => {
     expect(cycles(between)).toEqual([]);
   });
 
+  test("files of src have no import cycle, type imports included", () => {
+    expect(cycles(importsBetween(src))).toEqual([]);
+  });
+
   test("a cycle through a third module is reported", () => {
     const imports = [
       { from: "a", to: "b" },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ACCOUNT, NAMESPACE, PushScene } from "../lab/operator/push-scene.ts";
 import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
-import { readPushStatus } from "../../src/operator/controllers/push/push-status.ts";
+import { readPushStatus } from "../../src/operator/push/push-status.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
 const writes = (requests: readonly string[]): string[] =>

@@ -1,8 +1,16 @@
 import { ClusterAccess } from "../controllers/connection/cluster-access.ts";
+import type { KubeApi } from "../kube/client/kube-api.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import { type KubeObject, NAMESPACES } from "../kube/resource.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
-import type { ConnectionCheckOptions } from "./check-connection.ts";
+import type { NamedReferences } from "./references-of.ts";
+
+interface AccessCheckOptions {
+  readonly api: KubeApi;
+  readonly namespace: string;
+  /** The names that the resources of the namespace refer to. */
+  readonly references: NamedReferences;
+}
 
 /**
  * Checks that a ClusterVaultConnection lets a namespace read the names that its resources refer to.
@@ -11,7 +19,7 @@ import type { ConnectionCheckOptions } from "./check-connection.ts";
 export async function checkAccess(
   { ok, failed, skipped }: Checks,
   object: KubeObject,
-  { api, namespace, references }: ConnectionCheckOptions,
+  { api, namespace, references }: AccessCheckOptions,
   signal: AbortSignal,
 ): Promise<Check> {
   const { name } = object.metadata;

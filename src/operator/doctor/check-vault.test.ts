@@ -6,8 +6,8 @@ import {
 } from "../../../test/lab/vault/in-memory/in-memory-transport.ts";
 import { InMemoryVault } from "../../../test/lab/vault/in-memory/in-memory-vault.ts";
 import { Redacted } from "../../lib/redacted.ts";
-import { factsOf } from "../controllers/connection/connection-facts.ts";
-import { settingsOf } from "../controllers/connection/connection-settings.ts";
+import { factsOf } from "../connection/connection-facts.ts";
+import { settingsOf } from "../connection/connection-settings.ts";
 import { trustOf } from "../api/received-secrets.ts";
 import type { Check } from "./check.ts";
 import { checksOf } from "./check.ts";

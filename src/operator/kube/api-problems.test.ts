@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { recordingLogger } from "../../../test/lab/assertions/recording-logger.ts";
 import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { KubeError, type KubeErrorDetails } from "./kube-error.ts";
+import { apiRemedies } from "../api-remedies.ts";
 import { ApiProblems } from "./api-problems.ts";
 
 const error = (details: Omit<KubeErrorDetails, "operation">): KubeError =>
@@ -11,7 +12,12 @@ const refused = error({ kind: "Unavailable", reason: "ECONNREFUSED" });
 function scene(namespaced = false) {
   const clock = new VirtualClock();
   const { logger, lines } = recordingLogger();
-  const problems = new ApiProblems({ clock, logger, host: "10.0.0.1:6443", namespaced });
+  const problems = new ApiProblems({
+    clock,
+    logger,
+    host: "10.0.0.1:6443",
+    remedies: apiRemedies(namespaced),
+  });
   const watches = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes", "secrets"].map(
     (resource) => ({ resource }),
   );

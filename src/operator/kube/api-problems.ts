@@ -1,6 +1,12 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { explainDenied, explainProblem, kindOf, rankOf } from "./explain-problem.ts";
+import {
+  type ApiRemedies,
+  explainDenied,
+  explainProblem,
+  kindOf,
+  rankOf,
+} from "./explain-problem.ts";
 import {
   type FailedRequest,
   isDenied,
@@ -13,8 +19,7 @@ export interface ApiProblemsOptions {
   readonly logger: Logger;
   /** Host and port of the API server. */
   readonly host: string;
-  /** The operator has Roles in some namespaces, and no ClusterRole. */
-  readonly namespaced: boolean;
+  readonly remedies: ApiRemedies;
 }
 
 /**
@@ -98,7 +103,7 @@ export class ApiProblems implements RequestProblems, Disposable {
 
   get #denial(): string | undefined {
     const denied = this.#denied;
-    return denied.length === 0 ? undefined : explainDenied(denied, this.#options.host);
+    return denied.length === 0 ? undefined : explainDenied(denied, this.#options);
   }
 
   #log(): void {

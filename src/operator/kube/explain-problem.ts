@@ -4,8 +4,6 @@ import type { FailedRequest } from "./request-problems.ts";
 /** Number of names in a message. */
 const NAMED = 3;
 
-/** Names of our own resources. */
-const OWN = /^(cluster)?vault/u;
 const TLS = /CERT|^UNABLE_TO_|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$/u;
 
 /** Kinds of failures, from the one that explains the others. */
@@ -15,14 +13,20 @@ export const kindOf = (error: unknown): string => (error instanceof KubeError ? 
 export const rankOf = (error: unknown): number =>
   [...severity, kindOf(error)].indexOf(kindOf(error));
 
-/** Returns the remedy of a missing permission outside of a served namespace. */
-const grant = (namespaced: boolean): string =>
-  `Apply ${namespaced ? 'deploy/namespaced with "kubectl apply -k deploy/namespaced"' : "deploy/chart/files/base/rbac.yaml"}, and run with its ServiceAccount`;
+/** What an administrator does so that the API server serves the program. */
+export interface ApiRemedies {
+  /** Returns how the CRDs of these resources are installed. */
+  install(resources: readonly string[]): string;
+  /** The remedy of a missing permission outside of a served namespace. */
+  readonly grant: string;
+  /** Returns the command that grants access to a namespace. */
+  grantIn(namespace: string): string;
+}
 
 interface Installation {
   /** Host and port of the API server. */
   readonly host: string;
-  readonly namespaced: boolean;
+  readonly remedies: ApiRemedies;
 }
 
 /**
@@ -32,7 +36,7 @@ interface Installation {
 export function explainProblem(
   { subject, error }: FailedRequest,
   failing: readonly FailedRequest[],
-  { host, namespaced }: Installation,
+  { host, remedies }: Installation,
 ): string {
   if (!(error instanceof KubeError)) {
     // Errors of the operator's own requests are its own: no response is quoted in them.
@@ -47,26 +51,27 @@ export function explainProblem(
   const alike = failing
     .filter((other) => kindOf(other.error) === error.kind)
     .map((other) => other.subject.resource);
-  const text = explain(error, host, [...new Set(alike)].sort(), namespaced);
+  const text = explain(error, host, [...new Set(alike)].sort(), remedies);
   return ownNamespace === undefined || text.includes(error.message)
     ? text
     : `${error.message}: ${text}`;
 }
 
 /** Returns which namespaces the API server denies, and the remedy. */
-export function explainDenied(denied: readonly FailedRequest[], host: string): string {
+export function explainDenied(
+  denied: readonly FailedRequest[],
+  { host, remedies }: Installation,
+): string {
   const names = [...new Set(denied.map(({ subject }) => subject.namespace ?? ""))].sort();
   const [first] = denied;
   const words =
     first?.error instanceof KubeError ? (first.error.explanation ?? first.error.message) : "";
-  const [where, namespace] =
-    names.length === 1
-      ? [`namespace ${names[0]}`, names[0]]
-      : [`namespaces ${listed(names)}`, "NAMESPACE"];
+  const where = names.length === 1 ? `namespace ${names[0]}` : `namespaces ${listed(names)}`;
+  const [namespace = "NAMESPACE"] = names.length === 1 ? names : [];
   const each = names.length === 1 ? "it" : "each of them that exists";
   return (
     `the API server ${host} denies access to the ${where}: ${words}. Grant ${each} with ` +
-    `"kubectl apply -n ${namespace} -k deploy/namespaced/tenant", or remove it from the list of namespaces`
+    `${remedies.grantIn(namespace)}, or remove it from the list of namespaces`
   );
 }
 
@@ -79,20 +84,20 @@ function explain(
   error: KubeError,
   host: string,
   resources: readonly string[],
-  namespaced: boolean,
+  remedies: ApiRemedies,
 ): string {
   const { kind, reason, explanation } = error;
   const names = listed(resources);
   const words = explanation === undefined ? "" : ` ("${explanation}")`;
   switch (kind) {
     case "NotServed":
-      return `the API server ${host} does not serve ${names}: ${resources.some((one) => OWN.test(one)) ? 'install the CRDs with "kubectl apply -k crds"' : "install its CRD"}`;
+      return `the API server ${host} does not serve ${names}: ${remedies.install(resources)}`;
     case "Unauthorized":
       return reason === "CredentialsUnreadable"
         ? `the credentials for the API server ${host} cannot be read: check the kubeconfig and its plugins`
         : `the API server ${host} rejects the credentials${words}: renew the token or certificate in the kubeconfig`;
     case "Forbidden":
-      return `the API server ${host} denies access to ${names}: ${explanation ?? error.message}. ${grant(namespaced)}`;
+      return `the API server ${host} denies access to ${names}: ${explanation ?? error.message}. ${remedies.grant}`;
     case "Timeout":
       return `the API server ${host} does not respond in time: check the network and its load`;
     case "Unavailable":

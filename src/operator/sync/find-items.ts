@@ -212,3 +212,12 @@ function tooMany(items: readonly SyncItem[]): ReadyCondition | undefined {
     `${message}, or split it over several resources; the target is left unchanged`,
   );
 }
+
+/**
+ * Identifies the metadata that a rule requests: equal for rules that request the same, `undefined`
+ * if it requests none.
+ */
+export function metadataRule({ metadata }: Pick<Find, "metadata">): string | undefined {
+  const attributes = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
+  return attributes.length === 0 ? undefined : JSON.stringify(attributes);
+}

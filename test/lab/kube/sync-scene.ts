@@ -3,7 +3,7 @@ import type {
   OpenConnection,
 } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import { fileSource } from "../../../src/operator/controllers/sync/file-source.ts";
-import { FreshLists } from "../../../src/operator/controllers/connection/fresh-lists.ts";
+import { FreshLists } from "../../../src/operator/controllers/outcome/fresh-lists.ts";
 import { Propagations } from "../../../src/operator/controllers/sync/propagations.ts";
 import { secretSource } from "../../../src/operator/controllers/sync/secret-source.ts";
 import { SyncReconciler } from "../../../src/operator/controllers/sync/sync-reconciler.ts";

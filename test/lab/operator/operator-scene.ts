@@ -9,6 +9,7 @@ import type { Condition } from "../../../src/operator/api/status.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
 import { runEngine } from "../../../src/operator/engine.ts";
+import { apiRemedies } from "../../../src/operator/api-remedies.ts";
 import { ApiProblems } from "../../../src/operator/kube/api-problems.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
@@ -60,7 +61,7 @@ export class OperatorScene implements AsyncDisposable {
     clock: this.clock,
     logger: this.#log.logger,
     host: "10.0.0.1:6443",
-    namespaced: true,
+    remedies: apiRemedies(true),
   });
   readonly #vaults = new Map<string, SimulatedVault>();
   readonly #transports = new Map<string, () => VaultTransport>();

@@ -9,7 +9,7 @@ import {
 } from "../../../src/operator/api/kinds.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
-import { readPushStatus } from "../../../src/operator/controllers/push/push-status.ts";
+import { readPushStatus } from "../../../src/operator/push/push-status.ts";
 import { runEngine } from "../../../src/operator/engine.ts";
 import { EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";

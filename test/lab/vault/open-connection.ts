@@ -1,8 +1,10 @@
 import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
-import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-users.ts";
-import type { ConnectionFacts } from "../../../src/operator/controllers/connection/connection-facts.ts";
+import type {
+  ConnectionCallbacks,
+  RemovalFacts,
+} from "../../../src/operator/controllers/connection/connection-users.ts";
+import type { ConnectionFacts } from "../../../src/operator/connection/connection-facts.ts";
 import { vaultId } from "../../../src/operator/sync/target.ts";
-import type { RemovalFacts } from "../../../src/operator/controllers/connection/removal-facts.ts";
 import type { Connection } from "../../../src/operator/vault-client/connection.ts";
 
 const ignore = (): void => undefined;

@@ -3,8 +3,10 @@ import { syncResource } from "../../lab/kube/sync-resource.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { ObjectStore } from "../../../src/operator/kube/cache/object-store.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
-import { ownerIndex } from "../../../src/operator/controllers/sync/owner-index.ts";
-import { targetMetadata } from "../../../src/operator/controllers/sync/target-metadata.ts";
+import {
+  ownerIndex,
+  targetMetadata,
+} from "../../../src/operator/controllers/sync/target-metadata.ts";
 import { TargetRecords } from "../../../src/operator/controllers/sync/target-records.ts";
 
 const resource = syncResource([]);

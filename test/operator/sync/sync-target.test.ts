@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
 import { MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
-import { WATCH_LAG_MS } from "../../../src/operator/controllers/status/own-writes.ts";
+import { WATCH_LAG_MS } from "../../../src/operator/controllers/outcome/own-writes.ts";
 
 /** Starts an operator that has synced version 1 of `db`. */
 async function synced(

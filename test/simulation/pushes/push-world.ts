@@ -1,4 +1,4 @@
-import { readPushStatus } from "../../../src/operator/controllers/push/push-status.ts";
+import { readPushStatus } from "../../../src/operator/push/push-status.ts";
 import { vaultConnectionKind, vaultPushKind } from "../../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { Leadership } from "../invariants/leadership.ts";

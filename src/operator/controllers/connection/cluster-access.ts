@@ -9,7 +9,7 @@ import {
   everything,
   type NamespaceAccess,
 } from "../../sync/namespace-access.ts";
-import { parseConnection } from "./parse-connection.ts";
+import { parseConnection } from "../../connection/parse-connection.ts";
 
 export interface ClusterAccessOptions {
   /** The connections of both kinds. */

@@ -1,14 +1,14 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Trust } from "../../api/received-secrets.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
-import type { ConnectionFacts } from "./connection-facts.ts";
+import type { ConnectionFacts } from "../../connection/connection-facts.ts";
 import type { Staleness } from "../../sync/staleness.ts";
 import type {
   ConnectionCallbacks,
   ConnectionReporter,
   ConnectionUsers,
 } from "./connection-users.ts";
-import { lastHeard, staleAt, stalenessOf } from "./list-age.ts";
+import { lastHeard, staleAt, stalenessOf } from "../../connection/list-age.ts";
 import type { BlastLimits } from "./blast-limit.ts";
 import { Removals } from "./removals.ts";
 

@@ -1,5 +1,46 @@
-import type { Health, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
-import type { RemovalFacts } from "./removal-facts.ts";
+import type { EntryKind, Snapshot, Health, SnapshotChange } from "../../vault-client/connection.ts";
+
+/** The metadata that rules of resources request, of the entries whose names they match. */
+export interface MetadataRule {
+  /** Equal for rules that request the same. */
+  readonly id: string;
+  /** Reports whether the list has an entry of the name with this metadata. */
+  finds(snapshot: Snapshot): boolean;
+}
+
+/**
+ * Knowledge about the names that resources refer to, apart from the lists. `rule` limits it to
+ * those with a rule of this id.
+ */
+export interface RemovalFacts {
+  isReferenced(kind: EntryKind, name: string, rule?: string): boolean;
+  /** Reports whether resources refer to any entry of this kind. */
+  hasReferences(kind: EntryKind): boolean;
+  /** Returns the rules whose regular expression matches the name. */
+  rulesOf(kind: EntryKind, name: string): Iterable<MetadataRule>;
+  /**
+   * Reports whether a resource shows that it has the bytes of this entry, which was listed before
+   * this connection was opened.
+   */
+  wasServed(kind: EntryKind, name: string): boolean;
+  /**
+   * Returns the deadline of an entry that was listed before this connection was opened, in
+   * milliseconds since the epoch.
+   */
+  deadlineOf(kind: EntryKind, name: string): number | undefined;
+  /**
+   * Reports whether a resource removes a key if this entry is gone: `isDue`, by the vault at its
+   * deadline.
+   */
+  removes(kind: EntryKind, name: string, isDue: boolean, rule?: string): boolean;
+  /**
+   * Returns the names that rules of this id found before this connection was opened, as the targets
+   * show.
+   */
+  claimedBy(kind: EntryKind, rule: string): ReadonlySet<string>;
+  /** Returns the targets that an entry feeds. */
+  targetsOf(kind: EntryKind, name: string, rule?: string): Iterable<string>;
+}
 
 /** Callbacks of the client while a connection is open. */
 export interface ConnectionCallbacks {

@@ -3,7 +3,8 @@ import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
 import type { ConnectionSpec } from "../../api/vault-connection.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
-import { credentialsName, credentialSource } from "./credential-source.ts";
+import { credentialsName } from "../../connection/connection-facts.ts";
+import { credentialSource } from "./credential-source.ts";
 
 const signal = new AbortController().signal;
 const URL = "https://vault.example.com:8443";

@@ -2,13 +2,9 @@ import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connect
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { CredentialSource, StoredPassword } from "../../vault-client/auth/credentials.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
+import { credentialsName } from "../../connection/connection-facts.ts";
 import { readCredentials, textOf } from "./credentials-secret.ts";
 import { SecretTokenStore } from "./secret-token-store.ts";
-
-/** Returns the name of the credentials Secret of a connection. */
-export function credentialsName({ auth }: ConnectionSpec): string {
-  return auth.passwordSecretRef?.name ?? auth.tokenSecretRef?.name ?? "";
-}
 
 /** Returns the source of the credentials that a connection names in its namespace. */
 export function credentialSource(

@@ -3,8 +3,7 @@ import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import { eventReasons } from "../../api/reasons.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { recordReadiness, recoveryNote } from "../status/record-readiness.ts";
-import { regarding } from "../status/regarding.ts";
+import { recordReadiness, recoveryNote, regarding } from "../outcome/record-readiness.ts";
 
 /**
  * Records that the operator stopped or resumed sending requests for a connection of either kind.

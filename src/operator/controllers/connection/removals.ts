@@ -7,7 +7,7 @@ import type {
 import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
 import { type Absence, ListedNames } from "./listed-names.ts";
-import type { MetadataRule, RemovalFacts } from "./removal-facts.ts";
+import type { MetadataRule, RemovalFacts } from "./connection-users.ts";
 
 const ALWAYS = (): boolean => true;
 

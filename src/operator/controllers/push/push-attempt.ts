@@ -1,24 +1,57 @@
+import type { Clock } from "../../../lib/clock.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { type ReadyCondition, notReady } from "../../sync/ready-condition.ts";
+import type {
+  Snapshot,
+  WriteGuard,
+  EntryWrite,
+  WrittenVersion,
+} from "../../vault-client/connection.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
+import { retryable } from "../outcome/outcome.ts";
+import type { PushBudget } from "./push-budget.ts";
+import { type KeyFacts, entryContent, keyFacts } from "../../push/push-content.ts";
+import type { PushMemory } from "./push-memory.ts";
+import { type PushItem, type PushResource, entryOf, itemId } from "../../push/push-resource.ts";
+import type { PushSource } from "./push-source.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
 import { defined } from "../../lib/defined.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { utf8Text } from "../../sync/content.ts";
-import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";
-import type { EntryWrite, WrittenVersion } from "../../vault-client/connection.ts";
 import { mayHaveHappened } from "../../vault-client/vault-error.ts";
-import { countRepair, repairDelay } from "../status/repair-count.ts";
-import { retryable } from "../sync/sync-result.ts";
-import { decidePush } from "./decide-push.ts";
+import { countRepair, repairDelay } from "../outcome/repair-count.ts";
+import { decidePush } from "../../push/decide-push.ts";
 import {
   isSameVersion,
   type ListedVersion,
   listedVersion,
   type WritableEntry,
-} from "./listed-entry.ts";
-import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
-import { entryContent, type KeyFacts, keyFacts } from "./push-content.ts";
-import { concernsConnection, pushFailure } from "./push-failure.ts";
-import { entryOf, itemId, type PushItem } from "./push-resource.ts";
+} from "../../push/listed-entry.ts";
+import { type PushOutcome, concernsConnection, pushFailure } from "./push-outcome.ts";
+
+export interface ItemPusherOptions {
+  readonly contentKey: Redacted<Uint8Array>;
+  /** Closed while another process may lead. */
+  readonly guard: WriteGuard | undefined;
+  /** Shared by all shards of the process. */
+  readonly pushBudget: PushBudget;
+  readonly clock: Clock;
+}
+
+/** Everything that the push of one key needs. */
+export interface PushContext {
+  readonly object: KubeObject;
+  readonly resource: PushResource;
+  readonly memory: PushMemory;
+  readonly access: OpenConnection;
+  readonly snapshot: Snapshot;
+  readonly source: PushSource;
+  readonly facts: ReadonlyMap<string, KeyFacts>;
+  /** Compares the bytes of the vault even if its list shows the version that was pushed last. */
+  readonly verify: boolean;
+  readonly signal: AbortSignal;
+}
 
 /** A vault rejects the same push again, until something changes. */
 const REJECTED_MS = 10 * 60_000;

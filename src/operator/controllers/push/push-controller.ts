@@ -10,9 +10,9 @@ import { type ControllerObserver, runController } from "../../runtime/controller
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
-import type { SyncKind } from "../sync/sync-key.ts";
+import type { SyncKind } from "../../sync/sync-key.ts";
 import { NamedKeys } from "./named-keys.ts";
-import { parsePush } from "./push-resource.ts";
+import { parsePush } from "../../push/push-resource.ts";
 import type { PushReconciler } from "./push-reconciler.ts";
 import type { PushRivals } from "./push-rivals.ts";
 

@@ -1,9 +1,9 @@
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import { listedEntry } from "./listed-entry.ts";
-import { PushAttempt } from "./push-attempt.ts";
-import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
-import type { KeyFacts } from "./push-content.ts";
-import { entryOf, itemId, type PushItem, type PushResource } from "./push-resource.ts";
+import { listedEntry } from "../../push/listed-entry.ts";
+import { PushAttempt, type ItemPusherOptions, type PushContext } from "./push-attempt.ts";
+import type { PushOutcome } from "./push-outcome.ts";
+import type { KeyFacts } from "../../push/push-content.ts";
+import { entryOf, itemId, type PushItem, type PushResource } from "../../push/push-resource.ts";
 
 /**
  * Brings one entry of the vault to the bytes of its key: compares, decides, and writes at most

@@ -1,9 +1,9 @@
 import type { PushItemStatus, PushStatus } from "../../api/vault-push.ts";
-import type { RepairCount } from "../status/repair-count.ts";
-import type { Failure } from "../sync/sync-result.ts";
-import type { PushOutcome } from "./push-context.ts";
-import type { KeyFacts } from "./push-content.ts";
-import { itemId } from "./push-resource.ts";
+import type { RepairCount } from "../outcome/repair-count.ts";
+import type { Failure } from "../outcome/outcome.ts";
+import type { PushOutcome } from "./push-outcome.ts";
+import type { KeyFacts } from "../../push/push-content.ts";
+import { itemId } from "../../push/push-resource.ts";
 
 /** Bytes of the vault that were read to compare them. */
 interface ComparedVersion {

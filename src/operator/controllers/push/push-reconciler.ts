@@ -10,23 +10,21 @@ import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
-import { explainFailure, listProblem } from "../connection/connection-problem.ts";
+import { explainFailure } from "../../connection/connection-problem.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
-import { FRESH_LIST_MS, type FreshLists } from "../connection/fresh-lists.ts";
-import { StatusWriter } from "../status/status-writer.ts";
-import type { WriteObserver } from "../status/write-observer.ts";
-import { DONE, waitFor } from "../sync/sync-result.ts";
-import { hasFinalizer, setFinalizer } from "./finalizer.ts";
-import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
+import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
+import { StatusWriter } from "../outcome/status-writer.ts";
+import { DONE, waitFor, withListFailure, type WriteObserver } from "../outcome/outcome.ts";
+import { hasFinalizer, setFinalizer, type PushRemoval } from "./push-removal.ts";
+import type { ItemPusherOptions, PushContext } from "./push-attempt.ts";
+import { type PushOutcome, summarize } from "./push-outcome.ts";
 import { ItemPusher } from "./push-item.ts";
 import { followVault, forgetOthers, newMemory, type PushMemory } from "./push-memory.ts";
-import type { PushRemoval } from "./push-removal.ts";
-import { itemId, kindsOf, parsePush, type PushResource } from "./push-resource.ts";
+import { itemId, kindsOf, parsePush, type PushResource } from "../../push/push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import { PushSource, SourceChangedError } from "./push-source.ts";
-import { nextPushStatus, type PushReport, readPushStatus } from "./push-status.ts";
+import { nextPushStatus, type PushReport, readPushStatus } from "../../push/push-status.ts";
 import { recordPushEvents } from "./record-push-events.ts";
-import { summarize } from "./summarize.ts";
 
 export interface PushReconcilerOptions extends ItemPusherOptions {
   readonly resources: ReadonlyStore<KubeObject>;
@@ -193,17 +191,9 @@ export class PushReconciler {
     if (list === "requested") return nothing(waitFor("connection", FRESH_LIST_MS));
     const result = await this.#push(context, resource, access, snapshot, forced);
     const { report } = result;
-    if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false)
-      return result;
-    const { reason, message } = listProblem(list, access.facts, resource.connection.kind);
-    return {
-      ...result,
-      report: {
-        ...report,
-        readyCondition: notReady(reason, message),
-        reconciling: { reason, message },
-      },
-    };
+    if (!(list instanceof Error) || report === undefined) return result;
+    const { kind } = resource.connection;
+    return { ...result, report: withListFailure(report, list, access.facts, kind) };
   }
 
   /**

@@ -1,3 +1,5 @@
+import { vaultPushKind } from "../../api/kinds.ts";
+import { PUSH_FINALIZER } from "../../api/names.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -8,16 +10,19 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
-import { explainFailure } from "../connection/connection-problem.ts";
+import { explainFailure } from "../../connection/connection-problem.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
-import { FRESH_LIST_MS, type FreshLists } from "../connection/fresh-lists.ts";
-import type { WriteObserver } from "../status/write-observer.ts";
-import { DONE, waitFor } from "../sync/sync-result.ts";
-import { setFinalizer } from "./finalizer.ts";
-import { isSameVersion, listedEntry, listedVersion, type WritableEntry } from "./listed-entry.ts";
-import type { ItemPusherOptions } from "./push-context.ts";
-import { entryContent, keyFacts } from "./push-content.ts";
-import { pushFailure } from "./push-failure.ts";
+import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
+import { type WriteObserver, DONE, waitFor } from "../outcome/outcome.ts";
+import {
+  isSameVersion,
+  listedEntry,
+  listedVersion,
+  type WritableEntry,
+} from "../../push/listed-entry.ts";
+import type { ItemPusherOptions } from "./push-attempt.ts";
+import { entryContent, keyFacts } from "../../push/push-content.ts";
+import { pushFailure } from "./push-outcome.ts";
 import type { PushMemory } from "./push-memory.ts";
 import {
   entryOf,
@@ -26,9 +31,9 @@ import {
   type ParsedPush,
   type PushItem,
   type PushResource,
-} from "./push-resource.ts";
+} from "../../push/push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
-import type { PushReport } from "./push-status.ts";
+import type { PushReport } from "../../push/push-status.ts";
 import { recordRemoval } from "./record-push-events.ts";
 
 export interface PushRemovalOptions extends ItemPusherOptions {
@@ -251,4 +256,23 @@ function isProven(
     listed.createdAt !== undefined &&
     isSameVersion(record, listed)
   );
+}
+
+export const hasFinalizer = ({ metadata }: KubeObject): boolean =>
+  metadata.finalizers?.includes(PUSH_FINALIZER) === true;
+
+/**
+ * Adds or removes the finalizer; others are kept. @throws KubeError, `Conflict` when the resource
+ * has changed concurrently
+ */
+export async function setFinalizer(
+  api: KubeApi,
+  { metadata }: KubeObject,
+  wanted: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, uid, resourceVersion, finalizers = [] } = metadata;
+  const others = finalizers.filter((finalizer) => finalizer !== PUSH_FINALIZER);
+  const patch = { metadata: { finalizers: wanted ? [...others, PUSH_FINALIZER] : others } };
+  await api.patch(vaultPushKind, { namespace, name, uid, resourceVersion }, patch, signal);
 }

@@ -6,11 +6,11 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import { matchesPattern, patternReference } from "../../vault-client/pattern.ts";
-import { settingsOf } from "../connection/connection-settings.ts";
-import { parseConnection } from "../connection/parse-connection.ts";
+import { settingsOf } from "../../connection/connection-settings.ts";
+import { parseConnection } from "../../connection/parse-connection.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
-import type { SyncKind } from "../sync/sync-key.ts";
-import { entryOf, parsePush, type PushItem, type PushResource } from "./push-resource.ts";
+import type { SyncKind } from "../../sync/sync-key.ts";
+import { entryOf, parsePush, type PushItem, type PushResource } from "../../push/push-resource.ts";
 import { NamedKeys } from "./named-keys.ts";
 
 /** The custom resources of the whole cluster: a rival may belong to another shard. */

@@ -6,9 +6,9 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import { type KubeObject, SECRETS } from "../../kube/resource.ts";
 import { readContent } from "../../sync/content.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import { factsOf, type KeyFacts } from "./push-content.ts";
+import { factsOf, type KeyFacts } from "../../push/push-content.ts";
 import type { PushMemory } from "./push-memory.ts";
-import type { PushResource } from "./push-resource.ts";
+import type { PushResource } from "../../push/push-resource.ts";
 
 /** The Secret has changed since it was read, so what was decided no longer counts. */
 export class SourceChangedError extends Error {}

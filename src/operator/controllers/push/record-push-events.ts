@@ -2,10 +2,9 @@ import { eventReasons } from "../../api/reasons.ts";
 import type { PushStatus } from "../../api/vault-push.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { recordReadiness } from "../status/record-readiness.ts";
-import { regarding } from "../status/regarding.ts";
-import type { PushOutcome } from "./push-context.ts";
-import { entryOf } from "./push-resource.ts";
+import { recordReadiness, regarding } from "../outcome/record-readiness.ts";
+import type { PushOutcome } from "./push-outcome.ts";
+import { entryOf } from "../../push/push-resource.ts";
 
 /** Records each push, each change of the reason why the resource is not Ready, and its recovery. */
 export function recordPushEvents(

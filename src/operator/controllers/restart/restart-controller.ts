@@ -11,7 +11,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type SyncKind, SYNC_KINDS, syncKey } from "../sync/sync-key.ts";
+import { type SyncKind, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
 import { RestartEvents } from "./restart-events.ts";
 import { RestartIndex, restartSource, type RestartSource, shownBy } from "./restart-index.ts";
 import { RestartPace } from "./restart-pace.ts";

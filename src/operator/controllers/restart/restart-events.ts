@@ -4,7 +4,7 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Restart } from "../../restart/restart-state.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
-import { parseSyncKey, type SyncKind } from "../sync/sync-key.ts";
+import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { workloadDescriptor, type WorkloadRef } from "./workload.ts";
 
 export interface RestartEventsOptions {

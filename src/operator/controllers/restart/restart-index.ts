@@ -10,7 +10,7 @@ import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { SourceContent } from "../../restart/decide-restart.ts";
 import { readStatus } from "../../sync/sync-status.ts";
-import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "../sync/sync-key.ts";
+import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { workloadKey, type WorkloadMetadata, type WorkloadRef } from "./workload.ts";
 
 /** The part of a VaultSecret or VaultFile that concerns restarts. */

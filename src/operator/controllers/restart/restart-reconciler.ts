@@ -18,14 +18,13 @@ import {
 } from "../../restart/restart-state.ts";
 import { rolloutProgress } from "../../restart/rollout-progress.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
-import { OwnWrites } from "../status/own-writes.ts";
+import { OwnWrites } from "../outcome/own-writes.ts";
 import { PodSources } from "./pod-sources.ts";
-import { explainRejection } from "./explain-rejection.ts";
+import { explainRejection, WorkloadWriter } from "./workload-writer.ts";
 import type { RestartEvents } from "./restart-events.ts";
 import { type RestartIndex, sourceName } from "./restart-index.ts";
-import { type Entry, restartEntry } from "./restart-entry.ts";
+import { type Entry, restartEntry, type RestartMemory } from "./restart-entry.ts";
 import { type RestartPace, ROLLOUT_DEADLINE_MS } from "./restart-pace.ts";
-import type { RestartMemory } from "./restart-memory.ts";
 import type { RestartStatuses } from "./restart-statuses.ts";
 import {
   parseWorkloadKey,
@@ -35,7 +34,6 @@ import {
   type WorkloadRef,
 } from "./workload.ts";
 import type { WorkloadWatch } from "./workload-watch.ts";
-import { WorkloadWriter } from "./workload-writer.ts";
 
 /** Observes the ends of restarts; implemented by the metrics. Must not throw. */
 export interface RestartObserver {

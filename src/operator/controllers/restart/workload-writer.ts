@@ -1,3 +1,5 @@
+import type { WorkloadKind } from "../../api/rollout-restart.ts";
+import type { KubeError } from "../../kube/kube-error.ts";
 import { CONTENT_ANNOTATION, FIELD_MANAGER, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../../lib/is-object.ts";
@@ -78,4 +80,15 @@ export class WorkloadWriter {
     };
     return this.#api.apply(resource, object, { fieldManager: MANAGER, force: true }, signal);
   }
+}
+
+/** Returns why the API server rejected a change of a workload, and what to do. */
+export function explainRejection(kind: WorkloadKind, error: KubeError): string {
+  const { plural } = workloadDescriptor[kind];
+  if (error.policy !== undefined) {
+    return `the ValidatingAdmissionPolicy ${error.policy} denies to patch the ${kind}: ask an administrator to change the policy`;
+  }
+  return error.kind === "Forbidden"
+    ? `the API server denied to patch the ${kind}: grant the operator get and patch on ${plural}, or check the admission policies`
+    : `the API server rejected the change of the pod template (${error.kind}): check the ${kind} and the admission policies`;
 }

@@ -7,7 +7,8 @@ import type { EntryKind } from "../../vault-client/connection.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
-import { awaitConnection, DONE, type SyncResult, waitFor } from "./sync-result.ts";
+import { DONE, waitFor } from "../outcome/outcome.ts";
+import { awaitConnection, type SyncResult } from "./sync-result.ts";
 
 export interface ConnectionSources {
   readonly connections: Pick<ConnectionRegistry, "get">;

@@ -1,11 +1,10 @@
-import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
+import { claimedNames, findItems, foundName, metadataRule } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Find } from "../../sync/sync-resource.ts";
 import { reportedName, reportedNames } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
-import { metadataRule } from "./metadata-rule.ts";
 import type { ResolveInput } from "./resolve-items.ts";
 
 /**

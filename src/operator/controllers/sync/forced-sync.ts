@@ -3,10 +3,10 @@ import type { Report } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { isForced, type SyncStatus } from "../../sync/sync-status.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
-import { listProblem } from "../connection/connection-problem.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
-import { FRESH_LIST_MS, type FreshLists } from "../connection/fresh-lists.ts";
-import { type SyncResult, waitFor } from "./sync-result.ts";
+import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
+import { waitFor, withListFailure } from "../outcome/outcome.ts";
+import type { SyncResult } from "./sync-result.ts";
 
 /**
  * Adds the echo of a forced sync to its report. A sync that has to be tried again is not ready,
@@ -48,14 +48,8 @@ export async function syncForced(
   const { report, next } = result;
   if (!(list instanceof Error) || report === undefined || report.readyCondition?.ready === false)
     return result;
-  const { reason, message } = listProblem(list, access.facts, resource.connection.kind);
-  const failed = {
-    ...report,
-    readyCondition: notReady(reason, message),
-    reconciling: { reason, message },
-  };
   return {
-    report: failed,
+    report: withListFailure(report, list, access.facts, resource.connection.kind),
     next: next.outcome === "done" && next.wait === undefined ? waitFor("connection") : next,
   };
 }

@@ -11,7 +11,8 @@ import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncedKey, TargetState } from "../../sync/target.ts";
 import { renderAside } from "../../template/render-aside.ts";
 import { readEntry } from "./read-entry.ts";
-import { DONE, type Failure, lasting, rejected } from "./sync-result.ts";
+import { DONE, type Failure, lasting } from "../outcome/outcome.ts";
+import { rejected } from "./sync-result.ts";
 
 /** The known content of the existing target. */
 export interface CurrentTarget {

@@ -9,7 +9,7 @@ import {
   type TargetState,
   targetState,
 } from "../../sync/target.ts";
-import { isOlder } from "../status/own-writes.ts";
+import { isOlder } from "../outcome/own-writes.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 

@@ -25,7 +25,8 @@ import {
   keptKeys,
   NO_CONTENT,
 } from "./gather-content.ts";
-import { DONE, type Failure, lasting, rejected } from "./sync-result.ts";
+import { DONE, type Failure, lasting } from "../outcome/outcome.ts";
+import { rejected } from "./sync-result.ts";
 
 /**
  * The content that a target is to have: `unchanged` is what it has, `none` that it is to be

@@ -3,9 +3,9 @@ import { foundText } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { sourceId, type SyncedKey } from "../../sync/target.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
-import { entryFailure } from "./entry-failure.ts";
+import { entryFailure } from "../outcome/entry-failure.ts";
 import { AccessChanged } from "./revocable-reads.ts";
-import { type Failure, retryable } from "./sync-result.ts";
+import { type Failure, retryable } from "../outcome/outcome.ts";
 
 /** The bytes of one source, as the vault returned them. */
 interface ReadEntry {

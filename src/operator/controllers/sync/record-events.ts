@@ -4,8 +4,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { Report } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
-import { recordReadiness } from "../status/record-readiness.ts";
-import { regarding } from "../status/regarding.ts";
+import { recordReadiness, regarding } from "../outcome/record-readiness.ts";
 
 type Effect = Exclude<Report["effect"], "none"> | "recreated" | "moved";
 

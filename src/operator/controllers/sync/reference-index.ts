@@ -1,7 +1,7 @@
 import { Groups } from "../../lib/groups.ts";
 import type { Find } from "../../sync/sync-resource.ts";
 import { isPattern, matchesPattern } from "../../vault-client/pattern.ts";
-import type { SyncKind } from "./sync-key.ts";
+import type { SyncKind } from "../../sync/sync-key.ts";
 
 /** Everything that one resource refers to. */
 export interface References {

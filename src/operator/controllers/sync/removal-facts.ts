@@ -1,4 +1,4 @@
-import { claimedNames, matchesName } from "../../sync/find-items.ts";
+import { claimedNames, matchesName, metadataRule } from "../../sync/find-items.ts";
 import type { Find, SyncResource } from "../../sync/sync-resource.ts";
 import {
   readStatus,
@@ -10,10 +10,9 @@ import {
 } from "../../sync/sync-status.ts";
 import { targetState } from "../../sync/target.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
-import type { MetadataRule, RemovalFacts } from "../connection/removal-facts.ts";
-import { metadataRule } from "./metadata-rule.ts";
+import type { MetadataRule, RemovalFacts } from "../connection/connection-users.ts";
 import type { ReferenceIndex } from "./reference-index.ts";
-import { parseSyncKey, type SyncKind } from "./sync-key.ts";
+import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
 import type { TargetRecords } from "./target-records.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
 import { syncItem, syncResource } from "../../../../test/lab/kube/sync-resource.ts";
-import { repairDelay } from "../status/repair-count.ts";
+import { repairDelay } from "../outcome/repair-count.ts";
 import { afterRepair, calmDelay, type Repairs } from "./repairs.ts";
 
 const MINUTE = 60_000;

@@ -6,7 +6,7 @@ import {
   type RepairCount,
   repairDelay,
   WINDOW_MS,
-} from "../status/repair-count.ts";
+} from "../outcome/repair-count.ts";
 
 /** The recent repairs of a target: writes that reverted a change of another writer. */
 export interface Repairs extends RepairCount {

@@ -1,6 +1,6 @@
 import { findCondition } from "../../api/conditions.ts";
 import { deadlineOf, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
-import { unfound, type UnusableItem } from "../../sync/find-items.ts";
+import { unfound, type UnusableItem, metadataRule } from "../../sync/find-items.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import { earlierItem, isForced, type SyncStatus } from "../../sync/sync-status.ts";
@@ -13,7 +13,6 @@ import {
 } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
-import { metadataRule } from "./metadata-rule.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /**

@@ -1,3 +1,6 @@
+import { isObject } from "../../../lib/is-object.ts";
+import type { Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import { type SyncKind, parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { shared } from "../../lib/shared-strings.ts";
@@ -11,23 +14,18 @@ import { EditWindows } from "../../runtime/edit-windows.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import { matchesName } from "../../sync/find-items.ts";
+import { matchesName, metadataRule } from "../../sync/find-items.ts";
 import type { SyncItem, SyncResource, TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { readStatus, reportedNames } from "../../sync/sync-status.ts";
-import type { SnapshotChange } from "../../vault-client/connection.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
-import type { ConnectionUsers } from "../connection/connection-users.ts";
-import type { RemovalFacts } from "../connection/removal-facts.ts";
-import { changedSinceSync, isObserved, type ListedVersions } from "./changed-since-sync.ts";
+import type { ConnectionUsers, RemovalFacts } from "../connection/connection-users.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
-import { metadataRule } from "./metadata-rule.ts";
-import { ownerKeys } from "./owner-index.ts";
+import { ownerKeys } from "./target-metadata.ts";
 import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { removalFactsOf } from "./removal-facts.ts";
 import { isPattern, patternReference } from "../../vault-client/pattern.ts";
-import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
 import { mergedKey, targetKey, type TargetRecords } from "./target-records.ts";
 
@@ -313,4 +311,39 @@ function foundNames(kind: SyncKind, { finds }: SyncResource, object: KubeObject)
   if (finds.length === 0) return [];
   const names = reportedNames(readStatus(kind, object["status"]));
   return names.filter((name) => finds.some((find) => matchesName(find, name)));
+}
+
+/** The part of a list that shows when versions were created. */
+export type ListedVersions = Pick<Snapshot, "secrets" | "file">;
+
+// Both functions run for all resources at the start, and decide only about the order of work: they
+// read single fields of the status.
+const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
+  isObject(status) ? status : {};
+
+/**
+ * Reports whether the status is about the current spec, as that of each unchanged resource at the
+ * start of the operator.
+ */
+export const isObserved = (object: KubeObject): boolean =>
+  statusOf(object)["observedGeneration"] === object.metadata.generation;
+
+/**
+ * Reports whether the vault lists a version of a source that is younger than the last sync of the
+ * resource. The clocks of vault and operator may differ, so nothing but the order of work may
+ * depend on it.
+ */
+export function changedSinceSync(
+  kind: SyncKind,
+  object: KubeObject,
+  sources: readonly string[],
+  list: ListedVersions,
+): boolean {
+  const { syncedAt } = statusOf(object);
+  const synced = typeof syncedAt === "string" ? Date.parse(syncedAt) : Number.NaN;
+  const isYounger = (source: string): boolean => {
+    if (kind === "VaultFile") return (list.file(source)?.createdAt ?? 0) > synced;
+    return list.secrets(source).some(({ createdAt = 0 }) => createdAt > synced);
+  };
+  return sources.some(isYounger);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
 import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
-import { FRESH_LIST_MS } from "../connection/fresh-lists.ts";
+import { FRESH_LIST_MS } from "../outcome/fresh-lists.ts";
 
 /** Requests a forced sync of the resource. */
 function force({ api, resource }: SyncScene, value: string): void {

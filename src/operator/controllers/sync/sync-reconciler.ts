@@ -20,17 +20,17 @@ import {
   type SyncStatus,
 } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
-import { StatusWriter } from "../status/status-writer.ts";
-import type { WriteObserver } from "../status/write-observer.ts";
+import { StatusWriter } from "../outcome/status-writer.ts";
+import { type WriteObserver, DONE, waitFor } from "../outcome/outcome.ts";
 import { becomeMerged, type BecomeMergedOptions } from "./become-merged.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { deniedResult } from "./write-failure.ts";
 import { syncForced, withEcho } from "./forced-sync.ts";
 import { currentState, findTarget, type FoundTarget, lookUpTarget } from "./look-up-target.ts";
-import { explainToUser } from "../connection/connection-problem.ts";
+import { explainToUser } from "../../connection/connection-problem.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
-import type { FreshLists } from "../connection/fresh-lists.ts";
+import type { FreshLists } from "../outcome/fresh-lists.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
@@ -48,15 +48,8 @@ import { removeFormerTargets } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { showsOutdatedList } from "./shows-outdated-list.ts";
-import { parseSyncKey, type SyncKind } from "./sync-key.ts";
-import {
-  awaitConnection,
-  DONE,
-  type SyncResult,
-  TARGET_WAIT_MS,
-  targetChanged,
-  waitFor,
-} from "./sync-result.ts";
+import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
+import { awaitConnection, type SyncResult, TARGET_WAIT_MS, targetChanged } from "./sync-result.ts";
 import type { TargetWriter } from "./target-writer.ts";
 
 /** One kind of resources, and their watch. */

@@ -1,10 +1,10 @@
-import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
+import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { Staleness } from "../../sync/staleness.ts";
 import { isForced, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
-import type { Reason } from "../../api/reasons.ts";
+import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
 
 /** The result of one reconcile: what to report, and when to reconcile again. */
 export interface SyncResult {
@@ -16,20 +16,8 @@ export interface SyncResult {
 /** The result of a reconcile that came to an end. */
 export type Reported = SyncResult & { readonly report: Report };
 
-/**
- * Maximum wait in milliseconds for a state whose change requeues the resource: it limits the cost
- * of a missed change.
- */
-const MAX_WAIT_MS = 5 * 60_000;
 /** Time in milliseconds after which an object is read again that the watch does not show. */
 export const TARGET_WAIT_MS = 30_000;
-
-export const DONE: ReconcileResult = { outcome: "done" };
-
-/** Returns the result of a reconcile that can only continue when this changes. */
-export function waitFor(what: Wait["for"], atMostMs = MAX_WAIT_MS): ReconcileResult {
-  return { outcome: "done", wait: { for: what, atMostMs } };
-}
 
 /**
  * Returns the result of a reconcile that found another state of the target than the one it decided
@@ -39,29 +27,6 @@ export const targetChanged = (reason: string): SyncResult => ({
   report: undefined,
   next: { outcome: "retry", cause: "target", reason },
 });
-
-/** A failure of one reconcile: the condition that describes it, and when to try again. */
-export interface Failure {
-  readonly condition: ReadyCondition;
-  readonly next: ReconcileResult;
-  /** The cause alone, if `condition` says what becomes of the target too. */
-  readonly why?: string;
-}
-
-/** Returns a failure of the vault that a retry may resolve. The backoff is at least `atLeastMs`. */
-export function retryable(reason: Reason, message: string, atLeastMs?: number): Failure {
-  return {
-    condition: notReady(reason, message),
-    next: { outcome: "retry", cause: "vault", reason, atLeastMs },
-  };
-}
-
-/**
- * Returns a failure that lasts until something changes; it is checked after `wait` at the latest.
- */
-export function lasting(reason: Reason, message: string, next: ReconcileResult): Failure {
-  return { condition: notReady(reason, message), next };
-}
 
 /** Returns a failure for content that must not replace that of the target. */
 export function rejected({ reason, message }: ReadyCondition): Failure {

@@ -1,4 +1,14 @@
 import {
+  namespaceOf,
+  CONFIG_MAPS,
+  groupOf,
+  type KubeObject,
+  type ResourceDescriptor,
+  SECRETS,
+} from "../../kube/resource.ts";
+import { possibleOwners, type TargetMetadata } from "../../sync/target.ts";
+import { parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
+import {
   ADOPT_ANNOTATION,
   CONFIRM_REMOVALS_ANNOTATION,
   MANAGED_BY,
@@ -7,17 +17,9 @@ import {
   MERGED_LABEL,
 } from "../../api/names.ts";
 import { shared } from "../../lib/shared-strings.ts";
-import {
-  CONFIG_MAPS,
-  groupOf,
-  type KubeObject,
-  type ResourceDescriptor,
-  SECRETS,
-} from "../../kube/resource.ts";
 import { managedNames } from "../../sync/managed-metadata.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
-import type { TargetMetadata } from "../../sync/target.ts";
 
 export const targetDescriptor: Readonly<Record<TargetKind, ResourceDescriptor>> = {
   Secret: SECRETS,
@@ -65,4 +67,25 @@ export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
     ),
     deleting: metadata.deletionTimestamp !== undefined,
   };
+}
+
+/**
+ * Returns the keys in the queue of the resources that an object, whose key is `<namespace>/<name>`,
+ * may belong to.
+ */
+export function ownerKeys(key: string, metadata: TargetMetadata): string[] {
+  return [...possibleOwners(metadata)].flatMap((owner) => {
+    const kind = SYNC_KINDS.find((one) => owner.startsWith(`${one}/`));
+    return kind === undefined
+      ? []
+      : [syncKey(kind, `${namespaceOf(key)}/${owner.slice(kind.length + 1)}`)];
+  });
+}
+
+/**
+ * Returns the names of a target in the index by owner. One that has the name of its owner, as most
+ * have, is in no index: it is found by that name, which saves memory.
+ */
+export function ownerIndex(key: string, metadata: TargetMetadata): string[] {
+  return ownerKeys(key, metadata).filter((owner) => parseSyncKey(owner).objectKey !== key);
 }

@@ -6,7 +6,7 @@ import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { targetMetadata } from "./target-metadata.ts";
-import { WATCH_LAG_MS } from "../status/own-writes.ts";
+import { WATCH_LAG_MS } from "../outcome/own-writes.ts";
 import { TargetRecords } from "./target-records.ts";
 
 const resource = syncResource([syncItem("a")]);

@@ -7,10 +7,10 @@ import { isMerged, type SyncResource, type TargetKind } from "../../sync/sync-re
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import { isOwnedBy, type TargetMetadata, type TargetState } from "../../sync/target.ts";
-import { isAheadOfWatch, type OwnWrite } from "../status/own-writes.ts";
-import { repairDelay } from "../status/repair-count.ts";
+import { isAheadOfWatch, type OwnWrite } from "../outcome/own-writes.ts";
+import { repairDelay } from "../outcome/repair-count.ts";
 import { afterRepair, type Repairs } from "./repairs.ts";
-import { syncKey } from "./sync-key.ts";
+import { syncKey } from "../../sync/sync-key.ts";
 import { targetMetadata } from "./target-metadata.ts";
 import { UnseenWrites } from "./unseen-writes.ts";
 

@@ -27,9 +27,10 @@ import {
 import { newContent } from "./new-content.ts";
 import { deleteTarget } from "./release-target.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
-import { repairDelay } from "../status/repair-count.ts";
+import { repairDelay } from "../outcome/repair-count.ts";
 import { calmDelay } from "./repairs.ts";
-import { DONE, failed, type Failure, type Reported, waitFor } from "./sync-result.ts";
+import { DONE, type Failure, waitFor } from "../outcome/outcome.ts";
+import { failed, type Reported } from "./sync-result.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 

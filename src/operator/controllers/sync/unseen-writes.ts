@@ -1,5 +1,5 @@
 import type { Clock } from "../../../lib/clock.ts";
-import { WATCH_LAG_MS } from "../status/own-writes.ts";
+import { WATCH_LAG_MS } from "../outcome/own-writes.ts";
 
 /**
  * The own writes that the watch has not shown yet, by the keys of their targets. One timer serves

@@ -1,7 +1,8 @@
 import { isKubeError, type KubeError, OWNER_DENIED, OWNER_UNKNOWN } from "../../kube/kube-error.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { reportOf } from "../../sync/report.ts";
-import { DONE, type Failure, lasting, type SyncResult, waitFor } from "./sync-result.ts";
+import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
+import type { SyncResult } from "./sync-result.ts";
 
 /**
  * Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a

@@ -1,6 +1,6 @@
 import type { Reason } from "../../api/reasons.ts";
 import type { PermanentCode, TransientError, VaultError } from "../../vault-client/vault-error.ts";
-import { type Failure, lasting, retryable, waitFor } from "./sync-result.ts";
+import { type Failure, lasting, retryable, waitFor } from "./outcome.ts";
 
 /**
  * Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a

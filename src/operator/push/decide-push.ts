@@ -1,4 +1,4 @@
-import type { PushItemStatus } from "../../api/vault-push.ts";
+import type { PushItemStatus } from "../api/vault-push.ts";
 
 /**
  * Everything that decides about one key: what the Secret has, what the vault has, and what was

@@ -1,5 +1,5 @@
-import type { Staleness } from "../../sync/staleness.ts";
-import type { Connection } from "../../vault-client/connection.ts";
+import type { Staleness } from "../sync/staleness.ts";
+import type { Connection } from "../vault-client/connection.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem } from "./connection-problem.ts";
 

@@ -1,9 +1,26 @@
+import { isVaultError } from "../../vault-client/vault-error.ts";
+import { entryFailure } from "../outcome/entry-failure.ts";
+import { type Failure, lasting, waitFor } from "../outcome/outcome.ts";
+import type { WritableEntry } from "../../push/listed-entry.ts";
+import { entryOf, type PushItem } from "../../push/push-resource.ts";
 import { isStalled } from "../../api/reasons.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import { waitFor } from "../sync/sync-result.ts";
-import type { PushOutcome } from "./push-context.ts";
-import type { PushReport } from "./push-status.ts";
+import type { PushReport } from "../../push/push-status.ts";
+
+/** The result for one key. Without a problem and a failure, the vault has its bytes. */
+export interface PushOutcome {
+  readonly item: PushItem;
+  readonly problem?: ReadyCondition;
+  readonly failure?: Failure;
+  /** Further keys would fail as well. */
+  readonly ends?: boolean;
+  /** Time in milliseconds until the key can be pushed. */
+  readonly waitMs?: number;
+  readonly effect?: { readonly restored: boolean; readonly version: number };
+  /** Remark for the Ready condition. */
+  readonly remark?: string | undefined;
+}
 
 /** The meaning of the outcomes of all keys for the resource. */
 export interface PushSummary {
@@ -57,4 +74,24 @@ export function summarize(
     report: { readyCondition },
     next: waitFor("time", Math.min(refreshIntervalMs, ...waits)),
   };
+}
+
+/** Maps an error of the vault while an entry is compared or written. @throws any other error */
+export function pushFailure(error: unknown, item: PushItem, { owner }: WritableEntry): Failure {
+  if (!isVaultError(error)) throw error;
+  const failure = entryFailure(error, entryOf(item), true);
+  if (error.kind !== "permanent" || error.code !== "forbidden" || owner === undefined)
+    return failure;
+  const message = `${entryOf(item)}: the account may only read it: ask ${owner} to share it with permission RW`;
+  return lasting(failure.condition.reason, message, failure.next);
+}
+
+/**
+ * Reports whether a failure concerns the whole connection, so that pushing further keys would fail
+ * as well.
+ */
+export function concernsConnection(error: unknown): boolean {
+  return (
+    !isVaultError(error) || (error.kind !== "permanent" && error.kind !== "unexpected-response")
+  );
 }

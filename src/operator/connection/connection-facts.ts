@@ -1,6 +1,5 @@
-import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
+import { connectionDefaults, type ConnectionSpec } from "../api/vault-connection.ts";
 import { settingsOf } from "./connection-settings.ts";
-import { credentialsName } from "./credential-source.ts";
 
 /** The parts of a spec that messages about its connection name. */
 export interface ConnectionFacts {
@@ -19,6 +18,11 @@ export interface ConnectionFacts {
    * public ones.
    */
   readonly caBundle: string | undefined;
+}
+
+/** Returns the name of the credentials Secret of a connection. */
+export function credentialsName({ auth }: ConnectionSpec): string {
+  return auth.passwordSecretRef?.name ?? auth.tokenSecretRef?.name ?? "";
 }
 
 /** Number of values of an attribute in a message. */

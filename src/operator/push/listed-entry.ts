@@ -1,7 +1,7 @@
-import { formatTimestamp } from "../../sync/timestamp.ts";
-import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import type { FileRecord, SecretRecord, Snapshot } from "../../vault-client/connection.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import { formatTimestamp } from "../sync/timestamp.ts";
+import { notReady, type ReadyCondition } from "../sync/ready-condition.ts";
+import type { FileRecord, SecretRecord, Snapshot } from "../vault-client/connection.ts";
+import type { Trust } from "../api/received-secrets.ts";
 import { entryOf, type PushItem } from "./push-resource.ts";
 
 /** One version of an entry, with timestamps of RFC 3339. */
@@ -60,7 +60,7 @@ const received = (record: SecretRecord): WritableEntry => ({
 export function listedEntry(
   item: PushItem,
   snapshot: Snapshot,
-  access: Pick<OpenConnection, "account" | "trustedOwners">,
+  access: Pick<Trust, "account" | "trustedOwners">,
 ): WritableEntry | ReadyCondition {
   const { name, owner: wanted } = item;
   if (item.kind === "file") return { record: snapshot.file(name), owner: undefined, shared: false };

@@ -1,8 +1,14 @@
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../../api/kinds.ts";
 import { readyIn } from "../../api/conditions.ts";
 import { eventReasons } from "../../api/reasons.ts";
 import type { EventRecord, EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { regarding } from "./regarding.ts";
 
 type Ready = NonNullable<ReturnType<typeof readyIn>>;
 
@@ -42,4 +48,23 @@ export function recordReadiness(
  */
 export function recoveryNote(earlier: Ready, { message }: Ready): string {
   return `${message}; it was not Ready since ${earlier.lastTransitionTime ?? "an unknown time"}: ${earlier.reason}`;
+}
+
+const kinds = new Map(
+  [
+    vaultConnectionKind,
+    clusterVaultConnectionKind,
+    vaultSecretKind,
+    vaultFileKind,
+    vaultPushKind,
+  ].map((kind) => [kind.kind, kind]),
+);
+
+/** Returns the fields of an event that say which custom resource it is about. */
+export function regarding({
+  kind,
+  metadata,
+}: KubeObject): Pick<EventRecord, "resource" | "namespace" | "name" | "uid"> {
+  const { namespace = "", name, uid = "" } = metadata;
+  return { resource: kinds.get(kind) ?? vaultSecretKind, namespace, name, uid };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { testFacts } from "../../../../test/lab/vault/open-connection.ts";
+import { testFacts } from "../../../test/lab/vault/open-connection.ts";
 import {
   AuthError,
   ListTooLongError,
@@ -8,7 +8,7 @@ import {
   RefusedError,
   TransientError,
   UnexpectedResponse,
-} from "../../vault-client/vault-error.ts";
+} from "../vault-client/vault-error.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure, explainToUser } from "./connection-problem.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ConnectionSpec } from "../../api/vault-connection.ts";
+import type { ConnectionSpec } from "../api/vault-connection.ts";
 import { settingsOf } from "./connection-settings.ts";
 
 const least: ConnectionSpec = {

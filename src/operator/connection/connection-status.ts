@@ -1,17 +1,16 @@
-import { type ConditionNow, findCondition, mergeConditions } from "../../api/conditions.ts";
-import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
-import type { Reason } from "../../api/reasons.ts";
-import type { Condition } from "../../api/status.ts";
-import type { ConnectionStatus } from "../../api/vault-connection.ts";
-import type { Connection, Health, LoginPause } from "../../vault-client/connection.ts";
-import { AuthError } from "../../vault-client/vault-error.ts";
-import { defined } from "../../lib/defined.ts";
-import { readyConditions } from "../../sync/attempt-status.ts";
-import { notReady } from "../../sync/ready-condition.ts";
-import { staleCondition } from "../../sync/staleness.ts";
+import { type ConditionNow, findCondition, mergeConditions } from "../api/conditions.ts";
+import { CONFIRM_REMOVALS_ANNOTATION } from "../api/names.ts";
+import type { Reason } from "../api/reasons.ts";
+import type { Condition } from "../api/status.ts";
+import type { ConnectionStatus } from "../api/vault-connection.ts";
+import type { Connection, Health, LoginPause } from "../vault-client/connection.ts";
+import { AuthError } from "../vault-client/vault-error.ts";
+import { defined } from "../lib/defined.ts";
+import { readyConditions } from "../sync/attempt-status.ts";
+import { notReady } from "../sync/ready-condition.ts";
+import { staleCondition, type Staleness } from "../sync/staleness.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure } from "./connection-problem.ts";
-import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
 
 /**
  * Returns the conditions that stay unchanged. After a restart nothing new is known about a
@@ -47,8 +46,15 @@ const MAX_SCOPE = 1_024;
 
 /** State of a connection that a status can report. */
 type ReportedState =
-  | Extract<ConnectionState, { readonly state: "invalid" }>
-  | Pick<OpenConnection, "state" | "connection" | "facts" | "stale" | "removals">;
+  | { readonly state: "invalid"; readonly message: string }
+  | {
+      readonly state: "open";
+      readonly connection: Pick<Connection, "health" | "loginPause" | "snapshot" | "token">;
+      readonly facts: ConnectionFacts;
+      readonly stale: Staleness | undefined;
+      /** `held`: the number of removals that a user has to confirm. */
+      readonly removals: { readonly held: number; readonly isResuming: boolean };
+    };
 
 const invalid = (reason: "InvalidSpec" | "InvalidCaBundle", message: string): ConditionNow[] =>
   readyConditions(notReady(reason, message));

@@ -1,12 +1,12 @@
 import {
   type ClusterConnectionSpec,
   clusterConnectionSpec,
-} from "../../api/cluster-vault-connection.ts";
-import { clusterVaultConnectionKind } from "../../api/kinds.ts";
-import { explainProblems } from "../../api/validation.ts";
-import { connectionSpec, type ConnectionSpec } from "../../api/vault-connection.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import type { AccessEntry } from "../../sync/namespace-access.ts";
+} from "../api/cluster-vault-connection.ts";
+import { clusterVaultConnectionKind } from "../api/kinds.ts";
+import { explainProblems } from "../api/validation.ts";
+import { connectionSpec, type ConnectionSpec } from "../api/vault-connection.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import type { AccessEntry } from "../sync/namespace-access.ts";
 
 /** A connection of either kind, or the reason why its spec is invalid. */
 export type ParsedConnection =

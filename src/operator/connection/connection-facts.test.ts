@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { connectionSpec } from "../../api/vault-connection.ts";
+import { connectionSpec } from "../api/vault-connection.ts";
 import { factsOf } from "./connection-facts.ts";
 
 const base = {

@@ -1,6 +1,6 @@
-import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
-import { parseDuration } from "../../lib/duration.ts";
-import type { Scope } from "../../../protocol/scope.ts";
+import { connectionDefaults, type ConnectionSpec } from "../api/vault-connection.ts";
+import { parseDuration } from "../lib/duration.ts";
+import type { Scope } from "../../protocol/scope.ts";
 
 /** The spec of a VaultConnection with its defaults, in the units of the client. */
 export interface ConnectionSettings {

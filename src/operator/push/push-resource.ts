@@ -1,11 +1,11 @@
-import { parseDuration } from "../../lib/duration.ts";
-import type { ConnectionRef } from "../../api/connection-key.ts";
-import { FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
-import { explainProblems } from "../../api/validation.ts";
-import { parseDeleteTime, vaultPushSpec, type VaultPushSpec } from "../../api/vault-push.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import type { EntryKind } from "../../vault-client/connection.ts";
+import { parseDuration } from "../lib/duration.ts";
+import type { ConnectionRef } from "../api/connection-key.ts";
+import { FORCE_SYNC_ANNOTATION } from "../api/names.ts";
+import { explainProblems } from "../api/validation.ts";
+import { parseDeleteTime, vaultPushSpec, type VaultPushSpec } from "../api/vault-push.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import { notReady, type ReadyCondition } from "../sync/ready-condition.ts";
+import type { EntryKind } from "../vault-client/connection.ts";
 
 /** One key of the Secret and the entry of the vault that it is pushed to. */
 export interface PushItem {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import { isLoopback } from "../../../lib/loopback.ts";
-import type { ConnectionKind } from "../../api/kinds.ts";
-import type { Reason } from "../../api/reasons.ts";
+import { isLoopback } from "../../lib/loopback.ts";
+import type { ConnectionKind } from "../api/kinds.ts";
+import type { Reason } from "../api/reasons.ts";
 import {
   type AuthError,
   isVaultError,
@@ -10,7 +10,7 @@ import {
   type RefusedError,
   type TransientError,
   type VaultError,
-} from "../../vault-client/vault-error.ts";
+} from "../vault-client/vault-error.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { tlsProblem } from "./tls-problem.ts";
 
@@ -73,7 +73,11 @@ function refused(error: RefusedError, facts: ConnectionFacts, url: URL): Connect
   const spec = { check: "address", reason: "InvalidSpec", field: "spec.url" } as const;
   switch (error.code) {
     case "tls":
-      return tlsProblem(error.detail ?? "", facts, url);
+      return {
+        check: "TLS",
+        reason: "VaultUnreachable",
+        ...tlsProblem(error.detail ?? "", facts, url),
+      };
     case "address":
       return addressProblem(error, url);
     case "ca":

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TargetMetadata } from "../../sync/target.ts";
-import { ownerIndex, ownerKeys } from "./owner-index.ts";
+import { ownerIndex, ownerKeys } from "./target-metadata.ts";
 
 const metadata = (
   owner: string | undefined,

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
+import { InMemoryConnection } from "../../../test/lab/vault/in-memory-connection.ts";
 import {
   ignoredCallbacks,
   noRemovals,
   testFacts,
-} from "../../../../test/lab/vault/open-connection.ts";
-import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
-import type { Reason } from "../../api/reasons.ts";
-import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
+} from "../../../test/lab/vault/open-connection.ts";
+import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
+import type { Reason } from "../api/reasons.ts";
+import { connectionStatus, type ConnectionStatus } from "../api/vault-connection.ts";
 import {
   AuthError,
   CredentialsError,
@@ -16,7 +16,7 @@ import {
   RefusedError,
   TransientError,
   UnexpectedResponse,
-} from "../../vault-client/vault-error.ts";
+} from "../vault-client/vault-error.ts";
 import { explainFailure } from "./connection-problem.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
 

@@ -1,4 +1,4 @@
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import type { SyncResource } from "./sync-resource.ts";
 
 export type SyncKind = SyncResource["kind"];
 export const SYNC_KINDS: readonly SyncKind[] = ["VaultSecret", "VaultFile"];

@@ -1,9 +1,13 @@
 import type { ConnectionFacts } from "./connection-facts.ts";
-import type { ConnectionProblem } from "./connection-problem.ts";
 
 const UNTRUSTED = /UNABLE_TO_|SELF_SIGNED|^CERT_(UNTRUSTED|SIGNATURE_FAILURE)/u;
 /** Codes of a server that responds to a TLS handshake with something else. */
 const NOT_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/u;
+
+interface Explanation {
+  readonly cause: string;
+  readonly remedy: string;
+}
 
 function untrusted(facts: ConnectionFacts): string {
   return facts.caBundle === undefined
@@ -19,10 +23,8 @@ export function tlsProblem(
   code: string,
   facts: ConnectionFacts,
   { host, hostname }: URL,
-): ConnectionProblem {
-  const problem = (cause: string, remedy: string): ConnectionProblem => ({
-    check: "TLS",
-    reason: "VaultUnreachable",
+): Explanation {
+  const problem = (cause: string, remedy: string): Explanation => ({
     cause: code === "" ? cause : `${cause} (${code})`,
     remedy,
   });

@@ -1,6 +1,6 @@
-import { type PushItemStatus, type PushStatus, pushStatus } from "../../api/vault-push.ts";
-import { defined } from "../../lib/defined.ts";
-import { type Attempt, attemptStatus } from "../../sync/attempt-status.ts";
+import { type PushItemStatus, type PushStatus, pushStatus } from "../api/vault-push.ts";
+import { defined } from "../lib/defined.ts";
+import { type Attempt, attemptStatus } from "../sync/attempt-status.ts";
 
 /** Findings and effects of one reconcile of a VaultPush. */
 export interface PushReport extends Pick<Attempt, "readyCondition" | "reconciling" | "stale"> {
