@@ -44,6 +44,44 @@ async function shared(
   expect(left(scene)).toBe(40);
 }
 
+describe("names that another vault of the connection lacks", () => {
+  test("are held until a user confirms them, also when specs change and the first vault is back", async () => {
+    await using scene = new OperatorScene();
+    const all = range(10).map((n) => `db-${n}`);
+    scene.addVault("shop", all, DELETE);
+    scene.addVault("other", all.slice(0, 2));
+    scene.start();
+    await scene.clock.advance(MINUTE);
+    const [first, second] = ["shop", "other"].map((namespace) =>
+      scene.server.get(vaultConnectionKind, { namespace, name: "vault" }),
+    );
+    const moveTo = (connection: typeof first): void => {
+      const { url } = connection!["spec"] as { readonly url: string };
+      scene.server.patch(
+        vaultConnectionKind,
+        { namespace: "shop", name: "vault" },
+        { spec: { url } },
+      );
+    };
+    const kept = (): number =>
+      all.slice(0, 8).filter((name) => scene.value("shop", name) !== undefined).length;
+    moveTo(second);
+    await scene.clock.advance(PROOF);
+    for (const name of all.slice(8))
+      scene.server.delete(vaultSecretKind, { namespace: "shop", name });
+    await scene.clock.advance(PROOF);
+    expect(kept()).toBe(8);
+    expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("confirm-removals=6");
+    scene.vault("shop").remove(...all);
+    moveTo(first);
+    await scene.clock.advance(PROOF);
+    expect(kept()).toBe(8);
+    confirm(scene, "shop", "8");
+    await scene.clock.advance(MINUTE);
+    expect(kept()).toBe(0);
+  });
+});
+
 describe("names that disappear from one vault, of which each connection has four", () => {
   test("are held in each connection, which confirms its own", async () => {
     await using scene = new OperatorScene();

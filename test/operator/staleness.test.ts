@@ -60,6 +60,16 @@ test("a restart in an outage writes no status of a resource, and keeps since whe
   expect([after[0]?.[0], after[1]]).toEqual([before[0]?.[0], before[1]]);
 });
 
+test("an edit of the connection in an outage does not end that its resources are stale", async () => {
+  await using scene = await stale();
+  const before = ["Ready", "Stale"].map((type) => scene.condition(type, "shop", "a"));
+  const spec = { auth: { passwordSecretRef: { name: "absent" } } };
+  scene.server.patch(vaultConnectionKind, { namespace: "shop", name: "vault" }, { spec });
+  await scene.clock.advance(1_000);
+  expect(scene.condition("Ready", "shop")?.reason).toBe("AuthFailed");
+  expect(["Ready", "Stale"].map((type) => scene.condition(type, "shop", "a"))).toEqual(before);
+});
+
 test("after an outage nothing is stale, and the message of Ready has no date", async () => {
   await using scene = new OperatorScene();
   const vault = scene.addVault("shop", ["a"]);

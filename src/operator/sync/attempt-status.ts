@@ -75,9 +75,13 @@ function keptConditions(
   { readyCondition, reconciling, items, stale }: Attempt,
 ): Condition[] {
   const types: string[] = [];
+  const isUnknown =
+    readyCondition === undefined && reconciling === undefined && items === undefined;
+  // Only a list ends an outage: a new client of the connection has none yet.
+  if (isUnknown && stale === undefined && conditions.some(({ type }) => type === "Stale"))
+    return [...conditions];
   if (readyCondition === undefined) types.push("Ready", "Stalled");
-  if (readyCondition === undefined && reconciling === undefined && items === undefined)
-    types.push("Reconciling");
+  if (isUnknown) types.push("Reconciling");
   if (items === undefined) types.push(...ITEM_TYPES);
   return conditions
     .filter(({ type }) => types.includes(type))

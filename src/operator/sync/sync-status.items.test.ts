@@ -217,7 +217,15 @@ describe("showsServed", () => {
       },
     ],
   ])("returns for a status that shows %s: %s", (_, expected, of, status) => {
-    expect(showsServed(of, status, "a")).toBe(expected);
+    expect(showsServed(of, status, "a", never)).toBe(expected);
+  });
+
+  test("returns true for bytes of another vault that are removed, as only the target claims them", () => {
+    const status = { items: [{ secretKey: "key", key: "a" }] };
+    const claimed = [policy("Retain", "Delete"), retain].map((of) =>
+      showsServed(of, status, "a", () => true),
+    );
+    expect(claimed).toEqual([true, false]);
   });
 });
 
@@ -262,7 +270,7 @@ describe("removesWhenGone", () => {
       items: [{ secretKey: "p", key }],
       ...changes,
     });
-    expect(removes(of({}, "db"), true)).toBe(false);
+    expect([removes(of({}, "db")), removes(of({}, "db"), true)]).toEqual([false, true]);
     expect([removes(of({})), removes(of({}), true)]).toEqual([false, true]);
     expect([
       removes(of({ itemsOmitted: 1 })),

@@ -68,12 +68,14 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
 
 /**
  * Reports whether a status shows that the target has bytes of this source that were listed when it
- * was written, or that are to be removed since. A status that does not show all items may.
+ * was written, or that are to be removed since. A status that does not show all items may. It shows
+ * no version of bytes of another vault: `isClaimed` says whether the target has them.
  */
 export function showsServed(
   { whenRemoved, whenMissing, items: wanted }: SyncResource,
   { items = [], itemsOmitted }: SyncStatus,
   source: string,
+  isClaimed: () => boolean,
 ): boolean {
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   let isShown = false;
@@ -81,17 +83,17 @@ export function showsServed(
     if (("filename" in item ? item.filename : item.key) !== source) continue;
     isShown = true;
     const policy = isOptional ? "Delete" : item.deleteAt === undefined ? whenMissing : whenRemoved;
-    if (item.version !== undefined && (item.latest !== undefined || policy === "Delete"))
-      return true;
+    const wasListed = item.latest !== undefined || policy === "Delete";
+    if (wasListed && (item.version !== undefined || isClaimed())) return true;
   }
   return !isShown && itemsOmitted !== undefined;
 }
 
 /**
  * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault
- * at its deadline. A status with the source shows whether the target has its bytes. One without it,
- * of this spec and complete, says that a target has them only if `isClaimed`: that it was not
- * written yet.
+ * at its deadline. A status with the source shows whether the target has its bytes, but not those of
+ * another vault. One without it, of this spec and complete, says that a target has them only if
+ * `isClaimed`: that it was not written yet.
  */
 export function removesWhenGone(
   { whenRemoved, whenMissing, items: wanted, generation }: SyncResource,
@@ -103,7 +105,7 @@ export function removesWhenGone(
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   if (!isOptional && (isDue ? whenRemoved : whenMissing) === "Retain") return false;
   const shown = items.filter((item) => ("filename" in item ? item.filename : item.key) === source);
-  if (shown.length > 0) return shown.some(({ version }) => version !== undefined);
+  if (shown.length > 0) return shown.some(({ version }) => version !== undefined) || isClaimed();
   return itemsOmitted !== undefined || observedGeneration !== generation || isClaimed();
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { accountOf, CLUSTER_ACCOUNT, CREATOR, Violation } from "../world.ts";
 import { type Output, outputsOf, type Spec } from "./spec-items.ts";
-import { type TargetWrite, versionIn, versionOf } from "./target-write.ts";
+import { isReaddressed, type TargetWrite, versionIn, versionOf } from "./target-write.ts";
 
 const outputsFor = (specs: readonly Spec[], key: string): Output[] =>
   specs.flatMap((spec) => outputsOf(spec)).filter((output) => output.key === key);
@@ -81,7 +81,7 @@ export function checkVersions(write: TargetWrite): void {
       if (
         accepted ||
         items.some((item) => item.version !== "latest") ||
-        items.some(({ id }) => isForgotten(write, id))
+        items.some(({ id }) => isForgotten(write, id) || isReaddressed(write, id))
       )
         continue;
       throw new Violation(

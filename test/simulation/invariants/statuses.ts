@@ -81,11 +81,11 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
     if (!content || isRendered) continue;
     const base64 = content[key] ?? "";
     const origin = world.vaults.origin(base64);
-    if (
-      !origin?.versions.has(item.version) ||
-      origin.name !== source ||
-      !world.vaults.isPart(base64, member)
-    )
+    // The key of an optional source that is not listed keeps the part that an earlier spec named,
+    // until its absence is proven.
+    const isPart =
+      world.vaults.isPart(base64, member) || (absence === "optional" && item.latest === undefined);
+    if (!origin?.versions.has(item.version) || origin.name !== source || !isPart)
       throw new Violation(
         "I13",
         `${name} is ready, but ${key} has other bytes than version ${item.version} of ${source}`,

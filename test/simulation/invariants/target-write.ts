@@ -1,6 +1,7 @@
 import {
   MERGE_DOMAIN,
   OWNER_ANNOTATION,
+  SOURCES_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
@@ -67,6 +68,7 @@ interface Merged {
   readonly text: string;
   readonly keys: readonly string[];
   readonly versions: Readonly<Record<string, number>>;
+  readonly sources: Readonly<Record<string, string>>;
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -83,11 +85,16 @@ export function mergedInto(object: KubeObject | undefined): ReadonlyMap<string, 
       const [kind = "", name = ""] = resource.split(/\.(.*)/);
       const claims = JSON.parse(text) as {
         readonly versions: string;
+        readonly sources: string;
         readonly keys?: readonly string[];
       };
       const versions = JSON.parse(claims.versions) as Record<string, number>;
+      const sources = JSON.parse(claims.sources) as Record<string, string>;
       return [
-        [`${kinds[kind]}/${name}`, { text, keys: claims.keys ?? Object.keys(versions), versions }],
+        [
+          `${kinds[kind]}/${name}`,
+          { text, keys: claims.keys ?? Object.keys(versions), versions, sources },
+        ],
       ];
     },
   );
@@ -120,6 +127,24 @@ export function mergingOwner(
 /** Returns the versions that a target claims for its items. */
 export const claimedVersions = (object: KubeObject | undefined): Readonly<Record<string, number>> =>
   JSON.parse(object?.metadata.annotations?.[VERSIONS_ANNOTATION] ?? "{}") as Record<string, number>;
+
+/** Returns the address of the vault, as a digest, that an object claims for an item of a resource. */
+function claimedAddress(
+  object: KubeObject | undefined,
+  owner: string,
+  id: string,
+): string | undefined {
+  const text = object?.metadata.annotations?.[SOURCES_ANNOTATION];
+  const sources =
+    mergedInto(object).get(owner)?.sources ?? (JSON.parse(text ?? "{}") as Record<string, string>);
+  return sources[id]?.split(".")[0];
+}
+
+/** Reports whether an item has another address now: one vault at http and at https counts as two. */
+export function isReaddressed({ before, after, owner }: TargetWrite, id: string): boolean {
+  const was = claimedAddress(before, owner, id);
+  return was !== undefined && was !== claimedAddress(after, owner, id);
+}
 
 /** Returns the version of bytes of the vault. */
 export const versionOf = ({ versions }: Origin): number => Math.max(...versions);

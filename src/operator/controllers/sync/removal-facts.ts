@@ -113,13 +113,15 @@ function claimedBy(
   return names;
 }
 
-/** Reports whether the target of a resource claims bytes of an entry that a rule found. */
+/**
+ * Reports whether the target of a resource claims bytes for an item of this name, or of an entry
+ * that a rule found.
+ */
 function isClaimed({ targets }: Resources, resource: SyncResource, name: string): boolean {
   const state = targetState(resource, targets.metadata(resource));
-  return (
-    state.state === "owned" &&
-    resource.finds.some((find) => claimedNames(find, state.synced, () => true).includes(name))
-  );
+  if (state.state !== "owned") return false;
+  if (resource.items.some(({ source, id }) => source === name && state.synced.has(id))) return true;
+  return resource.finds.some((find) => claimedNames(find, state.synced, () => true).includes(name));
 }
 
 /** Returns what the resources of a connection refer to and show. */
@@ -127,6 +129,8 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
   const { references } = resources;
   const users = (kind: EntryKind, name: string, rule?: string): Generator<Reported> =>
     reported(resources, usersOf(resources, connection, kind, name, rule));
+  const claimOf = (resource: SyncResource, name: string) => () =>
+    isClaimed(resources, resource, name);
   return {
     isReferenced: (kind, name, rule) =>
       rule === undefined
@@ -135,14 +139,16 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
     hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
     wasServed: (kind, name) =>
-      users(kind, name).some(({ resource, status }) => showsServed(resource, status, name)),
+      users(kind, name).some(({ resource, status }) =>
+        showsServed(resource, status, name, claimOf(resource, name)),
+      ),
     deadlineOf: (kind, name) =>
       users(kind, name)
         .map(({ status }) => reportedDeadline(status, name))
         .find((deadline) => deadline !== undefined),
     removes: (kind, name, isDue, rule) =>
       users(kind, name, rule).some(({ resource, status }) =>
-        removesWhenGone(resource, status, name, isDue, () => isClaimed(resources, resource, name)),
+        removesWhenGone(resource, status, name, isDue, claimOf(resource, name)),
       ),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
     targetsOf: (kind, name, rule) =>
