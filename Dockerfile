@@ -1,4 +1,4 @@
-# npm run image       builds it, and where this base cannot be pulled, on a base made from Debian: docs/image.md
+# npm run image       builds it, and where this base cannot be pulled, on a base made from Debian: docs/install.md#the-image
 #
 # Equal sources give an equal layer: the base is an exact version (a release pins its digest with NODE_IMAGE=node@sha256:...), packages
 # come from the lock file, the compiler writes no dates, and all files have one time.

@@ -13,7 +13,6 @@ import { vaultDashboard } from "./generate/dashboards/vault-dashboard.ts";
 import { withSections } from "./generate/markdown.ts";
 import { operationPaths } from "./generate/operation-paths.ts";
 import { pageSections } from "./generate/pages.ts";
-import { reasonsPage } from "./generate/reasons-page.ts";
 
 type Files = [path: string, content: string][];
 
@@ -22,7 +21,7 @@ async function docs(): Promise<Files> {
     path,
     withSections(path, await readFile(path, "utf8"), sections),
   ]);
-  return [["docs/reasons.md", reasonsPage()], ...(await Promise.all(pages))];
+  return Promise.all(pages);
 }
 
 /** Each returns the content of files by path from the repository root. */

@@ -107,14 +107,21 @@ const refusedCodes: Readonly<Record<RefusedCode, string>> = {
   ca: "The CA bundle cannot be parsed.",
 };
 
-/** Returns the sections of docs/errors.md. */
-export function errorTables(): Record<string, string> {
-  const vault = Object.entries(errorCodes).map(([name, { status, meaning, remedy }]) => [
-    code(name),
-    String(status),
-    meaning,
-    remedy,
-  ]);
+/** Returns the error codes of the vault as a table. */
+export function vaultErrorTable(): string {
+  return table(
+    ["Code", "Status", "Meaning", "Remedy"],
+    Object.entries(errorCodes).map(([name, { status, meaning, remedy }]) => [
+      code(name),
+      String(status),
+      meaning,
+      remedy,
+    ]),
+  );
+}
+
+/** Returns the classes and codes of the operator's vault client as tables. */
+export function clientErrorTables(): Record<string, string> {
   const client = Object.values(clientErrors).map(({ className, meaning, reaction }) => [
     code(className),
     meaning,
@@ -130,7 +137,6 @@ export function errorTables(): Record<string, string> {
     Object.entries(all).map(([each, meaning]) => [code(name), code(each), meaning]),
   );
   return {
-    "vault-codes": table(["Code", "Status", "Meaning", "Remedy"], vault),
     "client-errors": table(["Class", "Meaning", "What the operator does"], client),
     "client-codes": table(["Class", "Code", "Meaning"], rows),
   };

@@ -19,7 +19,7 @@ function metricsTable(definitions: readonly MetricDefinition[]): string {
 }
 
 /**
- * Returns the tables of docs/metrics.md by the name of their section, from the definitions of the
+ * Returns the tables of docs/monitoring.md by the name of their section, from the definitions of the
  * metrics.
  */
 export function metricsTables(): Record<string, string> {

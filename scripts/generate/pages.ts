@@ -1,6 +1,9 @@
-import { errorTables } from "./error-tables.ts";
+import { alertTables } from "./alert-tables.ts";
+import { commandLine } from "./command-line.ts";
+import { clientErrorTables, vaultErrorTable } from "./error-tables.ts";
 import { metricsTables } from "./metrics-tables.ts";
 import { operatorFlags } from "./operator-flags.ts";
+import { reasonsTable } from "./reasons-table.ts";
 import { resourceFields } from "./resource-fields.ts";
 import { vaultApi } from "./vault-api.ts";
 
@@ -10,10 +13,11 @@ import { vaultApi } from "./vault-api.ts";
  */
 export function pageSections(): Map<string, Readonly<Record<string, string>>> {
   return new Map([
+    ["docs/command-line.md", commandLine()],
+    ["docs/monitoring.md", { ...metricsTables(), ...alertTables() }],
     ["docs/operator.md", { flags: operatorFlags() }],
     ["docs/resources.md", resourceFields()],
-    ["docs/metrics.md", metricsTables()],
-    ["docs/vault-api.md", vaultApi()],
-    ["docs/errors.md", errorTables()],
+    ["docs/status.md", { reasons: reasonsTable(), ...clientErrorTables() }],
+    ["docs/vault-api.md", { "vault-codes": vaultErrorTable(), ...vaultApi() }],
   ]);
 }

@@ -24,7 +24,7 @@ test("all places of the repository name the same version", () => {
     "package-lock.json",
     "deploy/chart/Chart.yaml",
     "README.md",
-    "docs/operator.md",
+    "docs/install.md",
   ]) {
     expect(files).toContain(file);
   }
@@ -40,7 +40,7 @@ test("a new version is written to every place, and to nothing else", async () =>
     "package-lock.json":
       '{\n  "version": "0.1.0",\n  "packages": {\n    "": {\n      "name": "vaultsync",\n      "version": "0.1.0"\n    },\n    "a": {\n      "version": "0.1.0"\n    }\n  }\n}\n',
     "deploy/base/kustomization.yaml": "images:\n  - name: vaultsync\n    newTag: 0.1.0\n",
-    "docs/operator.md": "docker push REGISTRY/vaultsync:0.1.0\nother:0.1.0\n",
+    "docs/install.md": "docker push REGISTRY/vaultsync:0.1.0\nother:0.1.0\n",
     "src/other.ts": "vaultsync:0.1.0\n",
   };
   for (const [file, text] of Object.entries(files)) {

@@ -8,11 +8,11 @@ import { ACCOUNT, OperatorScene } from "../lab/operator/operator-scene.ts";
 import type { InMemoryVault } from "../lab/vault/in-memory/in-memory-vault.ts";
 
 /**
- * Every cell of the tables in docs/behavior.md: what happens to a target under a policy, on a
- * virtual clock.
+ * Every cell of the tables in docs/resources.md#behavior: what happens to a target under a policy,
+ * on a virtual clock.
  */
 const MINUTE = 60_000;
-const page = readFileSync("docs/behavior.md", "utf8");
+const page = readFileSync("docs/resources.md", "utf8");
 const namespace = "shop";
 const app = { namespace, name: "app" };
 

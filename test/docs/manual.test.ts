@@ -13,16 +13,16 @@ const Role = z.object({
   rules: z.array(z.object({ resources: z.array(z.string()), verbs: z.array(z.string()) })),
 });
 
-test("docs/annotations.md names every label, annotation and type of the operator", () => {
+test("docs/resources.md names every label, annotation and type of the operator", () => {
   expect(
-    Object.values(names).filter((name) => !page("docs/annotations.md").includes(`\`${name}\``)),
+    Object.values(names).filter((name) => !page("docs/resources.md").includes(`\`${name}\``)),
   ).toEqual([]);
 });
 
-test("docs/events.md lists every reason of an event about a target", () => {
+test("docs/status.md lists every reason of an event about a target", () => {
   expect(
     Object.values(eventReasons).filter(
-      (reason) => !page("docs/events.md").includes(`| \`${reason}\` |`),
+      (reason) => !page("docs/status.md").includes(`| \`${reason}\` |`),
     ),
   ).toEqual([]);
 });

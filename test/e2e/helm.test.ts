@@ -19,11 +19,11 @@ import {
 } from "./support/world.ts";
 
 /**
- * The commands of docs/helm.md. They concern the whole cluster, so they have a control plane of
+ * The commands of docs/install.md#helm. They concern the whole cluster, so they have a control plane of
  * their own.
  */
 const root = join(import.meta.dirname, "..", "..");
-const page = commandsIn(await readFile(join(root, "docs/helm.md"), "utf8"));
+const page = commandsIn(await readFile(join(root, "docs/install.md"), "utf8"));
 const crd = "vaultsecrets.vaultsync.dev";
 
 let plane: OwnedControlPlane;
@@ -156,7 +156,7 @@ async function whatStays(): Promise<unknown> {
 }
 
 test("the API server accepts the rendered chart, and kube-score finds nothing critical", async () => {
-  const output = await runSection("Check");
+  const output = await runSection("Check the chart");
   expect(output).toContain("1 chart(s) linted, 0 chart(s) failed");
   expect(output).toContain("deployment.apps/vaultsync serverside-applied (server dry run)");
   expect(output).not.toContain("[CRITICAL]");
@@ -166,12 +166,12 @@ test("the API server accepts the rendered chart, and kube-score finds nothing cr
 test("a release installs everything in an empty cluster, and an upgrade its newer CRDs", async () => {
   const older = await olderChart();
   expect(
-    await runSection("Install", (command) => command.replace("deploy/chart", older)),
+    await runSection("Install with Helm", (command) => command.replace("deploy/chart", older)),
   ).toContain("STATUS: deployed");
   expect(await run(columns)).toBe("");
-  expect(await runSection("Upgrade")).toContain("REVISION: 2");
+  expect(await runSection("Upgrade with Helm")).toContain("REVISION: 2");
   expect(await run(columns)).toContain("Ready");
-  await runSection("Uninstall");
+  await runSection("Uninstall with Helm");
   expect(await run(operatorObjects)).toBe("serviceaccount/default\n");
 });
 
@@ -203,10 +203,10 @@ test("an operator with the permissions of the release syncs", async () => {
 test("an upgrade changes no target, and without the CRDs and policies it deletes none of them", async () => {
   const before = await whatStays();
   expect(before).toMatchObject({ content: [value, value, file] });
-  await runSection("Upgrade");
+  await runSection("Upgrade with Helm");
   expect(await whatStays()).toEqual(before);
   await runSection(
-    "Upgrade",
+    "Upgrade with Helm",
     (command) => `${command} --set crds.install=false,cluster.install=false,policies.install=false`,
   );
   expect(await whatStays()).toEqual(before);
@@ -215,7 +215,7 @@ test("an upgrade changes no target, and without the CRDs and policies it deletes
 test("the removal of the release removes the operator only", async () => {
   const before = await whatStays();
   await world.operator.stop();
-  await runSection("Uninstall");
+  await runSection("Uninstall with Helm");
   expect(await run(operatorObjects)).toBe("serviceaccount/default\n");
   await expect(run("kubectl delete -k crds")).rejects.toThrow("see docs/uninstall.md");
   await expect(run("kubectl delete namespace vaultsync-system")).rejects.toThrow(
@@ -226,7 +226,7 @@ test("the removal of the release removes the operator only", async () => {
 });
 
 test("another release continues with what the first one left", async () => {
-  await runSection("Install");
+  await runSection("Install with Helm");
   await using _operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT));
   const next = world.canaries.text("next");
   await world.protect("db", next);
@@ -234,7 +234,7 @@ test("another release continues with what the first one left", async () => {
 });
 
 test("a second release serves the namespaces of its list, and no others", async () => {
-  await runSection("For some namespaces");
+  await runSection("Some namespaces with Helm");
   const account = "--as=system:serviceaccount:team-operator:vaultsync";
   expect(await run(`kubectl auth can-i update secrets -n shop ${account}`)).toBe("yes\n");
   expect(await run(`kubectl auth can-i list vaultsecrets -n shop ${account}`)).toBe("yes\n");
@@ -254,7 +254,7 @@ test("the removal of the vault keeps its data", async () => {
   const claim =
     "kubectl get persistentvolumeclaim data-vault-0 -n vaultsync-vault -o jsonpath={.metadata.uid}";
   const uninstall = "helm uninstall vault -n vaultsync-vault";
-  const notes = await runSection("The vault", (command) =>
+  const notes = await runSection("The vault with Helm", (command) =>
     command === uninstall ? "true" : command,
   );
   expect(notes).toContain("WARNING: the Secret vault-master-key does not exist in vaultsync-vault");
@@ -267,15 +267,16 @@ test("the removal of the vault keeps its data", async () => {
   expect(await run(claim)).toBe(uid);
 });
 
-test("every command of the page is run", () => {
+test("every command with Helm is run", () => {
   const sections = [
-    "Check",
-    "Install",
-    "For some namespaces",
-    "Upgrade",
-    "Uninstall",
+    "Check the chart",
+    "Install with Helm",
+    "Some namespaces with Helm",
+    "Upgrade with Helm",
+    "Uninstall with Helm",
     "From kustomize to Helm",
-    "The vault",
+    "The vault with Helm",
   ];
-  expect(new Set(page.map(({ heading }) => heading))).toEqual(new Set(sections));
+  const chart = page.filter(({ command }) => command.startsWith("helm "));
+  expect(new Set(chart.map(({ heading }) => heading))).toEqual(new Set(sections));
 });

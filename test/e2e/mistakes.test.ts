@@ -7,7 +7,7 @@ import { ACCOUNT, collection, condition, observedObject, vaultSecret } from "./s
 import { useWorld } from "./support/use-world.ts";
 
 /**
- * The mistakes of docs/troubleshooting.md#messages-of-mistakes, each made on the real API server,
+ * The mistakes of docs/status.md#messages-of-mistakes, each made on the real API server,
  * vault and TLS server: the page is the expectation. Two operators: --allow-http permits what two
  * of the mistakes need denied.
  */
@@ -202,7 +202,7 @@ afterAll(async () => {
 });
 /** Returns the rows of the table of mistakes: what is done, the reason, and the message. */
 function documented(): ReadonlyMap<string, readonly [reason: string, message: string]> {
-  const [, section = ""] = readFileSync("docs/troubleshooting.md", "utf8").split(
+  const [, section = ""] = readFileSync("docs/status.md", "utf8").split(
     "\n## Messages of mistakes\n",
   );
   const rows =

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { anchorsIn } from "../lab/docs/markdown.ts";
 import { alertsOf, parts } from "../lab/monitoring/rules.ts";
 
-const page = readFileSync(join(import.meta.dirname, "../../docs/alerts.md"), "utf8");
+const page = readFileSync(join(import.meta.dirname, "../../docs/monitoring.md"), "utf8");
 const caseFile = z.object({
   tests: z.array(
     z.object({
@@ -37,9 +37,9 @@ describe.each(parts)("alerts of the %s", (part) => {
     expect(alerts.filter(({ alert }) => !tests.includes(`"${alert}"`))).toEqual([]);
   });
 
-  test("each has a section in docs/alerts.md, with commands or a link to them", () => {
+  test("each has a section in docs/monitoring.md, with commands or a link to them", () => {
     for (const { alert, annotations } of alerts) {
-      expect(annotations.runbook_url).toBe(`docs/alerts.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(`docs/monitoring.md#${alert.toLowerCase()}`);
       expect(anchorsIn(page)).toContain(alert.toLowerCase());
       const section = page.split(`\n### ${alert}\n`)[1]?.split("\n#")[0] ?? "";
       expect(section).toMatch(/```|\]\(#/u);
@@ -47,7 +47,7 @@ describe.each(parts)("alerts of the %s", (part) => {
   });
 });
 
-test("docs/alerts.md has no section of an alert that does not exist", () => {
+test("docs/monitoring.md has no section of an alert that does not exist", () => {
   const sections = [...page.matchAll(/^### (\w+)$/gmu)].map(([, name]) => name);
   expect(sections).toEqual(parts.flatMap((part) => alertsOf(part).map(({ alert }) => alert)));
 });

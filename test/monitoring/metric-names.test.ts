@@ -7,8 +7,7 @@ import { namedMetrics } from "../lab/monitoring/named-metrics.ts";
 import { alertsOf, parts, type Part } from "../lab/monitoring/rules.ts";
 
 const docs = [
-  "docs/alerts.md",
-  "docs/metrics.md",
+  "docs/monitoring.md",
   "docs/operator.md",
   "docs/vault-server.md",
   "docs/troubleshooting.md",

@@ -193,12 +193,12 @@ test("a resource that is not ready does not count as done, and writes count by a
   );
 });
 
-test("docs/metrics.md names every metric and label that the operator serves", async () => {
+test("docs/monitoring.md names every metric and label that the operator serves", async () => {
   await using scene = new OperatorScene();
   scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
-  const page = readFileSync(join(import.meta.dirname, "../../docs/metrics.md"), "utf8");
+  const page = readFileSync(join(import.meta.dirname, "../../docs/monitoring.md"), "utf8");
   const text = await scene.metrics.text();
   const names = [...text.matchAll(/^# TYPE (\w+)/gmu)].map(([, name]) => name!);
   expect(names.length).toBeGreaterThan(15);

@@ -85,7 +85,7 @@ export const operatorDashboard: Dashboard = {
           },
           {
             title: "Not ready, by reason",
-            description: "docs/reasons.md has the remedy of each reason.",
+            description: "docs/status.md#reasons has the remedy of each reason.",
             unit: "short",
             queries: {
               "{{kind}} {{reason}}": `max by (kind, reason) (vaultsync_resources{${ns}, ready="false"})`,

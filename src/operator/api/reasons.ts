@@ -1,5 +1,5 @@
 interface ReasonInfo {
-  /** Action that resolves the problem, shown in docs/reasons.md. */
+  /** Action that resolves the problem, shown in docs/status.md#reasons. */
   readonly remedy: string;
   /** Only a user can resolve it: the resource is `Stalled`. */
   readonly stalled: boolean;

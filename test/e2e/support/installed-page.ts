@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
@@ -10,13 +10,11 @@ import { Kubelet } from "./kubelet.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 const account = "ops@example.com";
-const registry = "registry.example.com";
 
 /**
  * Runs the commands of a page that installs the operator, in a folder with a copy of what the page
- * names: the registry and the address of the vault are set in it, as the page says. Docker is a
- * recorder, and a Kubelet runs what the control plane schedules on no node. Disposing it removes
- * the operator and the namespace `shop`.
+ * names. Docker is a recorder, and a Kubelet runs what the control plane schedules on no node.
+ * Disposing it removes the operator and the namespace `shop`.
  */
 export class InstalledPage implements AsyncDisposable {
   /** The value of the vault's secret `shop-db`. */
@@ -50,13 +48,6 @@ export class InstalledPage implements AsyncDisposable {
     const folder = await mkdtemp(join(directory, "page-"));
     for (const name of ["crds", "deploy", "Dockerfile"]) {
       await cp(join(root, name), join(folder, name), { recursive: true, verbatimSymlinks: true });
-    }
-    for (const overlay of await readdir(join(folder, "deploy/overlays"))) {
-      const file = join(folder, "deploy/overlays", overlay, "kustomization.yaml");
-      await writeFile(
-        file,
-        (await readFile(file, "utf8")).replace("newName: REGISTRY/", `newName: ${registry}/`),
-      );
     }
     const images = await ImageRecorder.install(folder);
     const vault = await TestVault.start({ emails: [account] });
@@ -95,7 +86,7 @@ export class InstalledPage implements AsyncDisposable {
   async run(commands: readonly PageCommand[]): Promise<void> {
     for (const { command } of commands) {
       if (command.startsWith("kubectl rollout status ")) await this.#kubelet.startPods();
-      await this.#shell(command.replaceAll("REGISTRY/", `${registry}/`));
+      await this.#shell(command);
     }
   }
 

@@ -49,18 +49,18 @@ test.each(overlays)(
 
 test.each([
   [
-    "operator.md",
+    "install.md",
     [
-      "priorityClassName: system-cluster-critical",
       "--vault-hosts=vault.example.com",
+      "priorityClassName: system-cluster-critical",
       "kind: CustomResourceDefinition",
     ],
   ],
   ["security.md", ["example.com/registry", 'expression: "false"']],
-  ["network.md", ["cidr: 203.0.113.20/32", "kubernetes.io/metadata.name: monitoring"]],
-])("the overlay in docs/%s changes what the page says", async (page, changes) => {
-  const overlay = manifestsIn(await readFile(join(root, "docs", page), "utf8")).find((one) =>
-    one.startsWith("# kustomization.yaml"),
+  ["security.md", ["cidr: 203.0.113.20/32", "kubernetes.io/metadata.name: monitoring"]],
+] as const)("the overlay in docs/%s with %j changes what the page says", async (page, changes) => {
+  const overlay = manifestsIn(await readFile(join(root, "docs", page), "utf8")).find(
+    (one) => one.startsWith("# kustomization.yaml") && one.includes(changes[0]),
   );
   await using directory = await mkdtempDisposable(join(tmpdir(), "vaultsync-overlay-"));
   await symlink(root, join(directory.path, "vaultsync"));
