@@ -1,3 +1,4 @@
+import { proseIn, type Prose } from "./prose-in.ts";
 import {
   bannedWords,
   citations,
@@ -14,14 +15,6 @@ export interface ProseProblem {
   readonly message: string;
 }
 
-/** A piece of prose in a source file. `kind` decides which rules apply. */
-interface Prose {
-  readonly kind: "comment" | "string" | "markdown";
-  readonly text: string;
-  /** Offset of the text in the file. */
-  readonly offset: number;
-}
-
 /**
  * Returns the problems of one file: banned words, citations, doc comments that start with a clause,
  * test names that are too long.
@@ -30,7 +23,7 @@ export function findProseProblems(path: string, content: string): ProseProblem[]
   const lines = content.split("\n");
   const lineStarts = offsetsOfLines(lines);
   const lineAt = (offset: number): number => lineStarts.findLastIndex((start) => start <= offset);
-  const pieces = path.endsWith(".md") ? markdownProse(content) : sourceProse(content);
+  const pieces = proseIn(path, content);
   const problems: ProseProblem[] = [];
   const report = (offset: number, message: string): void => {
     const index = lineAt(offset);
@@ -70,42 +63,6 @@ function offsetsOfLines(lines: readonly string[]): number[] {
     offset += line.length + 1;
   }
   return starts;
-}
-
-/** Replaces text with spaces, so that offsets stay. */
-const blank = (text: string): string => text.replaceAll(/[^\n]/g, " ");
-
-/**
- * Returns a page without its code blocks, inline code and link targets, which quote names that are
- * fixed elsewhere.
- */
-function markdownProse(content: string): Prose[] {
-  const text = content
-    .replaceAll(/^```[\s\S]*?^```/gm, blank)
-    .replaceAll(/`[^`\n]*`/g, blank)
-    .replaceAll(/\]\([^)\n]*\)/g, blank);
-  return [{ kind: "markdown", text, offset: 0 }];
-}
-
-/**
- * Comments and string literals, in this order of alternatives so that `//` within a string is not a
- * comment.
- */
-const tokens =
-  /\/\*[\s\S]*?\*\/|(?<![:\w])\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|(?<=>)[^<>{}\n]*[A-Za-z][^<>{}\n]*(?=<|\{|$)/gm;
-
-/**
- * Returns comments, and those string literals (and JSX texts) that contain a space: names and codes
- * are not prose.
- */
-function sourceProse(content: string): Prose[] {
-  return [...content.matchAll(tokens)].flatMap((match): Prose[] => {
-    const [text] = match;
-    if (text.startsWith("/*") || text.startsWith("//")) {
-      return [{ kind: "comment", text: text.replaceAll(/`[^`\n]*`/g, blank), offset: match.index }];
-    }
-    return text.includes(" ") ? [{ kind: "string", text, offset: match.index }] : [];
-  });
 }
 
 function testNames(content: string): { name: string; offset: number }[] {

@@ -100,7 +100,7 @@ const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
               [`${becomes}, then a source has a new version`, then("a source has a new version")],
               [`${becomes}, then the spec omits a key`, then("the spec omits a key")],
               [
-                `${becomes}, and the spec names an object of others`,
+                `${becomes}, and the spec names an object of a user`,
                 (stage: Stage) => rename(withOther(stage)),
               ],
               [`${becomes}, and the spec names an object that does not exist`, rename],
@@ -273,7 +273,7 @@ const objects: Readonly<Record<string, HandedOver>> = {
   [MORE]: { hasMore: true },
   [`${MORE}, and the user confirms one removal`]: { hasMore: true, confirmed: "1" },
   [`${MORE}, and the user confirms two removals`]: { hasMore: true, confirmed: "2" },
-  [`${MORE}, which the user removes later`]: {
+  [`${MORE}, and the user removes it later`]: {
     hasMore: true,
     after: ({ scene }) => void scene.server.patch(SECRETS, app, { data: { more: null } }),
   },
