@@ -10,8 +10,10 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
-COPY scripts/build-web.ts scripts/build-web.ts
-RUN npm run build && npm run build:web
+COPY scripts/build.ts scripts/build-web.ts scripts/write-notices.ts scripts/
+COPY scripts/menu scripts/menu
+COPY scripts/supply scripts/supply
+RUN npm run build
 
 # The optional packages install Node for checkouts; the base image has its own.
 FROM ${NODE_IMAGE} AS dependencies
@@ -22,9 +24,10 @@ RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 # Node with the libraries it loads, and the application: no shell, no package manager, no compiler.
 FROM ${NODE_IMAGE} AS root
 COPY scripts/image/assemble.ts scripts/image/kept-in-image.ts /build/
-COPY package.json LICENSE THIRD_PARTY_NOTICES /application/
+COPY package.json LICENSE /application/
 COPY --from=dependencies /src/node_modules /application/node_modules
 COPY --from=build /src/dist /application/dist
+COPY --from=build /src/THIRD_PARTY_NOTICES /application/
 RUN node /build/assemble.ts /output /application
 
 FROM scratch

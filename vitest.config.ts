@@ -125,7 +125,7 @@ export default defineConfig({
       },
       {
         test: {
-          // The image, in containers next to the control plane: `npm run test:image`, where a
+          // The image, in containers next to the control plane: `npm test -- image`, where a
           // Docker daemon runs.
           name: "image",
           expect: expectOptions,

@@ -33,7 +33,7 @@ if (values.help === true || store === undefined || unknown.length > 0) {
   process.stdout
     .write(`Measure the latency of ordinary clients with and without an attacker, who sends the worst requests of one case in a loop.
 
-npm run bench:attack -- [--store sqlite|postgres] [--cases a,b] [--seconds 5] [--rounds 3] [--clients 50] [--program PATH]
+npm run bench -- attack [--store sqlite|postgres] [--cases a,b] [--seconds 5] [--rounds 3] [--clients 50] [--program PATH]
     [--attacker-nice 0] [--output attack-sqlite]
 
 Each case has a server of its own, with default limits and the heap of its container. Exits with 1 when a client or a probe gets an error, when

@@ -19,7 +19,7 @@ if (values.help === true) {
   process.stdout
     .write(`Measure the throughput of the audit log on this disk: one fsync per line, and fsyncs shared by concurrent lines.
 
-npm run bench:audit -- [--seconds 1] [--repeats 5]
+npm run bench -- audit [--seconds 1] [--repeats 5]
 
   --seconds  duration of each case in each repeat (default 1)
   --repeats  number of repeats after a warm-up (default 5)

@@ -13,7 +13,7 @@ const series = z.object({
   connections: z.number(),
   values: z.array(z.number()),
 });
-/** A case of bench:vault or bench:mixed. */
+/** A case of the benchmarks vault and mixed. */
 const measured = z.object({
   name: z.string(),
   clients: z.number(),
@@ -62,9 +62,9 @@ const { values: options, positionals } = parseArgs({
 const [before, after] = positionals;
 if (options.help === true || before === undefined || after === undefined) {
   process.stdout
-    .write(`Print two results of bench:operator, bench:vault or bench:mixed side by side: medians, interquartile ranges, and the second by the first.
+    .write(`Print two results of the benchmarks operator, vault or mixed side by side: medians, interquartile ranges, and the second by the first.
 
-npm run bench:compare -- BEFORE.json AFTER.json
+npm run bench -- compare BEFORE.json AFTER.json
 
 A row is marked with * if both were repeated and their medians are further apart than their interquartile ranges together.
 `);
@@ -78,7 +78,7 @@ async function read(path: string): Promise<Series[]> {
   } catch (error) {
     const why =
       error instanceof z.ZodError
-        ? "it is not a result of bench:operator, bench:vault or bench:mixed"
+        ? "it is not a result of the benchmark operator, vault or mixed"
         : String(error);
     process.stderr.write(`cannot read ${path}: ${why}\n`);
     process.exit(1);

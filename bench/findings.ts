@@ -20,7 +20,7 @@ if (values.help === true) {
   process.stdout
     .write(`Send the requests of the findings of docs/design/security.md to a server in this process, and print the figures of today.
 
-npm run bench:findings
+npm run bench -- findings
 `);
   process.exit(0);
 }

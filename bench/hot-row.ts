@@ -27,7 +27,7 @@ if (values.help === true || store === undefined) {
   process.stdout
     .write(`Measure the writes of an account alone, and next to another account that writes one secret all the time.
 
-npm run bench:hot-row -- [--store sqlite|postgres] [--requests 40] [--seconds 5] [--rounds 3] [--attacker-nice 0]
+npm run bench -- hot-row [--store sqlite|postgres] [--requests 40] [--seconds 5] [--rounds 3] [--attacker-nice 0]
 
 Exits with 1 when the median next to the hot secret is more than twice that alone.
 

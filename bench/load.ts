@@ -18,7 +18,7 @@ if (values.help === true || store === undefined) {
   process.stdout
     .write(`Run many concurrent clients against a vault server with default limits and compare every response with what was written.
 
-npm run bench:load -- [--store sqlite|postgres] [--clients 200] [--seconds 60]
+npm run bench -- load [--store sqlite|postgres] [--clients 200] [--seconds 60]
 
 Exits with 1 when a response is wrong or has another status than 200 or 429.
 

@@ -112,7 +112,7 @@ else {
     process.stdout
       .write(`Measure for how long a long list blocks the operator's event loop, from the socket to the mirror.
 
-npm run bench:lists
+npm run bench -- lists
 `);
     process.exit(0);
   }

@@ -20,7 +20,7 @@ if (values.help === true || !["server", "stub"].includes(values.vault)) {
   process.stdout
     .write(`Measure what an operator needs for its resources: memory, CPU, requests, and the size of its objects.
 
-npm run bench:memory -- [--resources 1000]… [--connections 1] [--entries 0] [--seconds 60] [--limit 512] [--vault server|stub]
+npm run bench -- memory [--resources 1000]… [--connections 1] [--entries 0] [--seconds 60] [--limit 512] [--vault server|stub]
     [--snapshots DIRECTORY] [--output memory]
 
   --resources    number of VaultSecrets (default 0 and 1000)

@@ -27,7 +27,7 @@ if (values.help === true || stores.length === 0 || !loads.every((load) => load >
   process.stdout
     .write(`Measure the latency of mixed requests that arrive at fixed rates: 80 % values, 10 % unchanged lists, 10 % writes.
 
-npm run bench:mixed -- [--store sqlite,postgres] [--peer PROGRAM] [--clients 32] [--listed 1000] [--loads 25,50,75] [--seconds 10]
+npm run bench -- mixed [--store sqlite,postgres] [--peer PROGRAM] [--clients 32] [--listed 1000] [--loads 25,50,75] [--seconds 10]
     [--repeats 5] [--output mixed]
 
   --store    kinds of database, separated by commas (default both)

@@ -48,7 +48,7 @@ if (
   process.stdout
     .write(`Measure the operator, from the outside, next to what the API server allows and to External Secrets Operator.
 
-npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--connections 10] [--repeats 3] [--seconds 125]
+npm run bench -- operator [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--connections 10] [--repeats 3] [--seconds 125]
     [--latency 20] [--unrelated 1000] [--outage 600] [--rounds 5] [--neighbors slow,failing,hot] [--failing 10000]
     [--vault server|stub] [--poll-mode list|per-key]… [--pod] [--before PROGRAM] [--eso PROGRAM --eso-crds FILE]
     [--profiles DIRECTORY] [--output operator]

@@ -20,7 +20,7 @@ if (values.help === true) {
   process.stdout
     .write(`Measure the time from a change in the vault to the Secret, and the requests to the vault while nothing changes.
 
-npm run bench:propagation -- [--changes 100] [--idle 150]
+npm run bench -- propagation [--changes 100] [--idle 150]
 
 Starts a control plane, a vault and an operator with three connections, which are changed simultaneously: one that follows its
 list, one with follow: Interval and 5 s, and one behind a proxy that drops the header Prefer, with 5 s.

@@ -16,7 +16,7 @@ const selected = parts.filter((part) => values.part.includes(part));
 if (values.help === true || selected.length === 0) {
   process.stdout.write(`Measure what the start of an operator costs the vault and the API server.
 
-npm run bench:start -- [--part connections|password]… [--connections 1000]
+npm run bench -- start [--part connections|password]… [--connections 1000]
 
   --part         connections: many connections are opened together;
                  password: the password of 20 connections is rotated in the vault (default: both)

@@ -21,7 +21,7 @@ const store = storeKinds.find((kind) => kind === values.store);
 if (values.help === true || store === undefined) {
   process.stdout.write(`Measure the throughput and latency of a vault server in its own process.
 
-npm run bench:vault -- [--store sqlite|postgres] [--peer PROGRAM] [--clients 16] [--seconds 2] [--repeats 5] [--quick]
+npm run bench -- vault [--store sqlite|postgres] [--peer PROGRAM] [--clients 16] [--seconds 2] [--repeats 5] [--quick]
     [--output vault-sqlite]
 
   --store    kind of database (default sqlite)

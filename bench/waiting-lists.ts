@@ -25,7 +25,7 @@ if (values.help === true || kind === undefined) {
   process.stdout
     .write(`Let many lists wait for a change (prefer: wait=55), and measure the server's memory, CPU and wake-up latency.
 
-npm run bench:waiting -- [--store sqlite|postgres] [--clients 10000]
+npm run bench -- waiting [--store sqlite|postgres] [--clients 10000]
 `);
   process.exit(values.help === true ? 0 : 2);
 }

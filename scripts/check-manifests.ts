@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
 if (values.help === true) {
   process.stdout.write(`Check manifests with kube-score and kubeconform.
 
-npm run manifests -- [DIRECTORY]…
+npm test -- manifests [DIRECTORY]…
 
   DIRECTORY  directory with a kustomization (default: each overlay in deploy/overlays)
 

@@ -70,7 +70,7 @@ async function run({
   for (const layer of image.layers) print(`layer        ${layer}`);
   const { healthy, ready } = await measureVault(tag);
   print(
-    `vault        /healthz after ${seconds(healthy)}, /readyz after ${seconds(ready)} (npm run test:image measures the operator)`,
+    `vault        /healthz after ${seconds(healthy)}, /readyz after ${seconds(ready)} (npm test -- image measures the operator)`,
   );
   if (twice) await verify(image, base);
 }

@@ -17,7 +17,7 @@ if (values.help === true || store === undefined || !Number.isSafeInteger(rounds)
   process.stdout
     .write(`Repeatedly kill a vault server with SIGKILL under 8 concurrent writers and verify that every acknowledged write is stored.
 
-npm run kill9 -- [--rounds 200] [--store sqlite|postgres] [--data LOCATION]
+npm run bench -- kill9 [--rounds 200] [--store sqlite|postgres] [--data LOCATION]
 
   --rounds  number of kills (default 200)
   --store   kind of database: a temporary file or PostgreSQL server (default sqlite)

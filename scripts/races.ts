@@ -17,7 +17,7 @@ if (values.help === true || store === undefined || !(seconds > 0)) {
     .write(`Let clients race at a vault server, or at two servers on one PostgreSQL database, and verify that no value is read without a permission, no
 version is lost or stored twice, no revoked token is accepted, and each value that is read is in an audit log.
 
-npm run races -- [--seconds 600] [--store sqlite|postgres]
+npm run bench -- races [--seconds 600] [--store sqlite|postgres]
 
 Exits with 1 when a rule was broken.
 

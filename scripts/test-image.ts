@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
 import { dockerDaemon } from "../test/lab/docker/docker.ts";
+import { runProgram } from "./menu/menu.ts";
 
 const help = `Build the image and test it in containers, next to a real control plane (Vitest project "image").
 
-Usage: npm run test:image [-- VITEST OPTIONS]
+Usage: npm test -- image [VITEST OPTIONS]
 
 Where no Docker daemon responds, it says so and exits with 0. Otherwise the exit code is Vitest's.
 `;
@@ -19,10 +17,6 @@ if (args.includes("--help")) {
     "NOT RUN: the tests of the image need a Docker daemon, and none responds on this machine.\n",
   );
 } else {
-  const vitest = join(import.meta.dirname, "../node_modules/vitest/vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", "--project", "image", ...args], {
-    stdio: "inherit",
-  });
-  const [code] = await once(child, "exit");
-  process.exitCode = typeof code === "number" ? code : 1;
+  const node = ["node_modules/vitest/vitest.mjs", "run", "--project", "image"];
+  process.exitCode = await runProgram({ description: "", node }, args);
 }

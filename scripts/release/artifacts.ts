@@ -65,8 +65,7 @@ function packProgram(
 ): void {
   progress.note("Building the program and the web application.");
   const node = process.execPath;
-  command(node, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], source);
-  command(node, ["scripts/build-web.ts"], source);
+  command(node, ["scripts/build.ts"], source);
   addLockFile(source);
   command("npm", ["pack", "--pack-destination", output], source);
   progress.note("Installing the package in an empty folder.");
@@ -94,7 +93,7 @@ function packProgram(
  * Writes what `kubectl apply -f` installs. @throws Error unless it names the image of this release
  */
 async function renderManifests(
-  { root, version, image, output, progress }: ReleaseOptions,
+  { version, image, output, progress }: ReleaseOptions,
   source: string,
 ): Promise<void> {
   const provision = await provide({ environment: process.env, cache: cacheDirectory(), progress });
@@ -107,7 +106,7 @@ async function renderManifests(
   if (!text.includes(`image: ${image}:${version}\n`))
     throw new Error(`install.yaml does not name ${image}:${version}`);
   writeFileSync(join(output, "install.yaml"), text);
-  copyFileSync(join(root, "THIRD_PARTY_NOTICES"), join(output, "THIRD_PARTY_NOTICES"));
+  copyFileSync(join(source, "THIRD_PARTY_NOTICES"), join(output, "THIRD_PARTY_NOTICES"));
 }
 
 /**

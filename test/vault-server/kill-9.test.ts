@@ -4,7 +4,7 @@ import { PostgresDatabase } from "../lab/postgres/postgres-database.ts";
 import { onPostgres } from "../lab/vault/vault-data.ts";
 import { StoreLocation } from "../lab/vault/store-location.ts";
 
-/** `npm run kill9` is for many more. */
+/** `npm run bench -- kill9` is for many more. */
 const rounds = Number(process.env.VAULTSYNC_TEST_KILLS ?? 2);
 
 test(

@@ -8,7 +8,7 @@ test("racing changes of permissions, versions, logins and users break no rule", 
   await using owned = new AsyncDisposableStack();
   const data = onPostgres() ? owned.use(await PostgresDatabase.create()).url : undefined;
   const place = owned.use(await StoreLocation.create("sqlite", data));
-  // `npm run races` is for longer ones.
+  // `npm run bench -- races` is for longer ones.
   const { violations, reads } = await runRaces(place, {
     servers: onPostgres() ? 2 : 1,
     seconds: 2,

@@ -168,7 +168,7 @@ describe("the web application's files", () => {
       503,
       "text/plain; charset=utf-8",
     ]);
-    expect(response.bytes.toString()).toContain("npm run build:web");
+    expect(response.bytes.toString()).toContain("npm run build -- web");
     expect((await bare.logIn("ann@example.com")).status).toBe(200);
   });
 });

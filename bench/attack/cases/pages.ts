@@ -13,7 +13,7 @@ export const pages: AttackCase = {
     const page = await sendRequest(`${site.url}/`, { method: "GET" });
     const script = SCRIPT.exec(page.bytes.toString())?.[1];
     if (script === undefined)
-      throw new Error("the case pages needs the web application: npm run build:web");
+      throw new Error("the case pages needs the web application: npm run build -- web");
     const shots = [script, script, "/v1/openapi.json"].map((path) => () => ({
       method: "GET" as const,
       path,

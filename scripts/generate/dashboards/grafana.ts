@@ -11,7 +11,7 @@ interface Panel {
  * A panel that shows the last value of a query, in the color of the highest step that the value
  * reaches.
  */
-export interface Stat extends Panel {
+interface Stat extends Panel {
   readonly query: string;
   /** The color below the first step, then each step with its color. */
   readonly colors: readonly [string, ...(readonly [value: number, color: string])[]];
@@ -19,7 +19,7 @@ export interface Stat extends Panel {
 }
 
 /** A panel that shows queries over time. */
-export interface TimeSeries extends Panel {
+interface TimeSeries extends Panel {
   /** Each by its legend. */
   readonly queries: Readonly<Record<string, string>>;
   readonly stacked?: boolean;

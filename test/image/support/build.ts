@@ -20,7 +20,7 @@ const tag = "vaultsync:test";
  */
 export default async function setup(project: TestProject): Promise<void> {
   if ((await dockerDaemon()) === undefined)
-    throw new Error("no Docker daemon responds: npm run test:image says so and ends");
+    throw new Error("no Docker daemon responds: npm test -- image says so and ends");
   await prepareTestcontainers();
   const progress = terminalProgress();
   const base = await provideBase(undefined, progress);

@@ -17,7 +17,7 @@ import { kubeconform, kubeScore } from "../tools/manifests/check-manifests.ts";
 import { writeSchemas } from "../tools/manifests/write-schemas.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
-/** The checks of `npm run manifests`. */
+/** The checks of `npm test -- manifests`. */
 const root = join(import.meta.dirname, "..", "..", "..");
 const overlays = readdirSync(join(root, "deploy/overlays"));
 const clean = { isClean: true, output: expect.any(String) };

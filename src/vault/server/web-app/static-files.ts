@@ -6,10 +6,10 @@ import { pageOf, servePage } from "./page.ts";
 import { pageHeaders } from "./page-headers.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
-/** Output directory of `npm run build:web`, relative to the sources and to the build alike. */
+/** Output directory of `npm run build -- web`, relative to the sources and to the build alike. */
 const builtDirectory = new URL("../../../../dist/web/", import.meta.url);
 const NOT_BUILT =
-  "The web application is not built: run `npm run build:web`, then restart the server.\n";
+  "The web application is not built: run `npm run build -- web`, then restart the server.\n";
 
 async function readIndex(directory: URL): Promise<Buffer | undefined> {
   try {

@@ -1,0 +1,45 @@
+/** Runs the whole suite, or the tests that the first argument names. */
+import { spawnSync } from "node:child_process";
+import { runAll, runNamed, type Menu, type Program } from "./menu/menu.ts";
+
+const vitest = (project: string, description: string): Program => ({
+  description,
+  node: ["node_modules/vitest/vitest.mjs", "run", "--project", project],
+});
+
+const suite: Menu = {
+  postgres: vitest("postgres", "the vault server's tests on PostgreSQL"),
+  web: vitest("web", "the web application, in a browser"),
+  integration: vitest("integration", "single modules and the charts against a control plane"),
+  faults: vitest("faults", "faults between real processes"),
+  e2e: vitest("e2e", "whole operators against a control plane, each in its own namespace"),
+  cluster: vitest("cluster", "an operator for the whole cluster, one test after the other"),
+  image: { description: "the image, in containers", node: ["scripts/test-image.ts"] },
+};
+
+const onRequest: Menu = {
+  rbac: vitest("rbac", "an operator without each single permission"),
+  manifests: {
+    description: "kube-score and kubeconform on overlays, or on the directories that follow",
+    node: ["scripts/check-manifests.ts"],
+  },
+  schemathesis: {
+    description: "the vault server's API against its OpenAPI document",
+    node: ["scripts/schemathesis.ts"],
+  },
+};
+
+/** `npm run check` has the unit tests. */
+async function runSuite(): Promise<number> {
+  const { status } = spawnSync("npm", ["run", "check"], { stdio: "inherit" });
+  return status === 0 ? runAll(suite) : (status ?? 1);
+}
+
+const unit = vitest("unit", "functions and modules, without a control plane");
+process.exitCode =
+  process.argv.length === 2
+    ? await runSuite()
+    : await runNamed(
+        "npm test [-- NAME [OPTIONS]]    (without NAME: check, then all from postgres to image)",
+        { unit, ...suite, ...onRequest },
+      );

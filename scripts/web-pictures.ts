@@ -1,0 +1,133 @@
+import { join } from "node:path";
+import chromium from "@sparticuz/chromium";
+import { chromium as playwright, type Browser, type Page } from "playwright-core";
+import type { TestVault } from "../test/lab/vault/test-vault.ts";
+import { z } from "zod";
+import { CSRF_HEADER } from "../src/protocol/csrf-header.ts";
+import { formatScope } from "../src/protocol/format-scope.ts";
+import { sessionOperationPath } from "../src/protocol/operation-paths.ts";
+import { unlimitedScope } from "../src/protocol/scope.ts";
+import { buildWeb } from "./build-web.ts";
+import { owner, startExampleVault } from "./pictures/example-vault.ts";
+
+const directory = join(import.meta.dirname, "../docs/images");
+
+interface Picture {
+  readonly name: string;
+  readonly route: string;
+  readonly width: number;
+  readonly height: number;
+  readonly colorScheme?: "dark";
+  /** Text that appears once the page is complete. */
+  readonly shows: string;
+  /** Brings the page into the state of the picture. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const secret = `/secrets/${encodeURIComponent(owner)}/${encodeURIComponent("prod/checkout/database")}`;
+
+const pictures: readonly Picture[] = [
+  { name: "web-secrets", route: "/secrets", width: 1280, height: 860, shows: "1 to 15 of 15" },
+  {
+    name: "web-secret",
+    route: secret,
+    width: 1280,
+    height: 860,
+    shows: "robin@example.com",
+    colorScheme: "dark",
+  },
+  {
+    name: "web-files",
+    route: "/files",
+    width: 1280,
+    height: 700,
+    shows: "geo-ip.mmdb",
+    prepare: async (page) => page.getByRole("button", { name: "nginx.conf", exact: true }).click(),
+  },
+  { name: "web-teams", route: "/teams", width: 1280, height: 620, shows: "on call" },
+  {
+    name: "web-account",
+    route: "/account",
+    width: 1280,
+    height: 860,
+    shows: "Blocked senders",
+    colorScheme: "dark",
+  },
+  {
+    name: "web-api-token",
+    route: "/api-token",
+    width: 1280,
+    height: 760,
+    shows: "Confirm your password",
+  },
+  { name: "web-phone", route: "/secrets", width: 360, height: 720, shows: "15 secrets" },
+  // The last one: a page with typed text asks before it is left.
+  {
+    name: "web-new-secret",
+    route: "/new-secret",
+    width: 1280,
+    height: 860,
+    shows: "Create secret",
+    prepare: async (page) => page.getByLabel("Name").fill("prod/checkout/paypal-client-secret"),
+  },
+];
+
+/** API tokens of the owner. */
+const tokens = [
+  {
+    name: "deployment of the shop",
+    scope: formatScope({ ...unlimitedScope, environment_type: new Set(["prod"]) }),
+    expiration_hours: 24 * 90,
+  },
+  { name: "backup script", expiration_hours: 24 * 30 },
+];
+
+/** Logs the owner of the example in, and returns the page of the pictures. */
+async function openPage(browser: Browser, vault: TestVault): Promise<Page> {
+  const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce" });
+  const data = { email: owner, password: vault.passwords.get(owner) };
+  const response = await context.request.post(`${vault.url}/app/log_in`, { data });
+  if (!response.ok()) throw new Error(`login failed: ${response.status()}`);
+  const { session } = z
+    .object({ session: z.object({ csrf_token: z.string() }) })
+    .parse(await response.json());
+  for (const token of tokens) {
+    const headers = { [CSRF_HEADER]: session.csrf_token };
+    const issued = await context.request.post(vault.url + sessionOperationPath.app_api_token, {
+      headers,
+      data: { password: data.password, ...token },
+    });
+    if (!issued.ok()) throw new Error(`no token: ${issued.status()}`);
+  }
+  return context.newPage();
+}
+
+async function take(page: Page, url: string, picture: Picture): Promise<void> {
+  const { name, route, width, height, colorScheme = "light", shows, prepare } = picture;
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme });
+  await page.goto(`${url}/#${route}`);
+  await page.reload();
+  await page.getByText(shows).first().waitFor();
+  await prepare?.(page);
+  await page.waitForLoadState("networkidle");
+  await page.screenshot({ path: join(directory, `${name}.png`) });
+}
+
+/** Renews the pictures of the web application in `docs/images`, from an example vault. */
+async function renewPictures(): Promise<void> {
+  await buildWeb();
+  await using vault = await startExampleVault();
+  const browser = await playwright.launch({
+    args: ["--no-sandbox"],
+    executablePath: await chromium.executablePath(),
+  });
+  try {
+    const page = await openPage(browser, vault);
+    for (const picture of pictures) await take(page, vault.url, picture);
+  } finally {
+    await browser.close();
+  }
+}
+
+await renewPictures();
