@@ -5,7 +5,7 @@ import type { Manifest, Problem } from "../../src/operator/cli/manifests.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { Draw, type Feature } from "../simulation/random-features.ts";
 import { SpecMaker } from "../simulation/random-specs.ts";
-import { accountOf, ClusterScene } from "../lab/operator/cluster-scene.ts";
+import { accountOf, ClusterScene } from "../lab/simulated/cluster-scene.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 
 const SPECS = 300;
@@ -115,7 +115,7 @@ test("what a plan accepts, the operator calls neither invalid nor not allowed", 
     const ref = { namespace, name };
     return {
       name,
-      condition: scene.condition(kind === "VaultFile" ? vaultFileKind : vaultSecretKind, ref),
+      condition: scene.conditionOf(kind === "VaultFile" ? vaultFileKind : vaultSecretKind, ref),
     };
   });
   const rejected = answers.filter(({ condition }) => planned.includes(condition?.reason ?? ""));

@@ -4,8 +4,8 @@ import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kin
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { certificate } from "../lab/certificates.ts";
 import { ClusterControllers } from "../lab/kube/in-memory/cluster-controllers.ts";
-import { ACCOUNT, OperatorScene } from "../lab/operator/operator-scene.ts";
-import type { InMemoryVault } from "../lab/vault/in-memory/in-memory-vault.ts";
+import { ACCOUNT, type SimulatedVault } from "../lab/simulated/simulated-vault.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 
 /**
  * Every cell of the tables in docs/resources.md#behavior: what happens to a target under a policy,
@@ -18,8 +18,8 @@ const app = { namespace, name: "app" };
 
 /** Everything that an event may change. */
 interface Stage {
-  readonly scene: OperatorScene;
-  readonly vault: InMemoryVault;
+  readonly scene: SimulatedWorld;
+  readonly vault: SimulatedVault;
   readonly values: Values;
 }
 
@@ -28,7 +28,7 @@ type Values = Readonly<Record<string, string>>;
 const valueOf = (values: Values, name: string): object =>
   name in values ? { key_value: values[name] } : {};
 
-const protect = (vault: InMemoryVault, name: string, more: object = {}): object =>
+const protect = (vault: SimulatedVault, name: string, more: object = {}): object =>
   vault.act(ACCOUNT, "protect", {
     email: ACCOUNT,
     key_name: name,
@@ -65,7 +65,7 @@ const patchSpec = (stage: Stage, spec: object): Stage => {
 /** The events, by the first cell of their rows. */
 const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
   "a source has a new version": ({ vault }) => void protect(vault, "a", { key_value: "newer" }),
-  "the vault does not respond": ({ scene }) => scene.beginVaultOutage(namespace),
+  "the vault does not respond": ({ vault }) => vault.setDown(true),
   "the vault rejects the password": ({ vault }) => {
     vault.setPassword(ACCOUNT, "another");
     vault.revoke(ACCOUNT, { refresh: true });
@@ -178,7 +178,7 @@ const policies: Readonly<Record<string, Policy>> = {
 
 /** Starts an operator that has synced a target with the keys `a` and `b` under a policy. */
 async function synced(
-  scene: OperatorScene,
+  scene: SimulatedWorld,
   { spec = {}, target = {}, values = {} }: Policy,
 ): Promise<Stage> {
   const vault = scene.addFileVault(namespace, [], {});
@@ -235,7 +235,7 @@ function reasonOf({ scene }: Stage): string {
 }
 
 /** Returns what became of a Secret with another name. */
-function otherOutcome({ server }: OperatorScene): string {
+function otherOutcome({ server }: SimulatedWorld): string {
   const other = server.find(SECRETS, { namespace, name: "other" });
   if (other === undefined) return "";
   const keys = Object.keys(dataIn(other));
@@ -246,7 +246,7 @@ function otherOutcome({ server }: OperatorScene): string {
 
 /** Runs one cell. */
 async function cell(event: string, policy: string): Promise<string> {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const cluster = new ClusterControllers(scene.server);
   using _ = scene.server.onCommit(() => cluster.wake());
   const [happens, under] = [events[event], policies[policy]];
@@ -284,7 +284,7 @@ const objects: Readonly<Record<string, HandedOver>> = {
 
 /** Returns what becomes of an object of a user that is handed over. */
 async function adoption({ hasMore, confirmed, before, after }: HandedOver): Promise<string> {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const stage = { scene, vault: scene.addFileVault(namespace, [], {}), values: {} };
   protect(stage.vault, "a");
   const data = { a: encoded("theirs"), ...(hasMore && { more: encoded("more") }) };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
@@ -15,22 +15,22 @@ const namesOf = (namespace: string): string[] => range(4).map((n) => `${namespac
 const teams = range(10).map((n) => `team-${n}`);
 const allNames = teams.flatMap(namesOf);
 
-const left = (scene: OperatorScene, namespaces: readonly string[] = teams): number =>
+const left = (scene: SimulatedWorld, namespaces: readonly string[] = teams): number =>
   namespaces.flatMap((one) => namesOf(one).filter((name) => scene.value(one, name) !== undefined))
     .length;
-const heldIn = (scene: OperatorScene): string[] =>
+const heldIn = (scene: SimulatedWorld): string[] =>
   teams.filter(
     (one) => scene.condition("RemovalsHeld", one)?.message?.includes("confirm-removals=4") === true,
   );
 
-function confirm(scene: OperatorScene, namespace: string, number: string): void {
+function confirm(scene: SimulatedWorld, namespace: string, number: string): void {
   const metadata = { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: number } };
   scene.server.patch(vaultConnectionKind, { namespace, name: "vault" }, { metadata });
 }
 
 /** Starts an operator of ten namespaces with a connection to the same vault and four names each. */
 async function shared(
-  scene: OperatorScene,
+  scene: SimulatedWorld,
   intervalOf: (team: string) => string = () => "60s",
 ): Promise<void> {
   for (const team of teams) {
@@ -46,7 +46,7 @@ async function shared(
 
 describe("names that another vault of the connection lacks", () => {
   test("are held until a user confirms them, also when specs change and the first vault is back", async () => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     const all = range(10).map((n) => `db-${n}`);
     scene.addVault("shop", all, DELETE);
     scene.addVault("other", all.slice(0, 2));
@@ -84,7 +84,7 @@ describe("names that another vault of the connection lacks", () => {
 
 describe("names that disappear from one vault, of which each connection has four", () => {
   test("are held in each connection, which confirms its own", async () => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     await shared(scene);
     scene.vault("team-0").remove(...allNames);
     await scene.clock.advance(10 * MINUTE);
@@ -96,7 +96,7 @@ describe("names that disappear from one vault, of which each connection has four
   });
 
   test("are removed if they are 20 % of the vault's, and held if they are more", async () => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     await shared(scene);
     scene.vault("team-0").remove(...allNames.slice(0, 8));
     await scene.clock.advance(PROOF);
@@ -107,7 +107,7 @@ describe("names that disappear from one vault, of which each connection has four
   });
 
   test("are held before the fastest connection removes any, however long another interval is", async () => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     await shared(scene, (team) => (team === "team-0" ? "5s" : "2h"));
     scene.vault("team-0").remove(...allNames);
     await scene.clock.advance(10 * MINUTE);
@@ -118,7 +118,7 @@ describe("names that disappear from one vault, of which each connection has four
   });
 
   test("stay held after a restart and an edit, although most of them are confirmed", async () => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     await shared(scene);
     scene.vault("team-0").remove(...allNames);
     await scene.clock.advance(PROOF);
@@ -138,7 +138,7 @@ describe("names that disappear from one vault, of which each connection has four
   });
 
   test("stay held while the connection cannot be opened, and after that", async () => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     await shared(scene);
     scene.vault("team-0").remove(...allNames);
     await scene.clock.advance(PROOF);
@@ -165,7 +165,7 @@ describe("names that disappear from one vault, of which each connection has four
   });
 
   test("are held if they disappear while no operator runs", async () => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     await shared(scene);
     await scene.restart(() => scene.vault("team-0").remove(...allNames));
     await scene.clock.advance(PROOF);
@@ -178,7 +178,7 @@ describe("names that disappear from one vault, of which each connection has four
   ])(
     "are removed if they are few, although another connection fails and %s",
     async (_, refreshInterval, keptFor, removedAfter) => {
-      await using scene = new OperatorScene();
+      await using scene = new SimulatedWorld();
       await shared(scene);
       scene.addVault("broken", [], {}, { of: "team-0", refreshInterval });
       scene.server.delete(SECRETS, { namespace: "broken", name: "login" });
@@ -194,7 +194,7 @@ describe("names that disappear from one vault, of which each connection has four
 });
 
 test("a hold follows resources whose policy becomes Delete or Retain while it lasts", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const names = range(6).map((n) => `name-${n}`);
   const vault = scene.addVault("shop", names.slice(1), DELETE);
   vault.write("name-0");
@@ -226,7 +226,7 @@ test("a hold follows resources whose policy becomes Delete or Retain while it la
 });
 
 test("a single name that feeds many targets is held with all of them", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["other", "ca"], DELETE);
   const names = range(20).map((n) => `app-${n}`);
   for (const name of names) scene.addSecret("shop", name, DELETE, "ca");
@@ -244,7 +244,7 @@ test("a single name that feeds many targets is held with all of them", async () 
 });
 
 test("a confirmation of another number confirms no later loss of as many names", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const names = range(6).map((n) => `name-${n}`);
   const vault = scene.addVault("shop", names, DELETE);
   scene.start();
@@ -270,7 +270,7 @@ test("a confirmation of another number confirms no later loss of as many names",
 });
 
 test("names whose targets stay need no confirmation, but count for those whose targets would not", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const kept = range(8).map((n) => `kept-${n}`);
   const vault = scene.addVault("shop", [...kept, "other"], {});
   vault.write("db");
@@ -289,7 +289,7 @@ test("names whose targets stay need no confirmation, but count for those whose t
 });
 
 test("a name that feeds few of many targets loses them without a confirmation", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault(
     "shop",
     range(21).map((n) => `db-${n}`),

@@ -1,10 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  accountOf,
-  ClusterScene,
-  OPERATOR_NAMESPACE,
-  passwordIn,
-} from "../lab/operator/cluster-scene.ts";
+import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
@@ -45,7 +41,7 @@ test("an allowed resource is synced with the credentials of the operator's names
     users: 1,
     secrets: 2,
   });
-  expect(scene.condition(clusterVaultConnectionKind, corporate)?.reason).toBe("Synced");
+  expect(scene.conditionOf(clusterVaultConnectionKind, corporate)?.reason).toBe("Synced");
 });
 
 test.each<[what: string, spec: object, message: string]>([
@@ -72,8 +68,8 @@ test.each<[what: string, spec: object, message: string]>([
 ])("a connection %s serves no resource, and nothing is read", async (_, spec, message) => {
   await using scene = await sceneWith(spec);
   expect(scene.outcome("shop", "db")).toBe("absent: NamespaceNotAllowed");
-  expect(scene.condition(vaultSecretKind, db)?.message).toContain(message);
-  expect(scene.condition(vaultSecretKind, db, "Stalled")?.status).toBe("True");
+  expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain(message);
+  expect(scene.conditionOf(vaultSecretKind, db, "Stalled")?.status).toBe("True");
   expect(scene.takeReads()).toEqual([]);
 });
 
@@ -83,7 +79,7 @@ test("a missing name is shown with a near one that the namespace may read, witho
   scene.write(corporate, ["shop-db"]);
   scene.follow(db, corporate, { password: "shop-bd" });
   await scene.settle();
-  const message = (): string => scene.condition(vaultSecretKind, db)?.message ?? "";
+  const message = (): string => scene.conditionOf(vaultSecretKind, db)?.message ?? "";
   expect(message()).toMatch(
     /^shop-bd is not in the list of ClusterVaultConnection corporate: .*did you mean shop-db\?/u,
   );
@@ -104,7 +100,7 @@ test("a resource with one name that is not allowed keeps all of its keys", async
   scene.write(corporate, ["shop-db"]);
   await scene.settle();
   expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
-  expect(scene.condition(vaultSecretKind, db)?.message).toContain("to read other:");
+  expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain("to read other:");
   expect(scene.takeReads()).toEqual([]);
   scene.follow(db, corporate, { password: "shop-db" });
   await scene.settle();
@@ -195,7 +191,7 @@ test("connections of both kinds that have the same name are different ones", asy
 test("a value that one namespace read is not available to others; files have their own names", async () => {
   await using scene = await sceneWith(allow(["shop-*"], ["app/*"]));
   scene.namespace("blog", { team: "blog" });
-  scene.vault.upload(account, "app/web.conf", Buffer.from("file"));
+  scene.vault().upload(account, "app/web.conf", Buffer.from("file"));
   scene.follow({ namespace: "blog", name: "db" }, corporate, { password: "shop-db" });
   scene.followFiles({ namespace: "shop", name: "web" }, corporate, ["app/web.conf"]);
   scene.followFiles({ namespace: "shop", name: "secret" }, corporate, ["shop-db"]);
@@ -203,16 +199,16 @@ test("a value that one namespace read is not available to others; files have the
   expect(scene.outcome("blog", "db")).toBe("absent: NamespaceNotAllowed");
   expect(scene.outcome("shop", "web", vaultFileKind)).toBe("key-0=file: Synced");
   expect(scene.outcome("shop", "secret", vaultFileKind)).toBe("absent: NamespaceNotAllowed");
-  expect(scene.condition(vaultFileKind, { namespace: "shop", name: "secret" })?.message).toContain(
-    "spec.access[].files",
-  );
+  expect(
+    scene.conditionOf(vaultFileKind, { namespace: "shop", name: "secret" })?.message,
+  ).toContain("spec.access[].files");
 });
 
 test("a read that is in progress is aborted when its namespace loses the access", async () => {
   const scene = new ClusterScene();
   await using _ = scene;
   let aborted = 0;
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: async ({ operation }, signal) => {
       if (!operation.includes("expose")) return undefined;
       signal.addEventListener("abort", () => (aborted += 1), { once: true });
@@ -235,7 +231,7 @@ test("a read that is in progress is aborted when its namespace loses the access"
 test("what a rule finds is read only as far as the access allows, also if it changes meanwhile", async () => {
   const scene = new ClusterScene();
   await using _ = scene;
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: async ({ operation }, signal) => {
       if (operation.includes("expose")) await scene.clock.sleep(4_000, signal);
       return undefined;
@@ -262,7 +258,7 @@ test("the access of a new spec does not count for the account of the one before"
       resource === CONFIG_MAPS ? scene.clock.sleep(10_000, signal) : undefined,
   };
   const email = accountOf({ name: "narrow" });
-  scene.vault.setPassword(email, passwordIn(OPERATOR_NAMESPACE));
+  scene.vault().setPassword(email, passwordIn(OPERATOR_NAMESPACE));
   scene.connect(corporate, {
     ...allow(["*"]),
     email,
@@ -271,10 +267,10 @@ test("the access of a new spec does not count for the account of the one before"
   await scene.settle();
   expect(scene.takeReads()).toEqual([]);
   await scene.settle();
-  expect(scene.condition(clusterVaultConnectionKind, corporate)?.message).toContain(
+  expect(scene.conditionOf(clusterVaultConnectionKind, corporate)?.message).toContain(
     "not found in namespace vaultsync-system",
   );
-  expect(scene.condition(vaultSecretKind, db)?.reason).toBe("ConnectionNotReady");
+  expect(scene.conditionOf(vaultSecretKind, db)?.reason).toBe("ConnectionNotReady");
 });
 
 test("a namespace that the watch does not show yet gets nothing, and no verdict", async () => {
@@ -318,7 +314,7 @@ test("a secret deleted while its namespace had no access is missing, not removed
   expect(scene.status(vaultSecretKind, db)).not.toMatchObject({
     items: [{ deleteAt: expect.any(String) }],
   });
-  scene.vault.act(account, "delete", { key_name: "shop-db" });
+  scene.vault().act(account, "delete", { key_name: "shop-db" });
   await scene.settle(60_000);
   // Opens another client, whose first list is after the deadline.
   scene.connect(corporate, { ...allow(["shop-*"]), timeout: "9s" });
@@ -350,7 +346,7 @@ test("an operator for some namespaces says that it cannot use connections of the
   scene.network = { send: ({ resource }) => void users.add(resource.plural) };
   scene.start({ namespaces: ["shop"] });
   await scene.settle();
-  expect(scene.condition(vaultSecretKind, db)).toMatchObject({
+  expect(scene.conditionOf(vaultSecretKind, db)).toMatchObject({
     reason: "ConnectionNotFound",
     message:
       "ClusterVaultConnection corporate cannot be used: this operator serves some namespaces only (--namespaces). Refer to a VaultConnection",

@@ -1,10 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  accountOf,
-  ClusterScene,
-  OPERATOR_NAMESPACE,
-  passwordIn,
-} from "../lab/operator/cluster-scene.ts";
+import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { EVENTS, SECRETS } from "../../src/operator/kube/resource.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
@@ -40,7 +36,9 @@ test("refreshed tokens are stored in the operator's namespace only", async () =>
     expiration_hours: 1,
   };
   const issued = JSON.parse(
-    Buffer.from(scene.vault.respond({ operation: "generate_access_token", body }).body).toString(),
+    Buffer.from(
+      scene.vault().respond({ operation: "generate_access_token", body }).body,
+    ).toString(),
   );
   const data = Object.fromEntries(
     ["access_token", "refresh_token"].map((key) => [
@@ -70,7 +68,7 @@ test("refreshed tokens are stored in the operator's namespace only", async () =>
 test("an event about a connection of the cluster is in the namespace default", async () => {
   await using scene = await start();
   scene.namespace("default");
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")),
   };
   await scene.settle(120_000);

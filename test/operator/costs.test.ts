@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
-import type { SimulatedVault } from "../lab/vault/simulated-vault.ts";
+import type { SimulatedVault } from "../lab/simulated/simulated-vault.ts";
 
 const COUNT = 200;
 const NAMES = Array.from({ length: COUNT }, (_, n) => `secret-${n}`);
 const MINUTE = 60_000;
 
 /** Starts an operator with {@link COUNT} resources that were never synced. */
-function start(requestsPerSecond = Infinity): { scene: OperatorScene; vault: SimulatedVault } {
-  const scene = new OperatorScene();
+function start(requestsPerSecond = Infinity): { scene: SimulatedWorld; vault: SimulatedVault } {
+  const scene = new SimulatedWorld();
   onTestFinished(() => scene[Symbol.asyncDispose]());
   const vault = scene.addVault("shop", NAMES);
   vault.requestsPerSecond = requestsPerSecond;
@@ -21,17 +21,17 @@ function start(requestsPerSecond = Infinity): { scene: OperatorScene; vault: Sim
  * Returns the requests about VaultSecrets, targets and events since the last reset, and those for
  * values, and resets them.
  */
-function takeRequests(scene: OperatorScene, vault: SimulatedVault): Record<string, number> {
+function takeRequests(scene: SimulatedWorld, vault: SimulatedVault): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const request of scene.requests) {
     const [verb, plural, name = ""] = request.split(" ");
     const kind = `${verb} ${plural}`;
     if (name.startsWith("secret-")) counts[kind] = (counts[kind] ?? 0) + 1;
   }
-  const exposed = vault.requests.get("version_expose");
+  const exposed = vault.calls.filter(({ operation }) => operation === "version_expose").length;
   scene.resetMeasurements();
-  vault.requests.clear();
-  return exposed === undefined ? counts : { ...counts, exposed };
+  vault.calls.length = 0;
+  return exposed === 0 ? counts : { ...counts, exposed };
 }
 
 const firstSync = { exposed: COUNT, "create secrets": COUNT, "update vaultsecrets": COUNT };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
-import type { SimulatedVault } from "../lab/vault/simulated-vault.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import type { SimulatedVault } from "../lab/simulated/simulated-vault.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
-import type { VaultResponse } from "../../src/operator/vault-client/http/vault-transport.ts";
+import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
 const SECOND = 1_000;
@@ -10,10 +10,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** A response that no vault sends. */
-const page = (status: number, text: string) => (): VaultResponse => ({
+const page = (status: number, text: string) => (): InMemoryResponse => ({
   status,
+  headers: {},
   body: new TextEncoder().encode(text),
-  header: () => undefined,
 });
 
 const gateway = page(504, "upstream request timeout");
@@ -25,7 +25,7 @@ const reset = (): never => {
  * Starts an operator with a vault that holds lists, behind a proxy that ends them after `afterMs`.
  */
 async function startBehind(proxy?: SimulatedVault["proxy"]) {
-  const scene = new OperatorScene();
+  const scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["db"]);
   vault.holds = true;
   vault.proxy = proxy;
@@ -50,7 +50,7 @@ async function startBehind(proxy?: SimulatedVault["proxy"]) {
 }
 
 describe("a connection behind a proxy that ends held requests", () => {
-  test.each<[string, number, () => VaultResponse, number]>([
+  test.each<[string, number, () => InMemoryResponse, number]>([
     ["with 504 after 15 s", 15, gateway, 14],
     ["with 504 after 30 s", 30, gateway, 29],
     ["by a reset after 30 s", 30, reset, 29],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { EVENTS, type KubeObject } from "../../src/operator/kube/resource.ts";
 
@@ -9,7 +9,7 @@ const MINUTE = 60 * SECOND;
 const timeOf = (event: KubeObject): string => String(event["eventTime"]);
 
 /** Returns the events about an object in the order of their creation, each as `<type> <reason>`. */
-function eventsOf(scene: OperatorScene, kind: string, name?: string): string[] {
+function eventsOf(scene: SimulatedWorld, kind: string, name?: string): string[] {
   const all = scene.server.all(EVENTS).filter((event) => {
     const regarding = event["regarding"] as { readonly kind: string; readonly name: string };
     return regarding.kind === kind && (name === undefined || regarding.name === name);
@@ -20,7 +20,7 @@ function eventsOf(scene: OperatorScene, kind: string, name?: string): string[] {
 }
 
 test("an outage of the vault is an event of the connection, and none of its resources", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
   const vault = scene.addVault("shop", names);
   scene.start();
@@ -43,7 +43,7 @@ test("an outage of the vault is an event of the connection, and none of its reso
 });
 
 test("resources that wait for a connection from their start have no event until they are written", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b"]);
   vault.latencyMs = 3_600_000;
   scene.start();
@@ -59,7 +59,7 @@ test("resources that wait for a connection from their start have no event until 
 });
 
 test("a resource has events of its failure, its recovery and another name of its target", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -70,6 +70,8 @@ test("a resource has events of its failure, its recovery and another name of its
   expect(eventsOf(scene, "VaultSecret", "a")).toEqual([
     "Normal TargetCreated",
     "Warning SourceMissing",
+    // The secret was recreated.
+    "Normal TargetUpdated",
     "Normal Recovered",
   ]);
   const { metadata, spec } = scene.server.get(vaultSecretKind, { namespace: "shop", name: "a" });
@@ -80,11 +82,11 @@ test("a resource has events of its failure, its recovery and another name of its
     spec: { ...(spec as object), target: { name: "other" } },
   });
   await scene.clock.advance(MINUTE);
-  expect(eventsOf(scene, "VaultSecret", "a").slice(3)).toEqual(["Normal TargetMoved"]);
+  expect(eventsOf(scene, "VaultSecret", "a").slice(4)).toEqual(["Normal TargetMoved"]);
 });
 
 test("a restart changes no condition of a connection that works, and records no event", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { KubeError } from "../../src/operator/kube/kube-error.ts";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 
 const MINUTE = 60_000;
@@ -23,7 +24,7 @@ async function propagationsOf(neighbors: {
   throttled?: number;
 }): Promise<{ times: number[]; others: number }> {
   const { slow = 0, throttled = 0 } = neighbors;
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const healthy = names("healthy", 150);
   const vault = scene.addVault("shop", healthy);
   const others = names("other", slow + throttled);
@@ -68,7 +69,7 @@ async function changesBeside({
 }: {
   unreadable: boolean;
 }): Promise<{ times: number[]; lists: number }> {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const readable = names("readable", 95);
   const broken = names("broken", 5);
   const vault = scene.addVault("shop", [...readable, ...broken]);
@@ -95,7 +96,7 @@ test("5 names that cannot be read cost the other 95 of their connection no list 
 });
 
 test("64 resources that are edited every 10 ms delay a change of the vault by less than 1 s", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const hot = names("hot", 64);
   const vault = scene.addVault("shop", [...hot, "quiet"]);
   scene.start();
@@ -118,12 +119,17 @@ test("64 resources that are edited every 10 ms delay a change of the vault by le
 });
 
 test("an outage of the API server of 20 minutes costs few requests, and ends within 40 s for all", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const all = names("secret", 100);
   const vault = scene.addVault("shop", all);
   scene.start();
   await scene.clock.advance(MINUTE);
-  scene.beginOutage();
+  scene.network = {
+    send: ({ verb }) => {
+      throw new KubeError({ kind: "Unavailable", operation: verb, reason: "ECONNREFUSED" });
+    },
+  };
+  for (const watch of scene.server.watches()) watch.drop();
   scene.resetMeasurements();
   vault.write(...all);
   await scene.clock.advance(20 * MINUTE);
@@ -134,7 +140,7 @@ test("an outage of the API server of 20 minutes costs few requests, and ends wit
   // status are in addition.
   expect(Math.max(...inSecond.values())).toBeLessThanOrEqual(220);
   expect(scene.requestedAt.length).toBeLessThan(5_000);
-  scene.endOutage();
+  scene.network = {};
   await scene.clock.advance(40_000);
   for (const name of all) expect(scene.value("shop", name)).toBe(`${name}@2`);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
-import type { SimulatedVault } from "../lab/vault/simulated-vault.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import type { SimulatedVault } from "../lab/simulated/simulated-vault.ts";
 import {
   vaultConnectionKind,
   vaultFileKind,
@@ -14,7 +14,7 @@ const MINUTE = 60_000;
 const ref = { namespace: "shop", name: "db" };
 
 /** Starts an operator that has synced `db`, and does nothing more until the next interval. */
-async function synced(scene: OperatorScene): Promise<SimulatedVault> {
+async function synced(scene: SimulatedWorld): Promise<SimulatedVault> {
   const vault = scene.addVault("shop", ["db", "other"]);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -23,17 +23,17 @@ async function synced(scene: OperatorScene): Promise<SimulatedVault> {
   return vault;
 }
 
-function force(scene: OperatorScene, value: string): void {
+function force(scene: SimulatedWorld, value: string): void {
   scene.server.patch(vaultSecretKind, ref, {
     metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: value } },
   });
 }
 
-const statusOf = (scene: OperatorScene): SyncStatus =>
+const statusOf = (scene: SimulatedWorld): SyncStatus =>
   readStatus("VaultSecret", scene.server.get(vaultSecretKind, ref)["status"]);
 
 test("a forced sync lists once, reads the target, and is echoed when it is done", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = await synced(scene);
   vault.write("db");
   force(scene, "now");
@@ -48,7 +48,7 @@ test("a forced sync lists once, reads the target, and is echoed when it is done"
 });
 
 test("a forced sync is made once per value, also after a restart", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = await synced(scene);
   force(scene, "now");
   await scene.clock.advance(2_000);
@@ -63,7 +63,7 @@ test("a forced sync is made once per value, also after a restart", async () => {
   expect(statusOf(scene).lastForceSync).toBe("while stopped");
 });
 
-test.each<[string, string, (scene: OperatorScene, vault: SimulatedVault) => void]>([
+test.each<[string, string, (scene: SimulatedWorld, vault: SimulatedVault) => void]>([
   ["the vault does not respond", "VaultUnreachable", (_, vault) => void (vault.latencyMs = MINUTE)],
   ["the source is missing", "SourceMissing", (_, vault) => vault.remove("db")],
   [
@@ -92,7 +92,7 @@ test.each<[string, string, (scene: OperatorScene, vault: SimulatedVault) => void
     (scene) => scene.server.patch(vaultSecretKind, ref, { spec: { data: [] } }),
   ],
 ])("a forced sync is echoed if %s", async (_, reason, fail) => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = await synced(scene);
   fail(scene, vault);
   force(scene, "now");
@@ -105,7 +105,7 @@ test.each<[string, string, (scene: OperatorScene, vault: SimulatedVault) => void
 });
 
 /** Returns Ready of each status that echoes a forced sync, at each of its writes from now on. */
-function echoesOf(scene: OperatorScene): string[] {
+function echoesOf(scene: SimulatedWorld): string[] {
   const seen: string[] = [];
   scene.server.onCommit(({ resource, after }) => {
     const status =
@@ -120,7 +120,7 @@ function echoesOf(scene: OperatorScene): string[] {
 }
 
 test("a forced sync reports that the vault is down, until a list succeeds", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = await synced(scene);
   vault.write("db");
   vault.setDown(true);
@@ -143,7 +143,7 @@ test("a forced sync reports that the vault is down, until a list succeeds", asyn
 });
 
 test("a resource is ready again after a forced sync that failed, if the vault has nothing new", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = await synced(scene);
   vault.setDown(true);
   force(scene, "now");
@@ -155,7 +155,7 @@ test("a resource is ready again after a forced sync that failed, if the vault ha
 });
 
 test("a forced sync whose list takes longer than 10 s fails, and is ready when the list arrives", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = await synced(scene);
   const connection = { namespace: "shop", name: "vault" };
   scene.server.patch(vaultConnectionKind, connection, { spec: { timeout: "30s" } });
@@ -174,7 +174,7 @@ test("a forced sync whose list takes longer than 10 s fails, and is ready when t
 });
 
 test("a forced sync through a held list is echoed soon, although the vault has nothing new", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   scene.addFileVault("shop", ["terms"], {});
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -194,7 +194,7 @@ test("a forced sync through a held list is echoed soon, although the vault has n
 });
 
 test("a target that was edited is repaired while a forced sync waits for the vault", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = await synced(scene);
   vault.setDown(true);
   force(scene, "now");
@@ -206,7 +206,7 @@ test("a target that was edited is repaired while a forced sync waits for the vau
 });
 
 test("a suspended resource is synced when it is resumed", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   await synced(scene);
   scene.server.patch(vaultSecretKind, ref, { spec: { suspend: true } });
   force(scene, "now");
@@ -218,7 +218,7 @@ test("a suspended resource is synced when it is resumed", async () => {
 });
 
 test("many forced syncs share their lists, and none occupies a worker while it waits", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const names = Array.from({ length: 100 }, (_, n) => `db-${n}`);
   const vault = scene.addVault("shop", names);
   scene.start();

@@ -1,11 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  ClusterScene,
-  OPERATOR_NAMESPACE,
-  passwordIn,
-  type SceneConnection,
-} from "../lab/operator/cluster-scene.ts";
+import { ClusterScene, passwordIn, type SceneConnection } from "../lab/simulated/cluster-scene.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
 import {
   type Command,
   commands,
@@ -68,7 +64,7 @@ class Isolation {
 
   constructor() {
     for (const name of NAMESPACES) this.scene.namespace(name);
-    this.scene.vaultNetwork = {
+    this.scene.vault().network = {
       send: async ({ operation }, signal) => {
         if (operation.includes("expose")) await this.scene.clock.sleep(READ_MS, signal);
         return undefined;
@@ -136,7 +132,7 @@ class Isolation {
     const fixed = this.state.resources.filter(({ isFound = false }) => !isFound);
     return fixed.flatMap((resource) => {
       const { namespace: of, name, kind } = resource;
-      const condition = this.scene.condition(kindOf(kind), {
+      const condition = this.scene.conditionOf(kindOf(kind), {
         namespace: of,
         name: `${kind}-${name}`,
       });
@@ -169,14 +165,14 @@ class Isolation {
 
   #fillAccount(connection: ModelConnection): void {
     const email = accountFor(connection);
-    this.scene.vault.setPassword(email, passwordOf(email));
+    this.scene.vault().setPassword(email, passwordOf(email));
     this.#write(email, NAMES);
   }
 
   #write(email: string, names: readonly string[]): void {
     for (const name of names) {
       this.scene.writeAs(email, name);
-      this.scene.vault.upload(email, name, Buffer.from(`${email} ${name} file`));
+      this.scene.vault().upload(email, name, Buffer.from(`${email} ${name} file`));
     }
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene } from "../lab/operator/cluster-scene.ts";
+import { accountOf, ClusterScene } from "../lab/simulated/cluster-scene.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 
 const shop = { namespace: "shop", name: "vault" };
@@ -19,7 +19,7 @@ test("a list that is too long is reported, rarely requested, and changes no targ
   await scene.settle();
   scene.calls.length = 0;
   await scene.settle(3_600_000);
-  expect(scene.condition(vaultConnectionKind, shop)).toMatchObject({
+  expect(scene.conditionOf(vaultConnectionKind, shop)).toMatchObject({
     status: "False",
     reason: "TooLarge",
     message:

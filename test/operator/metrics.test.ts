@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 
 const MINUTE = 60_000;
 
 /** Returns the samples of a metric by their labels. */
-async function samplesOf(scene: OperatorScene, name: string): Promise<Map<string, number>> {
+async function samplesOf(scene: SimulatedWorld, name: string): Promise<Map<string, number>> {
   const samples = new Map<string, number>();
   for (const line of (await scene.metrics.text()).split("\n")) {
     const [, sample, labels = "", value] = /^(\w+)(\{.*\})? (\S+)$/u.exec(line) ?? [];
@@ -17,7 +17,7 @@ async function samplesOf(scene: OperatorScene, name: string): Promise<Map<string
 }
 
 test("every change of the vault counts once in the time of propagation, initial writes do not", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b", "c"]);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -34,7 +34,7 @@ test("every change of the vault counts once in the time of propagation, initial 
 });
 
 test("a connection has series of its freshness and circuit breaker until it is deleted", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b"]);
   scene.addVault("other", ["c"]);
   scene.start();
@@ -78,7 +78,7 @@ test("a connection has series of its freshness and circuit breaker until it is d
 });
 
 test("resources are counted by their condition, without reasons that others invented", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b", "c"]);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -112,7 +112,7 @@ test("resources are counted by their condition, without reasons that others inve
 });
 
 test("resources are counted by each of their conditions, without those that others invented", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b", "c"]);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -146,7 +146,7 @@ test("resources are counted by each of their conditions, without those that othe
 });
 
 test("a token has a lifetime next to its expiry, and one operator leads its only shard", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -161,7 +161,7 @@ test("a token has a lifetime next to its expiry, and one operator leads its only
 });
 
 test("a connection that was never listed has an age since it was opened", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   scene.addVault("shop", ["a"]).latencyMs = 3_600_000;
   scene.start();
   await scene.clock.advance(10 * MINUTE);
@@ -173,7 +173,7 @@ test("a connection that was never listed has an age since it was opened", async 
 });
 
 test("a resource that is not ready does not count as done, and writes count by action", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b"]);
   vault.remove("b");
   scene.start();
@@ -194,7 +194,7 @@ test("a resource that is not ready does not count as done, and writes count by a
 });
 
 test("docs/monitoring.md names every metric and label that the operator serves", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import type { OperatorFlags } from "../../src/operator/config.ts";
 import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
@@ -19,7 +19,7 @@ const FROM_FILE = { leaderElect: false, namespacesFile: "/etc/vaultsync/namespac
  * Two namespaces with a vault each, for an operator with Roles, and the permissions that are
  * withdrawn.
  */
-class NamespacesScene extends OperatorScene {
+class NamespacesScene extends SimulatedWorld {
   /** Namespaces in which everything is denied, and `<namespace>/<plural>`. */
   readonly #denied = new Set<string>();
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { busiestWindow } from "../lab/busiest-second.ts";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -13,7 +13,7 @@ const CONNECTIONS = 40;
  * together.
  */
 async function startVaults({ holds }: { readonly holds: boolean }) {
-  const scene = new OperatorScene();
+  const scene = new SimulatedWorld();
   const names = Array.from({ length: CONNECTIONS }, (_, n) => `team-${n}`);
   const vaults = names.map((name) => scene.addVault(name, [name]));
   for (const vault of vaults) vault.holds = holds;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ACCOUNT, NAMESPACE, PushScene } from "../lab/operator/push-scene.ts";
+import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { NAMESPACE, PushScene } from "../lab/simulated/push-scene.ts";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 
@@ -11,10 +12,10 @@ const BUDGET = 30;
 /** Returns the number of versions of a secret in the vault, and the value of the latest one. */
 function entry(scene: PushScene, name = "db"): { count: number; latest: string } {
   let count = 0;
-  while (scene.vault.bytesOf("secret", ACCOUNT, name, count + 1) !== undefined) count += 1;
+  while (scene.vault().bytesOf("secret", ACCOUNT, name, count + 1) !== undefined) count += 1;
   return {
     count,
-    latest: Buffer.from(scene.vault.bytesOf("secret", ACCOUNT, name, count) ?? []).toString(),
+    latest: Buffer.from(scene.vault().bytesOf("secret", ACCOUNT, name, count) ?? []).toString(),
   };
 }
 
@@ -22,7 +23,7 @@ const isWrite = (operation: string): boolean => operation === "protect";
 
 /** Starts an operator with a VaultPush of the Secret `source`. */
 async function started(): Promise<PushScene> {
-  const scene = await PushScene.start();
+  const scene = await PushScene.run();
   scene.source({ password: "value 0" });
   scene.push();
   await scene.settle(1_000);
@@ -40,15 +41,14 @@ async function rotate(scene: PushScene, first: number, last: number): Promise<vo
 }
 
 test("pushes that a template leads back to their Secret write 30 versions an hour, and say so", async () => {
-  await using scene = await PushScene.start();
+  await using scene = await PushScene.run();
   const read = (name: string, key: string, value: string): void => {
     const target = { name, template: { data: { password: value } } };
     const data = [{ secretKey: "v", remoteRef: { key } }];
     scene.put(
       vaultSecretKind,
-      `to-${name}`,
+      { namespace: NAMESPACE, name: `to-${name}` },
       { connectionRef: { name: "vault" }, data, target },
-      NAMESPACE,
     );
   };
   const push = (secret: string, key: string): void =>
@@ -79,7 +79,7 @@ test("a value that changes more than 30 times in an hour is pushed at the time i
   await rotate(scene, 1, BUDGET - 1);
   expect([entry(scene).count, scene.reason()]).toEqual([BUDGET, "Synced"]);
   await rotate(scene, BUDGET, BUDGET + 2);
-  const message = scene.condition("Stalled")?.message ?? "";
+  const message = scene.pushCondition("Stalled")?.message ?? "";
   expect([entry(scene).count, scene.reason()]).toEqual([BUDGET, "TargetContested"]);
   expect(message).toMatch(
     /^secret db: 30 versions were pushed within an hour; the next one follows at \S+Z\. .* Secret source/,
@@ -87,7 +87,7 @@ test("a value that changes more than 30 times in an hour is pushed at the time i
   const next = Date.parse(/at (\S+Z)/.exec(message)?.[1] ?? "");
   expect(next - begin).toBeLessThanOrEqual(HOUR);
   await scene.settle(next - scene.clock.now() - 100);
-  expect(scene.condition("Stalled")?.message).toBe(message);
+  expect(scene.pushCondition("Stalled")?.message).toBe(message);
   expect(entry(scene).count).toBe(BUDGET);
   await scene.settle(200);
   expect(entry(scene)).toEqual({ count: BUDGET + 1, latest: `value ${BUDGET + 2}` });
@@ -98,7 +98,7 @@ test("the versions of an entry count for all VaultPushes and connections, and fo
   await using scene = await started();
   await rotate(scene, 1, BUDGET - 1);
   scene.delete();
-  scene.connection("second", { email: ACCOUNT.toUpperCase(), url: "https://vault.example.com/" });
+  scene.connect("second", { email: ACCOUNT.toUpperCase(), url: "https://vault.example.com/" });
   scene.push({ connectionRef: { name: "second" } }, "other");
   await rotate(scene, BUDGET, BUDGET + 1);
   expect([entry(scene).count, scene.reason("other")]).toEqual([BUDGET, "TargetContested"]);
@@ -117,7 +117,7 @@ test("a version whose response was lost counts, and an attempt that stored nothi
   await using scene = await started();
   let loses: "request" | "response" = "request";
   const lost = { status: 503, headers: {}, body: new Uint8Array() };
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: ({ operation }) =>
       Promise.resolve(isWrite(operation) && loses === "request" ? lost : undefined),
     respond: ({ operation }, response) => Promise.resolve(isWrite(operation) ? lost : response),

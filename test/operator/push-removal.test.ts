@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
-import { ACCOUNT, NAMESPACE, OTHER, PushScene } from "../lab/operator/push-scene.ts";
+import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { NAMESPACE, OTHER, PushScene } from "../lab/simulated/push-scene.ts";
 import { vaultConnectionKind, vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION, PUSH_FINALIZER } from "../../src/operator/api/names.ts";
 
@@ -12,7 +13,7 @@ const finalizers = (scene: PushScene): readonly string[] =>
 async function started(
   data: Readonly<Record<string, string>> = { password: "one" },
 ): Promise<PushScene> {
-  const scene = await PushScene.start();
+  const scene = await PushScene.run();
   scene.source(data);
   return scene;
 }
@@ -49,11 +50,11 @@ test("Delete removes the entries that the resource created, also after a restart
 test.each<[string, (scene: PushScene) => void]>([
   [
     "it existed before",
-    (scene) => void scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "before" }),
+    (scene) => void scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "before" }),
   ],
   [
     "it had the bytes before",
-    (scene) => void scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "one" }),
+    (scene) => void scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "one" }),
   ],
 ])("Delete keeps an entry that the resource did not create: %s", async (_, before) => {
   await using scene = await started();
@@ -73,7 +74,7 @@ test("Delete keeps an entry whose latest version is another one", async () => {
   await scene.settle();
   await scene.restart(() => {
     scene.delete();
-    scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
+    scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
   });
   expect([scene.exists(), scene.versions()]).toEqual([false, ["one", "theirs"]]);
 });
@@ -103,15 +104,15 @@ test("Delete keeps an entry whose latest version an old list lacks", async () =>
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
   const lists: InMemoryResponse[] = [];
-  scene.vaultNetwork = {
+  scene.vault().network = {
     respond: ({ operation }, response) => {
       if (operation === "list_no_dup" && response.status === 200) lists.push(response);
       return Promise.resolve(operation === "list_no_dup" ? (lists[0] ?? response) : response);
     },
   };
-  scene.vault.act(ACCOUNT, "protect", { key_name: "other", key_value: "changes the list" });
+  scene.vault().act(ACCOUNT, "protect", { key_name: "other", key_value: "changes the list" });
   await scene.settle();
-  scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
   scene.delete();
   await scene.settle();
   expect([scene.exists(), scene.versions()]).toEqual([false, ["one", "theirs"]]);
@@ -123,8 +124,8 @@ test("Delete keeps an entry that was recreated with the same version number", as
   await scene.settle();
   await scene.restart(() => {
     scene.delete();
-    scene.vault.act(ACCOUNT, "delete", { key_name: "db" });
-    scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
+    scene.vault().act(ACCOUNT, "delete", { key_name: "db" });
+    scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
   });
   expect([scene.exists(), scene.versions()]).toEqual([false, ["theirs"]]);
 });
@@ -148,12 +149,12 @@ test("the deletion waits for a vault that is unreachable, and setting Retain end
   await using scene = await started();
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }),
   };
   scene.delete();
   await scene.settle(600_000);
-  expect(scene.condition()).toMatchObject({
+  expect(scene.pushCondition()).toMatchObject({
     reason: "VaultUnreachable",
     message: expect.stringContaining("spec.deletionPolicy"),
   });
@@ -167,12 +168,12 @@ test("the deletion continues when the vault can be reached again", async () => {
   await using scene = await started();
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }),
   };
   scene.delete();
   await scene.settle(120_000);
-  scene.vaultNetwork = {};
+  scene.vault().network = {};
   await scene.settle(300_000);
   expect([scene.exists(), scene.versions()]).toEqual([false, []]);
 });
@@ -181,7 +182,7 @@ test("a lost response to the deletion of the entry does not hold the resource", 
   await using scene = await started();
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.vaultNetwork = {
+  scene.vault().network = {
     respond: ({ operation }, response) =>
       Promise.resolve(
         operation === "delete" ? { ...response, status: 500, body: new Uint8Array() } : response,
@@ -209,7 +210,7 @@ test("a resource whose connection leads to another account keeps the entries of 
   scene.push({ deletionPolicy: "Delete" });
   await scene.settle();
   await scene.restart(() => {
-    scene.connection("vault", { email: OTHER });
+    scene.connect("vault", { email: OTHER });
     scene.delete();
   });
   expect([scene.exists(), scene.versions()]).toEqual([false, ["one"]]);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ACCOUNT, NAMESPACE, OTHER, PushScene } from "../lab/operator/push-scene.ts";
+import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { NAMESPACE, OTHER, PushScene } from "../lab/simulated/push-scene.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
@@ -10,7 +11,7 @@ const writes = (requests: readonly string[]): string[] =>
 async function started(
   data: Readonly<Record<string, string>> = { password: "one" },
 ): Promise<PushScene> {
-  const scene = await PushScene.start();
+  const scene = await PushScene.run();
   scene.source(data);
   return scene;
 }
@@ -36,7 +37,7 @@ const readers: readonly [string, object, (scene: PushScene) => void][] = [
     "a VaultSecret with another connection to the same vault",
     {},
     (scene) => {
-      scene.connection("second", { email: OTHER, url: "https://vault.example.com/" });
+      scene.connect("second", { email: OTHER, url: "https://vault.example.com/" });
       scene.read("VaultSecret", { connectionRef: { name: "second" } });
     },
   ],
@@ -53,7 +54,7 @@ test.each(readers)(
     scene.push(spec);
     await scene.settle();
     expect([scene.reason(), writes(scene.takeVaultRequests())]).toEqual(["PushLoop", []]);
-    expect(scene.condition("Stalled")?.message).toMatch(
+    expect(scene.pushCondition("Stalled")?.message).toMatch(
       /^Vault(Secret|File) reader reads the (secret db|file conf) into the Secret/,
     );
   },
@@ -79,7 +80,7 @@ test.each(readers)(
 
 test("reading another entry, or into another Secret, is no loop", async () => {
   await using scene = await started();
-  scene.vault.act(ACCOUNT, "protect", { key_name: "other", key_value: "x" });
+  scene.vault().act(ACCOUNT, "protect", { key_name: "other", key_value: "x" });
   scene.read("VaultSecret", { target: { name: "copy" } });
   scene.push();
   await scene.settle();
@@ -90,7 +91,7 @@ test("of two VaultPushes to one entry the older one pushes, also after a restart
   await using scene = await started();
   scene.push();
   await scene.settle();
-  scene.namespace("other");
+  scene.connected("other");
   scene.source({ password: "theirs" }, { namespace: "other" });
   scene.push({}, "push", "other");
   scene.push({}, "another");
@@ -100,8 +101,8 @@ test("of two VaultPushes to one entry the older one pushes, also after a restart
     "Synced",
     "PushConflict",
   ]);
-  expect(scene.condition("Ready", "another")?.message).toMatch(/^the VaultPush push is older/);
-  expect(scene.condition("Ready", "push", "other")?.message).toMatch(
+  expect(scene.pushCondition("Ready", "another")?.message).toMatch(/^the VaultPush push is older/);
+  expect(scene.pushCondition("Ready", "push", "other")?.message).toMatch(
     /^a VaultPush of another namespace is older/,
   );
   await scene.restart();
@@ -124,7 +125,7 @@ test("after a change of the connection to another account, the key is pushed the
   await using scene = await started();
   scene.push();
   await scene.settle();
-  scene.connection("vault", { email: OTHER });
+  scene.connect("vault", { email: OTHER });
   await scene.settle();
   expect([scene.versions(), scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([
     ["one"],

@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
-import { ACCOUNT, OTHER, PushScene } from "../lab/operator/push-scene.ts";
+import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { OTHER, PushScene } from "../lab/simulated/push-scene.ts";
 
 const writes = (requests: readonly string[]): string[] =>
   requests.filter((one) => /^(protect|delete)/.test(one));
 
 /** Starts an operator that has pushed the value `one`. */
 async function pushed(changes: object = {}): Promise<PushScene> {
-  const scene = await PushScene.start();
+  const scene = await PushScene.run();
   scene.source({ password: "one" });
   scene.push(changes);
   await scene.settle();
@@ -17,7 +18,7 @@ async function pushed(changes: object = {}): Promise<PushScene> {
 }
 
 test("an operator that dies between the push and its status does not push again", async () => {
-  await using scene = await PushScene.start();
+  await using scene = await PushScene.run();
   scene.source({ password: "one" });
   scene.network = {
     send: ({ verb, resource }, signal) =>
@@ -42,9 +43,9 @@ test("a restart reads the Secret once and pushes nothing", async () => {
 test.each(["timeout", "error"])(
   "a push whose response is lost (%s) is not repeated if the vault has stored it",
   async (how) => {
-    await using scene = await PushScene.start();
+    await using scene = await PushScene.run();
     let lost = 0;
-    scene.vaultNetwork = {
+    scene.vault().network = {
       respond: async ({ operation }, response, signal) => {
         if (operation !== "protect" || lost > 0) return response;
         lost += 1;
@@ -63,7 +64,7 @@ test.each(["timeout", "error"])(
 test("an old list after a push causes no second version, and nothing but reads", async () => {
   await using scene = await pushed();
   const lists: InMemoryResponse[] = [];
-  scene.vaultNetwork = {
+  scene.vault().network = {
     respond: ({ operation }, response) => {
       if (operation === "list_no_dup" && response.status === 200) lists.push(response);
       return Promise.resolve(operation === "list_no_dup" ? (lists[0] ?? response) : response);
@@ -78,7 +79,7 @@ test("an old list after a push causes no second version, and nothing but reads",
 
 test("a Secret that returns to its former value before the next list is pushed again", async () => {
   await using scene = await pushed();
-  scene.connection("vault", { refreshInterval: "5m" });
+  scene.connect("vault", { refreshInterval: "5m" });
   await scene.settle();
   scene.source({ password: "two" });
   while (scene.versions().length < 2) await scene.settle(1_000);
@@ -91,7 +92,7 @@ test("a Secret that returns to its former value before the next list is pushed a
 
 test("after a push that the list does not show, one more read and one more list follow", async () => {
   await using scene = await pushed();
-  scene.connection("vault", { refreshInterval: "1h" });
+  scene.connect("vault", { refreshInterval: "1h" });
   await scene.settle();
   scene.source({ password: "two" });
   scene.takeVaultRequests();
@@ -101,9 +102,9 @@ test("after a push that the list does not show, one more read and one more list 
 });
 
 test("a push that the vault did not store is repeated", async () => {
-  await using scene = await PushScene.start();
+  await using scene = await PushScene.run();
   let failing = true;
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: ({ operation }) => {
       if (operation !== "protect" || !failing) return Promise.resolve(undefined);
       return Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() });
@@ -113,7 +114,7 @@ test("a push that the vault did not store is repeated", async () => {
   scene.push();
   await scene.settle(5_000);
   expect([scene.versions(), scene.reason()]).toEqual([[], "VaultUnreachable"]);
-  expect(scene.condition("Reconciling")?.status).toBe("True");
+  expect(scene.pushCondition("Reconciling")?.status).toBe("True");
   failing = false;
   await scene.settle(60_000);
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
@@ -122,11 +123,11 @@ test("a push that the vault did not store is repeated", async () => {
 test("a change of the entry in the vault is overwritten, with increasing delays", async () => {
   await using scene = await pushed();
   for (let round = 0; round < 10; round += 1) {
-    scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: `edit ${round}` });
+    scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: `edit ${round}` });
     await scene.settle(15_000);
   }
   expect(scene.reason()).toBe("TargetContested");
-  expect(scene.condition("Stalled")?.status).toBe("True");
+  expect(scene.pushCondition("Stalled")?.status).toBe("True");
   const ours = scene.versions().filter((value) => value === "one").length;
   // Without a limit there would be one for each edit, and the first one.
   expect(ours).toBeLessThan(8);
@@ -138,15 +139,15 @@ test("a change of the entry in the vault is overwritten, with increasing delays"
 
 test("an entry that was deleted in the vault is pushed again", async () => {
   await using scene = await pushed();
-  scene.vault.act(ACCOUNT, "delete", { key_name: "db" });
+  scene.vault().act(ACCOUNT, "delete", { key_name: "db" });
   await scene.settle();
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
   expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
 });
 
 test("a secret outside the scope is ScopeDenied and not sent again every minute", async () => {
-  await using scene = await PushScene.start();
-  scene.connection("vault", { scope: { environmentType: ["prod"] } });
+  await using scene = await PushScene.run();
+  scene.connect("vault", { scope: { environmentType: ["prod"] } });
   scene.source({ password: "one" });
   scene.push();
   await scene.settle(120_000);
@@ -162,8 +163,8 @@ test("a secret outside the scope is ScopeDenied and not sent again every minute"
 });
 
 test("with onlyReferenced, the token admits the names that are pushed", async () => {
-  await using scene = await PushScene.start();
-  scene.connection("vault", { scope: { onlyReferenced: true } });
+  await using scene = await PushScene.run();
+  scene.connect("vault", { scope: { onlyReferenced: true } });
   scene.source({ password: "one" });
   scene.push();
   await scene.settle();
@@ -171,9 +172,9 @@ test("with onlyReferenced, the token admits the names that are pushed", async ()
 });
 
 test("a received secret is written only if the spec names its creator", async () => {
-  await using scene = await PushScene.start();
-  scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
-  scene.vault.act(OTHER, "share", {
+  await using scene = await PushScene.run();
+  scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault().act(OTHER, "share", {
     key_name: "db",
     permission: "RW",
     usr_id_from: OTHER,
@@ -204,10 +205,10 @@ test("a received secret is written only if the spec names its creator", async ()
 });
 
 test("a secret of a trusted owner is not replaced by an own one when its share ends", async () => {
-  await using scene = await PushScene.start();
-  scene.connection("vault", { trustedOwners: [OTHER] });
-  scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
-  scene.vault.act(OTHER, "share", {
+  await using scene = await PushScene.run();
+  scene.connect("vault", { trustedOwners: [OTHER] });
+  scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault().act(OTHER, "share", {
     key_name: "db",
     permission: "RW",
     usr_id_from: OTHER,
@@ -220,16 +221,16 @@ test("a secret of a trusted owner is not replaced by an own one when its share e
     ["theirs", "one"],
     "Synced",
   ]);
-  scene.vault.act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
+  scene.vault().act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
   scene.source({ password: "two" });
   await scene.settle();
   expect([scene.versions(), scene.reason()]).toEqual([[], "SourceMissing"]);
 });
 
 test("a secret that is shared without permission to write is ScopeDenied, with the remedy", async () => {
-  await using scene = await PushScene.start();
-  scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
-  scene.vault.act(OTHER, "share", {
+  await using scene = await PushScene.run();
+  scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault().act(OTHER, "share", {
     key_name: "db",
     permission: "R",
     usr_id_from: OTHER,
@@ -238,11 +239,11 @@ test("a secret that is shared without permission to write is ScopeDenied, with t
   scene.source({ password: "one" });
   scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
   await scene.settle();
-  expect(scene.condition()).toMatchObject({
+  expect(scene.pushCondition()).toMatchObject({
     reason: "ScopeDenied",
     message: expect.stringContaining(`ask ${OTHER} to share it`),
   });
-  scene.vault.act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
+  scene.vault().act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
   await scene.settle();
   expect([scene.reason(), scene.versions()]).toEqual(["SourceMissing", []]);
 });
@@ -251,19 +252,20 @@ test("an own secret that is shared keeps its metadata, which the message says", 
   await using scene = await pushed({
     data: [{ secretKey: "password", remoteRef: { key: "db" }, deleteTime: "30d" }],
   });
-  scene.vault.act(ACCOUNT, "share", {
+  scene.vault().act(ACCOUNT, "share", {
     key_name: "db",
     permission: "R",
     usr_id_from: ACCOUNT,
     usr_id_to: OTHER,
   });
+  await scene.settle();
   scene.source({ password: "two" });
   await scene.settle();
   expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([
     ["one", "two"],
     ["protect_link"],
   ]);
-  expect(scene.condition()).toMatchObject({
+  expect(scene.pushCondition()).toMatchObject({
     reason: "Synced",
     message: expect.stringContaining("are not stored"),
   });

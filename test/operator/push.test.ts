@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ACCOUNT, NAMESPACE, PushScene } from "../lab/operator/push-scene.ts";
+import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { NAMESPACE, PushScene } from "../lab/simulated/push-scene.ts";
 import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { readPushStatus } from "../../src/operator/push/push-status.ts";
@@ -10,7 +11,7 @@ const writes = (requests: readonly string[]): string[] =>
 
 /** Starts an operator that has pushed the value `one`. */
 async function pushed(changes: object = {}): Promise<PushScene> {
-  const scene = await PushScene.start();
+  const scene = await PushScene.run();
   scene.source({ password: "one" });
   scene.push(changes);
   await scene.settle();
@@ -64,8 +65,8 @@ test("the failure and the recovery of a VaultPush are events", async () => {
 });
 
 test("bytes that the vault has already are not pushed", async () => {
-  await using scene = await PushScene.start();
-  scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "one" });
+  await using scene = await PushScene.run();
+  scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "one" });
   scene.source({ password: "one" });
   scene.push();
   await scene.settle();
@@ -79,7 +80,7 @@ test("metadata and deleteTime are sent with each push, and cause none", async ()
   const given = { metadata: { environment_type: "prod", expiration_time: 30 }, deleteTime: "1h" };
   await using scene = await pushed({ data: [{ ...entry, ...given }] });
   const list = (): unknown =>
-    JSON.parse(JSON.stringify(scene.vault.act(ACCOUNT, "list_no_dup", {})));
+    JSON.parse(JSON.stringify(scene.vault().act(ACCOUNT, "list_no_dup", {})));
   expect(list()).toMatchObject({
     secrets: [
       {
@@ -116,12 +117,12 @@ test("a secret that the vault removed at its deleteTime is pushed again when its
 });
 
 test("files are pushed with any bytes, and secrets only as text", async () => {
-  await using scene = await PushScene.start();
+  await using scene = await PushScene.run();
   const binary = Buffer.from([0, 255, 10]);
   scene.source({ password: binary });
   scene.push({ data: [{ secretKey: "password", file: { filename: "conf" } }] });
   await scene.settle();
-  expect(scene.vault.bytesOf("file", ACCOUNT, "conf", 1)).toEqual(binary);
+  expect(scene.vault().bytesOf("file", ACCOUNT, "conf", 1)).toEqual(binary);
   expect(scene.status().items).toMatchObject([
     { filename: "conf", version: 1, createdAt: expect.any(String), created: true },
   ]);
@@ -139,7 +140,7 @@ test("a missing Secret, a missing key and an empty value leave the vault unchang
   scene.source({ other: "x" });
   await scene.settle();
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "SourceMissing"]);
-  expect(scene.condition()?.message).toContain(
+  expect(scene.pushCondition()?.message).toContain(
     "the key password of the Secret source does not exist",
   );
   scene.server.delete(
@@ -158,7 +159,7 @@ test.each([
   "kubernetes.io/service-account-token",
   "bootstrap.kubernetes.io/token",
 ])("a Secret of the type %s is never pushed", async (type) => {
-  await using scene = await PushScene.start();
+  await using scene = await PushScene.run();
   scene.source({ password: "canary" }, { type });
   scene.push();
   await scene.settle();
@@ -193,7 +194,7 @@ test.each<[string, (operation: string) => boolean]>([
   ["every request fails", () => true],
 ])("a forced sync is not ready from its echo to the next list if %s", async (_, fails) => {
   await using scene = await pushed();
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: async ({ operation }) => {
       if (fails(operation)) throw new TransientError(operation, "reset");
     },
@@ -209,7 +210,7 @@ test.each<[string, (operation: string) => boolean]>([
   scene.server.patch(vaultPushKind, { namespace: NAMESPACE, name: "push" }, { metadata });
   await scene.settle(180_000);
   expect(new Set(echoes)).toEqual(new Set(["False"]));
-  scene.vaultNetwork = {};
+  scene.vault().network = {};
   await scene.settle(60_000);
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene, passwordIn } from "../lab/operator/cluster-scene.ts";
+import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
@@ -38,7 +38,7 @@ function guess(scene: ClusterScene, namespace: string, number: number): void {
 async function attacked(): Promise<ClusterScene> {
   const scene = new ClusterScene();
   for (const name of ["shop", "stranger"]) scene.namespace(name);
-  scene.vault.setPassword(email, passwordIn("shop"));
+  scene.vault().setPassword(email, passwordIn("shop"));
   scene.write(shop, ["db"]);
   for (let number = 0; number < 9; number += 1) guess(scene, "stranger", number);
   scene.start();
@@ -63,7 +63,7 @@ test("a password that is not sent, because others were rejected, is not called r
   await scene.settle();
   expect(loginsWith(scene, "canary-guess-stranger-9")).toBe(0);
   const { message } =
-    scene.condition(vaultConnectionKind, { namespace: "stranger", name: "guess-9" }) ?? {};
+    scene.conditionOf(vaultConnectionKind, { namespace: "stranger", name: "guess-9" }) ?? {};
   expect(message).toContain(
     `the password in Secret guess-9, key password was not sent: the vault rejected more than 8 others that this namespace stores for ${email}`,
   );
@@ -76,20 +76,20 @@ test("the namespace of an attack logs in again an hour after its last rejected p
   await using scene = await attacked();
   for (let number = 0; number < 9; number += 1)
     scene.server.delete(vaultConnectionKind, { namespace: "stranger", name: `guess-${number}` });
-  scene.vault.setPassword(email, "canary-guess-stranger-9");
+  scene.vault().setPassword(email, "canary-guess-stranger-9");
   guess(scene, "stranger", 9);
   await scene.settle(58 * MINUTE);
   expect(loginsWith(scene, "canary-guess-stranger-9")).toBe(0);
   await scene.settle(5 * MINUTE);
   expect(
-    scene.condition(vaultConnectionKind, { namespace: "stranger", name: "guess-9" })?.status,
+    scene.conditionOf(vaultConnectionKind, { namespace: "stranger", name: "guess-9" })?.status,
   ).toBe("True");
 });
 
 test("connections of the cluster are paused neither by a namespace nor by each other", async () => {
   await using scene = await attacked();
   const access = [{ namespaceSelector: { matchLabels: {} }, secrets: ["*"] }];
-  scene.vault.setPassword(email, passwordIn("vaultsync-system"));
+  scene.vault().setPassword(email, passwordIn("vaultsync-system"));
   scene.put(
     clusterVaultConnectionKind,
     { name: "stranger" },
@@ -101,5 +101,5 @@ test("connections of the cluster are paused neither by a namespace nor by each o
     },
   );
   await scene.settle();
-  expect(scene.condition(clusterVaultConnectionKind, { name: "stranger" })?.status).toBe("True");
+  expect(scene.conditionOf(clusterVaultConnectionKind, { name: "stranger" })?.status).toBe("True");
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
-import { ACCOUNT, NAMESPACE, PushScene } from "../lab/operator/push-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { NAMESPACE, PushScene } from "../lab/simulated/push-scene.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
@@ -10,8 +11,8 @@ const DATED =
   /^the target is in sync with the vault, but the vault was not listed reliably since (\S+Z)$/u;
 
 /** Returns a scene whose vault does not respond any more, long enough that everything is stale. */
-async function stale(): Promise<OperatorScene> {
-  const scene = new OperatorScene();
+async function stale(): Promise<SimulatedWorld> {
+  const scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b"]);
   scene.start();
   await scene.clock.advance(5 * MINUTE);
@@ -71,7 +72,7 @@ test("an edit of the connection in an outage does not end that its resources are
 });
 
 test("after an outage nothing is stale, and the message of Ready has no date", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
@@ -101,7 +102,7 @@ test("lists that fail now and then during an outage change neither its beginning
 });
 
 test("the first list of a vault ends that it was unavailable: each resource costs one status", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b", "c"]);
   vault.latencyMs = 3_600_000;
   scene.start();
@@ -118,7 +119,7 @@ test("the first list of a vault ends that it was unavailable: each resource cost
 });
 
 test("nothing is stale that never had a list of the vault", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   scene.addVault("shop", ["a"]);
   scene.server.delete(SECRETS, { namespace: "shop", name: "login" }, {});
   scene.start();
@@ -132,11 +133,11 @@ test("nothing is stale that never had a list of the vault", async () => {
 });
 
 test("a VaultPush that is Ready says since when the vault was not listed", async () => {
-  await using scene = await PushScene.start();
+  await using scene = await PushScene.run();
   scene.source({ password: "one" });
   scene.push();
   await scene.settle();
-  scene.vaultNetwork = {
+  scene.vault().network = {
     send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")),
   };
   await scene.settle(10 * MINUTE);
@@ -145,7 +146,7 @@ test("a VaultPush that is Ready says since when the vault was not listed", async
   expect(ready()).toMatch(
     /^the vault has the bytes of the Secret, but the vault was not listed reliably since \S+Z$/u,
   );
-  scene.vaultNetwork = {};
+  scene.vault().network = {};
   await scene.settle(10 * MINUTE);
   expect([ready(), scene.versions("db", "secret", ACCOUNT), NAMESPACE]).toEqual([
     "the vault has the bytes of the Secret",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import type { OperatorFlags } from "../../src/operator/config.ts";
 import { KubeError, type KubeErrorDetails } from "../../src/operator/kube/kube-error.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
@@ -21,17 +21,20 @@ const flags: readonly OperatorFlags[] = [{ leaderElect: false }, {}, { shards: 3
  * resource.
  */
 function start(
-  scene: OperatorScene,
+  scene: SimulatedWorld,
   failureOf: (number: number, request: string) => Failure | undefined,
   flag?: OperatorFlags,
 ): void {
   const seen = new Map<string, number>();
   scene.addVault("shop", ["db"]);
-  scene.failureOf = (operation) => {
-    const number = (seen.get(operation) ?? 0) + 1;
-    seen.set(operation, number);
-    const failure = failureOf(number, operation);
-    return failure && new KubeError({ operation, ...failure });
+  scene.network = {
+    send: ({ verb, resource }) => {
+      const operation = `${verb} ${resource.plural}`;
+      const number = (seen.get(operation) ?? 0) + 1;
+      seen.set(operation, number);
+      const failure = failureOf(number, operation);
+      if (failure !== undefined) throw new KubeError({ operation, ...failure });
+    },
   };
   scene.start(flag);
 }
@@ -39,7 +42,7 @@ function start(
 test.each(failures.flatMap((failure) => flags.map((flag) => ({ failure, flag }))))(
   "an operator with $flag starts although requests of each kind fail: $failure.kind $failure.reason",
   async ({ failure, flag }) => {
-    await using scene = new OperatorScene();
+    await using scene = new SimulatedWorld();
     // Four renewals that fail are a lost Lease.
     start(
       scene,
@@ -61,7 +64,7 @@ test.each([
   ["list leases", "list leases: Timeout (UND_ERR_CONNECT_TIMEOUT)"],
   ["create leases", "create leases: Timeout (UND_ERR_CONNECT_TIMEOUT)"],
 ])("%s is named while it fails at the start", async (request, named) => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   let isFailing = true;
   start(scene, (_, one) => (isFailing && one === request ? failures[0] : undefined), {});
   await scene.clock.advance(15 * MINUTE);
@@ -78,7 +81,7 @@ test.each([
 });
 
 test("an operator whose namespace does not exist starts when it is created", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   scene.server.erase(
     { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
     { name: "vaultsync-system" },
@@ -94,7 +97,7 @@ test("an operator whose namespace does not exist starts when it is created", asy
 });
 
 test("an operator with a malformed content key starts when its Secret is deleted", async () => {
-  await using scene = new OperatorScene();
+  await using scene = new SimulatedWorld();
   const metadata = { namespace: "vaultsync-system", name: "vaultsync-content-key" };
   scene.server.create(SECRETS, {
     apiVersion: "v1",

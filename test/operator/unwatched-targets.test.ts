@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../lab/operator/operator-scene.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 
@@ -7,8 +7,8 @@ const MINUTE = 60_000;
 const namespace = "shop";
 
 /** Starts an operator with --target-watch=off that has synced the Secret `a`. */
-async function unwatched(): Promise<OperatorScene> {
-  const scene = new OperatorScene();
+async function unwatched(): Promise<SimulatedWorld> {
+  const scene = new SimulatedWorld();
   scene.addVault(namespace, ["a"]);
   scene.start({ leaderElect: false, targetWatch: "off" });
   await scene.clock.advance(MINUTE);
@@ -16,11 +16,11 @@ async function unwatched(): Promise<OperatorScene> {
   return scene;
 }
 
-const retarget = ({ server }: OperatorScene, target: object): void => {
+const retarget = ({ server }: SimulatedWorld, target: object): void => {
   const { resourceVersion } = server.get(vaultSecretKind, { namespace, name: "a" }).metadata;
   server.patch(vaultSecretKind, { namespace, name: "a", resourceVersion }, { spec: { target } });
 };
-const targetsOf = ({ server }: OperatorScene): string[] =>
+const targetsOf = ({ server }: SimulatedWorld): string[] =>
   server
     .all(SECRETS)
     .filter((object) => object["type"] === "Opaque" && object.metadata.namespace === namespace)

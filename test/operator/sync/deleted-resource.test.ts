@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
-import { PushScene } from "../../lab/operator/push-scene.ts";
+import { PushScene } from "../../lab/simulated/push-scene.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 
 /** The deadlines of a queue share a timer, so that one timer less is no deadline at all. */
@@ -19,7 +19,7 @@ test("a VaultSecret that is deleted leaves no deadline in the queue", async () =
 });
 
 test("a VaultPush that is deleted leaves no deadline in the queue", async () => {
-  await using scene = await PushScene.start();
+  await using scene = await PushScene.run();
   const { clock } = scene;
   scene.source({ password: "one" });
   await scene.settle(60_000);

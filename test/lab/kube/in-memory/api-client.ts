@@ -26,7 +26,7 @@ import type { InMemoryApiServer } from "./in-memory-api-server.ts";
 import { StatusError } from "./status-error.ts";
 
 /** One request of a client, for tests that delay or fail it. */
-interface ApiRequest {
+export interface ApiRequest {
   readonly user: string;
   readonly verb: Verb;
   readonly resource: ResourceDescriptor;

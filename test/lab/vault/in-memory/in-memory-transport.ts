@@ -23,18 +23,28 @@ export interface VaultNetwork {
   ): Promise<InMemoryResponse>;
 }
 
+/** A proxy in front of a vault that ends each list that the vault holds after a time. */
+export interface CuttingProxy {
+  readonly afterMs: number;
+  /** Returns its own response, or throws, as a broken connection does. */
+  readonly end: () => InMemoryResponse;
+}
+
 export interface InMemoryTransportOptions {
   readonly vault: InMemoryVault;
   readonly clock: Clock;
   readonly network?: VaultNetwork;
-  /** False for a vault that ignores `Prefer: wait`. */
-  readonly holdsLists?: boolean;
+  /** Reports whether the vault follows `Prefer: wait`, by default. */
+  readonly holdsLists?: () => boolean;
+  readonly proxy?: () => CuttingProxy | undefined;
 }
 
 /** The in-memory implementation of `VaultTransport`. */
 export class InMemoryTransport implements VaultTransport {
   readonly #options: InMemoryTransportOptions;
-  readonly #closed = new AbortController();
+  /** Aborted when the connection of all requests in progress breaks. */
+  #connection = new AbortController();
+  #isClosed = false;
 
   constructor(options: InMemoryTransportOptions) {
     this.#options = options;
@@ -45,26 +55,34 @@ export class InMemoryTransport implements VaultTransport {
   async request(request: VaultRequest): Promise<VaultResponse> {
     const { operation, maxBytes, memory, deadlineMs, signal } = request;
     signal.throwIfAborted();
-    if (this.#closed.signal.aborted) throw new TransientError(operation, "reset");
+    if (this.#isClosed) throw new TransientError(operation, "reset");
+    const connection = this.#connection.signal;
     using deadline = new Deadline(this.#options.clock, deadlineMs, signal);
     const closed = (): void => deadline.restart(0);
-    this.#closed.signal.addEventListener("abort", closed, { once: true });
+    connection.addEventListener("abort", closed, { once: true });
     try {
       const { status, headers, body } = await this.#exchange(request, deadline.signal);
       if (status < 300 && body.byteLength > maxBytes) throw tooLong(operation, maxBytes);
       if (status < 300) await memory?.reserve(body.byteLength, deadline.signal);
       return { status, body, header: (name) => headers[name] };
     } catch (error) {
-      if (this.#closed.signal.aborted) throw new TransientError(operation, "reset");
+      if (connection.aborted) throw new TransientError(operation, "reset");
       if (deadline.expired) throw new TransientError(operation, "timeout");
       throw error;
     } finally {
-      this.#closed.signal.removeEventListener("abort", closed);
+      connection.removeEventListener("abort", closed);
     }
   }
 
+  /** Breaks the connection: all requests in progress fail. */
+  reset(): void {
+    this.#connection.abort();
+    this.#connection = new AbortController();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
-    this.#closed.abort();
+    this.#isClosed = true;
+    this.reset();
     return Promise.resolve();
   }
 
@@ -80,7 +98,7 @@ export class InMemoryTransport implements VaultTransport {
    * to wait is over.
    */
   async #held(request: VaultRequest, signal: AbortSignal): Promise<InMemoryResponse> {
-    const { vault, clock, holdsLists = true } = this.#options;
+    const { vault, clock, proxy, holdsLists = () => true } = this.#options;
     const { operation, body, token, ifNoneMatch, waitSeconds = 0 } = request;
     const upload = request.upload && {
       filename: request.upload.filename,
@@ -88,12 +106,16 @@ export class InMemoryTransport implements VaultTransport {
     };
     const respond = (): InMemoryResponse =>
       vault.respond({ operation, body: { ...body }, token: token?.reveal(), ifNoneMatch, upload });
-    if (waitSeconds === 0 || ifNoneMatch === undefined || !holdsLists) return respond();
-    const end = clock.monotonic() + waitSeconds * 1_000;
+    if (waitSeconds === 0 || ifNoneMatch === undefined || !holdsLists()) return respond();
+    const start = clock.monotonic();
+    const end = start + waitSeconds * 1_000;
+    const { afterMs = Infinity, end: cut } = proxy?.() ?? {};
     for (;;) {
       const response = respond();
-      const left = Math.max(1, Math.min(end - clock.monotonic(), vault.nextChangeIn));
-      if (response.status !== 304 || end <= clock.monotonic()) {
+      const now = clock.monotonic();
+      if (response.status === 304 && now - start >= afterMs && now < end && cut) return cut();
+      const left = Math.max(1, Math.min(end - now, start + afterMs - now, vault.nextChangeIn));
+      if (response.status !== 304 || end <= now) {
         return { ...response, headers: { ...response.headers, "preference-applied": "wait" } };
       }
       await nextChange(vault, clock, left, signal);

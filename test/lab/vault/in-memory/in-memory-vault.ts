@@ -77,6 +77,12 @@ export class InMemoryVault {
     this.#changed();
   }
 
+  /** Sets the time, in milliseconds since the epoch, at which a secret is removed. */
+  setDeadline(owner: string, name: string, deleteAt: number): void {
+    this.#content.setDeadline(owner, name, deleteAt);
+    this.#changed();
+  }
+
   /** Carries out an operation as a user with an unlimited scope. @throws Rejection */
   act(email: string, operation: Operation, body: Readonly<Record<string, unknown>>): object {
     return this.#perform({ email, scope: unlimitedScope }, operation, body);

@@ -85,6 +85,12 @@ export class VaultContent {
     return found && new TextEncoder().encode(found.value);
   }
 
+  setDeadline(owner: string, name: string, deleteAt: number): void {
+    const secret = this.#secrets.get(idOf(owner, name));
+    if (secret === undefined) throw new Error(`no secret ${name} of ${owner}`);
+    secret.deleteAt = deleteAt;
+  }
+
   list({ email, scope }: Caller): object {
     const secrets = this.#live()
       .filter((secret) => permissionOf(secret, email)?.includes("R") && reaches(scope, secret))
