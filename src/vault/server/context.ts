@@ -7,12 +7,12 @@ import type { AuditBudget } from "./audit/audit-budget.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
-import type { DiskSpace } from "./space/disk-space.ts";
+import type { DiskSpace } from "./protection/disk-space.ts";
 import type { AccessToken } from "./store/records.ts";
 import type { Store } from "./store/store.ts";
-import type { HeldRejections } from "./strangers/held-rejections.ts";
-import type { Strangers } from "./strangers/strangers.ts";
-import type { WaitingLists } from "./waiting/waiting-lists.ts";
+import type { DelayedRejections } from "./protection/delayed-rejections.ts";
+import type { UnauthenticatedRequests } from "./protection/unauthenticated-requests.ts";
+import type { WaitingLists } from "./protection/waiting-lists.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
 /**
@@ -102,9 +102,9 @@ export interface VaultContext {
     record(store: Store): Promise<void>;
   };
   /** Failed requests without valid credentials. */
-  readonly strangers: Strangers;
+  readonly unauthenticated: UnauthenticatedRequests;
   /** Responses to those who keep sending rejected requests. */
-  readonly rejections: HeldRejections;
+  readonly rejections: DelayedRejections;
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */

@@ -58,19 +58,19 @@ export interface Limits {
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
   /** Maximum size of a JSON body without valid credentials. */
-  readonly strangerBodyBytes: number;
+  readonly unauthenticatedBodyBytes: number;
   /**
-   * Sustained rate of failed requests without valid credentials per network; `strangerBurst` may
+   * Sustained rate of failed requests without valid credentials per network; `unauthenticatedBurst` may
    * arrive simultaneously.
    */
-  readonly strangerFailuresPerSecond: number;
-  readonly strangerBurst: number;
+  readonly unauthenticatedFailuresPerSecond: number;
+  readonly unauthenticatedBurst: number;
   /**
    * Sustained rate of lines in the audit log about requests without valid credentials, of all
    * networks; burst of it.
    */
-  readonly strangerLinesPerSecond: number;
-  readonly strangerLinesBurst: number;
+  readonly unauthenticatedLinesPerSecond: number;
+  readonly unauthenticatedLinesBurst: number;
   /**
    * Sustained rate of rejections that are sent immediately, per network or account;
    * `rejectionBurst` may be sent simultaneously.
@@ -78,19 +78,19 @@ export interface Limits {
   readonly rejectionsPerSecond: number;
   readonly rejectionBurst: number;
   /**
-   * Time that further rejections are held, in milliseconds, and maximum number of them, of one
+   * Time that further rejections are delayed, in milliseconds, and maximum number of them, of one
    * network or account and in total.
    */
-  readonly rejectionHoldMs: number;
-  readonly heldRejectionsPerParty: number;
-  readonly heldRejections: number;
+  readonly rejectionDelayMs: number;
+  readonly delayedRejectionsPerParty: number;
+  readonly delayedRejections: number;
   /** Maximum number of open connections, in total and of one network. */
   readonly connections: number;
   readonly connectionsPerNetwork: number;
   /**
-   * Maximum number of connections without valid credentials of a network whose rejections are held.
+   * Maximum number of connections without valid credentials of a network whose rejections are delayed.
    */
-  readonly strangerConnections: number;
+  readonly unauthenticatedConnections: number;
   /** Timeout for a JSON body, in milliseconds. */
   readonly bodyTimeoutMs: number;
   /**
@@ -170,19 +170,19 @@ export const defaultLimits: Limits = {
   invitationsPerHour: 50,
   strangersAskedPerHour: 20,
   emailIntervalMs: 60_000,
-  strangerBodyBytes: 16 * 1024,
-  strangerFailuresPerSecond: 5,
-  strangerBurst: 100,
-  strangerLinesPerSecond: 10,
-  strangerLinesBurst: 1_000,
+  unauthenticatedBodyBytes: 16 * 1024,
+  unauthenticatedFailuresPerSecond: 5,
+  unauthenticatedBurst: 100,
+  unauthenticatedLinesPerSecond: 10,
+  unauthenticatedLinesBurst: 1_000,
   rejectionsPerSecond: 2,
   rejectionBurst: 20,
-  rejectionHoldMs: 1_000,
-  heldRejectionsPerParty: 50,
-  heldRejections: 5_000,
+  rejectionDelayMs: 1_000,
+  delayedRejectionsPerParty: 50,
+  delayedRejections: 5_000,
   connections: 30_000,
   connectionsPerNetwork: 5_000,
-  strangerConnections: 100,
+  unauthenticatedConnections: 100,
   bodyTimeoutMs: 30_000,
   responseTimeoutMs: 30_000,
   streamTimeoutMs: 30 * 60_000,
@@ -212,8 +212,8 @@ export const devLimits: Limits = {
   requestsPerSecond: 500,
   requestBurst: 2000,
   auditBytesPerHour: 10 * defaultLimits.auditBytesPerHour,
-  strangerFailuresPerSecond: 50,
-  strangerBurst: 1000,
+  unauthenticatedFailuresPerSecond: 50,
+  unauthenticatedBurst: 1000,
   rejectionsPerSecond: 50,
   rejectionBurst: 1000,
 };

@@ -37,6 +37,7 @@ function UnknownPage(): VNode {
   );
 }
 
+/** A page that requires a login. A login page redirects to the list of secrets. */
 function Page({ route }: { readonly route: Route }): VNode {
   switch (route.page) {
     case "secrets":

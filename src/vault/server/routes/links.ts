@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { operations } from "../../../protocol/operations.ts";
-import { chargedByLength } from "../accounts/token-buckets.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { textList } from "../http/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";

@@ -3,12 +3,12 @@ import { formatScope } from "../../../protocol/format-scope.ts";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { textList } from "../http/json-list.ts";
 import type { Caller } from "../accounts/authenticate.ts";
-import { chargeLength } from "../accounts/token-buckets.ts";
+import { chargeLength } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { afterPiece, continued } from "../http/json-stream.ts";
 import { whenClosed } from "../http/when-closed.ts";
-import type { ListPlace } from "../quotas/open-lists.ts";
-import type { ListValidityCache } from "./list-validity-cache.ts";
+import type { ListPlace } from "../protection/open-lists.ts";
+import type { ListValidityCache } from "./list-response.ts";
 import { SharedList } from "./shared-list.ts";
 import { openList, type ListEnd, type OpenedList } from "./list-secrets.ts";
 
@@ -84,7 +84,7 @@ export class ListRenderings {
     for (let reading = this.#readings.get(key); reading;) {
       const list = await reading.list;
       if (list && (reading.number > startedBefore || this.#isSame(list, revision)))
-        return held(list, reply);
+        return keepUntilRead(list, reply);
       const latest = this.#readings.get(key);
       reading = latest === reading ? undefined : latest;
     }
@@ -188,7 +188,7 @@ export class ListRenderings {
       resolve(opened);
       // Those who wait for it hold it now.
       await yieldToEventLoop();
-      return held(opened, reply);
+      return keepUntilRead(opened, reply);
     } catch (error) {
       ended();
       reject(error);
@@ -238,8 +238,8 @@ export class ListRenderings {
   }
 }
 
-/** Holds a list until its response has been read. */
-function held(list: SharedList, reply: FastifyReply): SharedList {
+/** Keeps a list until its response has been read. */
+function keepUntilRead(list: SharedList, reply: FastifyReply): SharedList {
   const holding = list.hold();
   whenClosed(reply, () => holding[Symbol.dispose]());
   return list;

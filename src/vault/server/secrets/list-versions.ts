@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { VersionRecord } from "../../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
-import { chargedByLength } from "../accounts/token-buckets.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
 import { requireRead } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";

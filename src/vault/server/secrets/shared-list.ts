@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { ListPlace } from "../quotas/open-lists.ts";
+import type { ListPlace } from "../protection/open-lists.ts";
 import type { ListEnd, OpenedList } from "./list-secrets.ts";
 
 const compress = promisify(gzip);

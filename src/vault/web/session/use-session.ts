@@ -50,8 +50,8 @@ export function useSession(): SessionControl {
   useEffect(check, [check]);
   useEffect(
     () =>
-      followOtherTabs((news) => {
-        if (news === "logged-out") {
+      followOtherTabs((change) => {
+        if (change === "logged-out") {
           end("You logged out in another tab.");
           return;
         }

@@ -10,7 +10,7 @@ const MAX_NETWORKS = 1000;
 const NAMED_NETWORKS = 20;
 const OTHERS = "others";
 
-interface StrangersOptions {
+interface UnauthenticatedRequestsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Rate limit of requests per network: returns 0, or the seconds until the next one. */
@@ -22,7 +22,7 @@ interface StrangersOptions {
 }
 
 /** Consequences of a request of a stranger. */
-interface StrangerVerdict {
+interface CountedRequest {
   /** 0, or the seconds until the next request of the network is admitted. */
   readonly wait: number;
   /** False when the request is in the summary only. */
@@ -34,18 +34,18 @@ interface StrangerVerdict {
  * they leave no line each in the audit log, but a summary a minute, so that strangers cannot fill
  * the disk, however many networks they have.
  */
-export class Strangers implements AsyncDisposable {
-  readonly #options: StrangersOptions;
+export class UnauthenticatedRequests implements AsyncDisposable {
+  readonly #options: UnauthenticatedRequestsOptions;
   #rejected = new Map<string, number>();
   #timer: Timer | undefined;
   #summary: Promise<void> = Promise.resolve();
 
-  constructor(options: StrangersOptions) {
+  constructor(options: UnauthenticatedRequestsOptions) {
     this.#options = options;
   }
 
   /** Counts a request that may leave a line in the audit log. */
-  count(network: string): StrangerVerdict {
+  count(network: string): CountedRequest {
     const { rate, lines } = this.#options;
     const wait = rate.take(network);
     const recorded = wait === 0 && lines.take("all") === 0;

@@ -12,8 +12,7 @@ import {
   dictionary,
 } from "fast-check";
 import { expect, test } from "vitest";
-import { secretRecord } from "./secret-record.ts";
-import { secretText } from "./secret-text.ts";
+import { secretRecord, secretText } from "./secret-record.ts";
 
 const text = string({ unit: "binary" });
 const time = oneof(

@@ -9,7 +9,7 @@ import {
 } from "../../../../test/lab/vault/store-conformance/fixture.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
-import { ownerOf } from "./owner-of.ts";
+import { ownerOf } from "./find-secret.ts";
 
 test("the owner of a named secret is certain only for those who have access to one of the name", async () => {
   await using store = openSqliteStore(":memory:");

@@ -58,7 +58,7 @@ test("a request without a token leaves at most 2 KiB in the audit log, whatever 
 test("failures beyond the rate of a network leave one line a minute, and valid requests pass", async () => {
   const file = directory.join("summary.jsonl");
   const clock = new VirtualClock();
-  const limits = { strangerFailuresPerSecond: 1, strangerBurst: 10 };
+  const limits = { unauthenticatedFailuresPerSecond: 1, unauthenticatedBurst: 10 };
   await using vault = await TestVault.start({ auditLog: { file }, clock, limits });
   const caller = await vault.client("ann@example.com");
   const before = (await readFile(file, "utf8")).split("\n").length;
@@ -205,7 +205,7 @@ test("successes without an account leave as few lines in the audit log as failur
   const file = directory.join("successes.jsonl");
   await using vault = await TestVault.start({
     auditLog: { file },
-    limits: { strangerFailuresPerSecond: 0.001, strangerBurst: 3 },
+    limits: { unauthenticatedFailuresPerSecond: 0.001, unauthenticatedBurst: 3 },
   });
   const before = (await readFile(file, "utf8")).split("\n").length;
   for (let sent = 0; sent < 20; sent += 1)
@@ -216,7 +216,7 @@ test("successes without an account leave as few lines in the audit log as failur
 test("strangers of many networks together leave a bounded number of lines", async () => {
   const file = directory.join("networks.jsonl");
   const clock = new VirtualClock();
-  const limits = { strangerLinesPerSecond: 0.001, strangerLinesBurst: 10 };
+  const limits = { unauthenticatedLinesPerSecond: 0.001, unauthenticatedLinesBurst: 10 };
   const options = { auditLog: { file }, clock, limits, trustedProxies: ["127.0.0.1"] };
   await using vault = await TestVault.start(options);
   const before = (await readFile(file, "utf8")).split("\n").length;

@@ -17,3 +17,13 @@ export function apiDescriptionRoutes(app: FastifyInstance, context: VaultContext
   servePage(app, context, DOCUMENT_PATH, () => (page ??= createPage()));
   app.get("/api", async (_request, reply) => reply.redirect(DOCUMENT_PATH));
 }
+
+/** Adds liveness and readiness for the platform. They need no token. */
+export function healthRoutes(app: FastifyInstance, { store, audit }: VaultContext): void {
+  app.get("/healthz", async () => ({ status: "ok" }));
+  app.get("/readyz", async () => {
+    await audit?.check();
+    await store.read(({ settings }) => settings.get("master_key"));
+    return { status: "ok" };
+  });
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costOf, hashPassword, verifyPassword } from "./password.ts";
+import { costOf, hashPassword, verifyPassword } from "./password-hasher.ts";
 import { defaultPasswordCost } from "../limits.ts";
 
 const cheap = { memoryKib: 8, passes: 1, lanes: 1 };

@@ -13,8 +13,8 @@ const open = { connection: "keep-alive" };
 const limits = {
   rejectionsPerSecond: 0.001,
   rejectionBurst: 3,
-  heldRejectionsPerParty: 2,
-  rejectionHoldMs: 1_000,
+  delayedRejectionsPerParty: 2,
+  rejectionDelayMs: 1_000,
 };
 
 /** Records the order in which responses arrive. */
@@ -53,7 +53,7 @@ test("rejections of a network beyond the burst are held, and valid credentials p
 });
 
 test("strangers in a network that keeps sending rejected requests are rejected by their headers", async () => {
-  await using vault = await TestVault.start({ limits: { ...limits, rejectionHoldMs: 0 } });
+  await using vault = await TestVault.start({ limits: { ...limits, rejectionDelayMs: 0 } });
   const send = () =>
     vault.post(operationPath.protect, { email: 3 }).then((response) => response.outcome());
   expect(await Promise.all([send(), send(), send()])).toEqual(Array(3).fill("400 invalid_request"));
@@ -102,7 +102,7 @@ const send = async (
 
 test("with TLS, a connection with valid credentials outlives those of strangers in its network", async () => {
   const { cert, keyPem: key } = certificate("vault", { hosts: ["127.0.0.1"] });
-  const few = { rejectionHoldMs: 0, strangerConnections: 3 };
+  const few = { rejectionDelayMs: 0, unauthenticatedConnections: 3 };
   await using vault = await TestVault.start({ limits: { ...limits, ...few }, tls: { cert, key } });
   const secured = async (): Promise<TLSSocket> => {
     const socket = connectTls({
@@ -141,7 +141,7 @@ test("with TLS, a connection with valid credentials outlives those of strangers 
 
 test("a network whose rejections are held keeps few connections without valid credentials", async () => {
   await using vault = await TestVault.start({
-    limits: { ...limits, rejectionHoldMs: 0, strangerConnections: 3 },
+    limits: { ...limits, rejectionDelayMs: 0, unauthenticatedConnections: 3 },
   });
   const { token, email } = await vault.client("ann@example.com");
   using caller = new VaultClient(vault.url, email, { token, keepAlive: true });
