@@ -115,6 +115,16 @@ const inner: Record<string, Record<string, string[]>> = {
       "errors",
       "limits",
     ],
+    "secret-lists": [
+      "secrets",
+      "protection",
+      "accounts",
+      "access",
+      "http",
+      "store",
+      "context",
+      "errors",
+    ],
     rotation: ["secrets", "files", "audit", "store", "crypto"],
     "hand-over": ["secrets", "files", "store", "crypto", "limits", "quota-limits"],
     sharing: [
@@ -130,6 +140,7 @@ const inner: Record<string, Record<string, string[]>> = {
     ],
     routes: [
       "sharing",
+      "secret-lists",
       "secrets",
       "files",
       "teams",

@@ -6,9 +6,9 @@ import { textList } from "../http/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { authenticatedOperation } from "./operation.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
-import { openList } from "../secrets/list-secrets.ts";
+import { openList } from "../secret-lists/list-secrets.ts";
 import { checkValueSize, protectLinked } from "../secrets/protect.ts";
-import { respondWithVersions } from "../secrets/list-versions.ts";
+import { respondWithVersions } from "../secret-lists/list-versions.ts";
 import { exposeInTurn } from "../secrets/read-secrets.ts";
 
 function linked(body: {

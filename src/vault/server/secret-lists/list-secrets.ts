@@ -2,7 +2,7 @@ import { scopeReaches } from "../../../protocol/parse-scope.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { mayRead } from "../access/permission.ts";
-import { expiresAt, secretText } from "./secret-record.ts";
+import { expiresAt, secretText } from "../secrets/secret-record.ts";
 import { PageSize } from "./page-size.ts";
 import type { Transaction } from "../store/store.ts";
 import type { SecretAccess } from "../store/records.ts";

@@ -6,9 +6,9 @@ import { requireRead } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { jsonList } from "../http/json-list.ts";
-import { findSecret, type SecretAddress } from "./find-secret.ts";
+import { findSecret, type SecretAddress } from "../secrets/find-secret.ts";
 import { PageSize } from "./page-size.ts";
-import { versionRecord } from "./secret-record.ts";
+import { versionRecord } from "../secrets/secret-record.ts";
 
 /** Maximum number of versions read in one transaction. */
 const MAX_PAGE_SIZE = 16;
