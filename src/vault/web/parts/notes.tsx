@@ -1,6 +1,6 @@
-import type { VNode } from "preact";
+import type { VNode, ComponentChildren } from "preact";
 import type { RequestError } from "../service/request-error.ts";
-import { Icon } from "./icon.tsx";
+import { Icon, type IconName } from "./icon.tsx";
 
 /**
  * Shows a failure. The live region exists before the failure, so that screen readers announce it.
@@ -14,6 +14,25 @@ export function FailureNote({ failure }: { readonly failure: RequestError | unde
           <span>{failure.message}</span>
         </p>
       )}
+    </div>
+  );
+}
+
+/** Placeholder of an empty list, with what to do next. */
+export function Empty({
+  icon,
+  title,
+  children,
+}: {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}): VNode {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <p class="empty-title">{title}</p>
+      {children}
     </div>
   );
 }
