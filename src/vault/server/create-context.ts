@@ -4,7 +4,7 @@ import { systemRandom } from "../../lib/random.ts";
 import { HashingLimiter } from "./protection/hashing-limiter.ts";
 import { PasswordHasher } from "./accounts/password-hasher.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
-import { ACCOUNT_FACTOR, TokenBuckets } from "./protection/token-buckets.ts";
+import { ACCOUNT_FACTOR, TokenBuckets, type RequestRate } from "./protection/token-buckets.ts";
 import { TokenUses } from "./accounts/tokens.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import type { VaultContext } from "./context.ts";
@@ -27,10 +27,7 @@ const CONCURRENT_HASHINGS = 2;
 const SECONDS_PER_HOUR = 3600;
 
 /** Creates the rate limits of requests, per token, login and account. */
-function createRequestRate(
-  clock: Clock,
-  { requestsPerSecond, requestBurst }: Limits,
-): VaultContext["requestRate"] {
+function createRequestRate(clock: Clock, { requestsPerSecond, requestBurst }: Limits): RequestRate {
   const buckets = (factor: number): TokenBuckets =>
     new TokenBuckets(clock, requestsPerSecond * factor, requestBurst * factor);
   return { perToken: buckets(1), perLogin: buckets(1), perAccount: buckets(ACCOUNT_FACTOR) };
@@ -40,7 +37,7 @@ function createRequestRate(
 function createAuditBudget(
   clock: Clock,
   limits: Limits,
-  requests: VaultContext["requestRate"]["perAccount"],
+  requests: RequestRate["perAccount"],
   { audit, space }: Pick<VaultContext, "audit" | "space">,
 ): AuditBudget {
   const { auditBytesPerHour: bytes, lowSpaceRequestsPerSecond, lowSpaceBurst } = limits;

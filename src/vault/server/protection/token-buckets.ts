@@ -1,5 +1,5 @@
 import type { Clock } from "../../../lib/clock.ts";
-import type { VaultContext } from "../context.ts";
+import type { Limits } from "../limits.ts";
 import { errors } from "../errors.ts";
 
 interface Bucket {
@@ -69,6 +69,35 @@ export class TokenBuckets {
   }
 }
 
+interface RateLimit {
+  /**
+   * Returns 0, or the seconds until the next request is allowed; so many tokens are kept for
+   * others.
+   */
+  take(key: string, kept?: number): number;
+  /** Reports whether `take` would admit nothing now. */
+  isEmpty(key: string): boolean;
+  /** Takes more tokens for a request that was allowed, but none of those kept for others. */
+  charge(key: string, tokens: number, kept?: number): void;
+  prune(): void;
+}
+
+/**
+ * Rate limits per access token or session, by its digest, per login, by its digest, and per
+ * account, by its email.
+ */
+export interface RequestRate {
+  readonly perToken: RateLimit;
+  readonly perLogin: RateLimit;
+  readonly perAccount: RateLimit;
+}
+
+/** The parts of a server that count requests. */
+interface Counting {
+  readonly requestRate: RequestRate;
+  readonly limits: Pick<Limits, "requestBurst">;
+}
+
 /** Request rate of an account in multiples of that of one token, and of one login. */
 export const ACCOUNT_FACTOR = 4;
 
@@ -84,7 +113,7 @@ interface CountedCredential {
  * half of a burst.
  */
 function keptFrom(
-  { requestRate: { perLogin }, limits: { requestBurst } }: VaultContext,
+  { requestRate: { perLogin }, limits: { requestBurst } }: Counting,
   login: string,
 ): number {
   return perLogin.isEmpty(login) ? (requestBurst * ACCOUNT_FACTOR) / 2 : 0;
@@ -96,10 +125,7 @@ function keptFrom(
  * beyond it what other logins do not need.
  * @throws ServiceError `rate_limited` when there are too many
  */
-export function countRequest(
-  context: VaultContext,
-  { digest, login, email }: CountedCredential,
-): void {
+export function countRequest(context: Counting, { digest, login, email }: CountedCredential): void {
   const { requestRate } = context;
   const wait =
     requestRate.perToken.take(digest) ||
@@ -117,7 +143,7 @@ const BODY_BYTES_PER_REQUEST = 128 * 1024;
  * `rate_limited`
  */
 export function countLargeBody(
-  { requestRate: { perToken } }: VaultContext,
+  { requestRate: { perToken } }: Counting,
   { digest }: { digest: string },
   bytes: number,
 ): void {
@@ -133,11 +159,7 @@ interface CountedCaller {
 }
 
 /** Counts a request as further ones, which later requests wait for. */
-function charge(
-  context: VaultContext,
-  { email, credential }: CountedCaller,
-  further: number,
-): void {
+function charge(context: Counting, { email, credential }: CountedCaller, further: number): void {
   if (further < 1) return;
   const { requestRate } = context;
   requestRate.perToken.charge(credential.digest, further);
@@ -149,7 +171,7 @@ function charge(
 const CHANGES_PER_REQUEST = 20;
 
 /** Counts a request that changes much as several requests, in proportion to the work. */
-export function chargeChanges(context: VaultContext, caller: CountedCaller, changes: number): void {
+export function chargeChanges(context: Counting, caller: CountedCaller, changes: number): void {
   charge(context, caller, Math.ceil(changes / CHANGES_PER_REQUEST) - 1);
 }
 
@@ -157,7 +179,7 @@ export function chargeChanges(context: VaultContext, caller: CountedCaller, chan
 const LENGTH_PER_REQUEST = 256 * 1024;
 
 /** Counts a request as several for the text that it reads, in proportion to its length. */
-export function chargeLength(context: VaultContext, caller: CountedCaller, length: number): void {
+export function chargeLength(context: Counting, caller: CountedCaller, length: number): void {
   charge(context, caller, Math.ceil(length / LENGTH_PER_REQUEST) - 1);
 }
 
@@ -166,7 +188,7 @@ export function chargeLength(context: VaultContext, caller: CountedCaller, lengt
  * length.
  */
 export async function* chargedByLength(
-  context: VaultContext,
+  context: Counting,
   caller: CountedCaller,
   pieces: AsyncIterable<string>,
 ): AsyncGenerator<string, void> {

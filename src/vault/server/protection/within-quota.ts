@@ -1,6 +1,6 @@
-import type { VaultContext } from "../context.ts";
+import type { Limits } from "../limits.ts";
 import { errors } from "../errors.ts";
-import type { Transaction } from "../store/store.ts";
+import type { Store, Transaction } from "../store/store.ts";
 
 const COUNTED = ["secrets", "versions", "bytes", "grants"] as const;
 
@@ -22,7 +22,7 @@ export function reachableQuota(quota: number, owner: string, writer: string): nu
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinQuota<T>(
-  { limits: { quotas } }: Pick<VaultContext, "limits">,
+  { limits: { quotas } }: { readonly limits: Pick<Limits, "quotas"> },
   { usage }: Transaction,
   { owner, writer = owner }: { readonly owner: string; readonly writer?: string },
   change: () => Promise<T>,
@@ -42,7 +42,7 @@ export async function withinQuota<T>(
  * @throws ServiceError `quota_exceeded`
  */
 export async function requireFreeBytes(
-  { store, limits: { quotas } }: VaultContext,
+  { store, limits: { quotas } }: { readonly store: Store; readonly limits: Pick<Limits, "quotas"> },
   owner: string,
 ): Promise<void> {
   const bytes = await store.read(

@@ -1,4 +1,5 @@
-import type { VaultContext } from "../context.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { Limits } from "../limits.ts";
 import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 import type { UnacceptedShares } from "../store/tables/sharing-tables.ts";
@@ -27,7 +28,7 @@ function totalOf(received: Received, { sender, bytes }: UnacceptedShares): numbe
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinUnaccepted<T>(
-  { clock, limits: { quotas } }: Pick<VaultContext, "clock" | "limits">,
+  { clock, limits: { quotas } }: { readonly clock: Clock; readonly limits: Pick<Limits, "quotas"> },
   { grants }: Transaction,
   emails: readonly string[],
   change: () => Promise<T>,
