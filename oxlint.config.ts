@@ -86,7 +86,7 @@ export const modules: Record<string, string[]> = {
  * Directions inside a module: a sub-folder may import itself, and of its module only the
  * sub-folders and root files listed here.
  */
-const inner: Record<string, Record<string, string[]>> = {
+export const inner: Record<string, Record<string, string[]>> = {
   "operator/controllers": {
     outcome: [],
     connection: ["outcome"],
@@ -115,20 +115,16 @@ const inner: Record<string, Record<string, string[]>> = {
     http: ["store", "crypto", "errors", "long-work"],
     audit: ["http", "store", "crypto", "errors"],
     access: ["store", "errors"],
-    accounts: ["access", "http", "store", "context", "errors", "limits"],
+    protection: ["audit", "http", "store", "errors", "limits", "metrics"],
+    accounts: ["protection", "access", "http", "store", "context", "errors", "limits"],
     mail: ["accounts", "store", "context", "metrics"],
     "web-app": ["accounts", "http", "context"],
-    teams: ["quotas", "accounts", "access", "http", "store", "context", "errors"],
-    waiting: ["store", "errors"],
-    space: ["audit", "metrics", "errors", "limits"],
-    strangers: [],
-    quotas: ["http", "store", "context", "errors"],
+    teams: ["protection", "accounts", "access", "http", "store", "context", "errors"],
     files: [
-      "quotas",
+      "protection",
       "accounts",
       "http",
       "store",
-      "waiting",
       "crypto",
       "context",
       "errors",
@@ -136,21 +132,30 @@ const inner: Record<string, Record<string, string[]>> = {
       "long-work",
     ],
     secrets: [
-      "quotas",
+      "protection",
       "accounts",
       "access",
       "http",
       "store",
-      "waiting",
       "crypto",
       "context",
       "errors",
       "limits",
     ],
+    "secret-lists": [
+      "secrets",
+      "protection",
+      "accounts",
+      "access",
+      "http",
+      "store",
+      "context",
+      "errors",
+    ],
     rotation: ["secrets", "files", "audit", "store", "crypto"],
-    "hand-over": ["secrets", "files", "store", "crypto", "limits", "quota-limits"],
+    "hand-over": ["secrets", "files", "store", "crypto", "limits"],
     sharing: [
-      "quotas",
+      "protection",
       "secrets",
       "teams",
       "accounts",
@@ -162,16 +167,17 @@ const inner: Record<string, Record<string, string[]>> = {
     ],
     routes: [
       "sharing",
+      "secret-lists",
       "secrets",
       "files",
       "teams",
       "web-app",
       "accounts",
+      "protection",
       "http",
       "context",
       "errors",
       "limits",
-      "package-version",
     ],
   },
   "vault/web": {
@@ -301,6 +307,39 @@ function boundaries([module, below]: [string, string[]]): OxlintOverride[] {
   ];
 }
 
+/** Files with functions that are more complex than the limit. The list only shrinks. */
+const complexFiles = [
+  "src/lib/strict-json.ts",
+  "src/operator/cli/plan/check-resources.ts",
+  "src/operator/cli/plan/planned-resource.ts",
+  "src/operator/controllers/connection/connection-status.ts",
+  "src/operator/controllers/push/listed-entry.ts",
+  "src/operator/controllers/push/push-attempt.ts",
+  "src/operator/controllers/push/push-reconciler.ts",
+  "src/operator/controllers/restart/restart-reconciler.ts",
+  "src/operator/controllers/sync/new-content.ts",
+  "src/operator/controllers/sync/next-wait.ts",
+  "src/operator/controllers/sync/resolve-items.ts",
+  "src/operator/controllers/sync/target-writer.ts",
+  "src/operator/restart/decide-restart.ts",
+  "src/operator/restart/pod-references.ts",
+  "src/operator/runtime/ready-keys.ts",
+  "src/operator/sync/decide.ts",
+  "src/operator/sync/find-items.ts",
+  "src/operator/sync/ready-condition.ts",
+  "src/operator/sync/resolve.ts",
+  "src/operator/sync/review-content.ts",
+  "src/operator/sync/sync-status.ts",
+  "src/operator/template/fault-message.ts",
+  "src/operator/vault-client/http/host-policy.ts",
+  "src/operator/vault-client/http/response-error.ts",
+  "src/operator/vault-client/http/undici-transport.ts",
+  "src/operator/vault-client/vault-api.ts",
+  "src/vault/cli/audit.ts",
+  "src/vault/cli/master-key-command.ts",
+  "src/vault/cli/serve.ts",
+];
+
 export default defineConfig({
   plugins: ["typescript", "unicorn", "oxc", "import", "vitest"],
   categories: { correctness: "error", suspicious: "error" },
@@ -316,6 +355,8 @@ export default defineConfig({
     "typescript/consistent-type-imports": "error",
     "typescript/no-non-null-assertion": "error",
     "max-lines-per-function": ["error", { max: 80, skipBlankLines: true, skipComments: true }],
+    // A switch counts once: one over a closed union is the rule here, however many members it has.
+    complexity: ["error", { max: 12, variant: "modified" }],
     "no-restricted-properties": ["error", ...ambientClock],
     "no-restricted-globals": ["error", ...ambientTimers],
     // Sequential awaits are the rule in a reconcile; where they are a mistake, a review says so.
@@ -328,6 +369,7 @@ export default defineConfig({
   },
   overrides: [
     ...Object.entries(modules).flatMap(boundaries),
+    { files: complexFiles, rules: { complexity: "off" } },
     {
       files: ["src/lib/**"],
       rules: { "no-restricted-properties": "off", "no-restricted-globals": "off" },
@@ -338,6 +380,7 @@ export default defineConfig({
         "no-restricted-properties": "off",
         "no-restricted-globals": "off",
         "max-lines-per-function": "off",
+        complexity: "off",
         "typescript/no-non-null-assertion": "off",
         "typescript/no-unsafe-type-assertion": "off",
         "vitest/valid-expect": ["error", { maxArgs: 2 }],

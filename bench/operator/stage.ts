@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { addUser } from "../../src/vault/server/accounts/users.ts";
-import { hashPassword } from "../../src/vault/server/accounts/password.ts";
+import { hashPassword } from "../../src/vault/server/accounts/password-hasher.ts";
 import { terminalProgress, type Progress } from "../../test/lab/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/lab/control-plane/start.ts";
 import { SERVICE_ACCOUNT } from "../../test/e2e/support/world.ts";

@@ -3,9 +3,8 @@ import type { z } from "zod";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
 import { operations } from "../../src/protocol/operations.ts";
 import { errors } from "../../src/vault/server/errors.ts";
-import { defaultLimits } from "../../src/vault/server/limits.ts";
+import { defaultLimits, defaultQuotas, type QuotaName } from "../../src/vault/server/limits.ts";
 import { passwordProblem } from "../../src/vault/server/accounts/password-rules.ts";
-import { defaultQuotas, type QuotaName } from "../../src/vault/server/quota-limits.ts";
 import { reasonText, refusalText, waitText } from "../../src/vault/web/text/refusal-words.ts";
 
 /** Words of the interface, which mean nothing to a user of the pages. */

@@ -81,8 +81,8 @@ export class ServerTargets implements AsyncDisposable {
     const unlimited = {
       requestsPerSecond: 1e9,
       requestBurst: 1e9,
-      strangerFailuresPerSecond: 1e9,
-      strangerBurst: 1e9,
+      unauthenticatedFailuresPerSecond: 1e9,
+      unauthenticatedBurst: 1e9,
     };
     const vault = await TestVault.start({
       data: ":memory:",

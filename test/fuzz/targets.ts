@@ -26,7 +26,7 @@ import { parseJsonBody } from "../../src/vault/server/http/json-body.ts";
 import { defaultLimits } from "../../src/vault/server/limits.ts";
 import { isDeliverable } from "../../src/vault/server/mail/email-transport.ts";
 import { mediaType, parseBody } from "../../src/vault/server/routes/operation.ts";
-import { preferredWaitMs } from "../../src/vault/server/waiting/preferred-wait.ts";
+import { preferredWaitMs } from "../../src/vault/server/protection/waiting-lists.ts";
 import type { FuzzTarget } from "./search.ts";
 import type { Piece } from "./shape.ts";
 
@@ -164,7 +164,7 @@ function requestTarget({
   const about = (body: unknown) => describeRequest(body, ["email", ...audit.fields]);
   return {
     name: `request ${name}`,
-    maxBytes: isOpen ? defaultLimits.strangerBodyBytes : MIB,
+    maxBytes: isOpen ? defaultLimits.unauthenticatedBodyBytes : MIB,
     fragments: [
       ...JSON_TEXTS,
       ...ODD,
@@ -295,7 +295,7 @@ const headers: readonly FuzzTarget[] = [
 
 const scope: FuzzTarget = {
   name: "scope",
-  maxBytes: defaultLimits.strangerBodyBytes,
+  maxBytes: defaultLimits.unauthenticatedBodyBytes,
   fragments: [
     ...ODD,
     ...PERCENT,

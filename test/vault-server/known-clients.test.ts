@@ -29,7 +29,7 @@ class Proxied implements AsyncDisposable {
     // The rate of rejections is that of another test.
     return new Proxied(
       clock,
-      await TestVault.start({ clock, limits: { rejectionBurst: 1e6, strangerBurst: 1e6 } }),
+      await TestVault.start({ clock, limits: { rejectionBurst: 1e6, unauthenticatedBurst: 1e6 } }),
     );
   }
 

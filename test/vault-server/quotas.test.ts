@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { defaultQuotas, type Quotas } from "../../src/vault/server/quota-limits.ts";
+import { defaultQuotas, type Quotas } from "../../src/vault/server/limits.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { useVault } from "../lab/vault/use-vault.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { defaultQuotas, type Quotas } from "../../src/vault/server/quota-limits.ts";
+import { defaultQuotas, type Quotas } from "../../src/vault/server/limits.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 

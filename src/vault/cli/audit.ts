@@ -3,8 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { isAuthentic, knownLogs, readAnchor, type Anchor } from "../server/audit/anchor.ts";
-import type { AuditLine } from "../server/audit/audit-line.ts";
-import { lineState } from "../server/audit/line-macs.ts";
+import { type AuditLine, lineState } from "../server/audit/audit-line.ts";
 import { rotatedSegments } from "../server/audit/audit-file.ts";
 import { describeEntry, selectEntries, type EntryFilter } from "../server/audit/select-entries.ts";
 import {

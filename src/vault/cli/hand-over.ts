@@ -3,7 +3,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { UserManager } from "../server/accounts/manage-users.ts";
 import { handOverSecrets, type HandOverResult } from "../server/hand-over/hand-over-secrets.ts";
-import { defaultQuotas, type Quotas } from "../server/quota-limits.ts";
+import { defaultQuotas, type Quotas } from "../server/limits.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
 import { progressLine } from "./progress-line.ts";
 import { openExistingStore, rejectPassword } from "./data-option.ts";

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { expect, test } from "vitest";
-import { defaultQuotas } from "../server/quota-limits.ts";
+import { defaultQuotas } from "../server/limits.ts";
 import { parseQuotas } from "./quota-option.ts";
 
 test("parses the named quotas and keeps the default of the others", () => {

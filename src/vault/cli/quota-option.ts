@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { defaultQuotas, type QuotaName, type Quotas } from "../server/quota-limits.ts";
+import { defaultQuotas, type QuotaName, type Quotas } from "../server/limits.ts";
 
 function isQuotaName(name: string): name is QuotaName {
   return Object.hasOwn(defaultQuotas, name);

@@ -14,7 +14,7 @@ import type { ListenAddress } from "../../command-line/listen-address.ts";
 import { masterKeys, type MasterKeyFlags } from "./master-keys-option.ts";
 import { lowSpaceOptions, type LowSpaceFlags } from "./low-space-option.ts";
 import { mailOptions, type MailFlags } from "./mail-options.ts";
-import type { Quotas } from "../server/quota-limits.ts";
+import type { Quotas } from "../server/limits.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
 import { signUpPolicy, webAppError, type WebAppFlags } from "./web-app-options.ts";
 

@@ -7,12 +7,13 @@ import type { AuditBudget } from "./audit/audit-budget.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
-import type { DiskSpace } from "./space/disk-space.ts";
+import type { DiskSpace } from "./protection/disk-space.ts";
 import type { AccessToken } from "./store/records.ts";
 import type { Store } from "./store/store.ts";
-import type { HeldRejections } from "./strangers/held-rejections.ts";
-import type { Strangers } from "./strangers/strangers.ts";
-import type { WaitingLists } from "./waiting/waiting-lists.ts";
+import type { DelayedRejections } from "./protection/delayed-rejections.ts";
+import type { UnauthenticatedRequests } from "./protection/unauthenticated-requests.ts";
+import type { WaitingLists } from "./protection/waiting-lists.ts";
+import type { RequestRate } from "./protection/token-buckets.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
 /**
@@ -42,19 +43,6 @@ export interface Verified {
   readonly matches: boolean;
   /** Hash of the password with the current cost, when the stored one is outdated. */
   readonly renewed: string | undefined;
-}
-
-interface RateLimit {
-  /**
-   * Returns 0, or the seconds until the next request is allowed; so many tokens are kept for
-   * others.
-   */
-  take(key: string, kept?: number): number;
-  /** Reports whether `take` would admit nothing now. */
-  isEmpty(key: string): boolean;
-  /** Takes more tokens for a request that was allowed, but none of those kept for others. */
-  charge(key: string, tokens: number, kept?: number): void;
-  prune(): void;
 }
 
 /**
@@ -87,24 +75,16 @@ export interface VaultContext {
     hash(password: string): Promise<string>;
     verify(stored: string | undefined, password: string): Promise<Verified>;
   };
-  /**
-   * Rate limits per access token or session, by its digest, per login, by its digest, and per
-   * account, by its email.
-   */
-  readonly requestRate: {
-    readonly perToken: RateLimit;
-    readonly perLogin: RateLimit;
-    readonly perAccount: RateLimit;
-  };
+  readonly requestRate: RequestRate;
   /** Uses of access tokens that the sweeper records. */
   readonly tokenUses: {
     note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;
     record(store: Store): Promise<void>;
   };
   /** Failed requests without valid credentials. */
-  readonly strangers: Strangers;
+  readonly unauthenticated: UnauthenticatedRequests;
   /** Responses to those who keep sending rejected requests. */
-  readonly rejections: HeldRejections;
+  readonly rejections: DelayedRejections;
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */

@@ -1,11 +1,11 @@
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { systemRandom } from "../../lib/random.ts";
-import { HashingLimiter } from "./accounts/hashing-limiter.ts";
+import { HashingLimiter } from "./protection/hashing-limiter.ts";
 import { PasswordHasher } from "./accounts/password-hasher.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
-import { ACCOUNT_FACTOR, TokenBuckets } from "./accounts/token-buckets.ts";
-import { TokenUses } from "./accounts/token-uses.ts";
+import { ACCOUNT_FACTOR, TokenBuckets, type RequestRate } from "./protection/token-buckets.ts";
+import { TokenUses } from "./accounts/tokens.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import type { VaultContext } from "./context.ts";
 import { errors } from "./errors.ts";
@@ -13,13 +13,13 @@ import { defaultLimits, defaultPasswordCost, devLimits, type Limits } from "./li
 import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
 import { Mailer } from "./mail/mailer.ts";
 import type { Resources } from "./open-resources.ts";
-import { ListResponses } from "./quotas/list-responses.ts";
-import { OpenLists } from "./quotas/open-lists.ts";
-import { OpenTransfers } from "./quotas/open-transfers.ts";
-import { HeldRejections } from "./strangers/held-rejections.ts";
-import { Strangers } from "./strangers/strangers.ts";
+import { ListResponses } from "./protection/list-responses.ts";
+import { OpenLists } from "./protection/open-lists.ts";
+import { OpenTransfers } from "./protection/open-transfers.ts";
+import { DelayedRejections } from "./protection/delayed-rejections.ts";
+import { UnauthenticatedRequests } from "./protection/unauthenticated-requests.ts";
 import type { VaultServerOptions } from "./vault-server-options.ts";
-import { WaitingLists } from "./waiting/waiting-lists.ts";
+import { WaitingLists } from "./protection/waiting-lists.ts";
 
 /** Maximum number of concurrent password hashings; each takes 19 MiB and a thread. */
 const CONCURRENT_HASHINGS = 2;
@@ -27,10 +27,7 @@ const CONCURRENT_HASHINGS = 2;
 const SECONDS_PER_HOUR = 3600;
 
 /** Creates the rate limits of requests, per token, login and account. */
-function createRequestRate(
-  clock: Clock,
-  { requestsPerSecond, requestBurst }: Limits,
-): VaultContext["requestRate"] {
+function createRequestRate(clock: Clock, { requestsPerSecond, requestBurst }: Limits): RequestRate {
   const buckets = (factor: number): TokenBuckets =>
     new TokenBuckets(clock, requestsPerSecond * factor, requestBurst * factor);
   return { perToken: buckets(1), perLogin: buckets(1), perAccount: buckets(ACCOUNT_FACTOR) };
@@ -40,7 +37,7 @@ function createRequestRate(
 function createAuditBudget(
   clock: Clock,
   limits: Limits,
-  requests: VaultContext["requestRate"]["perAccount"],
+  requests: RequestRate["perAccount"],
   { audit, space }: Pick<VaultContext, "audit" | "space">,
 ): AuditBudget {
   const { auditBytesPerHour: bytes, lowSpaceRequestsPerSecond, lowSpaceBurst } = limits;
@@ -53,13 +50,13 @@ function createAuditBudget(
   });
 }
 
-function createRejections(clock: Clock, limits: Limits): HeldRejections {
-  return new HeldRejections({
+function createRejections(clock: Clock, limits: Limits): DelayedRejections {
+  return new DelayedRejections({
     clock,
     rate: new TokenBuckets(clock, limits.rejectionsPerSecond, limits.rejectionBurst),
-    holdMs: limits.rejectionHoldMs,
-    perParty: limits.heldRejectionsPerParty,
-    total: limits.heldRejections,
+    delayMs: limits.rejectionDelayMs,
+    perParty: limits.delayedRejectionsPerParty,
+    total: limits.delayedRejections,
   });
 }
 
@@ -112,11 +109,19 @@ export function createContext(
     }),
     scopes: new ScopeCache(),
     tokenUses: new TokenUses(),
-    strangers: new Strangers({
+    unauthenticated: new UnauthenticatedRequests({
       clock,
       logger,
-      rate: new TokenBuckets(clock, limits.strangerFailuresPerSecond, limits.strangerBurst),
-      lines: new TokenBuckets(clock, limits.strangerLinesPerSecond, limits.strangerLinesBurst),
+      rate: new TokenBuckets(
+        clock,
+        limits.unauthenticatedFailuresPerSecond,
+        limits.unauthenticatedBurst,
+      ),
+      lines: new TokenBuckets(
+        clock,
+        limits.unauthenticatedLinesPerSecond,
+        limits.unauthenticatedLinesBurst,
+      ),
       audit,
     }),
     rejections: createRejections(clock, limits),

@@ -1,4 +1,4 @@
-import { quotaTexts, type QuotaName } from "./quota-limits.ts";
+import { quotaTexts, type QuotaName } from "./limits.ts";
 import { errorCodes, type ErrorCode } from "../../protocol/error-codes.ts";
 
 /** One thing that is wrong in a request. */

@@ -15,7 +15,7 @@ import { AllowedHosts } from "../../lib/allowed-hosts.ts";
 import { longWork } from "./long-work.ts";
 import { clientNetwork } from "./http/client-network.ts";
 import { liveCredential } from "./accounts/authenticate.ts";
-import { countRequest } from "./accounts/token-buckets.ts";
+import { countRequest } from "./protection/token-buckets.ts";
 import type { VaultContext } from "./context.ts";
 import { limitConnections } from "./http/connection-limits.ts";
 import { addDeadlines } from "./http/deadlines.ts";
@@ -23,10 +23,9 @@ import { errorResponse, sendError, toServiceError } from "./http/error-response.
 import { parseJsonBody } from "./http/json-body.ts";
 import { acceptProxyProtocol } from "./http/proxy-protocol.ts";
 import { reportUntrustedProxies } from "./http/untrusted-proxies.ts";
-import { apiDescriptionRoutes } from "./routes/api-description.ts";
+import { apiDescriptionRoutes, healthRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { fileRoutes } from "./routes/files.ts";
-import { healthRoutes } from "./routes/health.ts";
 import { linkRoutes } from "./routes/links.ts";
 import { secretRoutes } from "./routes/secrets.ts";
 import { sharingRoutes } from "./routes/sharing.ts";
@@ -174,6 +173,7 @@ function rejectionBeyondRate(
   credential: Parameters<typeof countRequest>[1],
   error: ServiceError,
 ): ServiceError {
+  if (error.code === "rate_limited") return error;
   try {
     countRequest(context, credential);
     return error;
@@ -182,34 +182,42 @@ function rejectionBeyondRate(
   }
 }
 
+/** Returns the response to an account; beyond its rates, later ones are delayed. */
+function accountRejection(
+  { rejections }: VaultContext,
+  request: FastifyRequest,
+  account: string,
+  error: ServiceError,
+): Rejection {
+  if (error.code !== "rate_limited") {
+    request.trail?.chargeRejection(account, false);
+    return { error };
+  }
+  const party = `account:${account}`;
+  request.trail?.chargeRejection(account, rejections.isThrottled(party));
+  return { error, party };
+}
+
 /**
- * Counts a failed request of a stranger. Beyond the rate it leaves no line in the audit log, and
- * the response is `rate_limited`, unless it is 401: a client whose token has ended must learn that,
- * even next to strangers in its network.
+ * Counts a failed request. Without valid credentials it counts for its network: beyond the
+ * rate it leaves no line in the audit log, and the response is `rate_limited`, unless it is 401: a
+ * client whose token has ended must learn that, even next to strangers in its network.
  */
-async function countStranger(
+async function countRejection(
   context: VaultContext,
   request: FastifyRequest,
   error: ServiceError,
 ): Promise<Rejection> {
   if (request.routeOptions.config.operation === undefined || error.status >= 500) return { error };
   const user = request.user ?? error.user;
-  const credential = user === undefined ? await liveCredential(context, request) : undefined;
-  const account = user ?? credential?.email;
-  if (account !== undefined) {
-    const counted =
-      credential && error.code !== "rate_limited"
-        ? rejectionBeyondRate(context, credential, error)
-        : error;
-    const party = counted.code === "rate_limited" ? `account:${account}` : undefined;
-    request.trail?.chargeRejection(
-      account,
-      party !== undefined && context.rejections.isSlowed(party),
-    );
-    return { error: counted, ...(party !== undefined && { party }) };
+  if (user !== undefined) return accountRejection(context, request, user, error);
+  const credential = await liveCredential(context, request);
+  if (credential) {
+    const counted = rejectionBeyondRate(context, credential, error);
+    return accountRejection(context, request, credential.email, counted);
   }
   const party = clientNetwork(request.ip);
-  const { wait, recorded } = context.strangers.count(party);
+  const { wait, recorded } = context.unauthenticated.count(party);
   if (!recorded) request.trail?.omit();
   if (wait === 0 || error.status === 401 || error.code === "rate_limited") return { error, party };
   return { error: errors.tooManyFailures(wait * 1000), party };
@@ -219,14 +227,14 @@ async function countStranger(
  * Counts the successes of strangers, who may ask for a session or an email: beyond the rate they
  * leave no line in the audit log.
  */
-function addStrangers(app: FastifyInstance, { strangers }: VaultContext): void {
+function countUnauthenticated(app: FastifyInstance, { unauthenticated }: VaultContext): void {
   app.addHook("onSend", async (request, reply, payload) => {
     const isOperation = request.routeOptions.config?.operation !== undefined;
     if (
       isOperation &&
       request.user === undefined &&
       reply.statusCode < 400 &&
-      !strangers.count(clientNetwork(request.ip)).recorded
+      !unauthenticated.count(clientNetwork(request.ip)).recorded
     ) {
       request.trail?.omit();
     }
@@ -237,7 +245,11 @@ function addStrangers(app: FastifyInstance, { strangers }: VaultContext): void {
 function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
   const { logger } = context;
   app.setErrorHandler(async (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const { error: response, party } = await countStranger(context, request, toServiceError(error));
+    const { error: response, party } = await countRejection(
+      context,
+      request,
+      toServiceError(error),
+    );
     if (response.code === "internal" || error instanceof StoreUnavailableError) {
       logger.error(
         { requestId: request.id, operation: request.routeOptions.config.operation?.name, error },
@@ -247,7 +259,7 @@ function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
     if (error instanceof StoreUnavailableError) await context.space?.release();
     if (response.quota !== undefined)
       context.metrics.quotaRejections.inc({ quota: response.quota });
-    if (party !== undefined && (await context.rejections.hold(party, request.raw.socket)))
+    if (party !== undefined && (await context.rejections.delay(party, request.raw.socket)))
       reply.header("connection", "close");
     return sendError(reply, response);
   });
@@ -281,7 +293,7 @@ export async function createHttpServer(
   });
   limitConnections(app.server, limits, {
     trustedProxies,
-    isSlowed: (network) => context.rejections.isSlowed(network),
+    isThrottled: (network) => context.rejections.isThrottled(network),
   });
   // After all listeners of connections.
   if (proxyProtocol)
@@ -304,7 +316,7 @@ export async function createHttpServer(
   app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
   addDeadlines(app, context.clock, limits);
   addErrorHandling(app, context);
-  addStrangers(app, context);
+  countUnauthenticated(app, context);
   addObservation(app, context);
   await app.register(fastifyCompress, {
     threshold: COMPRESSION_THRESHOLD_BYTES,

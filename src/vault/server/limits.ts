@@ -1,5 +1,74 @@
 import { MAX_FILE_BYTES } from "../../protocol/file-size.ts";
-import { defaultQuotas, type Quotas } from "./quota-limits.ts";
+
+/** Maximum amounts of one account (docs/design/vault-contract.md#quotas). */
+export interface Quotas {
+  readonly secrets: number;
+  /** Versions of one secret. */
+  readonly secret_versions: number;
+  /** Versions of all secrets and files. */
+  readonly versions: number;
+  /** Bytes of all values, their metadata and files. */
+  readonly bytes: number;
+  /** Logins with a live access token; idle ones end when there are more. */
+  readonly tokens: number;
+  readonly teams: number;
+  /** Shares of an account's secrets with users and teams, and those of one secret. */
+  readonly grants: number;
+  readonly secret_grants: number;
+  /** Senders that one user has blocked. */
+  readonly blocked_senders: number;
+  /** Members of one team. */
+  readonly members: number;
+  /** Uploads in progress at one server process. */
+  readonly uploads: number;
+  /**
+   * Secrets, and bytes of their metadata, of one sender in the list of a recipient who has not
+   * accepted the sender.
+   */
+  readonly unaccepted_secrets: number;
+  readonly unaccepted_bytes: number;
+  /** Bytes of the metadata of all such senders in one list. */
+  readonly unaccepted_total: number;
+}
+
+export type QuotaName = keyof Quotas;
+
+export const defaultQuotas: Quotas = {
+  secrets: 100_000,
+  secret_versions: 10_000,
+  versions: 1_000_000,
+  // Below a third of the smallest volume in deploy/, so that one account does not fill it.
+  bytes: 1024 ** 3,
+  tokens: 2_000,
+  teams: 100,
+  grants: 10_000,
+  secret_grants: 1_000,
+  blocked_senders: 1_000,
+  members: 1_000,
+  uploads: 20,
+  unaccepted_secrets: 100,
+  unaccepted_bytes: 256 * 1024,
+  unaccepted_total: 1024 * 1024,
+};
+
+/** Names of the amounts, for messages. */
+export const quotaTexts: Readonly<Record<QuotaName, string>> = {
+  secrets: "secrets of an account",
+  secret_versions: "versions of a secret",
+  versions: "versions of an account's secrets and files",
+  bytes: "bytes of an account's values and files",
+  tokens: "logins with a live token of an account",
+  teams: "teams of an account",
+  grants: "shares of an account's secrets",
+  secret_grants: "shares of a secret",
+  blocked_senders: "blocked senders of a user",
+  members: "members of a team",
+  uploads: "simultaneous uploads of an account",
+  unaccepted_secrets: "secrets shared with a recipient who has shared nothing with you",
+  unaccepted_bytes: "bytes of metadata shared with a recipient who has shared nothing with you",
+  unaccepted_total:
+    "bytes of metadata that a recipient has from those with whom nothing was shared",
+};
 
 /** Limits of a server (docs/design/vault-contract.md#limits). */
 export interface Limits {
@@ -58,19 +127,19 @@ export interface Limits {
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
   /** Maximum size of a JSON body without valid credentials. */
-  readonly strangerBodyBytes: number;
+  readonly unauthenticatedBodyBytes: number;
   /**
-   * Sustained rate of failed requests without valid credentials per network; `strangerBurst` may
+   * Sustained rate of failed requests without valid credentials per network; `unauthenticatedBurst` may
    * arrive simultaneously.
    */
-  readonly strangerFailuresPerSecond: number;
-  readonly strangerBurst: number;
+  readonly unauthenticatedFailuresPerSecond: number;
+  readonly unauthenticatedBurst: number;
   /**
    * Sustained rate of lines in the audit log about requests without valid credentials, of all
    * networks; burst of it.
    */
-  readonly strangerLinesPerSecond: number;
-  readonly strangerLinesBurst: number;
+  readonly unauthenticatedLinesPerSecond: number;
+  readonly unauthenticatedLinesBurst: number;
   /**
    * Sustained rate of rejections that are sent immediately, per network or account;
    * `rejectionBurst` may be sent simultaneously.
@@ -78,19 +147,19 @@ export interface Limits {
   readonly rejectionsPerSecond: number;
   readonly rejectionBurst: number;
   /**
-   * Time that further rejections are held, in milliseconds, and maximum number of them, of one
+   * Time that further rejections are delayed, in milliseconds, and maximum number of them, of one
    * network or account and in total.
    */
-  readonly rejectionHoldMs: number;
-  readonly heldRejectionsPerParty: number;
-  readonly heldRejections: number;
+  readonly rejectionDelayMs: number;
+  readonly delayedRejectionsPerParty: number;
+  readonly delayedRejections: number;
   /** Maximum number of open connections, in total and of one network. */
   readonly connections: number;
   readonly connectionsPerNetwork: number;
   /**
-   * Maximum number of connections without valid credentials of a network whose rejections are held.
+   * Maximum number of connections without valid credentials of a network whose rejections are delayed.
    */
-  readonly strangerConnections: number;
+  readonly unauthenticatedConnections: number;
   /** Timeout for a JSON body, in milliseconds. */
   readonly bodyTimeoutMs: number;
   /**
@@ -170,19 +239,19 @@ export const defaultLimits: Limits = {
   invitationsPerHour: 50,
   strangersAskedPerHour: 20,
   emailIntervalMs: 60_000,
-  strangerBodyBytes: 16 * 1024,
-  strangerFailuresPerSecond: 5,
-  strangerBurst: 100,
-  strangerLinesPerSecond: 10,
-  strangerLinesBurst: 1_000,
+  unauthenticatedBodyBytes: 16 * 1024,
+  unauthenticatedFailuresPerSecond: 5,
+  unauthenticatedBurst: 100,
+  unauthenticatedLinesPerSecond: 10,
+  unauthenticatedLinesBurst: 1_000,
   rejectionsPerSecond: 2,
   rejectionBurst: 20,
-  rejectionHoldMs: 1_000,
-  heldRejectionsPerParty: 50,
-  heldRejections: 5_000,
+  rejectionDelayMs: 1_000,
+  delayedRejectionsPerParty: 50,
+  delayedRejections: 5_000,
   connections: 30_000,
   connectionsPerNetwork: 5_000,
-  strangerConnections: 100,
+  unauthenticatedConnections: 100,
   bodyTimeoutMs: 30_000,
   responseTimeoutMs: 30_000,
   streamTimeoutMs: 30 * 60_000,
@@ -212,8 +281,8 @@ export const devLimits: Limits = {
   requestsPerSecond: 500,
   requestBurst: 2000,
   auditBytesPerHour: 10 * defaultLimits.auditBytesPerHour,
-  strangerFailuresPerSecond: 50,
-  strangerBurst: 1000,
+  unauthenticatedFailuresPerSecond: 50,
+  unauthenticatedBurst: 1000,
   rejectionsPerSecond: 50,
   rejectionBurst: 1000,
 };

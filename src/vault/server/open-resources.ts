@@ -8,7 +8,7 @@ import type { KeyRing } from "./crypto/key-ring.ts";
 import type { EmailTransport } from "./mail/email-transport.ts";
 import { openMail } from "./mail/open-mail.ts";
 import type { VaultMetrics } from "./metrics.ts";
-import { DiskSpace } from "./space/disk-space.ts";
+import { DiskSpace } from "./protection/disk-space.ts";
 import { checkData } from "./store/check-data.ts";
 import { openStore } from "./store/open-store.ts";
 import { isPostgresUrl } from "./store/postgres/postgres-location.ts";

@@ -123,7 +123,7 @@ async function sweepFiles(
  * (docs/design/vault-contract.md#removal-and-expiry).
  */
 async function sweep(context: VaultContext, progress: Progress): Promise<void> {
-  const { store, clock, metrics, requestRate, strangers, rejections, audit } = context;
+  const { store, clock, metrics, requestRate, unauthenticated, rejections, audit } = context;
   const now = clock.now();
   await context.tokenUses.record(store);
   await sweepSecretsAndFiles(context, now);
@@ -131,7 +131,7 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   requestRate.perToken.prune();
   requestRate.perLogin.prune();
   requestRate.perAccount.prune();
-  strangers.prune();
+  unauthenticated.prune();
   rejections.prune();
   await context.auditBudget.summarize();
   await logAdminActions(store, audit);

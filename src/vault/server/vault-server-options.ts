@@ -7,7 +7,7 @@ import type { KeyRing } from "./crypto/key-ring.ts";
 import type { HttpServerOptions } from "./http-server.ts";
 import type { Limits, PasswordCost } from "./limits.ts";
 import type { MailOptions } from "./mail/open-mail.ts";
-import type { LowSpace } from "./space/disk-space.ts";
+import type { LowSpace } from "./protection/disk-space.ts";
 
 export interface VaultServerOptions extends HttpServerOptions {
   /** Address of a listener for metrics and health; none by default. */

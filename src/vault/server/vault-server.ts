@@ -117,7 +117,7 @@ export async function startVaultServer(
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const context = createContext(options, opened, () => appUrl);
   const users = await addDevUsers(options, context);
-  started.use(context.strangers);
+  started.use(context.unauthenticated);
   started.use(context.auditBudget);
   started.use(startSweeper(context));
   const app = started.adopt(await createHttpServer(context, options), (built) => built.close());

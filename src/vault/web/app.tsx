@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
-import { DiscardQuestion } from "./parts/discard-question.tsx";
-import { FailureNote } from "./parts/failure-note.tsx";
+import { DiscardQuestion } from "./parts/dialog.tsx";
+import { FailureNote } from "./parts/notes.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { LogInAgainDialog } from "./pages/account/log-in-again-dialog.tsx";
 import { LoginPage } from "./pages/account/login-page.tsx";
@@ -11,8 +11,7 @@ import type { Route } from "./routing/route.ts";
 import { replaceRoute, navigate, useRoute } from "./routing/use-route.ts";
 import type { Session } from "./service/responses.ts";
 import type { VaultClient } from "./service/vault-client.ts";
-import { announce } from "./session/session-channel.ts";
-import { useSession, type SessionControl } from "./session/use-session.ts";
+import { useSession, type SessionControl, announce } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";
 
 /**

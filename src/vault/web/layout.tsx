@@ -1,9 +1,10 @@
 import type { ComponentChildren, TargetedMouseEvent, VNode } from "preact";
 import { Icon, type IconName } from "./parts/icon.tsx";
-import { SlowNote } from "./parts/slow-note.tsx";
 import { ToastSlot } from "./parts/toasts.tsx";
 import { LogOutButton } from "./pages/account/log-out-button.tsx";
 import { hrefOf, type Route } from "./routing/route.ts";
+import { useEffect, useState } from "preact/hooks";
+import { slowRequests } from "./service/slow-requests.ts";
 
 type Area = "secrets" | "files" | "teams" | "api-token";
 
@@ -105,5 +106,20 @@ export function Layout({ route, email, logOut, children }: LayoutProps): VNode {
         {children}
       </main>
     </>
+  );
+}
+
+/** Reports that the vault takes long to respond, while it does. */
+function SlowNote(): VNode {
+  const [slow, setSlow] = useState(slowRequests.any);
+  useEffect(() => slowRequests.subscribe(() => setSlow(slowRequests.any())), []);
+  return (
+    <p class="slow-note" role="status">
+      {slow && (
+        <>
+          <span class="spinner" /> This takes longer than usual …
+        </>
+      )}
+    </p>
   );
 }

@@ -1,14 +1,13 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
-import { Empty } from "./parts/empty.tsx";
+import { Empty } from "./parts/notes.tsx";
 import { PageHeading } from "./parts/page-heading.tsx";
-import { useLoaded } from "./parts/use-loaded.ts";
+import { useLoaded } from "./parts/loaded-view.tsx";
 import { AccountPage } from "./pages/account-settings/account-page.tsx";
 import { ApiTokenPage } from "./pages/api-token/api-token-page.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
 import { UploadList } from "./pages/files/upload-list.tsx";
-import { UploadsProvider } from "./pages/files/uploads-context.ts";
-import { useUploadQueue } from "./pages/files/use-upload-queue.ts";
+import { useUploadQueue, UploadsProvider } from "./pages/files/use-upload-queue.ts";
 import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
 import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
@@ -37,6 +36,7 @@ function UnknownPage(): VNode {
   );
 }
 
+/** A page that requires a login. A login page redirects to the list of secrets. */
 function Page({ route }: { readonly route: Route }): VNode {
   switch (route.page) {
     case "secrets":

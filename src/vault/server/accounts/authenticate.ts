@@ -3,12 +3,12 @@ import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { isWithinNetworks } from "./allowed-networks.ts";
-import { credentialId } from "./credential-id.ts";
-import { sentSessionToken } from "./session-cookie.ts";
+import { sentSessionToken } from "./cookies.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
-import { tokenDigest } from "./opaque-token.ts";
-import { findLive, type Credential } from "../store/credential.ts";
-import { countRequest } from "./token-buckets.ts";
+import { tokenDigest, credentialId } from "./opaque-token.ts";
+import { findLive, type Credential, isLive } from "../store/credential.ts";
+import { countRequest } from "../protection/token-buckets.ts";
+import type { Transaction, Writer } from "../store/store.ts";
 
 /** Authenticated user of a request and the scope of the token. */
 export interface Caller {
@@ -88,4 +88,24 @@ export async function authenticate(
   const caller = await identify(context, request);
   if (canonicalEmail(email) === caller.email) return caller;
   throw errors.emailMismatch("email", caller.email);
+}
+
+/**
+ * Runs a write of an authenticated caller in one transaction. Its token or session is checked again
+ * within it, so that nothing is written for a user who was disabled or deleted, or with a
+ * credential that was revoked, since the request was authenticated.
+ * @param ownerOf of `Writer`, when the write may change the data of another account
+ * @throws ServiceError `invalid_token`, and whatever `work` throws
+ */
+export function writeAs<T>(
+  { store, clock }: Pick<VaultContext, "store" | "clock">,
+  { email, credential }: Caller,
+  work: (transaction: Transaction) => Promise<T>,
+  ownerOf?: Writer["ownerOf"],
+): Promise<T> {
+  const whileLive = async (transaction: Transaction): Promise<T> => {
+    if (!(await isLive(transaction, credential, clock.now()))) throw errors.invalidAccessToken();
+    return work(transaction);
+  };
+  return store.write(whileLive, { account: email, ownerOf });
 }

@@ -7,9 +7,8 @@ import { errors } from "../errors.ts";
 import { timestamp } from "../http/timestamp.ts";
 import type { Session, TokenPair } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
-import type { Caller } from "./authenticate.ts";
-import { writeAs } from "./write-as.ts";
-import { credentialId } from "./credential-id.ts";
+import { type Caller, writeAs } from "./authenticate.ts";
+import { credentialId } from "./opaque-token.ts";
 import { refreshableUntilOf } from "./tokens.ts";
 
 /** A valid session or pair of tokens of one user, by its id. */

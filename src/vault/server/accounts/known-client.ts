@@ -1,5 +1,5 @@
 import { tokenDigest } from "./opaque-token.ts";
-import { provenDevice } from "./device-cookie.ts";
+import { provenDevice } from "./cookies.ts";
 import type { VaultContext } from "../context.ts";
 import type { Transaction } from "../store/store.ts";
 

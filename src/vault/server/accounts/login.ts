@@ -1,11 +1,26 @@
 import type { VaultContext } from "../context.ts";
 import { clientNetwork } from "../http/client-network.ts";
 import { knownClient, rememberClient, type LoginClient } from "./known-client.ts";
-import { throttledUntil } from "./login-throttle.ts";
 import { errors } from "../errors.ts";
-import type { User } from "../store/records.ts";
+import type { User, LoginFailures } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
+
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 60_000;
+
+/**
+ * Returns the time in ms until which the logins of a subject are throttled: from the `threshold`-th
+ * failure within the window, 1 s after the last failure, doubled by each further failure, up to 60
+ * s (docs/design/vault-contract.md#passwords-and-throttling).
+ */
+function throttledUntil(failures: LoginFailures, threshold: number): number {
+  if (failures.count < threshold) return 0;
+  return (
+    failures.lastAt +
+    Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(10, failures.count - threshold))
+  );
+}
 
 /**
  * Verifies, in the transaction that creates a token or session after `logIn`, that the password is

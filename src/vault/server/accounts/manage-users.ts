@@ -5,9 +5,9 @@ import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { defaultPasswordCost } from "../limits.ts";
 import type { AdminAction } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
-import { hashPassword } from "./password.ts";
+import { hashPassword } from "./password-hasher.ts";
 import { passwordProblem } from "./password-rules.ts";
-import { replacePassword } from "./replace-password.ts";
+import { replacePassword } from "./change-password.ts";
 import { insertUser, newCredentials } from "./users.ts";
 
 /** Queues a line of the audit log, which the server writes. */

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from "fastify";
 import type { SessionInfo } from "../../../protocol/schemas/session.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
-import { countRequest } from "./token-buckets.ts";
+import { countRequest } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Session } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { csrfToken, requireOwnOrigin, requireCsrfToken } from "./csrf.ts";
-import { sentSessionToken } from "./session-cookie.ts";
+import { sentSessionToken } from "./cookies.ts";
 
 /** A session ends one hour after its last use (docs/design/security.md#web-session). */
 const IDLE_MS = 3_600_000;

@@ -2,12 +2,12 @@ import type { TokenResponse } from "../../../protocol/responses.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { AccessToken, RefreshToken, User } from "../store/records.ts";
-import type { Transaction } from "../store/store.ts";
+import type { Transaction, Store } from "../store/store.ts";
 import { isWithinNetworks } from "./allowed-networks.ts";
-import { credentialId } from "./credential-id.ts";
 import { requireSamePassword } from "./login.ts";
-import { newToken, tokenDigest } from "./opaque-token.ts";
-import { countRequest } from "./token-buckets.ts";
+import { newToken, tokenDigest, credentialId } from "./opaque-token.ts";
+import { countRequest } from "../protection/token-buckets.ts";
+import { InvalidScopeError, parseScope } from "../../../protocol/parse-scope.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -209,4 +209,53 @@ export async function refreshTokens(
     });
   };
   return context.store.write(refreshPair, { account: email });
+}
+
+/**
+ * Checks the scope and the lifetime of a token before its user is authenticated.
+ * @throws ServiceError `invalid_scope`; `invalid_request` when the server allows only shorter
+ * lifetimes
+ */
+export function requireTokenRules(
+  { maxTokenHours }: VaultContext,
+  scope: string,
+  hours: number,
+): void {
+  try {
+    parseScope(scope);
+  } catch (error) {
+    if (error instanceof InvalidScopeError) throw errors.invalidScope(error.message);
+    throw error;
+  }
+  if (hours > (maxTokenHours ?? Infinity))
+    throw errors.invalidRequest("expiration_hours", `must be at most ${maxTokenHours}`);
+}
+
+/**
+ * Interval of recorded uses of one token, in milliseconds: a token of a program may be used every
+ * second.
+ */
+const RECORD_INTERVAL_MS = 3_600_000;
+
+/**
+ * Uses of access tokens that are not in the store yet, so that no request waits for a write because
+ * of them.
+ */
+export class TokenUses {
+  #uses = new Map<string, number>();
+
+  /** Notes a use, unless one was recorded within the hour before. */
+  note({ digest, usedAt }: Pick<AccessToken, "digest" | "usedAt">, now: number): void {
+    if (now - usedAt >= RECORD_INTERVAL_MS) this.#uses.set(digest, now);
+  }
+
+  /** Records the noted uses. Those of a failed write are noted again by the next requests. */
+  async record(store: Store): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const uses = this.#uses;
+    this.#uses = new Map();
+    await store.write(async ({ tokens }) => {
+      for (const [digest, now] of uses) await tokens.touchAccess(digest, now);
+    });
+  }
 }

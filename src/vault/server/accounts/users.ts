@@ -4,7 +4,8 @@ import { canonicalEmail, isEmailAddress } from "../../../protocol/email-address.
 import type { PasswordCost } from "../limits.ts";
 import type { Credentials } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
-import { hashPassword } from "./password.ts";
+import { hashPassword } from "./password-hasher.ts";
+import type { SignUpPolicy } from "../context.ts";
 
 export interface NewUser {
   /** Canonical email. */
@@ -59,4 +60,15 @@ export function addGeneratedUser(
   cost: PasswordCost,
 ): Promise<NewUser> {
   return addUser(store, email, new Redacted(randomBytes(18).toString("base64url")), now, cost);
+}
+
+/** Reports whether an address without an account may get one. */
+export async function maySignUp(
+  { grants }: Transaction,
+  email: string,
+  { mode, domains }: SignUpPolicy,
+): Promise<boolean> {
+  if (mode === "closed") return false;
+  if (domains && !domains.includes(email.slice(email.lastIndexOf("@") + 1))) return false;
+  return mode === "open" || grants.isInvited(email);
 }

@@ -3,11 +3,10 @@ import { silentLogger, type Logger } from "../../../lib/logger.ts";
 import type { KeyRing } from "../crypto/key-ring.ts";
 import type { Store } from "../store/store.ts";
 import { boundedByVolume, volumeBytesOf, type AuditRetention } from "./audit-retention.ts";
-import { isAuthentic, isRecorded, readAnchor, recordAnchor } from "./anchor.ts";
-import { NO_HASH, type SignLine } from "./audit-line.ts";
-import { lineSigner, lineState } from "./line-macs.ts";
+import { isAuthentic, isRecorded, readAnchor, recordAnchor, type Anchor } from "./anchor.ts";
+import { NO_HASH, lineSigner, lineState, type AuditLine, type SignLine } from "./audit-line.ts";
 import { currentKey } from "../store/current-key.ts";
-import type { ForwardTarget } from "./forward-target.ts";
+import type { ForwardTarget } from "./audit-sink.ts";
 import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
 /**
@@ -25,6 +24,39 @@ async function currentSigner(store: Store, keys: KeyRing): Promise<SignLine> {
   return lineSigner(await store.read((transaction) => currentKey(keys, transaction)));
 }
 
+/** The recorded end of a log, and whether a server with this master key has recorded it. */
+interface RecordedEnd {
+  readonly anchor: Anchor | undefined;
+  readonly authentic: boolean;
+}
+
+/** The end of a log file, compared with the recorded one. */
+type EndState =
+  | { readonly state: "same" }
+  | { readonly state: "unrecorded" }
+  | { readonly state: "lost"; readonly authentic: boolean };
+
+async function recordedEnd(store: Store, keys: KeyRing, log: string): Promise<RecordedEnd> {
+  return store.read(async (transaction) => {
+    const anchor = await readAnchor(transaction, log);
+    const authentic = anchor !== undefined && (await isAuthentic(keys, transaction, anchor));
+    return { anchor, authentic };
+  });
+}
+
+function endState(keys: KeyRing, found: AuditLine, { anchor, authentic }: RecordedEnd): EndState {
+  const isSigned = !["forged", "unknown"].includes(lineState(keys, found));
+  if (!anchor || !authentic) {
+    const isRecordless = anchor === undefined || anchor.mac === "";
+    return isSigned && isRecordless ? { state: "unrecorded" } : { state: "lost", authentic: false };
+  }
+  const isEnd = anchor.seq === found.seq && anchor.hash === found.hash;
+  // At a recorded end, the line may have been signed under a former key.
+  if (!isSigned && !isEnd) return { state: "lost", authentic: false };
+  if (isEnd || anchor.seq < found.seq) return { state: "same" };
+  return { state: "lost", authentic: true };
+}
+
 /**
  * Compares the end of the log with the recorded one. If lines were lost, or the recorded end or the
  * last line was forged, logs an error and appends a permanent record of it. If no server with this
@@ -38,31 +70,24 @@ async function compareAnchor(
 ): Promise<void> {
   const { found } = log;
   if (!found) return;
-  const { anchor, authentic } = await store.read(async (transaction) => {
-    const recorded = await readAnchor(transaction, found.log);
-    return {
-      anchor: recorded,
-      authentic: recorded !== undefined && (await isAuthentic(keys, transaction, recorded)),
-    };
-  });
-  const isEnd = anchor?.seq === found.seq && anchor.hash === found.hash;
-  // At a recorded end, the line may have been signed under a former key.
-  const isForged = ["forged", "unknown"].includes(lineState(keys, found)) && !(authentic && isEnd);
-  if (!isForged && (!anchor || anchor.mac === "")) {
+  const recorded = await recordedEnd(store, keys, found.log);
+  const { anchor } = recorded;
+  const end = endState(keys, found, recorded);
+  if (end.state === "same") return;
+  if (end.state === "unrecorded") {
     logger.warn(
       { event: "audit_unrecorded", found: found.seq },
       "the database does not know the audit log",
     );
     return log.append({ event: "unrecorded", found: found.seq });
   }
-  const isSame = isEnd || (anchor !== undefined && anchor.seq < found.seq);
-  if (authentic && isSame && !isForged) return;
+  const { authentic } = end;
   const ends = { known: anchor?.seq ?? 0, known_hash: anchor?.hash ?? NO_HASH, found: found.seq };
   logger.error(
-    { event: "audit_lost", seq: ends.known, found: found.seq, authentic: authentic && !isForged },
+    { event: "audit_lost", seq: ends.known, found: found.seq, authentic },
     "audit log lost lines",
   );
-  await log.append({ event: "lost", ...ends, authentic: authentic && !isForged });
+  await log.append({ event: "lost", ...ends, authentic });
 }
 
 export interface AuditLogFile {

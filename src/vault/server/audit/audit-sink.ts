@@ -2,8 +2,30 @@ import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { ForwardTarget } from "./forward-target.ts";
-import { syslogMessage } from "./syslog-message.ts";
+import { hostname } from "node:os";
+
+/** Target of forwarded lines of the audit log. */
+export type ForwardTarget =
+  | { readonly kind: "stdout" }
+  | { readonly kind: "tls" | "tcp" | "udp"; readonly host: string; readonly port: number };
+
+/** Registered ports of syslog over each transport (RFC 5425, RFC 6587, RFC 5426). */
+const DEFAULT_PORTS = { tls: 6514, tcp: 601, udp: 514 } as const;
+
+const FORM =
+  "expected stdout, or a syslog server as syslog+tls://HOST:PORT, syslog+tcp://HOST:PORT or syslog+udp://HOST:PORT";
+
+/** Parses `stdout` or the URL of a syslog server. @throws Error with the expected forms */
+export function parseForwardTarget(text: string): ForwardTarget {
+  if (text === "stdout") return { kind: "stdout" };
+  const [, kind] = /^syslog\+(tls|tcp|udp):\/\//u.exec(text) ?? [];
+  const url = URL.parse(text);
+  if ((kind !== "tls" && kind !== "tcp" && kind !== "udp") || !url?.hostname) throw new Error(FORM);
+  const isPlain = [url.username, url.password, url.search, url.hash].every((part) => part === "");
+  if (!isPlain || !["", "/"].includes(url.pathname)) throw new Error(FORM);
+  const port = url.port === "" ? DEFAULT_PORTS[kind] : Number(url.port);
+  return { kind, host: url.hostname.replace(/^\[(.*)\]$/u, "$1"), port };
+}
 
 /** Sends lines to a target. Disposing it closes the connection. */
 export interface AuditSink extends Disposable {
@@ -154,4 +176,23 @@ export function createAuditSink(target: ForwardTarget): AuditSink {
     case "tcp":
       return new StreamSink(target);
   }
+}
+
+/** Facility 13 (log audit), severity 6 (informational): 13 × 8 + 6. */
+const PRIORITY = 110;
+
+/** Characters that a field of the header may have (RFC 5424, section 6). */
+function printable(text: string, most: number): string {
+  return text.replace(/[^\x21-\x7e]/gu, "").slice(0, most) || "-";
+}
+
+const HOST = printable(hostname(), 255);
+
+/**
+ * Returns a line of the audit log as a syslog message (RFC 5424), with the time of the line. The
+ * line itself is unchanged.
+ */
+function syslogMessage(line: string): string {
+  const [, time = "-"] = /^\{"seq":[0-9]+,"log":"[^"]*","time":"([^"]*)"/u.exec(line) ?? [];
+  return `<${PRIORITY}>1 ${time} ${HOST} vaultsync-vault ${process.pid} audit - ${line}`;
 }

@@ -1,5 +1,4 @@
-import { openLine, NO_HASH, type AuditLine, type ChainHead } from "./audit-line.ts";
-import type { LineState } from "./line-macs.ts";
+import { openLine, NO_HASH, type AuditLine, type ChainHead, type LineState } from "./audit-line.ts";
 import { readLines } from "./read-lines.ts";
 
 type DamageKind =
@@ -113,6 +112,16 @@ function isRemovalBefore({ fields }: AuditLine, first: AuditLine): boolean {
   );
 }
 
+/** Returns the damage of a line that cannot be parsed, after the entry with this number. */
+function unreadable(after: number, torn: boolean): Finding {
+  const named = `the line after entry ${after}`;
+  if (!torn) return { kind: "altered", message: `${named} was altered` };
+  return {
+    kind: "torn",
+    message: `${named} is incomplete; a starting server truncates and records it`,
+  };
+}
+
 class Verification {
   readonly #options: VerifyOptions;
   readonly #anchors = new Map<string, ChainHead | undefined>();
@@ -152,30 +161,29 @@ class Verification {
 
   async #take(line: AuditLine | undefined, torn: boolean, place: Place): Promise<void> {
     if (this.#sought !== undefined) return this.#seek(line);
-    if (!line) {
-      const named = `the line after entry ${this.last?.seq ?? 0}`;
-      this.#found(
-        torn
-          ? {
-              kind: "torn",
-              message: `${named} is incomplete; a starting server truncates and records it`,
-            }
-          : { kind: "altered", message: `${named} was altered` },
-        place,
-      );
-      return;
-    }
+    if (!line) return this.#found(unreadable(this.last?.seq ?? 0, torn), place);
     const broken =
       breakOf(line, this.last, this.#options.partial === true) ??
       (await this.#strayed(line)) ??
       this.#unsigned(line) ??
       admissionOf(line);
-    if (broken?.kind === "missing" && !this.last) this.#unexplained = { ...broken, ...place };
-    else if (broken) {
-      this.#found(broken, place);
-      if (broken.kind === "missing" && this.last) this.#sought = this.last.seq + 1;
-      return;
+    if (broken && !this.#mayContinue(broken, place)) return;
+    this.#accept(line, place);
+  }
+
+  /** Records damage. Returns true for a log that begins later: a removal may explain it. */
+  #mayContinue(broken: Finding, place: Place): boolean {
+    const isMissing = broken.kind === "missing";
+    if (isMissing && !this.last) {
+      this.#unexplained = { ...broken, ...place };
+      return true;
     }
+    this.#found(broken, place);
+    if (isMissing && this.last) this.#sought = this.last.seq + 1;
+    return false;
+  }
+
+  #accept(line: AuditLine, place: Place): void {
     this.first ??= line;
     if (isRemovalBefore(line, this.first)) this.#unexplained = undefined;
     if (line.fields.event === "unrecorded") this.unrecorded.push(line.seq);
@@ -248,21 +256,34 @@ class Verification {
     if (!this.last)
       return this.#found({ kind: "truncated", message: "the log has no entries" }, this.#place);
     const anchor = await this.anchorOf(this.last.log);
-    if (this.#options.stateOf?.(this.last) === "unknown" && anchor?.hash !== this.last.hash) {
-      const id = this.last.signed?.mac.slice(0, 16) ?? "";
-      const message = `the last entry has a MAC under the master key ${id}, which is not among the given ones: add it to the key file`;
-      return this.#found({ kind: "foreign", message }, this.#place);
-    }
-    if (!this.#options.anchorOf) return;
+    const found =
+      this.#unknownKey(this.last, anchor) ??
+      (this.#options.anchorOf && this.#wrongEnd(this.last, anchor));
+    if (found) this.#found(found, this.#place);
+  }
+
+  /** Finds a last entry that is signed under a key that is not given, and not recorded either. */
+  #unknownKey(last: AuditLine, anchor: ChainHead | undefined): Finding | undefined {
+    if (this.#options.stateOf?.(last) !== "unknown" || anchor?.hash === last.hash) return undefined;
+    const id = last.signed?.mac.slice(0, 16) ?? "";
+    return {
+      kind: "foreign",
+      message: `the last entry has a MAC under the master key ${id}, which is not among the given ones: add it to the key file`,
+    };
+  }
+
+  /** Finds an end that is unknown to the database, or before the recorded one. */
+  #wrongEnd(last: AuditLine, anchor: ChainHead | undefined): Finding | undefined {
     if (!anchor)
-      this.#found(
-        { kind: "foreign", message: `the log ${this.last.log} is not recorded in the database` },
-        this.#place,
-      );
-    else if (anchor.seq > this.last.seq) {
-      const message = `the log ends with entry ${this.last.seq}, but the database recorded entry ${anchor.seq}`;
-      this.#found({ kind: "truncated", message }, this.#place);
-    }
+      return {
+        kind: "foreign",
+        message: `the log ${last.log} is not recorded in the database`,
+      };
+    if (anchor.seq <= last.seq) return undefined;
+    return {
+      kind: "truncated",
+      message: `the log ends with entry ${last.seq}, but the database recorded entry ${anchor.seq}`,
+    };
   }
 }
 

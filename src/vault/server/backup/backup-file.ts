@@ -65,6 +65,35 @@ function tableOf({ table, columns }: { table: string; columns: string[] }): Tabl
   );
 }
 
+/** Reads the rows of one table after another, and counts them. */
+class RowReader {
+  readonly #counts = new Map<string, number>();
+  #table: TableShape | undefined;
+
+  /** Begins a table. */
+  start(table: TableShape): void {
+    this.#table = table;
+  }
+
+  /** @throws Error when the row is none of the current table */
+  read(value: unknown[]): BackupRow {
+    const table = this.#table;
+    const cells = rowOf(value);
+    if (cells.length !== table?.columns.length)
+      throw new Error("invalid backup: a row does not match the columns of its table");
+    this.#counts.set(table.name, (this.#counts.get(table.name) ?? 0) + 1);
+    return { table, cells };
+  }
+
+  /** @throws Error when the end record counts other rows */
+  check({ rows }: BackupEnd): void {
+    for (const [name, count] of Object.entries(rows)) {
+      if (count !== (this.#counts.get(name) ?? 0))
+        throw new Error(`invalid backup: rows of ${name} are missing`);
+    }
+  }
+}
+
 interface OpenBackupOptions {
   /**
    * Returns a master key by its id, or undefined without any; throws when it is not among the known
@@ -189,31 +218,22 @@ export class BackupFile implements AsyncDisposable {
   ): Promise<BackupSummary> {
     let head: BackupHead | undefined;
     let end: BackupEnd | undefined;
-    let table: TableShape | undefined;
-    const counts = new Map<string, number>();
+    const rows = new RowReader();
     for await (const line of this.#lines()) {
       const value: unknown = JSON.parse(line);
       if (!head) {
         head = backupHead.parse(value);
         checkHead(head);
       } else if (end) throw new Error("invalid backup: data after the end record");
-      else if (Array.isArray(value)) {
-        const cells = rowOf(value);
-        if (cells.length !== table?.columns.length)
-          throw new Error("invalid backup: a row does not match the columns of its table");
-        counts.set(table.name, (counts.get(table.name) ?? 0) + 1);
-        await row({ table, cells }, head);
-      } else {
+      else if (Array.isArray(value)) await row(rows.read(value), head);
+      else {
         const start = tableStart.safeParse(value);
-        if (start.success) table = tableOf(start.data);
+        if (start.success) rows.start(tableOf(start.data));
         else end = backupEnd.parse(value);
       }
     }
     if (!head || !end) throw new Error("invalid backup: no end record");
-    for (const [name, count] of Object.entries(end.rows)) {
-      if (count !== (counts.get(name) ?? 0))
-        throw new Error(`invalid backup: rows of ${name} are missing`);
-    }
+    rows.check(end);
     // The file may have changed since it was opened.
     await this.#checkBytes();
     return { head, end };

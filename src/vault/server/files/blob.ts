@@ -6,7 +6,7 @@ import { newKey, type MasterKey } from "../crypto/master-key.ts";
 import { freeBuffer } from "../free-buffer.ts";
 import { longWork } from "../long-work.ts";
 import { errors } from "../errors.ts";
-import { requireFreeBytes } from "../quotas/within-quota.ts";
+import { requireFreeBytes } from "../protection/within-quota.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
 
 /** Size of the chunks in which a file is sealed and stored. */

@@ -1,5 +1,4 @@
-import type { Caller } from "../accounts/authenticate.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 

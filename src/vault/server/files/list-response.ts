@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { FileRecord, FileVersionRecord } from "../../../protocol/responses.ts";
-import { chargedByLength } from "../accounts/token-buckets.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown } from "../http/etag.ts";
@@ -11,7 +11,7 @@ import { timestamp } from "../http/timestamp.ts";
 import { subjects } from "../store/subjects.ts";
 import type { Transaction } from "../store/store.ts";
 import type { ListedVersion } from "../store/tables/file-table.ts";
-import type { ListState } from "../waiting/waiting-lists.ts";
+import type { ListState } from "../protection/waiting-lists.ts";
 import { openDigest } from "./blob.ts";
 
 /** Versions read in one transaction: the digest of each is decrypted. */

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { UploadedFile } from "../../../protocol/responses.ts";
 import { nameProblem } from "../../../protocol/names.ts";
-import type { Caller } from "../accounts/authenticate.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { currentKey } from "../store/current-key.ts";
 import { errors } from "../errors.ts";
-import { withinQuota } from "../quotas/within-quota.ts";
+import { withinQuota } from "../protection/within-quota.ts";
 import type { Transaction } from "../store/store.ts";
 import { sealDigest, stageBlob, type StagedBlob } from "./blob.ts";
 import { partFilename } from "./disposition.ts";

@@ -1,7 +1,6 @@
 import { nameProblem } from "../../../protocol/names.ts";
 import type { KeyRing } from "../crypto/key-ring.ts";
-import { defaultLimits } from "../limits.ts";
-import { quotaTexts, type Quotas } from "../quota-limits.ts";
+import { defaultLimits, quotaTexts, type Quotas } from "../limits.ts";
 import { currentKey } from "../store/current-key.ts";
 import type { Transaction } from "../store/store.ts";
 

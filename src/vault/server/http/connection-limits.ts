@@ -9,7 +9,7 @@ interface ConnectionLimits {
    * Maximum number of connections without valid credentials of a network that keeps sending
    * rejected requests.
    */
-  readonly strangerConnections: number;
+  readonly unauthenticatedConnections: number;
 }
 
 /** Event of a connection that has sent valid credentials. */
@@ -19,7 +19,7 @@ export const IDENTIFIED = "identified";
 interface Network {
   open: number;
   /** Those that have not sent valid credentials, the oldest first. */
-  readonly strangers: Set<Socket>;
+  readonly unauthenticated: Set<Socket>;
 }
 
 /** Reports whether the peer of a connection is in a list. */
@@ -46,10 +46,10 @@ export function limitConnections(
   limits: ConnectionLimits,
   {
     trustedProxies,
-    isSlowed,
+    isThrottled,
   }: {
     readonly trustedProxies: readonly string[];
-    readonly isSlowed: (network: string) => boolean;
+    readonly isThrottled: (network: string) => boolean;
   },
 ): void {
   server.maxConnections = limits.connections;
@@ -61,22 +61,22 @@ export function limitConnections(
     const { remoteAddress = "" } = socket;
     if (remoteAddress === "" || isProxy(proxies, socket)) return;
     const address = clientNetwork(remoteAddress);
-    const network = networks.get(address) ?? { open: 0, strangers: new Set<Socket>() };
+    const network = networks.get(address) ?? { open: 0, unauthenticated: new Set<Socket>() };
     if (network.open >= limits.connectionsPerNetwork) return void socket.destroy();
-    if (network.strangers.size >= limits.strangerConnections && isSlowed(address)) {
-      const [oldest] = network.strangers;
+    if (network.unauthenticated.size >= limits.unauthenticatedConnections && isThrottled(address)) {
+      const [oldest] = network.unauthenticated;
       oldest?.destroy();
     }
     networks.set(address, network);
     network.open += 1;
-    network.strangers.add(socket);
-    socket.once(IDENTIFIED, () => network.strangers.delete(socket));
+    network.unauthenticated.add(socket);
+    socket.once(IDENTIFIED, () => network.unauthenticated.delete(socket));
     const peer = peerOf(socket);
     connections.set(peer, socket);
     socket.once("close", () => {
       connections.delete(peer);
       network.open -= 1;
-      network.strangers.delete(socket);
+      network.unauthenticated.delete(socket);
       if (network.open === 0) networks.delete(address);
     });
   });

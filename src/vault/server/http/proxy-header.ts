@@ -43,17 +43,24 @@ function shortened(address: string): string {
   return new SocketAddress({ address, family: "ipv6" }).address;
 }
 
-function textClient(line: string): ClientAddress | undefined {
-  if (UNKNOWN.test(line)) return undefined;
+/** Parses the protocol, the two addresses and the two ports of a line. */
+function textFields(line: string): { isV4: boolean; address: string; port: number } {
   const [, protocol, source = "", destination = "", ...ports] = TEXT.exec(line) ?? [];
-  const isAddress = protocol === "TCP4" ? isIPv4 : isIPv6;
-  if (protocol === undefined || !isAddress(source) || !isAddress(destination))
+  const isV4 = protocol === "TCP4";
+  const isAddress = isV4 ? isIPv4 : isIPv6;
+  if (!isAddress(source) || !isAddress(destination))
     throw invalid("expected addresses of TCP4 or TCP6");
   const [port = 0, other = 0] = ports.map(Number);
   if (port > 65_535 || other > 65_535) throw invalid("expected ports of at most 65535");
-  return protocol === "TCP4"
-    ? { address: source, family: "IPv4", port }
-    : { address: shortened(source), family: "IPv6", port };
+  return { isV4, address: source, port };
+}
+
+function textClient(line: string): ClientAddress | undefined {
+  if (UNKNOWN.test(line)) return undefined;
+  const { isV4, address, port } = textFields(line);
+  return isV4
+    ? { address, family: "IPv4", port }
+    : { address: shortened(address), family: "IPv6", port };
 }
 
 function parseText(bytes: Buffer): ProxyHeader | undefined {

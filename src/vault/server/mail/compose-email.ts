@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { maySignUp } from "../accounts/sign-up-policy.ts";
+import { maySignUp } from "../accounts/users.ts";
 import type { SignUpPolicy } from "../context.ts";
 import { newToken, tokenDigest } from "../accounts/opaque-token.ts";
 import type { EmailMessage } from "../store/records.ts";

@@ -15,13 +15,18 @@ import type { Limits } from "../limits.ts";
 import {
   authenticatedOperation,
   compressionOf,
-  rejectSlowedStranger,
+  rejectThrottledNetwork,
   requireMediaType,
 } from "./operation.ts";
 import { errors } from "../errors.ts";
 
 /** Maximum size of a multipart body in addition to its files. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;
+
+/** Returns the number of files that a header announces; 0 without a valid number. */
+function fileCount(header: string | string[] | undefined): number {
+  return typeof header === "string" && /^[0-9]{1,9}$/u.test(header) ? Number(header) : 0;
+}
 
 /**
  * Returns the headers that replace body fields. @throws ServiceError `invalid_request`, `too_large`
@@ -42,10 +47,7 @@ function uploadHeaders(
   const { email, countoffiles } = headers;
   if (typeof email !== "string" || email === "")
     throw errors.invalidRequest("email", "send it as a header");
-  const count =
-    typeof countoffiles === "string" && /^[0-9]{1,9}$/u.test(countoffiles)
-      ? Number(countoffiles)
-      : 0;
+  const count = fileCount(countoffiles);
   if (count < 1 || count > limits.filesPerRequest) {
     throw errors.invalidRequest(
       "CountOfFiles",
@@ -62,7 +64,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     method: "POST",
     url: operations.protect_file.path,
     config: { operation: operations.protect_file },
-    onRequest: [requireMediaType("multipart/form-data"), rejectSlowedStranger(context)],
+    onRequest: [requireMediaType("multipart/form-data"), rejectThrottledNetwork(context)],
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
       const caller = await authenticate(context, request, email);

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from "fastify";
 import { operations } from "../../../protocol/operations.ts";
-import { chargedByLength } from "../accounts/token-buckets.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { textList } from "../http/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { authenticatedOperation } from "./operation.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
-import { openList } from "../secrets/list-secrets.ts";
+import { openList } from "../secret-lists/list-secrets.ts";
 import { checkValueSize, protectLinked } from "../secrets/protect.ts";
-import { respondWithVersions } from "../secrets/list-versions.ts";
+import { respondWithVersions } from "../secret-lists/list-versions.ts";
 import { exposeInTurn } from "../secrets/read-secrets.ts";
 
 function linked(body: {

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { OperationDefinition, RequestLimits } from "../../../protocol/define-operation.ts";
 import { clientNetwork } from "../http/client-network.ts";
 import { authenticate, liveCredential, type Caller } from "../accounts/authenticate.ts";
-import { chargeChanges, countLargeBody } from "../accounts/token-buckets.ts";
+import { chargeChanges, countLargeBody } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { identify } from "../http/identify.ts";
 import { errors } from "../errors.ts";
@@ -87,7 +87,7 @@ export function openOperation<S extends z.ZodType, R extends ResponseSchema>(
   respond: (request: OperationRequest<z.output<S>>) => Promise<ResponseBody<R>>,
 ): void {
   addRoute(app, context, operation, respond, {
-    bodyLimit: context.limits.strangerBodyBytes,
+    bodyLimit: context.limits.unauthenticatedBodyBytes,
     onRequest: requireMediaType("application/json"),
   });
 }
@@ -115,12 +115,12 @@ function addRoute<S extends z.ZodType, R extends ResponseSchema>(
  * requests.
  * @throws ServiceError `invalid_token`
  */
-export function rejectSlowedStranger(
+export function rejectThrottledNetwork(
   context: VaultContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   return async (request, reply) => {
     if (
-      !context.rejections.isSlowed(clientNetwork(request.ip)) ||
+      !context.rejections.isThrottled(clientNetwork(request.ip)) ||
       (await liveCredential(context, request))
     )
       return;
@@ -138,10 +138,10 @@ export function rejectSlowedStranger(
 function requireCredentialsForLargeBody(
   context: VaultContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  const { strangerBodyBytes, jsonBodyBytes } = context.limits;
+  const { unauthenticatedBodyBytes, jsonBodyBytes } = context.limits;
   return async (request, reply) => {
     const bytes = Number(request.headers["content-length"] ?? Infinity);
-    if (bytes <= strangerBodyBytes) return;
+    if (bytes <= unauthenticatedBodyBytes) return;
     const credential = await liveCredential(context, request);
     try {
       if (!credential) throw errors.invalidAccessToken();
@@ -204,7 +204,7 @@ export function authenticatedOperation<
     ...(compresses && { compress: false as const }),
     onRequest: [
       requireMediaType("application/json"),
-      rejectSlowedStranger(context),
+      rejectThrottledNetwork(context),
       requireCredentialsForLargeBody(context),
     ],
   });

@@ -3,14 +3,13 @@ import { givenMetadata } from "../../../protocol/metadata.ts";
 import { operations } from "../../../protocol/operations.ts";
 import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "./operation.ts";
-import { respondWithList } from "../secrets/list-response.ts";
+import { respondWithList, ListValidityCache } from "../secret-lists/list-response.ts";
 import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { checkValueSize, protect } from "../secrets/protect.ts";
-import { respondWithVersions } from "../secrets/list-versions.ts";
+import { respondWithVersions } from "../secret-lists/list-versions.ts";
 import { exposeInTurn } from "../secrets/read-secrets.ts";
-import { ListRenderings } from "../secrets/list-renderings.ts";
-import { ListValidityCache } from "../secrets/list-validity-cache.ts";
+import { ListRenderings } from "../secret-lists/list-renderings.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 
 function unshared(body: { readonly key_name: string }): SecretAddress {

@@ -4,23 +4,23 @@ import { formatScope } from "../../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import { parseNetworks } from "../accounts/allowed-networks.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
-import { sentDeviceCookie, setDeviceCookie } from "../accounts/device-cookie.ts";
+import {
+  sentDeviceCookie,
+  setDeviceCookie,
+  clearSessionCookie,
+  sentSessionToken,
+  setSessionCookie,
+} from "../accounts/cookies.ts";
 import type { LoginClient } from "../accounts/known-client.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
-import { requireTokenRules } from "../accounts/token-rules.ts";
-import { issueTokens } from "../accounts/tokens.ts";
+import { issueTokens, requireTokenRules } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { clientName } from "../http/client-name.ts";
 import { identify } from "../http/identify.ts";
 import { openOperation } from "./operation.ts";
 import { requireOwnOrigin } from "../accounts/csrf.ts";
-import { changePassword } from "../accounts/change-password.ts";
+import { changePassword, provenEmail, setPassword } from "../accounts/change-password.ts";
 import { requestPassword } from "../accounts/request-password.ts";
-import {
-  clearSessionCookie,
-  sentSessionToken,
-  setSessionCookie,
-} from "../accounts/session-cookie.ts";
 import {
   currentSession,
   describeSession,
@@ -30,7 +30,6 @@ import {
   requireSession,
   type LiveSession,
 } from "../accounts/sessions.ts";
-import { provenEmail, setPassword } from "../accounts/set-password.ts";
 
 /**
  * Lifetime of an access token that a user copies from the web application, unless the user chooses

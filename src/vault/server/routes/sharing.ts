@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { operations } from "../../../protocol/operations.ts";
-import { chargedByLength } from "../accounts/token-buckets.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { sendJson } from "../http/json-stream.ts";

@@ -1,11 +1,17 @@
 import type { FastifyInstance } from "fastify";
 import { operations } from "../../../protocol/operations.ts";
-import { chargedByLength } from "../accounts/token-buckets.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
-import { teamsAsJson } from "../teams/list-teams.ts";
-import { addMembers, createTeam, deleteTeam, leaveTeam, removeMembers } from "../teams/teams.ts";
+import {
+  addMembers,
+  createTeam,
+  deleteTeam,
+  leaveTeam,
+  removeMembers,
+  teamsAsJson,
+} from "../teams/teams.ts";
 
 /** Adds the operations on teams (docs/design/vault-contract.md#teams). */
 export function teamRoutes(app: FastifyInstance, context: VaultContext): void {

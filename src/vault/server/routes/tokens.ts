@@ -2,8 +2,12 @@ import type { FastifyInstance } from "fastify";
 import { operations } from "../../../protocol/operations.ts";
 import { listCredentials, revokeCredentials } from "../accounts/credentials.ts";
 import { logIn } from "../accounts/login.ts";
-import { requireTokenRules } from "../accounts/token-rules.ts";
-import { issueTokens, refreshingUser, refreshTokens } from "../accounts/tokens.ts";
+import {
+  issueTokens,
+  refreshingUser,
+  refreshTokens,
+  requireTokenRules,
+} from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { clientName } from "../http/client-name.ts";
 import { identify } from "../http/identify.ts";

@@ -3,6 +3,8 @@ import { pickLinked, pickUnshared, type Candidates } from "../access/pick-secret
 import { requireReach } from "../access/permission.ts";
 import type { SecretAccess } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
+import type { VaultContext } from "../context.ts";
+import { ServiceError } from "../errors.ts";
 
 /**
  * A secret as addressed by a request: the caller's own unshared secret, or a shared one, with its
@@ -45,4 +47,52 @@ export async function findSecret(
   now: number,
 ): Promise<SecretAccess> {
   return pickSecret(await candidates(transaction, caller, address.name, now), caller, address);
+}
+
+/**
+ * Returns a function that finds the creator of the secret that a request names, so that its write
+ * waits for other writes of the creator's data; `undefined` when the caller has access to none or
+ * to several of this name.
+ */
+export function ownerOf(
+  { store, clock }: Pick<VaultContext, "store" | "clock">,
+  caller: Caller,
+  name: string,
+  owner: string | undefined,
+): () => Promise<string | undefined> {
+  return async () => {
+    // The owner that the request names is not believed: without access, a stranger could take the
+    // turns of any account.
+    const accessible = await store.readOne(({ secrets }) =>
+      secrets.accessByName(caller.email, name, clock.now()),
+    );
+    const owners = accessible
+      .map(({ secret }) => secret.owner)
+      .filter((each) => owner === undefined || each === owner);
+    return owners.length === 1 ? owners[0] : undefined;
+  };
+}
+
+/**
+ * Runs `work` once per distinct name, in order; `details` of a ServiceError then name the index in
+ * `key_name`.
+ */
+export async function forEachUniqueName<T>(
+  names: readonly string[],
+  work: (name: string) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
+  const done = new Set<string>();
+  for (const [index, name] of names.entries()) {
+    if (done.has(name)) continue;
+    done.add(name);
+    try {
+      results.push(await work(name));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const details = [{ path: `key_name.${index}`, reason: error.message }];
+      throw new ServiceError(error.code, error.message, { details });
+    }
+  }
+  return results;
 }

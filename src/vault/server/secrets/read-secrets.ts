@@ -3,7 +3,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
 import type { VaultContext } from "../context.ts";
-import { authenticAccess } from "../access/authentic-access.ts";
+import { authenticAccess } from "../access/pick-secret.ts";
 import { requireRead } from "../access/permission.ts";
 import { exposedSecret, isExpired } from "./secret-record.ts";
 import { errors } from "../errors.ts";

@@ -1,21 +1,16 @@
 import type { VersionRecord } from "../../../protocol/responses.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
-import type { Caller } from "../accounts/authenticate.ts";
-import { chargeChanges } from "../accounts/token-buckets.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
-import { authenticAccess } from "../access/authentic-access.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
-import { pickAny } from "../access/pick-secret.ts";
-import { withinQuota } from "../quotas/within-quota.ts";
-import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
-import { changedMetadata } from "./changed-metadata.ts";
-import { deadline } from "./deadline.ts";
-import { requireVersion } from "./require-version.ts";
+import { pickAny, authenticAccess } from "../access/pick-secret.ts";
+import { withinQuota } from "../protection/within-quota.ts";
+import { withinUnaccepted } from "../protection/within-unaccepted.ts";
+import { requireVersion, changedMetadata, deadline } from "./change-rules.ts";
 import { versionRecord } from "./secret-record.ts";
-import { candidates } from "./find-secret.ts";
+import { candidates, ownerOf } from "./find-secret.ts";
 import { errors } from "../errors.ts";
-import { ownerOf } from "./owner-of.ts";
 import type { Transaction } from "../store/store.ts";
 
 export interface MetadataUpdate {

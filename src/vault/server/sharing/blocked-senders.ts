@@ -1,6 +1,5 @@
 import { requireUnlimited } from "../access/permission.ts";
-import type { Caller } from "../accounts/authenticate.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 

@@ -1,10 +1,8 @@
-import type { Caller } from "../accounts/authenticate.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { pickReceived } from "../access/pick-secret.ts";
 import { requireReach } from "../access/permission.ts";
-import { candidates } from "../secrets/find-secret.ts";
-import { ownerOf } from "../secrets/owner-of.ts";
+import { candidates, ownerOf } from "../secrets/find-secret.ts";
 import type { Transaction } from "../store/store.ts";
 
 /**

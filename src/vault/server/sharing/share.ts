@@ -1,22 +1,39 @@
 import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../../protocol/responses.ts";
 import type { Recipients } from "../../../protocol/schemas/recipients.ts";
-import type { Caller } from "../accounts/authenticate.ts";
-import { chargeChanges } from "../accounts/token-buckets.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { chargeChanges } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { errors } from "../errors.ts";
-import { candidates } from "../secrets/find-secret.ts";
-import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
+import { candidates, forEachUniqueName } from "../secrets/find-secret.ts";
 import type { Recipient as GrantRecipient, SecretIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
-import { withinQuota } from "../quotas/within-quota.ts";
-import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
+import { withinQuota } from "../protection/within-quota.ts";
+import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import type { AskedAddresses } from "./asked-addresses.ts";
 import { requireActive, type InvitedRecipient } from "./require-active.ts";
-import { absentOf, stateOf } from "./share-state.ts";
+import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
+
+/**
+ * Returns the users without an account or a valid session, who cannot see a secret shared with
+ * them; the caller is never one.
+ */
+async function absentOf(
+  { tokens }: Transaction,
+  caller: Caller,
+  emails: readonly string[],
+  now: number,
+): Promise<string[]> {
+  const live = await tokens.live(emails, now - REFRESH_IDLE_MS, now);
+  return emails.filter((email) => email !== caller.email && !live.has(email));
+}
+
+/** Returns the state of a share; a share with a team is active when no member is absent. */
+function stateOf(absent: readonly string[]): ShareRecord["state"] {
+  return absent.length === 0 ? "active" : "invited";
+}
 
 export interface ShareRequest {
   readonly names: readonly string[];

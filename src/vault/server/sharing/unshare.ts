@@ -1,11 +1,9 @@
 import type { UnshareRecord } from "../../../protocol/responses.ts";
 import type { Recipients } from "../../../protocol/schemas/recipients.ts";
-import type { Caller } from "../accounts/authenticate.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
-import { candidates } from "../secrets/find-secret.ts";
-import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
+import { candidates, forEachUniqueName } from "../secrets/find-secret.ts";
 import type { Grantee } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 

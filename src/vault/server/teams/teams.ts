@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { TeamRecord } from "../../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
-import type { Caller } from "../accounts/authenticate.ts";
-import { writeAs } from "../accounts/write-as.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Team } from "../store/records.ts";
-import { withinUnaccepted } from "../quotas/within-unaccepted.ts";
+import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import type { Transaction } from "../store/store.ts";
+import { nestedJsonList, type NestedItem } from "../http/json-list.ts";
+import type { Membership } from "../store/tables/sharing-tables.ts";
 
 function teamRecord({ groupId, creator, members }: Team): TeamRecord {
   return { group_id: groupId, creator, members };
@@ -156,4 +157,30 @@ export async function deleteTeam(
     await changeableTeam(transaction, caller, groupId);
     await transaction.teams.remove(groupId);
   });
+}
+
+/** Members read in one transaction. */
+const PAGE_SIZE = 1000;
+
+function itemOf({ groupId, creator, member }: Membership): NestedItem {
+  const fields: Omit<TeamRecord, "members"> = { group_id: groupId, creator };
+  return { key: groupId, item: member, fields };
+}
+
+async function* memberPages(
+  { store }: VaultContext,
+  { email }: Caller,
+): AsyncGenerator<NestedItem[], void> {
+  let after: Membership | undefined;
+  do {
+    const from = after;
+    const page = await store.read(({ teams }) => teams.list(email, from, PAGE_SIZE));
+    yield page.map(itemOf);
+    after = page.length < PAGE_SIZE ? undefined : page.at(-1);
+  } while (after);
+}
+
+/** Yields the teams the caller is a member of as JSON, by name in code point order. */
+export function teamsAsJson(context: VaultContext, caller: Caller): AsyncGenerator<string, void> {
+  return nestedJsonList("teams", "members", memberPages(context, caller));
 }

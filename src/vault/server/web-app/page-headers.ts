@@ -1,4 +1,4 @@
-import { isHttps } from "../accounts/session-cookie.ts";
+import { isHttps } from "../accounts/cookies.ts";
 
 /**
  * Allows the application's own files and operations only, nothing inline

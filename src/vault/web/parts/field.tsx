@@ -1,6 +1,7 @@
 import { h, type ComponentChildren, type TargetedInputEvent, type VNode } from "preact";
 import { useId } from "preact/hooks";
 import type { RequestError } from "../service/request-error.ts";
+import { Icon } from "./icon.tsx";
 
 interface FieldProps {
   readonly label: string;
@@ -155,5 +156,67 @@ export function ChoiceField({
       failure={failure}
       control={(attributes) => <select {...attributes}>{children}</select>}
     />
+  );
+}
+
+interface SearchFieldProps {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string;
+  /** Called with each keystroke. */
+  readonly onSearch: (text: string) => void;
+}
+
+/** Searches a list. */
+export function SearchField({ label, placeholder, value, onSearch }: SearchFieldProps): VNode {
+  return (
+    <label class="search">
+      <span class="visually-hidden">{label}</span>
+      <Icon name="search" />
+      <input
+        type="search"
+        placeholder={placeholder}
+        value={value}
+        autocomplete="off"
+        onInput={(event) => onSearch(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+interface SelectFieldProps<T extends string> {
+  readonly label: string;
+  readonly value: T;
+  readonly choices: readonly T[];
+  readonly labelOf: (choice: T) => string;
+  readonly onChoice: (choice: T) => void;
+}
+
+/**
+ * Filters or sorts a list. Its label is only for screen readers, so the choices say what they are.
+ * A value that is no choice, such as one of an old link, is shown as one.
+ */
+export function SelectField<T extends string>({
+  label,
+  value,
+  choices,
+  labelOf,
+  onChoice,
+}: SelectFieldProps<T>): VNode {
+  const shown = choices.includes(value) ? choices : [...choices, value];
+  return (
+    <label class="select-field">
+      <span class="visually-hidden">{label}</span>
+      <select
+        value={value}
+        onChange={(event) => onChoice(shown[event.currentTarget.selectedIndex] ?? value)}
+      >
+        {shown.map((choice) => (
+          <option key={choice} value={choice}>
+            {labelOf(choice)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

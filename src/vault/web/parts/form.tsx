@@ -9,7 +9,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { unwatchForm, watchForm } from "../routing/typed-text.ts";
 import { RequestError } from "../service/request-error.ts";
 import type { Action } from "./use-action.ts";
-import { FailureNote } from "./failure-note.tsx";
+import { FailureNote } from "./notes.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 interface FormProps {
@@ -115,4 +115,14 @@ export function Form({
       </div>
     </form>
   );
+}
+
+/** Returns the current text of a form field, or an empty string without such a field. */
+export function formText(form: HTMLFormElement, name: string): string {
+  const control = form.elements.namedItem(name);
+  const isControl =
+    control instanceof HTMLInputElement ||
+    control instanceof HTMLTextAreaElement ||
+    control instanceof HTMLSelectElement;
+  return isControl ? control.value : "";
 }

@@ -1,3 +1,6 @@
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
 /**
  * Address of the shown page, and the scroll position that its history entry had when it was opened.
  */
@@ -44,4 +47,26 @@ export function keepScrollPosition(): void {
  */
 export function savedScroll(): number | undefined {
   return opened;
+}
+
+/**
+ * Returns the ref of a paged list. Another page of it is shown from its first row; back in the
+ * history, the list is shown where the user had left it.
+ */
+export function useListScroll(page: number): RefObject<HTMLElement | null> {
+  const ref = useRef<HTMLElement>(null);
+  const shownPage = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    const isFirst = shownPage.current === undefined;
+    shownPage.current = page;
+    const saved = savedScroll();
+    // A search that returns to the first page keeps the focus in its field.
+    const isTyping = document.activeElement instanceof HTMLInputElement;
+    if (saved !== undefined) scrollTo(0, saved);
+    else if (!isFirst && !isTyping) {
+      ref.current?.focus({ preventScroll: true });
+      ref.current?.scrollIntoView();
+    }
+  }, [page]);
+  return ref;
 }

@@ -39,6 +39,14 @@ function decoded(segment: string): string | undefined {
   }
 }
 
+/** Parses the address of a secret: its owner and its name, percent-encoded. */
+function parseSecret(path: string): Route {
+  const [area, owner, name, ...more] = path.split("/").map(decoded);
+  if (area === "secrets" && owner && name && more.length === 0)
+    return { page: "secret", owner, name };
+  return { page: "unknown" };
+}
+
 /** Parses the hash of the address; an empty one is the list of secrets. */
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/u, "").split("?", 2);
@@ -50,11 +58,7 @@ export function parseRoute(hash: string): Route {
   const list = lists.find((page) => page === path);
   if (list) return query === "" ? { page: list } : { page: list, query };
   const plain = plainPages.find((page) => page === path);
-  if (plain) return { page: plain };
-  const [area, owner, name, ...more] = path.split("/").map(decoded);
-  if (area === "secrets" && owner && name && more.length === 0)
-    return { page: "secret", owner, name };
-  return { page: "unknown" };
+  return plain ? { page: plain } : parseSecret(path);
 }
 
 /** Returns the address of a page, for a link. It never contains a token. */

@@ -3,8 +3,27 @@ import type { SignUpMode } from "../../../protocol/schemas/session.ts";
 import { currentSession } from "../service/account.ts";
 import type { Session } from "../service/responses.ts";
 import { toRequestError } from "../service/request-error.ts";
-import { announce, followOtherTabs } from "./session-channel.ts";
 import { SessionKeeper, type SessionState } from "./session-keeper.ts";
+
+/** Change of the session that the tabs of a browser share. */
+type SessionChange = "logged-in" | "logged-out";
+
+const channel = new BroadcastChannel("vaultsync-session");
+
+/** Notifies the other tabs. */
+export function announce(change: SessionChange): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has only this origin
+  channel.postMessage(change);
+}
+
+/** Calls `notify` for the changes of other tabs. Returns a function that ends it. */
+function followOtherTabs(notify: (change: SessionChange) => void): () => void {
+  const listen = ({ data }: MessageEvent<unknown>): void => {
+    if (data === "logged-in" || data === "logged-out") notify(data);
+  };
+  channel.addEventListener("message", listen);
+  return () => channel.removeEventListener("message", listen);
+}
 
 export interface SessionControl {
   readonly state: SessionState;
@@ -50,8 +69,8 @@ export function useSession(): SessionControl {
   useEffect(check, [check]);
   useEffect(
     () =>
-      followOtherTabs((news) => {
-        if (news === "logged-out") {
+      followOtherTabs((change) => {
+        if (change === "logged-out") {
           end("You logged out in another tab.");
           return;
         }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isBrokenJson, metadataText, metadataValue } from "./metadata-text.ts";
+import { isBrokenJson, metadataText, metadataValue, metadataLabel } from "./metadata-text.ts";
+import { defaultMetadata } from "../../../protocol/metadata.ts";
 
 test.each([
   "plain",
@@ -54,4 +55,14 @@ test("metadataText quotes only text that parses as JSON", () => {
   expect(metadataText("blue")).toBe("blue");
   expect(metadataText(10)).toBe("10");
   expect(metadataText("10")).toBe('"10"');
+});
+
+test("every standard name has a label that is not a word of the interface", () => {
+  for (const name of Object.keys(defaultMetadata))
+    expect(metadataLabel(name)).toMatch(/^[A-Z][a-z ]+$/u);
+});
+
+test("a custom name is its own label, whatever it is", () => {
+  for (const name of ["team", "", "__proto__", "constructor", "Description"])
+    expect(metadataLabel(name)).toBe(name);
 });

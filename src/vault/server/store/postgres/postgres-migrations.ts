@@ -1,7 +1,75 @@
 import { rowMacColumns } from "../sql/row-mac-columns.ts";
-import { postgresGrantCounts } from "./postgres-grant-counts.ts";
-import { postgresOwnerChanges } from "./postgres-owner-changes.ts";
-import { postgresTokenLimits } from "./postgres-token-limits.ts";
+
+/**
+ * The migration step for tokens with networks, comma-separated, and an end, 0 for none. It is never
+ * edited.
+ */
+const postgresTokenLimits = `
+  ALTER TABLE refresh_tokens ADD COLUMN allowed_networks text COLLATE "C" NOT NULL DEFAULT '';
+  ALTER TABLE refresh_tokens ADD COLUMN ends_at double precision NOT NULL DEFAULT 0;
+  ALTER TABLE access_tokens ADD COLUMN allowed_networks text COLLATE "C" NOT NULL DEFAULT '';
+  `;
+
+/**
+ * The migration step that counts a secret or file for its new owner when it is handed over. It is
+ * never edited.
+ */
+const postgresOwnerChanges = `
+  CREATE FUNCTION recount_secret_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE version_count bigint; byte_count bigint; grant_count bigint;
+  BEGIN
+    SELECT count(*), coalesce(sum(octet_length(sealed) + octet_length(metadata)), 0) INTO version_count, byte_count
+      FROM secret_versions WHERE secret_id = NEW.id;
+    SELECT (SELECT count(*) FROM person_grants WHERE secret_id = NEW.id) + (SELECT count(*) FROM team_grants WHERE secret_id = NEW.id)
+      INTO grant_count;
+    UPDATE account_usage SET secrets = secrets - 1, versions = versions - version_count, bytes = bytes - byte_count,
+      grants = grants - grant_count WHERE email = OLD.owner;
+    UPDATE account_usage SET secrets = secrets + 1, versions = versions + version_count, bytes = bytes + byte_count,
+      grants = grants + grant_count WHERE email = NEW.owner;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER recount_secret_owner AFTER UPDATE OF owner ON secrets FOR EACH ROW
+    WHEN (NEW.owner <> OLD.owner) EXECUTE FUNCTION recount_secret_owner();
+  CREATE FUNCTION recount_file_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE version_count bigint; byte_count bigint;
+  BEGIN
+    SELECT count(*), coalesce(sum(size), 0) INTO version_count, byte_count FROM file_versions WHERE file_id = NEW.id;
+    UPDATE account_usage SET versions = versions - version_count, bytes = bytes - byte_count WHERE email = OLD.owner;
+    UPDATE account_usage SET versions = versions + version_count, bytes = bytes + byte_count WHERE email = NEW.owner;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER recount_file_owner AFTER UPDATE OF owner ON files FOR EACH ROW
+    WHEN (NEW.owner <> OLD.owner) EXECUTE FUNCTION recount_file_owner();
+  `;
+
+/**
+ * The migration step that counts the shares of each account by triggers, as its secrets are
+ * counted. It is never edited.
+ */
+const postgresGrantCounts = `
+  ALTER TABLE account_usage ADD COLUMN grants bigint NOT NULL DEFAULT 0;
+  UPDATE account_usage SET grants =
+    (SELECT count(*) FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id WHERE s.owner = email)
+    + (SELECT count(*) FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id WHERE s.owner = email);
+  CREATE FUNCTION count_grant() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET grants = grants + 1 WHERE email = (SELECT owner FROM secrets WHERE id = NEW.secret_id);
+    RETURN NULL;
+  END $$;
+  CREATE FUNCTION uncount_grant() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET grants = grants - 1 WHERE email = (SELECT owner FROM secrets WHERE id = OLD.secret_id);
+    RETURN NULL;
+  END $$;
+  CREATE FUNCTION uncount_grants_of_secret() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET grants = grants - (SELECT count(*) FROM person_grants WHERE secret_id = OLD.id)
+      - (SELECT count(*) FROM team_grants WHERE secret_id = OLD.id) WHERE email = OLD.owner;
+    RETURN OLD;
+  END $$;
+  CREATE TRIGGER count_grant AFTER INSERT ON person_grants FOR EACH ROW EXECUTE FUNCTION count_grant();
+  CREATE TRIGGER count_grant AFTER INSERT ON team_grants FOR EACH ROW EXECUTE FUNCTION count_grant();
+  CREATE TRIGGER uncount_grant AFTER DELETE ON person_grants FOR EACH ROW EXECUTE FUNCTION uncount_grant();
+  CREATE TRIGGER uncount_grant AFTER DELETE ON team_grants FOR EACH ROW EXECUTE FUNCTION uncount_grant();
+  CREATE TRIGGER uncount_grants_of_secret BEFORE DELETE ON secrets FOR EACH ROW EXECUTE FUNCTION uncount_grants_of_secret();
+  `;
 
 /**
  * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is

@@ -1,7 +1,63 @@
 import { rowMacColumns } from "../sql/row-mac-columns.ts";
-import { sqliteGrantCounts } from "./sqlite-grant-counts.ts";
-import { sqliteOwnerChanges } from "./sqlite-owner-changes.ts";
-import { sqliteTokenLimits } from "./sqlite-token-limits.ts";
+
+/**
+ * The migration step for tokens with networks, comma-separated, and an end, 0 for none. It is never
+ * edited.
+ */
+const sqliteTokenLimits = `
+  ALTER TABLE refresh_tokens ADD COLUMN allowed_networks TEXT NOT NULL DEFAULT '';
+  ALTER TABLE refresh_tokens ADD COLUMN ends_at REAL NOT NULL DEFAULT 0;
+  ALTER TABLE access_tokens ADD COLUMN allowed_networks TEXT NOT NULL DEFAULT '';
+  `;
+
+/**
+ * The migration step that counts a secret or file for its new owner when it is handed over. It is
+ * never edited.
+ */
+const sqliteOwnerChanges = ["-", "+"]
+  .map((sign) => {
+    const [row, name] = sign === "-" ? ["OLD", "leave"] : ["NEW", "receive"];
+    return `
+  CREATE TRIGGER ${name}_secret AFTER UPDATE OF owner ON secrets WHEN NEW.owner <> OLD.owner BEGIN
+    UPDATE account_usage SET (secrets, versions, bytes, grants) = (
+      SELECT secrets ${sign} 1, versions ${sign} count(*),
+        bytes ${sign} coalesce(sum(octet_length(v.sealed) + octet_length(v.metadata)), 0),
+        grants ${sign} ((SELECT count(*) FROM person_grants WHERE secret_id = NEW.id)
+          + (SELECT count(*) FROM team_grants WHERE secret_id = NEW.id))
+      FROM secret_versions AS v WHERE v.secret_id = NEW.id) WHERE email = ${row}.owner;
+  END;
+  CREATE TRIGGER ${name}_file AFTER UPDATE OF owner ON files WHEN NEW.owner <> OLD.owner BEGIN
+    UPDATE account_usage SET (versions, bytes) = (
+      SELECT versions ${sign} count(*), bytes ${sign} coalesce(sum(v.size), 0)
+      FROM file_versions AS v WHERE v.file_id = NEW.id) WHERE email = ${row}.owner;
+  END;`;
+  })
+  .join("");
+
+/**
+ * The migration step that counts the shares of each account by triggers, as its secrets are
+ * counted. It is never edited.
+ */
+const sqliteGrantCounts = `
+  ALTER TABLE account_usage ADD COLUMN grants INTEGER NOT NULL DEFAULT 0;
+  UPDATE account_usage SET grants =
+    (SELECT count(*) FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id WHERE s.owner = email)
+    + (SELECT count(*) FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id WHERE s.owner = email);
+  ${["person_grants", "team_grants"]
+    .map(
+      (table) => `
+  CREATE TRIGGER count_${table} AFTER INSERT ON ${table} BEGIN
+    UPDATE account_usage SET grants = grants + 1 WHERE email = (SELECT owner FROM secrets WHERE id = NEW.secret_id);
+  END;
+  CREATE TRIGGER uncount_${table} AFTER DELETE ON ${table} BEGIN
+    UPDATE account_usage SET grants = grants - 1 WHERE email = (SELECT owner FROM secrets WHERE id = OLD.secret_id);
+  END;
+  CREATE TRIGGER uncount_${table}_of_secret BEFORE DELETE ON secrets BEGIN
+    UPDATE account_usage SET grants = grants - (SELECT count(*) FROM ${table} WHERE secret_id = OLD.id) WHERE email = OLD.owner;
+  END;`,
+    )
+    .join("")}
+  `;
 
 /**
  * The SQLite schema as migration steps; step n sets `user_version` to n. A released step is never

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useCallback } from "preact/hooks";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { useLoaded } from "../../parts/use-loaded.ts";
+import { useLoaded } from "../../parts/loaded-view.tsx";
 import { listCredentials } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BlockedSendersSection } from "./blocked-senders-section.tsx";

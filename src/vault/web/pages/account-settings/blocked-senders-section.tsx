@@ -1,13 +1,11 @@
 import type { VNode } from "preact";
 import { useCallback } from "preact/hooks";
-import { FailureNote } from "../../parts/failure-note.tsx";
-import { LoadedView } from "../../parts/loaded-view.tsx";
+import { FailureNote } from "../../parts/notes.tsx";
+import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { Form, formText } from "../../parts/form.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { useLoaded } from "../../parts/use-loaded.ts";
 import { blockSender, listBlockedSenders, unblockSender } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { useSecrets } from "../secrets/secrets-context.ts";

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { Icon } from "../../parts/icon.tsx";
-import { Timestamp } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/value-text.tsx";
 import type { Credential } from "../../service/account-settings.ts";
 import { scopeText } from "../../text/scope-text.ts";
 

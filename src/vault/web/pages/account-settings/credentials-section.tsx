@@ -1,9 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { LoadedView } from "../../parts/loaded-view.tsx";
+import { LoadedView, type Loading } from "../../parts/loaded-view.tsx";
 import { Pager } from "../../parts/pager.tsx";
-import type { Loading } from "../../parts/use-loaded.ts";
 import type { Credential } from "../../service/account-settings.ts";
 import { CredentialItem } from "./credential-item.tsx";
 import { EndCredentialsDialog } from "./end-credentials-dialog.tsx";

@@ -1,8 +1,6 @@
 import type { VNode } from "preact";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
-import { NewPasswordFields, readNewPassword } from "../../parts/new-password-fields.tsx";
-import { PasswordField } from "../../parts/password-field.tsx";
+import { Form, formText } from "../../parts/form.tsx";
+import { PasswordField, NewPasswordFields, readNewPassword } from "../../parts/password-field.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { changePassword } from "../../service/account-settings.ts";

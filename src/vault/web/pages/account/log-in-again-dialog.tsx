@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
-import { DialogFrame } from "../../parts/dialog-frame.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { DialogFrame } from "../../parts/dialog.tsx";
+import { Form, formText } from "../../parts/form.tsx";
 import { PasswordField } from "../../parts/password-field.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { useAction } from "../../parts/use-action.ts";

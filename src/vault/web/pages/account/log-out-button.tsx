@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { DiscardQuestion } from "../../parts/discard-question.tsx";
+import { Dialog, DiscardQuestion } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useAction, type Action } from "../../parts/use-action.ts";

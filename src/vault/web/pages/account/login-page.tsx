@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
 import type { SignUpMode } from "../../../../protocol/schemas/session.ts";
 import { TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { Form, formText } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PasswordField } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";

@@ -2,13 +2,11 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { SignUpMode } from "../../../../protocol/schemas/session.ts";
 import { TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { Form, formText } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { requestPassword } from "../../service/account.ts";
-import { AccountCard } from "./account-card.tsx";
-import { AccountLinks } from "./account-links.tsx";
+import { AccountCard, AccountLinks } from "./account-card.tsx";
 
 const words = {
   "sign-up": {

@@ -2,15 +2,13 @@ import type { VNode } from "preact";
 import { useCallback } from "preact/hooks";
 import { Form } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { LoadedView } from "../../parts/loaded-view.tsx";
-import { NewPasswordFields, readNewPassword } from "../../parts/new-password-fields.tsx";
+import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
+import { NewPasswordFields, readNewPassword } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { useLoaded } from "../../parts/use-loaded.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { readConfirmation, setPassword, type Confirmation } from "../../service/account.ts";
 import type { Session } from "../../service/responses.ts";
-import { AccountCard } from "./account-card.tsx";
-import { AccountLinks } from "./account-links.tsx";
+import { AccountCard, AccountLinks } from "./account-card.tsx";
 
 interface SetPasswordPageProps {
   /** Token of the email's link. Empty after a reload, because it is not stored. */

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { formText } from "../../parts/form.tsx";
 import type { RequestError } from "../../service/request-error.ts";
 
 /** Hours after which a token cannot be refreshed any more. */

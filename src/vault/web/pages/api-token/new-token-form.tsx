@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { Form, formText } from "../../parts/form.tsx";
 import { PasswordField } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { TokenResponse } from "../../../../protocol/responses.ts";

@@ -7,7 +7,7 @@ import {
   type ScopeAttribute,
 } from "../../../../protocol/scope.ts";
 import { TextField } from "../../parts/field.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { formText } from "../../parts/form.tsx";
 
 const labels: Readonly<Record<ScopeAttribute, string>> = {
   secret_name: "Names of secrets",

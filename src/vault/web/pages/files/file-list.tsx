@@ -1,11 +1,10 @@
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { FileRecord } from "../../../../protocol/responses.ts";
-import { Empty } from "../../parts/empty.tsx";
+import { Empty } from "../../parts/notes.tsx";
 import { Pager } from "../../parts/pager.tsx";
-import { SearchField } from "../../parts/search-field.tsx";
-import { SelectField } from "../../parts/select-field.tsx";
-import { useListScroll } from "../../parts/use-list-scroll.ts";
+import { SearchField, SelectField } from "../../parts/field.tsx";
+import { useListScroll } from "../../parts/scroll-position.ts";
 import { writeQuery } from "../../routing/use-route.ts";
 import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
 import { FileRow } from "./file-row.tsx";

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { FileRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { Timestamp } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/value-text.tsx";
 import { sizeText } from "../../text/size-text.ts";
 import type { Deletion } from "./delete-file-dialog.tsx";
 import { DownloadButton } from "./download-button.tsx";

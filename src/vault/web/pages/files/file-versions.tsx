@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { FileRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { Timestamp } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/value-text.tsx";
 import { sizeText } from "../../text/size-text.ts";
 import { DownloadButton } from "./download-button.tsx";
 

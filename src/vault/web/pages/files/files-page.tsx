@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo } from "preact/hooks";
-import { LoadedView } from "../../parts/loaded-view.tsx";
+import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { useLoaded } from "../../parts/use-loaded.ts";
 import { useReturn } from "../../parts/use-return.ts";
 import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
@@ -10,7 +9,7 @@ import { DropZone } from "./drop-zone.tsx";
 import { FileList } from "./file-list.tsx";
 import { parseFileView } from "./file-view.ts";
 import { UploadList } from "./upload-list.tsx";
-import { useUploads } from "./uploads-context.ts";
+import { useUploads } from "./use-upload-queue.ts";
 
 /** The user's files and uploads. `query` is the state of the list in the address. */
 export function FilesPage({ query }: { readonly query: string }): VNode {

@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { sizeText } from "../../text/size-text.ts";
-import type { Upload, UploadState } from "./use-upload-queue.ts";
-import { useUploads } from "./uploads-context.ts";
+import { type Upload, type UploadState, useUploads } from "./use-upload-queue.ts";
 
 function stateText(state: UploadState): string {
   switch (state.kind) {

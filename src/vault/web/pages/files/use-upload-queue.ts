@@ -1,9 +1,10 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState, useContext } from "preact/hooks";
 import { MAX_FILE_BYTES } from "../../../../protocol/file-size.ts";
 import { toRequestError } from "../../service/request-error.ts";
 import { uploadFile } from "../../service/files.ts";
 import type { VaultClient } from "../../service/vault-client.ts";
 import { limitText, sizeText } from "../../text/size-text.ts";
+import { createContext } from "preact";
 
 export type UploadState =
   | { readonly kind: "waiting" }
@@ -19,7 +20,7 @@ export interface Upload {
   readonly state: UploadState;
 }
 
-export interface UploadQueue {
+interface UploadQueue {
   readonly uploads: readonly Upload[];
   /** Number of uploads that have succeeded: the list of files changes with it. */
   readonly stored: number;
@@ -137,4 +138,18 @@ export function useUploadQueue(client: VaultClient): UploadQueue {
     enqueue(upload);
   };
   return { uploads, stored, add, cancel, retry, clear };
+}
+
+const Context = createContext<UploadQueue | undefined>(undefined);
+
+export const UploadsProvider = Context.Provider;
+
+/**
+ * Returns the uploads, which outlive the pages. @throws Error outside the pages that require a
+ * login
+ */
+export function useUploads(): UploadQueue {
+  const queue = useContext(Context);
+  if (!queue) throw new Error("there are no uploads here");
+  return queue;
 }

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
-import { Timestamp } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/value-text.tsx";
 import { exactTime } from "../../text/timestamp-text.ts";
 
 /** Default `delete_time` of the vault, a thousand years in minutes: no deadline was chosen. */

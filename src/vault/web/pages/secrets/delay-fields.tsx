@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { formText } from "../../parts/form.tsx";
 import type { RequestError } from "../../service/request-error.ts";
 
 /** Number and unit of the time until a secret is deleted; `readDelay` reads them. */

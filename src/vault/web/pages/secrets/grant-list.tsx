@@ -6,12 +6,12 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Pager } from "../../parts/pager.tsx";
-import { permissionWords } from "../../parts/permission-badge.tsx";
+import { permissionWords } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { shareSecret, unshareSecret, type Recipients } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { PermissionField, readPermission } from "./permission-field.tsx";
+import { PermissionField, readPermission } from "./share-form.tsx";
 
 const PAGE_SIZE = 10;
 

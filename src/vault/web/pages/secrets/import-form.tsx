@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Metadata } from "../../../../protocol/metadata.ts";
 import { AreaField, TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
-import { NameText } from "../../parts/name-text.tsx";
+import { NameText } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { navigate } from "../../routing/use-route.ts";

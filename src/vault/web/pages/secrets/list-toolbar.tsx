@@ -1,6 +1,5 @@
 import type { VNode } from "preact";
-import { SearchField } from "../../parts/search-field.tsx";
-import { SelectField } from "../../parts/select-field.tsx";
+import { SearchField, SelectField } from "../../parts/field.tsx";
 import { orders, type Kind, type ListView, type Order } from "./list-view.ts";
 
 const kindLabels: readonly (readonly [Kind, string])[] = [

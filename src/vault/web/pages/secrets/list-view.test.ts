@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
-import { filtersOf, firstView, selectSecrets, type ListView } from "./list-view.ts";
+import {
+  filtersOf,
+  firstView,
+  selectSecrets,
+  type ListView,
+  parseView,
+  viewQuery,
+} from "./list-view.ts";
 
 const me = "ann@example.com";
 
@@ -85,3 +92,23 @@ describe("the list of secrets", () => {
     expect([folders.length, folders.includes("own")]).toEqual([200, true]);
   });
 });
+
+test.each<Partial<ListView>>([
+  {},
+  { search: "a&b=c 50 % #", kind: "given", order: "expires", page: 3 },
+  { environment: "prod", folder: "prod/check out" },
+])("the view %j is restored from its address", (changes) => {
+  const view = { ...firstView, ...changes };
+  expect(parseView(viewQuery(view))).toEqual(view);
+});
+
+test("the first view needs no query", () => {
+  expect(viewQuery(firstView)).toBe("");
+});
+
+test.each(["kind=theirs&order=size&page=-1", "page=1.5", "page=x", "unknown=1"])(
+  "of %s only what is valid counts",
+  (query) => {
+    expect(parseView(query)).toEqual(firstView);
+  },
+);

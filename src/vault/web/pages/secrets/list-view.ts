@@ -1,8 +1,9 @@
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { metadataText } from "../../text/metadata-text.ts";
 import { millisecondsOf } from "../../text/timestamp-text.ts";
+import { pageOf, queryOf } from "../../text/query-text.ts";
 
-export const kinds = ["all", "own", "received", "given"] as const;
+const kinds = ["all", "own", "received", "given"] as const;
 export const orders = ["name", "updated", "expires", "owner"] as const;
 export type Kind = (typeof kinds)[number];
 export type Order = (typeof orders)[number];
@@ -133,4 +134,29 @@ export function selectSecrets(
       return words.every((word) => text.includes(word));
     })
     .sort(comparisons[order]);
+}
+
+/** Parses the view in the address of the list. Unknown values count as absent. */
+export function parseView(query: string): ListView {
+  const given = new URLSearchParams(query);
+  return {
+    search: given.get("search") ?? "",
+    kind: kinds.find((kind) => kind === given.get("kind")) ?? firstView.kind,
+    environment: given.get("environment") ?? "",
+    folder: given.get("folder") ?? "",
+    order: orders.find((order) => order === given.get("order")) ?? firstView.order,
+    page: pageOf(given),
+  };
+}
+
+/** Formats a view for the address, without what equals the first view. */
+export function viewQuery({ search, kind, environment, folder, order, page }: ListView): string {
+  return queryOf({
+    search,
+    kind: kind === firstView.kind ? "" : kind,
+    environment,
+    folder,
+    order: order === firstView.order ? "" : order,
+    page: page === 0 ? "" : String(page + 1),
+  });
 }

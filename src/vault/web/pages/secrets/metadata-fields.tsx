@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { Metadata } from "../../../../protocol/metadata.ts";
 import { TextField } from "../../parts/field.tsx";
 import type { RequestError } from "../../service/request-error.ts";
-import { metadataLabel } from "../../text/metadata-labels.ts";
+import { metadataLabel } from "../../text/metadata-text.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
 import { initialText } from "./read-metadata.ts";
 

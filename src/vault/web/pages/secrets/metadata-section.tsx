@@ -2,8 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Metadata } from "../../../../protocol/metadata.ts";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
-import { metadataLabel } from "../../text/metadata-labels.ts";
-import { metadataText } from "../../text/metadata-text.ts";
+import { metadataText, metadataLabel } from "../../text/metadata-text.ts";
 import { MetadataDialog } from "./metadata-dialog.tsx";
 import { defaultMetadata, isStandardName } from "./read-metadata.ts";
 

@@ -7,6 +7,8 @@ import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { addVersion, createSecret, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { readValue, useValueInput, ValueField } from "./value-field.tsx";
+import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { Icon } from "../../parts/icon.tsx";
 
 interface NewVersionFormProps {
   readonly access: SecretAccess;
@@ -96,5 +98,36 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
         autofocus={onClose !== undefined}
       />
     </Form>
+  );
+}
+
+interface NewVersionSectionProps {
+  readonly secret: SecretRecord;
+  readonly onChange: () => Promise<void>;
+}
+
+/** Button that opens the form for a new version. */
+export function NewVersionSection({ secret, onChange }: NewVersionSectionProps): VNode {
+  const [open, setOpen] = useState(false);
+  if (!open) {
+    return (
+      <div class="buttons">
+        <button class="button primary" type="button" onClick={() => setOpen(true)}>
+          <Icon name="plus" />
+          New version
+        </button>
+      </div>
+    );
+  }
+  const close = (): void => setOpen(false);
+  return (
+    <section class="card" aria-label="New version">
+      <NewVersionForm
+        access={secret}
+        latest={secret.key_version}
+        onChange={onChange}
+        onClose={close}
+      />
+    </section>
   );
 }

@@ -1,9 +1,13 @@
 import type { Metadata } from "../../../../protocol/metadata.ts";
-import { formText } from "../../parts/form-text.ts";
+import { formText } from "../../parts/form.tsx";
 import { RequestError } from "../../service/request-error.ts";
 import type { MetadataChanges } from "../../service/secrets.ts";
-import { metadataLabel } from "../../text/metadata-labels.ts";
-import { isBrokenJson, metadataText, metadataValue } from "../../text/metadata-text.ts";
+import {
+  isBrokenJson,
+  metadataText,
+  metadataValue,
+  metadataLabel,
+} from "../../text/metadata-text.ts";
 
 /**
  * The metadata of a secret that is created without any: the standard names and their defaults in

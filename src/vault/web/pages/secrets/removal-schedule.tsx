@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
-import { Timestamp } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { scheduleRemoval } from "../../service/secrets.ts";

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { NameText } from "../../parts/name-text.tsx";
+import { NameText } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecret, leaveSecret } from "../../service/secrets.ts";

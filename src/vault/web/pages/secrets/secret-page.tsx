@@ -1,22 +1,56 @@
 import type { VNode } from "preact";
-import type { VersionRecord } from "../../../../protocol/responses.ts";
+import type { VersionRecord, SecretRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { FailureNote } from "../../parts/failure-note.tsx";
+import { FailureNote } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { NameText } from "../../parts/name-text.tsx";
+import { NameText, Timestamp, PermissionBadge } from "../../parts/value-text.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { useClient } from "../../session/client-context.ts";
 import { linkOf } from "./link-of.ts";
 import { MetadataSection } from "./metadata-section.tsx";
-import { NewVersionSection } from "./new-version-section.tsx";
+import { NewVersionSection } from "./new-version-form.tsx";
 import { RemovalSection } from "./removal-section.tsx";
-import { SecretFacts } from "./secret-facts.tsx";
 import { useSecrets } from "./secrets-context.ts";
 import { SharingSection } from "./sharing-section.tsx";
 import { UnreadableSecret } from "./unreadable-secret.tsx";
-import { useVersions } from "./use-versions.ts";
 import { VersionsSection } from "./versions-section.tsx";
+import { hasDeadline } from "./deadline.tsx";
+import { useCallback, useRef } from "preact/hooks";
+import { useLoaded } from "../../parts/loaded-view.tsx";
+import { useReturn } from "../../parts/use-return.ts";
+import type { RequestError } from "../../service/request-error.ts";
+import { listVersions } from "../../service/secrets.ts";
+
+interface Versions {
+  /**
+   * The newest first; the first one describes the secret. Stays when a later request fails, so that
+   * no typed text is lost.
+   */
+  readonly versions: readonly VersionRecord[] | undefined;
+  /** Failure of the last request. */
+  readonly failure: RequestError | undefined;
+  readonly reload: () => Promise<void>;
+}
+
+/**
+ * Fetches the versions of a secret, the one source of its page: on opening, after each change, and
+ * on return to the tab.
+ */
+function useVersions(owner: string, name: string): Versions {
+  const client = useClient();
+  const { loaded, reload } = useLoaded(
+    useCallback(() => listVersions(client, owner, name), [client, owner, name]),
+  );
+  const last = useRef<readonly VersionRecord[] | undefined>(undefined);
+  if (loaded.kind === "ready") last.current = loaded.value;
+  useReturn(useCallback(() => void reload(), [reload]));
+  return {
+    versions: last.current,
+    failure: loaded.kind === "failed" ? loaded.failure : undefined,
+    reload,
+  };
+}
 
 interface SecretDetailProps {
   readonly versions: readonly [VersionRecord, ...VersionRecord[]];
@@ -85,5 +119,31 @@ export function SecretPage({
       </PageHeading>
       <Content owner={owner} name={name} />
     </>
+  );
+}
+
+/** Line below the title of a secret's page. */
+function SecretFacts({
+  secret,
+  own,
+}: {
+  readonly secret: SecretRecord;
+  readonly own: boolean;
+}): VNode {
+  return (
+    <p class="badges secret-facts">
+      <PermissionBadge permission={secret.permission} own={own} />
+      {own && secret.shared && <span class="badge">Shared</span>}
+      {!own && <span class="break">from {secret.owner}</span>}
+      <span class="quiet">Version {secret.key_version}</span>
+      <span class={secret.expired ? "badge bad" : "quiet"}>
+        {secret.expired ? "Expired" : "Expires"} <Timestamp at={secret.expires_at} />
+      </span>
+      {hasDeadline(secret) && (
+        <span class="badge warn">
+          Deleted <Timestamp at={secret.delete_at} />
+        </span>
+      )}
+    </p>
   );
 }

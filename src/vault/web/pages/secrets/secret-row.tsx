@@ -1,16 +1,18 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { FailureNote } from "../../parts/failure-note.tsx";
+import { FailureNote } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { NameText } from "../../parts/name-text.tsx";
-import { permissionWords, shortPermissionWords } from "../../parts/permission-badge.tsx";
-import { Timestamp } from "../../parts/timestamp.tsx";
+import {
+  NameText,
+  Timestamp,
+  permissionWords,
+  shortPermissionWords,
+} from "../../parts/value-text.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { exposeLatest } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { metadataLabel } from "../../text/metadata-labels.ts";
-import { metadataText } from "../../text/metadata-text.ts";
+import { metadataText, metadataLabel } from "../../text/metadata-text.ts";
 import { Deadlines } from "./deadline.tsx";
 import { ValueBox } from "./secret-value.tsx";
 import { useRevealed } from "./use-revealed.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { FailureNote } from "../../parts/failure-note.tsx";
+import { FailureNote } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";

@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
-import type { Loading } from "../../parts/use-loaded.ts";
+import type { Loading } from "../../parts/loaded-view.tsx";
 
 /** State that the secrets pages share across navigation. */
 export interface SecretsState {

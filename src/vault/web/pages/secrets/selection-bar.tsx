@@ -3,10 +3,10 @@ import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { useClient } from "../../session/client-context.ts";
-import type { BatchProps } from "./batch-dialog.tsx";
-import { DeleteSelectedDialog } from "./delete-selected-dialog.tsx";
+import { type BatchProps, BatchDialog } from "./batch-dialog.tsx";
 import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
 import type { Selection } from "./use-selection.ts";
+import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
 
 interface SelectionBarProps {
   /** Secrets of the current page. */
@@ -87,5 +87,34 @@ export function SelectionBar({
         />
       )}
     </div>
+  );
+}
+
+/**
+ * Deletes the selected secrets that are the user's own, and removes the received ones from the
+ * list.
+ */
+function DeleteSelectedDialog(props: BatchProps): VNode {
+  const client = useClient();
+  const { length } = props.secrets;
+  const isOwn = ({ owner }: SecretRecord): boolean => owner === client.email;
+  const noun = length === 1 ? "secret" : "secrets";
+  return (
+    <BatchDialog
+      {...props}
+      title={`Delete ${length} ${noun}?`}
+      confirm="Delete"
+      variant="danger"
+      plan={(secret) =>
+        isOwn(secret) ? "all versions, for everyone" : `of ${secret.owner}: removed from your list`
+      }
+      outcome={(secret) => (isOwn(secret) ? "Deleted" : "Removed from your list")}
+      work={(secret) =>
+        isOwn(secret) ? deleteSecret(client, secret.key_name) : leaveSecret(client, secret)
+      }
+      done={`Deleted ${length} ${noun}.`}
+    >
+      <p>This cannot be undone.</p>
+    </BatchDialog>
   );
 }

@@ -1,17 +1,35 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Permission, TeamRecord } from "../../../../protocol/responses.ts";
-import { TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { TextField, ChoiceField } from "../../parts/field.tsx";
+import { Form, formText } from "../../parts/form.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { shareSecret, type Recipients } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { InviteDialog } from "./invite-dialog.tsx";
-import { PermissionField, readPermission } from "./permission-field.tsx";
 import { readRecipients } from "./read-recipients.ts";
+import { permissionWords } from "../../parts/value-text.tsx";
+
+const permissions: readonly Permission[] = ["R", "W", "RW"];
+
+/** Select of a recipient's permission; `readPermission` reads it. */
+export function PermissionField({ initial = "R" }: { readonly initial?: Permission }): VNode {
+  return (
+    <ChoiceField label="Permission" name="permission">
+      {permissions.map((permission) => (
+        <option key={permission} value={permission} selected={permission === initial}>
+          {permissionWords(permission)}
+        </option>
+      ))}
+    </ChoiceField>
+  );
+}
+
+export function readPermission(form: HTMLFormElement): Permission {
+  return permissions.find((candidate) => candidate === formText(form, "permission")) ?? "R";
+}
 
 interface ShareFormProps {
   readonly name: string;

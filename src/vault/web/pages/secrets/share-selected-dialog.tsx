@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { TextField } from "../../parts/field.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { formText } from "../../parts/form.tsx";
 import { shareSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BatchDialog, type BatchProps } from "./batch-dialog.tsx";
-import { PermissionField, readPermission } from "./permission-field.tsx";
+import { PermissionField, readPermission } from "./share-form.tsx";
 import { readRecipients } from "./read-recipients.ts";
 
 function notOwnText(count: number): string {

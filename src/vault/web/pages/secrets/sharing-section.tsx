@@ -4,9 +4,8 @@ import type { ListedShare, SecretRecord, TeamRecord } from "../../../../protocol
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { LoadedView } from "../../parts/loaded-view.tsx";
+import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { useLoaded } from "../../parts/use-loaded.ts";
 import { listShares, unshareSecret } from "../../service/secrets.ts";
 import { listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";

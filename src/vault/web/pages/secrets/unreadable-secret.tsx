@@ -1,6 +1,5 @@
 import type { VNode } from "preact";
-import { Empty } from "../../parts/empty.tsx";
-import { FailureNote } from "../../parts/failure-note.tsx";
+import { FailureNote, Empty } from "../../parts/notes.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import type { RequestError } from "../../service/request-error.ts";
 import { useClient } from "../../session/client-context.ts";

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
-import { FailureNote } from "../../parts/failure-note.tsx";
+import { FailureNote } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { exposeVersion } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";

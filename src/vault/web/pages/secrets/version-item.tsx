@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { VersionRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { Timestamp } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/value-text.tsx";
 import { useClient } from "../../session/client-context.ts";
 import { SecretValue } from "./secret-value.tsx";
 

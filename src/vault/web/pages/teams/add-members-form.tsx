@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { Form, formText } from "../../parts/form.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { addMembers } from "../../service/teams.ts";

@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
 import { Dialog } from "../../parts/dialog.tsx";
 import { AreaField, TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { Form, formText } from "../../parts/form.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { createTeam } from "../../service/teams.ts";

@@ -1,10 +1,9 @@
 import type { VNode } from "preact";
 import { useCallback, useState } from "preact/hooks";
-import { Empty } from "../../parts/empty.tsx";
+import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { LoadedView } from "../../parts/loaded-view.tsx";
+import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { useLoaded } from "../../parts/use-loaded.ts";
 import { listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import { NewTeamDialog } from "./new-team-dialog.tsx";

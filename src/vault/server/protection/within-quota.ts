@@ -1,0 +1,52 @@
+import type { Limits } from "../limits.ts";
+import { errors } from "../errors.ts";
+import type { Store, Transaction } from "../store/store.ts";
+
+const COUNTED = ["secrets", "versions", "bytes", "grants"] as const;
+
+/**
+ * Part of the quotas of an account that other users who may write its secrets can reach: the rest
+ * is left to the account.
+ */
+const SHARE_OF_OTHERS = 0.9;
+
+/** Returns the part of a quota that a user can reach who writes a secret of an account. */
+export function reachableQuota(quota: number, owner: string, writer: string): number {
+  return writer === owner ? quota : quota * SHARE_OF_OTHERS;
+}
+
+/**
+ * Runs a change of the data that an account owns, by itself or by another writer. An amount may be
+ * over its quota, which may have been lowered, but not grow then. The amounts are read in the same
+ * transaction, so that concurrent requests cannot exceed a quota together.
+ * @throws ServiceError `quota_exceeded`
+ */
+export async function withinQuota<T>(
+  { limits: { quotas } }: { readonly limits: Pick<Limits, "quotas"> },
+  { usage }: Transaction,
+  { owner, writer = owner }: { readonly owner: string; readonly writer?: string },
+  change: () => Promise<T>,
+): Promise<T> {
+  // Statements run in the order of their calls: the amounts are those before the change.
+  const [before, result] = await Promise.all([usage.of(owner), change()]);
+  const after = await usage.of(owner);
+  for (const name of COUNTED) {
+    if (after[name] > reachableQuota(quotas[name], owner, writer) && after[name] > before[name])
+      throw errors.quotaExceeded(name, quotas[name]);
+  }
+  return result;
+}
+
+/**
+ * Requires that the account may store more bytes, those of its uploads in progress included.
+ * @throws ServiceError `quota_exceeded`
+ */
+export async function requireFreeBytes(
+  { store, limits: { quotas } }: { readonly store: Store; readonly limits: Pick<Limits, "quotas"> },
+  owner: string,
+): Promise<void> {
+  const bytes = await store.read(
+    async ({ usage, files }) => (await usage.of(owner)).bytes + (await files.stagedBytes(owner)),
+  );
+  if (bytes > quotas.bytes) throw errors.quotaExceeded("bytes", quotas.bytes);
+}

@@ -1,0 +1,72 @@
+import type { FastifyReply } from "fastify";
+import type { VersionRecord } from "../../../protocol/responses.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
+import { requireRead } from "../access/permission.ts";
+import type { VaultContext } from "../context.ts";
+import { sendList } from "../http/etag.ts";
+import { jsonList } from "../http/json-list.ts";
+import { findSecret, type SecretAddress } from "../secrets/find-secret.ts";
+import { PageSize } from "./page-size.ts";
+import { versionRecord } from "../secrets/secret-record.ts";
+
+/** Maximum number of versions read in one transaction. */
+const MAX_PAGE_SIZE = 16;
+
+/**
+ * Yields all versions up to `upTo` in ascending order. @throws ServiceError of `findSecret`;
+ * `forbidden` without R
+ */
+async function* versionPages(
+  { store }: VaultContext,
+  caller: Caller,
+  address: SecretAddress,
+  { upTo, now }: { readonly upTo: number; readonly now: number },
+): AsyncGenerator<VersionRecord[], void> {
+  const size = new PageSize(MAX_PAGE_SIZE);
+  for (let after = 0; after < upTo;) {
+    const from = after;
+    const atMost = size.next;
+    const page = await store.read(async (transaction) => {
+      // Each time, because access may end meanwhile.
+      const found = await findSecret(transaction, caller, address, now);
+      requireRead(found);
+      const versions = await transaction.secrets.versions(found.secret.id, from, atMost);
+      return versions
+        .filter(({ version }) => version <= upTo)
+        .map((version) => versionRecord(found, version, now));
+    });
+    yield page;
+    size.seen(page.map(({ metadata }) => JSON.stringify(metadata).length));
+    after = page.length < atMost ? upTo : (page.at(-1)?.key_version ?? upTo);
+  }
+}
+
+/**
+ * Responds with all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden`
+ * without R; `rate_limited`
+ */
+export async function respondWithVersions(
+  context: VaultContext,
+  caller: Caller,
+  address: SecretAddress,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const now = context.clock.now();
+  const { latest } = await context.store.read((transaction) =>
+    findSecret(transaction, caller, address, now),
+  );
+  const until = { upTo: latest.version, now };
+  await context.openLists.enterStream(caller.email, reply);
+  return sendList(context, reply, () =>
+    chargedByLength(
+      context,
+      caller,
+      jsonList(
+        { key_name: address.name },
+        "versions",
+        versionPages(context, caller, address, until),
+      ),
+    ),
+  );
+}
