@@ -45,54 +45,75 @@ function rememberedOf(
   listed: ReadonlyMap<string, number>,
   item: SyncItem,
 ): Remembered {
-  const { source, before, deadlines, access, snapshot, state } = input;
+  const { before, access, snapshot, state } = input;
   const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
-  const earlier = earlierItem(before, item);
-  const missingSince = snapshot.missingSince(item.source, item.owner);
-  const lastOwner = earlier?.owner ?? access.account;
-  const isOtherOwner =
-    item.owner !== undefined &&
-    (synced === undefined
-      ? lastOwner.toLowerCase() !== item.owner.toLowerCase()
-      : synced.source !== sourceId(access.vault, item.source, item.owner));
-  // A resource that was suspended did not follow the lists.
-  const isFollowed =
-    before.connection === access.id &&
-    findCondition(before.conditions, "Ready")?.reason !== "Suspended";
-  const reported = isFollowed ? earlier?.deleteAt : undefined;
-  const listedDeadline =
-    deadlines?.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
-  const deleteAt = isOtherOwner ? undefined : deadlines === undefined ? reported : listedDeadline;
-  const served = before.connection === access.id ? earlier?.version : undefined;
-  const servedOwner = served === undefined ? undefined : lastOwner;
-  // An outdated list proves nothing: the name may be back, and the target may have it from another
-  // leader.
-  const isStale = access.stale !== undefined;
-  // The list shows the entry, and that the rule does not find it any more.
-  const { foundBy } = item;
-  const isListed =
-    foundBy !== undefined &&
-    source.isListed(snapshot, item.source) &&
-    !source.hasMetadata(snapshot, item.source, foundBy);
-  const rule = isListed ? metadataRule(foundBy) : undefined;
-  const provenInMs = isStale
-    ? undefined
-    : access.removals.untilProven(snapshot, source.entries, item.source, rule);
-  const held = access.removals.held > 0;
+  const served = before.connection === access.id ? earlierItem(before, item)?.version : undefined;
+  const isListed = isListedUnfound(input, item);
+  const isOther = isListed || isOfOtherOwner(input, item, synced);
   return {
     synced,
     served,
-    servedOwner,
+    servedOwner: served === undefined ? undefined : lastOwner(input, item),
     refreshInMs: refreshInMs(input),
     sameName: synced !== undefined && isOfName(input, item, synced),
-    deleteAt: isListed ? undefined : deleteAt,
-    missingSince,
+    deleteAt: isOther ? undefined : knownDeadline(input, listed, item),
+    missingSince: snapshot.missingSince(item.source, item.owner),
     isListed,
-    provenInMs,
-    held,
+    provenInMs: provenInMs(input, item, isListed),
+    held: access.removals.held > 0,
     list: listText(input),
     near: nearOf(input, item),
   };
+}
+
+/** Returns the owner of the entry that the last status shows for an item. */
+const lastOwner = ({ before, access }: Observed, item: SyncItem): string =>
+  earlierItem(before, item)?.owner ?? access.account;
+
+/** Reports whether the target, or the last status, has an entry of another owner than the spec. */
+function isOfOtherOwner(input: Observed, item: SyncItem, synced: SyncedKey | undefined): boolean {
+  if (item.owner === undefined) return false;
+  return synced === undefined
+    ? lastOwner(input, item).toLowerCase() !== item.owner.toLowerCase()
+    : synced.source !== sourceId(input.access.vault, item.source, item.owner);
+}
+
+/**
+ * Returns the deadline of an entry: the one that this process saw last, otherwise the one that the
+ * status shows. A resource that was suspended did not follow the lists.
+ */
+function knownDeadline(
+  { before, deadlines, access }: Observed,
+  listed: ReadonlyMap<string, number>,
+  item: SyncItem,
+): number | undefined {
+  if (deadlines !== undefined)
+    return deadlines.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
+  const isFollowed =
+    before.connection === access.id &&
+    findCondition(before.conditions, "Ready")?.reason !== "Suspended";
+  return isFollowed ? earlierItem(before, item)?.deleteAt : undefined;
+}
+
+/** Reports whether the list has an entry that the rule of an item does not find any more. */
+function isListedUnfound({ source, snapshot }: Observed, item: SyncItem): boolean {
+  const { foundBy } = item;
+  if (foundBy === undefined || !source.isListed(snapshot, item.source)) return false;
+  return !source.hasMetadata(snapshot, item.source, foundBy);
+}
+
+/**
+ * Returns the time in milliseconds until the absence of an entry is proven; `undefined` while the
+ * list is outdated: the name may be back, and the target may have it from another leader.
+ */
+function provenInMs(
+  { source, access, snapshot }: Observed,
+  { source: name, foundBy }: SyncItem,
+  isListed: boolean,
+): number | undefined {
+  if (access.stale !== undefined) return undefined;
+  const rule = isListed && foundBy !== undefined ? metadataRule(foundBy) : undefined;
+  return access.removals.untilProven(snapshot, source.entries, name, rule);
 }
 
 /**
