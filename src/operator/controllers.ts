@@ -10,22 +10,12 @@ import {
 } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionUsers } from "./controllers/connection/connection-users.ts";
-import { FreshLists } from "./controllers/outcome/fresh-lists.ts";
 import { RestartController } from "./controllers/restart/restart-controller.ts";
 import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { PushBudget } from "./controllers/push/push-budget.ts";
 import type { ClusterResources } from "./controllers/push/push-rivals.ts";
 import { Pushes } from "./controllers/push/pushes.ts";
-import type { WriteObserver } from "./controllers/outcome/outcome.ts";
-import { fileSource } from "./controllers/sync/file-source.ts";
-import { secretSource } from "./controllers/sync/secret-source.ts";
-import { Propagations } from "./controllers/sync/propagations.ts";
-import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
-import { SyncController } from "./controllers/sync/sync-controller.ts";
-import { TargetRecords } from "./controllers/sync/target-records.ts";
-import { TargetWriter } from "./controllers/sync/target-writer.ts";
-import { defined } from "./lib/defined.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
@@ -35,33 +25,25 @@ import type { KubeApi, WriteFence } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Watched } from "./kube/cache/filtered-view.ts";
 import { replayAndSubscribe } from "./kube/cache/replay-and-subscribe.ts";
+import { type SyncedObjects, Syncs, type SyncsOptions } from "./controllers/sync/syncs.ts";
 import { joinedView } from "./kube/cache/joined-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
-import type { ControllerObserver } from "./runtime/controller.ts";
 import type { QueueLimits } from "./runtime/queue-limits.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
-import type { TargetMetadata } from "./sync/target.ts";
 import type { References } from "./vault-client/connection.ts";
 
 /** Time in milliseconds in which changed references are passed to the connection together. */
 const REFERENCES_DELAY_MS = 100;
 
 /** The objects of the API server that the controllers follow. */
-export interface WatchedObjects {
+export interface WatchedObjects extends SyncedObjects {
   readonly connections: Watched<KubeObject>;
   /** `undefined`, like the namespaces, if the operator serves some namespaces only. */
   readonly clusterConnections?: Watched<KubeObject> | undefined;
   /** Labels of the namespaces by name. */
   readonly namespaces?: Watched<Labels> | undefined;
-  readonly secrets: Watched<KubeObject>;
-  readonly files: Watched<KubeObject>;
   readonly pushes: Watched<KubeObject>;
-  readonly targetSecrets: Watched<TargetMetadata>;
-  readonly targetConfigMaps: Watched<TargetMetadata>;
-  /** `undefined` if Secrets are not watched. */
-  readonly mergedSecrets?: Watched<TargetMetadata> | undefined;
-  readonly mergedConfigMaps: Watched<TargetMetadata>;
   /** Versions of the credentials Secrets. */
   readonly credentials: Watched<string | undefined>;
 }
@@ -69,13 +51,7 @@ export interface WatchedObjects {
 /**
  * Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw.
  */
-export interface SyncObserver extends ControllerObserver, RestartObserver, WriteObserver {
-  /**
-   * Called when a target was written because of a change in the vault, with the time since the list
-   * that showed the change.
-   */
-  changePropagated(durationMs: number): void;
-}
+export type SyncObserver = SyncsOptions["observer"] & RestartObserver;
 
 /**
  * Options of the restarts of workloads. The resources are those of all shards: a workload may use
@@ -138,7 +114,7 @@ export class Controllers implements AsyncDisposable {
   readonly #options: ControllersOptions;
   /** The connections of both kinds. */
   readonly #watchedConnections: Watched<KubeObject>;
-  readonly #sync: SyncController;
+  readonly #sync: Syncs;
   readonly #push: Pushes;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
@@ -147,68 +123,35 @@ export class Controllers implements AsyncDisposable {
   readonly #pendingReferences = new Map<string, Timer>();
 
   constructor(options: ControllersOptions) {
-    const { reflectors, clock, api, contentKey, blastLimits } = options;
+    const { reflectors, clock, blastLimits } = options;
     const { connections: namespaced, clusterConnections, namespaces } = reflectors;
     this.#options = options;
     this.#watchedConnections = clusterConnections
       ? joinedView(namespaced, clusterConnections)
       : namespaced;
     const resources = this.#watchedConnections.store;
-    const access = new ClusterAccess({ connections: resources, namespaces: namespaces?.store });
-    const exists = (key: string): boolean => {
-      const object = resources.get(key);
-      return object !== undefined && object.metadata.deletionTimestamp === undefined;
-    };
-    const [users, reporter] = [() => this.#users, () => this.#connection];
-    this.connections = new ConnectionRegistry({ clock, blastLimits, exists, users, reporter });
-    const kinds = {
-      VaultSecret: {
-        source: secretSource(options.allowedSecretTypes),
-        resources: reflectors.secrets.store,
-      },
-      VaultFile: { source: fileSource, resources: reflectors.files.store },
-    };
-    const targets = new TargetRecords({
-      watched: { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps },
-      merged: {
-        ...defined({ Secret: reflectors.mergedSecrets }),
-        ConfigMap: reflectors.mergedConfigMaps,
-      },
+    // The registry reports to the controllers that are made below, which in turn use the registry.
+    this.connections = new ConnectionRegistry({
       clock,
-      onUnseen: (key) => this.#sync.targetUnseen(key),
+      blastLimits,
+      exists: (key) => {
+        const object = resources.get(key);
+        return object !== undefined && object.metadata.deletionTimestamp === undefined;
+      },
+      users: () => this.#users,
+      reporter: () => this.#connection,
     });
-    const writer = new TargetWriter({
-      api,
-      targets,
-      contentKey,
-      clock,
-      limits: options.limits.sync,
-    });
-    const propagations = new Propagations(clock, (ms) => options.observer.changePropagated(ms));
-    const lists = new FreshLists(clock, (key) => this.#sync.listEnded(key));
-    const parts = {
-      kinds,
-      connections: this.connections,
-      access,
-      targets,
-      writer,
-      lists,
-      propagations,
-    };
-    const reconciler = new SyncReconciler({ ...options, ...parts });
-    const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
-    const { sync, connections } = options.limits;
-    const followed = { kinds, access, reconciler, targets, propagations };
-    this.#sync = new SyncController({ ...options, ...followed, limits: sync, onReferencesChange });
-    const sources = { VaultSecret: kinds.VaultSecret.source, VaultFile: kinds.VaultFile.source };
     const shared = {
+      ...options,
       connections: this.connections,
-      sources,
-      guard: options.fence,
-      limits: sync,
-      onReferencesChange,
+      limits: options.limits.sync,
+      onReferencesChange: (connection: string): void => this.#onReferencesChange(connection),
     };
-    this.#push = new Pushes({ ...options, ...reflectors, ...shared });
+    const access = new ClusterAccess({ connections: resources, namespaces: namespaces?.store });
+    this.#sync = new Syncs({ ...shared, access });
+    const { VaultSecret, VaultFile } = this.#sync.kinds;
+    const sources = { VaultSecret: VaultSecret.source, VaultFile: VaultFile.source };
+    this.#push = new Pushes({ ...reflectors, ...shared, sources, guard: options.fence });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources,
@@ -218,16 +161,15 @@ export class Controllers implements AsyncDisposable {
     });
     this.#connection = new ConnectionController({
       ...options,
-      limits: connections,
+      limits: options.limits.connections,
       resources,
       reconciler: this.#connectionReconciler,
     });
     const { secrets, files, workloads, ...restarts } = options.restarts;
-    const allResources = { VaultSecret: secrets, VaultFile: files };
     this.#restart = new RestartController({
       ...options,
       ...restarts,
-      resources: allResources,
+      resources: { VaultSecret: secrets, VaultFile: files },
       watches: workloads,
     });
   }
@@ -237,7 +179,7 @@ export class Controllers implements AsyncDisposable {
    * is disposed.
    */
   subscribe(): Disposable {
-    const { secrets, files, credentials, namespaces, ...targets } = this.#options.reflectors;
+    const { credentials, namespaces } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(
       replayAndSubscribe(this.#watchedConnections, (change) =>
@@ -247,25 +189,7 @@ export class Controllers implements AsyncDisposable {
     stack.use(this.#watchedConnections.onChange((change) => this.#onConnectionChange(change)));
     if (namespaces !== undefined)
       stack.use(namespaces.onChange((change) => this.#onNamespaceChange(change)));
-    stack.use(
-      replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)),
-    );
-    stack.use(
-      replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)),
-    );
-    stack.use(
-      targets.targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)),
-    );
-    stack.use(
-      targets.targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)),
-    );
-    if (targets.mergedSecrets)
-      stack.use(
-        targets.mergedSecrets.onChange((change) => this.#sync.mergedChanged("Secret", change)),
-      );
-    stack.use(
-      targets.mergedConfigMaps.onChange((change) => this.#sync.mergedChanged("ConfigMap", change)),
-    );
+    stack.use(this.#sync.subscribe());
     stack.use(
       credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)),
     );
@@ -281,7 +205,7 @@ export class Controllers implements AsyncDisposable {
   get queues(): Readonly<Record<string, WorkQueue>> {
     return {
       VaultConnection: this.#connection.queue,
-      sync: this.#sync.queue,
+      sync: this.#sync.controller.queue,
       VaultPush: this.#push.controller.queue,
       restart: this.#restart.queue,
     };
@@ -291,7 +215,7 @@ export class Controllers implements AsyncDisposable {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#connection.run(signal),
-      this.#sync.run(signal),
+      this.#sync.controller.run(signal),
       this.#push.controller.run(signal),
       this.#restart.run(signal),
     ]);
@@ -311,14 +235,14 @@ export class Controllers implements AsyncDisposable {
       change.type === "updated" &&
       change.before.metadata.uid === change.now.metadata.uid &&
       change.before.metadata.generation === change.now.metadata.generation;
-    if (!isSameSpec) this.#sync.accessChanged(key);
+    if (!isSameSpec) this.#sync.controller.accessChanged(key);
   }
 
   /** Checks the access of a namespace again when its labels changed. */
   #onNamespaceChange({ key: namespace, ...change }: StoreChange<Labels>): void {
     if (change.type === "updated" && isDeepStrictEqual(change.before, change.now)) return;
     for (const connection of this.#options.reflectors.clusterConnections?.store.keys() ?? []) {
-      this.#sync.accessChanged(connection, namespace);
+      this.#sync.controller.accessChanged(connection, namespace);
     }
   }
 
@@ -330,13 +254,13 @@ export class Controllers implements AsyncDisposable {
   /** Returns the number of resources that refer to a connection. */
   usersOf(connection: string): number {
     return (
-      this.#sync.references.ofConnection(connection).size +
+      this.#sync.controller.references.ofConnection(connection).size +
       this.#push.controller.usersOf(connection)
     );
   }
 
   #referencesOf(connection: string): References {
-    const { references } = this.#sync;
+    const { references } = this.#sync.controller;
     const push = this.#push.controller;
     return {
       secrets: new Set([
@@ -352,7 +276,7 @@ export class Controllers implements AsyncDisposable {
 
   /** The controllers of the resources that use connections. */
   get #users(): ConnectionUsers {
-    const [sync, push] = [this.#sync, this.#push.controller];
+    const [sync, push] = [this.#sync.controller, this.#push.controller];
     return {
       onSnapshotChange: (key, change, listedAt) => {
         sync.onSnapshotChange(key, change, listedAt);

@@ -92,6 +92,12 @@ const isLossless = (resolutions: readonly Resolution[]): boolean =>
 const isOwn = (target: TargetState): target is Extract<TargetState, { readonly state: "owned" }> =>
   target.state === "owned" && target.adoption === undefined;
 
+const NOTHING: ReadonlyMap<string, SyncedKey> = new Map();
+
+/** Returns what a target claims to have. */
+const syncedOf = (target: TargetState): ReadonlyMap<string, SyncedKey> =>
+  target.state === "owned" ? target.synced : NOTHING;
+
 /** Returns the sources that are gone and whose bytes, as far as known, are to leave the target. */
 export function droppedFrom(
   resolutions: readonly Resolution[],
@@ -287,6 +293,37 @@ function decideWithout(
   };
 }
 
+const keep = (readyCondition: ReadyCondition): Decision => ({
+  plan: { action: "keep" },
+  readyCondition,
+});
+
+/**
+ * Returns what is done with a target that is to have these entries:
+ *
+ * | Target | Entries | Action |
+ * |---|---|---|
+ * | absent | of all items, but those that are gone or unusable | write |
+ * | absent | not of an item that is unavailable | keep |
+ * | existing | other ones than it has | write |
+ * | existing, with the requested metadata | those that it has | verify |
+ * | existing, without the requested metadata | those that it has | repair |
+ */
+function actionFor(
+  target: TargetState,
+  entries: readonly Entry[],
+  resolutions: readonly Resolution[],
+): "keep" | "write" | "verify" | "repair" {
+  if (target.state === "absent") {
+    const isComplete = resolutions.every((one) => settledStates.has(one.state) || isDropped(one));
+    return isComplete ? "write" : "keep";
+  }
+  const isSame =
+    entries.length === syncedOf(target).size && entries.every((entry) => entry.from === "target");
+  if (!isSame) return "write";
+  return target.state === "owned" && target.hasMetadata ? "verify" : "repair";
+}
+
 /**
  * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the
  * order of the spec. A target is only created complete: none is written while an item is
@@ -300,29 +337,17 @@ export function decide(
   target: TargetState,
 ): Decision {
   const blocked = obstacle(resource, resolutions, target);
-  if (blocked !== undefined) return { plan: { action: "keep" }, readyCondition: blocked };
-  const readyCondition = readyConditionOf(
-    resolutions,
-    target.state === "absent" ? targetName(resource) : undefined,
-  );
+  if (blocked !== undefined) return keep(blocked);
+  const absent = target.state === "absent" ? targetName(resource) : undefined;
+  const readyCondition = readyConditionOf(resolutions, absent);
   const isUnknown = target.state === "owned" && target.annotationsCorrupted;
-  if (isUnknown && !isLossless(resolutions)) return { plan: { action: "keep" }, readyCondition };
-  const synced = target.state === "owned" ? target.synced : new Map<string, SyncedKey>();
-  const entries = resolutions.flatMap((resolution) => entryOf(resolution, synced) ?? []);
+  if (isUnknown && !isLossless(resolutions)) return keep(readyCondition);
+  const entries = resolutions.flatMap((resolution) => entryOf(resolution, syncedOf(target)) ?? []);
   // The API server would reject a Secret without a key that its type requires.
   const missing =
     isDerived(resource) || entries.length === 0 ? [] : missingKeys(resource, idsOf(entries));
   if (entries.length === 0 || missing.length > 0)
     return decideWithout(resource, resolutions, target, missing);
-  if (target.state === "absent") {
-    const complete = resolutions.every((one) => settledStates.has(one.state) || isDropped(one));
-    return { plan: complete ? { action: "write", entries } : { action: "keep" }, readyCondition };
-  }
-  const unchanged =
-    entries.length === synced.size && entries.every((entry) => entry.from === "target");
-  if (!unchanged) return { plan: { action: "write", entries }, readyCondition };
-  return {
-    plan: { action: target.state === "owned" && target.hasMetadata ? "verify" : "repair", entries },
-    readyCondition,
-  };
+  const action = actionFor(target, entries, resolutions);
+  return action === "keep" ? keep(readyCondition) : { plan: { action, entries }, readyCondition };
 }

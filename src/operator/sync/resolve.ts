@@ -186,6 +186,12 @@ function choose(
   return matching.find((candidate) => candidate.own) ?? matching.find(isServed) ?? "several";
 }
 
+const hasOwner = ({ owner }: Candidate, wanted: string | undefined): boolean =>
+  wanted !== undefined && owner?.toLowerCase() === wanted.toLowerCase();
+
+const hasSource = (item: SyncItem, { vault, owner }: Candidate, synced: SyncedKey): boolean =>
+  synced.source === sourceId(vault, item.source, owner);
+
 /**
  * Returns which version of which entry of the vault an item refers to. Pure and total. "Removed"
  * requires evidence: the entry was listed until its own deadline, and no list before it lacked the
@@ -199,64 +205,81 @@ export function resolveItem(
   remembered: Remembered,
   now: number,
 ): Resolution {
-  const wanted = item.owner?.toLowerCase();
+  const { synced, servedOwner } = remembered;
   const matching = candidates.filter(
-    ({ owner }) => wanted === undefined || owner?.toLowerCase() === wanted,
+    (one) => item.owner === undefined || hasOwner(one, item.owner),
   );
   const trusted = matching.filter(({ untrusted = false }) => !untrusted);
-  const { synced, sameName, servedOwner } = remembered;
-  const idOf = ({ vault, owner }: Candidate): string => sourceId(vault, item.source, owner);
-  const served = matching.find((one) => idOf(one) === synced?.source);
-  const stranger = served ?? matching[0];
-  if (trusted.length === 0 && stranger !== undefined) {
-    return { state: "untrusted", item, owner: stranger.owner, deleteAt: served?.deleteAt };
-  }
-  const isServedOwner = ({ owner }: Candidate): boolean =>
-    servedOwner !== undefined && owner?.toLowerCase() === servedOwner.toLowerCase();
+  const isSynced = (one: Candidate): boolean =>
+    synced !== undefined && hasSource(item, one, synced);
+  const served = matching.find(isSynced);
+  const untrusted = served ?? matching[0];
+  if (trusted.length === 0 && untrusted !== undefined)
+    return { state: "untrusted", item, owner: untrusted.owner, deleteAt: served?.deleteAt };
   const chosen = choose(trusted, (one) =>
-    synced === undefined ? isServedOwner(one) : idOf(one) === synced.source,
+    synced === undefined ? hasOwner(one, servedOwner) : isSynced(one),
   );
   if (chosen === "several")
     return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
   if (chosen === "none") return resolveGone(resource, item, remembered, now);
-  // The served entry is gone and another user shares one of the same name, which must not replace
-  // it without consent.
-  const id = idOf(chosen);
-  const isAnother =
-    synced === undefined
-      ? servedOwner !== undefined && !isServedOwner(chosen)
-      : synced.source !== id && isFromVault(synced, chosen.vault) && sameName === true;
-  if (isAnother && item.owner === undefined && !chosen.own) {
+  if (isReplacement(item, chosen, remembered))
     return { state: "other-owner", item, candidate: chosen };
-  }
-  if (item.version !== "latest") {
-    const exists =
-      chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
-    return {
-      state: exists ? "found" : "no-version",
-      item,
-      candidate: chosen,
-      version: item.version,
-    };
-  }
-  // The version of another owner's entry says nothing about this one.
-  const isOtherOwner =
-    servedOwner !== undefined && chosen.owner !== undefined && !isServedOwner(chosen);
-  const servedVersion = isOtherOwner ? undefined : remembered.served;
-  const syncedVersion =
-    synced === undefined ? servedVersion : synced.source === id ? synced.version : undefined;
-  if (
-    syncedVersion !== undefined &&
-    syncedVersion > chosen.latest &&
-    !isAccepted(resource, item, chosen.latest)
-  ) {
-    return { state: "regressed", item, candidate: chosen, syncedVersion };
-  }
+  return item.version === "latest"
+    ? resolveLatest(resource, item, chosen, remembered)
+    : resolvePinned(item, item.version, chosen);
+}
+
+/**
+ * Reports whether the served entry is gone and another user shares one of the same name, which must
+ * not replace it without consent.
+ */
+function isReplacement(
+  item: SyncItem,
+  candidate: Candidate,
+  { synced, sameName, servedOwner }: Remembered,
+): boolean {
+  if (item.owner !== undefined || candidate.own) return false;
+  if (synced === undefined) return servedOwner !== undefined && !hasOwner(candidate, servedOwner);
+  const isOther = !hasSource(item, candidate, synced) && isFromVault(synced, candidate.vault);
+  return isOther && sameName === true;
+}
+
+function resolvePinned(item: SyncItem, version: number, candidate: Candidate): Resolution {
+  const { sizes, latest } = candidate;
+  const exists = sizes === undefined ? version <= latest : sizes.has(version);
+  return { state: exists ? "found" : "no-version", item, candidate, version };
+}
+
+function resolveLatest(
+  resource: SyncResource,
+  item: SyncItem,
+  candidate: Candidate,
+  remembered: Remembered,
+): Resolution {
+  const { latest } = candidate;
   const { refreshInMs = 0 } = remembered;
-  if (refreshInMs > 0 && synced?.source === id && synced.version < chosen.latest) {
-    return { state: "found", item, candidate: chosen, version: synced.version, refreshInMs };
-  }
-  return { state: "found", item, candidate: chosen, version: chosen.latest };
+  const before = earlierVersion(item, candidate, remembered);
+  if (before !== undefined && before > latest && !isAccepted(resource, item, latest))
+    return { state: "regressed", item, candidate, syncedVersion: before };
+  const isWaiting = refreshInMs > 0 && remembered.synced !== undefined;
+  if (isWaiting && before !== undefined && before < latest)
+    return { state: "found", item, candidate, version: before, refreshInMs };
+  return { state: "found", item, candidate, version: latest };
+}
+
+/**
+ * Returns the version of this entry that the target has, or without a target the one that the
+ * status shows. The version of another owner's entry says nothing about this one.
+ */
+function earlierVersion(
+  item: SyncItem,
+  candidate: Candidate,
+  { synced, served, servedOwner }: Remembered,
+): number | undefined {
+  if (synced !== undefined) return hasSource(item, candidate, synced) ? synced.version : undefined;
+  const isOtherOwner =
+    servedOwner !== undefined && candidate.owner !== undefined && !hasOwner(candidate, servedOwner);
+  return isOtherOwner ? undefined : served;
 }
 
 /**

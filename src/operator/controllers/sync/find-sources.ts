@@ -5,7 +5,7 @@ import { reportedName, reportedNames } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
-import type { ResolveInput } from "./resolve-items.ts";
+import type { Listed, Observed } from "./stages.ts";
 
 /**
  * Reports whether the snapshot says which entries each rule finds and whether each source exists.
@@ -14,7 +14,7 @@ export function isCovered({
   source,
   resource,
   snapshot,
-}: Pick<ResolveInput, "source" | "resource" | "snapshot">): boolean {
+}: Pick<Listed, "source" | "resource" | "snapshot">): boolean {
   const { items, finds } = resource;
   return (
     items.every((item) => source.covers(snapshot, item)) &&
@@ -27,12 +27,9 @@ export function isCovered({
  * read. Returns the condition instead if one of them may not be read any more, or if they are too
  * many.
  */
-export function findSources(
-  input: ResolveInput,
-  state: TargetState,
-): ResolveInput | ReadyCondition {
+export function findSources(input: Listed, state: TargetState): Observed | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
-  if (resource.finds.length === 0) return input;
+  if (resource.finds.length === 0) return { ...input, state, unmatched: [], unusable: [] };
   // An object that is handed over has no annotations to lose.
   const isLost =
     state.state === "owned" && state.annotationsCorrupted && state.adoption === undefined;
@@ -66,5 +63,5 @@ export function findSources(
   const verdict = checkAccess(expanded, source.entries, grant);
   return typeof verdict === "object"
     ? verdict
-    : { ...input, resource: expanded, unmatched: found.unmatched, unusable: found.unusable };
+    : { ...input, state, resource: expanded, unmatched: found.unmatched, unusable: found.unusable };
 }

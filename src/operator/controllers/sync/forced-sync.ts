@@ -2,10 +2,10 @@ import { notReady } from "../../sync/ready-condition.ts";
 import type { Report } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { isForced, type SyncStatus } from "../../sync/sync-status.ts";
-import type { EntryKind } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
 import { waitFor, withListFailure } from "../outcome/outcome.ts";
+import type { Started } from "./stages.ts";
 import type { SyncResult } from "./sync-result.ts";
 
 /**
@@ -20,27 +20,19 @@ export function withEcho(report: Report, resource: SyncResource, before: SyncSta
   return { ...report, readyCondition: readyCondition ?? failure, forced: resource.forceSync };
 }
 
-interface ForcedInput {
-  readonly key: string;
-  readonly resource: SyncResource;
-  readonly before: SyncStatus;
-  readonly access: OpenConnection;
-  readonly entries: EntryKind;
-}
-
 /**
  * Syncs a resource, a forced one after a list of its own. While that list has not succeeded, also
  * after the echo, the resource is synced with the last list and is not ready.
  */
 export async function syncForced(
   lists: FreshLists,
-  input: ForcedInput,
+  { key, resource, before, source }: Started,
+  access: OpenConnection,
   sync: () => Promise<SyncResult>,
 ): Promise<SyncResult> {
-  const { key, resource, before, access, entries } = input;
   const request = JSON.stringify([resource.uid, resource.forceSync]);
   const list = isForced(resource, before)
-    ? lists.request(key, request, access.connection, [entries])
+    ? lists.request(key, request, access.connection, [source.entries])
     : lists.failure(key, access.connection);
   if (list === "requested")
     return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };

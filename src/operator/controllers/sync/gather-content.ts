@@ -1,36 +1,17 @@
 import { createHmac } from "node:crypto";
 import { Redacted } from "../../../lib/redacted.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { bytesDigest, type Content } from "../../sync/content.ts";
 import type { Entry } from "../../sync/decide.ts";
 import { derive, type Input, inputsOf } from "../../sync/derive.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type KeyState, reviewKey } from "../../sync/review-content.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
-import type { SyncedKey, TargetState } from "../../sync/target.ts";
+import type { SyncedKey } from "../../sync/target.ts";
 import { renderAside } from "../../template/render-aside.ts";
 import { readEntry } from "./read-entry.ts";
+import type { Assembling, CurrentTarget } from "./stages.ts";
 import { DONE, type Failure, lasting } from "../outcome/outcome.ts";
 import { rejected } from "./sync-result.ts";
-
-/** The known content of the existing target. */
-export interface CurrentTarget {
-  /** The object, if it had to be read. */
-  readonly object: KubeObject | undefined;
-  /** The bytes, if it had to be read. */
-  readonly content: Content;
-  readonly keys: ReadonlyMap<string, KeyState>;
-  /** Content and annotations are those that the operator wrote. */
-  readonly trusted: boolean;
-}
-
-export const NO_TARGET: CurrentTarget = {
-  object: undefined,
-  content: new Map(),
-  keys: new Map(),
-  trusted: false,
-};
 
 /**
  * One key of the new target. `bytes` is `undefined` if the target keeps them and they were not
@@ -54,20 +35,6 @@ export interface Gathered {
   readonly problem?: Failure | undefined;
 }
 
-/** Sources of the content of a target. */
-export interface GatherInput {
-  readonly resource: SyncResource;
-  readonly state: TargetState;
-  readonly current: CurrentTarget;
-  /** The keys that the target had when its content was verified last. */
-  readonly verified: ReadonlyMap<string, KeyState> | undefined;
-  readonly contentKey: Redacted<Uint8Array>;
-  /** Knows that the reconcile waits for the vault. */
-  readonly limits: Pick<QueueLimits, "wait">;
-  /** Ends the reads of the vault. */
-  readonly signal: AbortSignal;
-}
-
 /** The bytes of one item from the vault. */
 interface ReadInput extends Input {
   readonly synced: SyncedKey;
@@ -84,7 +51,7 @@ export const NO_CONTENT: Gathered = { keys: [], claims: new Map(), fetched: new 
  */
 export function gatherContent(
   entries: readonly Entry[],
-  input: GatherInput,
+  input: Assembling,
 ): Promise<Gathered | "unavailable" | Failure> {
   const { limits, resource } = input;
   return limits.wait(async () => {
@@ -120,7 +87,7 @@ function partsOf(entries: readonly Entry[], resource: SyncResource): readonly (r
  */
 async function gatherPart(
   entries: readonly Entry[],
-  input: GatherInput,
+  input: Assembling,
 ): Promise<Gathered | "unavailable" | Failure> {
   const kept = keptPart(entries, input);
   if (kept !== undefined && entries.every(({ from }) => from === "target")) return kept;
@@ -143,7 +110,7 @@ async function gatherPart(
  */
 function keptPart(
   entries: readonly Entry[],
-  { resource, state, current }: GatherInput,
+  { resource, state, current }: Assembling,
 ): Gathered | undefined {
   if (state.state !== "owned" || !current.trusted) return undefined;
   const claims = new Map<string, SyncedKey>();
@@ -174,11 +141,11 @@ export function keptKeys(
 
 async function readAll(
   entries: readonly Entry[],
-  { state, signal }: GatherInput,
+  { state, reads: signal }: Assembling,
 ): Promise<ReadInput[] | "unavailable" | Failure> {
   const fetches = entries.map((entry) => (entry.from === "target" ? entry.refetch : entry.fetch));
   if (fetches.includes(undefined)) return "unavailable";
-  const reads = await Promise.all(
+  const responses = await Promise.all(
     entries.map(async ({ item, id }, index) => {
       const fetch = fetches[index];
       const before = state.state === "owned" ? state.synced.get(id) : undefined;
@@ -188,7 +155,7 @@ async function readAll(
     }),
   );
   const inputs: ReadInput[] = [];
-  for (const one of reads) {
+  for (const one of responses) {
     if (one === "unavailable") return one;
     if ("condition" in one.read) return one.read;
     inputs.push({ item: one.item, ...one.read });
@@ -200,7 +167,7 @@ async function readAll(
 async function makePart(
   entries: readonly Entry[],
   inputs: readonly ReadInput[],
-  input: GatherInput,
+  input: Assembling,
 ): Promise<Gathered | Failure> {
   const { resource, contentKey, current } = input;
   const content = await contentOf(inputs, input);
@@ -225,7 +192,7 @@ async function makePart(
 /** Computes the content from the bytes of items, by the template if there is one. */
 async function contentOf(
   inputs: readonly Input[],
-  { resource, contentKey }: GatherInput,
+  { resource, contentKey }: Assembling,
 ): Promise<Content | ReadyCondition> {
   const values = derive(resource, inputs);
   const { template, kind, namespace, name } = resource;
@@ -247,7 +214,7 @@ async function contentOf(
 function comparable(
   entries: readonly Entry[],
   targetKey: string,
-  { current, verified }: GatherInput,
+  { current, verified }: Assembling,
 ): KeyState | undefined {
   if (current.trusted) return current.keys.get(targetKey);
   const isReplaced = entries.some(({ from }) => from === "vault");

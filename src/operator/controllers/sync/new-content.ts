@@ -18,23 +18,22 @@ import type { Report } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
-import {
-  gatherContent,
-  type Gathered,
-  type GatherInput,
-  keptKeys,
-  NO_CONTENT,
-} from "./gather-content.ts";
+import { gatherContent, type Gathered, keptKeys, NO_CONTENT } from "./gather-content.ts";
+import type { Assembling } from "./stages.ts";
 import { DONE, type Failure, lasting } from "../outcome/outcome.ts";
 import { rejected } from "./sync-result.ts";
+
+/** Content that a target is to have. `failure` says why it is not what the spec requests. */
+export interface Assembled {
+  readonly content: Gathered;
+  readonly failure?: Failure | undefined;
+}
 
 /**
  * The content that a target is to have: `unchanged` is what it has, `none` that it is to be
  * removed. `failure` says why it is not what the spec requests.
  */
-type NewContent =
-  | { readonly content: Gathered; readonly failure?: Failure }
-  | { readonly content: "unchanged" | "none"; readonly failure: Failure };
+type NewContent = Assembled | { readonly content: "unchanged" | "none"; readonly failure: Failure };
 
 /**
  * Returns the content that is made of `entries`. If there is none, the bytes of sources that are
@@ -43,10 +42,9 @@ type NewContent =
  */
 export async function newContent(
   entries: readonly Entry[],
-  input: GatherInput,
-  report: Report,
+  input: Assembling,
 ): Promise<NewContent> {
-  const { resource, state } = input;
+  const { resource, state, report } = input;
   const { resolutions = [] } = report;
   const gathered = checked(await gatherContent(entries, input), resource, report);
   if (!("condition" in gathered)) return { content: gathered };
@@ -118,7 +116,7 @@ function unavailable({ readyCondition, resolutions = [] }: Report): Failure {
  */
 function contentWithout(
   dropped: readonly Resolution[],
-  { resource, state, current }: GatherInput,
+  { resource, state, current }: Assembling,
 ): { readonly rest?: Gathered; readonly isExact: boolean } {
   if (state.state !== "owned" || !current.trusted || resource.template !== undefined)
     return { isExact: false };

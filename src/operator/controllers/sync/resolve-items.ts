@@ -1,9 +1,8 @@
 import { findCondition } from "../../api/conditions.ts";
-import { deadlineOf, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
-import { unfound, type UnusableItem, metadataRule } from "../../sync/find-items.ts";
-import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import type { NamespaceAccess } from "../../sync/namespace-access.ts";
-import { earlierItem, isForced, type SyncStatus } from "../../sync/sync-status.ts";
+import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
+import { unfound, metadataRule } from "../../sync/find-items.ts";
+import type { SyncItem } from "../../sync/sync-resource.ts";
+import { earlierItem, isForced } from "../../sync/sync-status.ts";
 import {
   isFromVault,
   type SyncedKey,
@@ -11,57 +10,19 @@ import {
   type TargetState,
   withoutClaims,
 } from "../../sync/target.ts";
-import type { Snapshot } from "../../vault-client/connection.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
-import type { SourceKind } from "./source-kind.ts";
-
-/**
- * The deadlines of the sources of one resource, and the connection that listed them; a status lists
- * a limited number of items.
- */
-export interface Deadlines {
-  readonly connection: string;
-  /**
-   * Pairs of an item and its deadline, as JSON: a map would take 250 bytes for the one item that
-   * most resources have.
-   */
-  readonly ofItems: string;
-}
-
-/** Everything that the items of a resource are resolved from. */
-export interface ResolveInput {
-  readonly source: SourceKind;
-  readonly resource: SyncResource;
-  /** The rules of the resource that find no entry. */
-  readonly unmatched?: readonly Find[];
-  /** The names that rules find and cannot use. */
-  readonly unusable?: readonly UnusableItem[];
-  readonly before: SyncStatus;
-  /** The result of {@link deadlinesOf} after the last reconcile in this process. */
-  readonly deadlines: Deadlines | undefined;
-  readonly access: OpenConnection;
-  /** The names that the namespace of the resource may read. */
-  readonly grant: NamespaceAccess;
-  readonly snapshot: Snapshot;
-  readonly now: number;
-}
+import { deadlineKey } from "./resource-memory.ts";
+import type { Observed } from "./stages.ts";
 
 /**
  * Returns which entry and version of the vault each item refers to, given what this target has and
  * what was listed before.
  */
-export function resolveItems(input: ResolveInput, state: TargetState): Resolution[] {
-  const { source, resource, access, snapshot, now, unmatched = [], unusable = [] } = input;
+export function resolveItems(input: Observed): Resolution[] {
+  const { source, resource, access, snapshot, now, unmatched, unusable } = input;
   const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
   const resolutions = resource.items.map((item) => {
     const candidates = source.candidates(snapshot, item, access);
-    return resolveItem(
-      resource,
-      item,
-      candidates,
-      rememberedOf(input, deadlines, item, state),
-      now,
-    );
+    return resolveItem(resource, item, candidates, rememberedOf(input, deadlines, item), now);
   });
   return [...resolutions, ...unfound({ unmatched, unusable })];
 }
@@ -71,7 +32,7 @@ export function resolveItems(input: ResolveInput, state: TargetState): Resolutio
  * a forced sync do not wait, nor does a status of a replica whose clock was ahead by more than the
  * interval: it would be waited for as long again.
  */
-function refreshInMs({ resource, before, now }: ResolveInput): number {
+function refreshInMs({ resource, before, now }: Observed): number {
   const { refreshIntervalMs = 0, generation } = resource;
   if (isForced(resource, before) || before.observedGeneration !== generation) return 0;
   const syncedAt = Date.parse(before.syncedAt ?? "");
@@ -80,66 +41,86 @@ function refreshInMs({ resource, before, now }: ResolveInput): number {
 }
 
 function rememberedOf(
-  input: ResolveInput,
+  input: Observed,
   listed: ReadonlyMap<string, number>,
   item: SyncItem,
-  state: TargetState,
 ): Remembered {
-  const { source, before, deadlines, access, snapshot } = input;
+  const { before, access, snapshot, state } = input;
   const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
-  const earlier = earlierItem(before, item);
-  const missingSince = snapshot.missingSince(item.source, item.owner);
-  const lastOwner = earlier?.owner ?? access.account;
-  const isOtherOwner =
-    item.owner !== undefined &&
-    (synced === undefined
-      ? lastOwner.toLowerCase() !== item.owner.toLowerCase()
-      : synced.source !== sourceId(access.vault, item.source, item.owner));
-  // A resource that was suspended did not follow the lists.
-  const isFollowed =
-    before.connection === access.id &&
-    findCondition(before.conditions, "Ready")?.reason !== "Suspended";
-  const reported = isFollowed ? earlier?.deleteAt : undefined;
-  const listedDeadline =
-    deadlines?.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
-  const deleteAt = isOtherOwner ? undefined : deadlines === undefined ? reported : listedDeadline;
-  const served = before.connection === access.id ? earlier?.version : undefined;
-  const servedOwner = served === undefined ? undefined : lastOwner;
-  // An outdated list proves nothing: the name may be back, and the target may have it from another
-  // leader.
-  const isStale = access.stale !== undefined;
-  // The list shows the entry, and that the rule does not find it any more.
-  const { foundBy } = item;
-  const isListed =
-    foundBy !== undefined &&
-    source.isListed(snapshot, item.source) &&
-    !source.hasMetadata(snapshot, item.source, foundBy);
-  const rule = isListed ? metadataRule(foundBy) : undefined;
-  const provenInMs = isStale
-    ? undefined
-    : access.removals.untilProven(snapshot, source.entries, item.source, rule);
-  const held = access.removals.held > 0;
+  const served = before.connection === access.id ? earlierItem(before, item)?.version : undefined;
+  const isListed = isListedUnfound(input, item);
+  const isOther = isListed || isOfOtherOwner(input, item, synced);
   return {
     synced,
     served,
-    servedOwner,
+    servedOwner: served === undefined ? undefined : lastOwner(input, item),
     refreshInMs: refreshInMs(input),
     sameName: synced !== undefined && isOfName(input, item, synced),
-    deleteAt: isListed ? undefined : deleteAt,
-    missingSince,
+    deleteAt: isOther ? undefined : knownDeadline(input, listed, item),
+    missingSince: snapshot.missingSince(item.source, item.owner),
     isListed,
-    provenInMs,
-    held,
+    provenInMs: provenInMs(input, item, isListed),
+    held: access.removals.held > 0,
     list: listText(input),
     near: nearOf(input, item),
   };
+}
+
+/** Returns the owner of the entry that the last status shows for an item. */
+const lastOwner = ({ before, access }: Observed, item: SyncItem): string =>
+  earlierItem(before, item)?.owner ?? access.account;
+
+/** Reports whether the target, or the last status, has an entry of another owner than the spec. */
+function isOfOtherOwner(input: Observed, item: SyncItem, synced: SyncedKey | undefined): boolean {
+  if (item.owner === undefined) return false;
+  return synced === undefined
+    ? lastOwner(input, item).toLowerCase() !== item.owner.toLowerCase()
+    : synced.source !== sourceId(input.access.vault, item.source, item.owner);
+}
+
+/**
+ * Returns the deadline of an entry: the one that this process saw last, otherwise the one that the
+ * status shows. A resource that was suspended did not follow the lists.
+ */
+function knownDeadline(
+  { before, deadlines, access }: Observed,
+  listed: ReadonlyMap<string, number>,
+  item: SyncItem,
+): number | undefined {
+  if (deadlines !== undefined)
+    return deadlines.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
+  const isFollowed =
+    before.connection === access.id &&
+    findCondition(before.conditions, "Ready")?.reason !== "Suspended";
+  return isFollowed ? earlierItem(before, item)?.deleteAt : undefined;
+}
+
+/** Reports whether the list has an entry that the rule of an item does not find any more. */
+function isListedUnfound({ source, snapshot }: Observed, item: SyncItem): boolean {
+  const { foundBy } = item;
+  if (foundBy === undefined || !source.isListed(snapshot, item.source)) return false;
+  return !source.hasMetadata(snapshot, item.source, foundBy);
+}
+
+/**
+ * Returns the time in milliseconds until the absence of an entry is proven; `undefined` while the
+ * list is outdated: the name may be back, and the target may have it from another leader.
+ */
+function provenInMs(
+  { source, access, snapshot }: Observed,
+  { source: name, foundBy }: SyncItem,
+  isListed: boolean,
+): number | undefined {
+  if (access.stale !== undefined) return undefined;
+  const rule = isListed && foundBy !== undefined ? metadataRule(foundBy) : undefined;
+  return access.removals.untilProven(snapshot, source.entries, name, rule);
 }
 
 /**
  * Returns the list in a message. Users of a ClusterVaultConnection need not know its account and
  * scope.
  */
-function listText({ resource: { connection }, access: { facts } }: ResolveInput): string {
+function listText({ resource: { connection }, access: { facts } }: Observed): string {
   if (connection.kind === "ClusterVaultConnection")
     return `the list of ${connection.kind} ${connection.name}`;
   return `the list of ${facts.email}${facts.scope === "" ? "" : `, which spec.scope of ${connection.kind} ${connection.name} limits to ${facts.scope}`}`;
@@ -150,7 +131,7 @@ function listText({ resource: { connection }, access: { facts } }: ResolveInput)
  * read it.
  */
 function nearOf(
-  { source, snapshot, grant }: ResolveInput,
+  { source, snapshot, grant }: Observed,
   { source: name }: SyncItem,
 ): string | undefined {
   const near = snapshot.near(source.entries, name);
@@ -165,7 +146,7 @@ function nearOf(
  * of the source that an earlier spec named.
  */
 function isOfName(
-  { before, access }: Pick<ResolveInput, "before" | "access">,
+  { before, access }: Pick<Observed, "before" | "access">,
   item: SyncItem,
   synced: SyncedKey,
 ): boolean {
@@ -176,28 +157,12 @@ function isOfName(
 }
 
 /**
- * The deadlines of a resource that did not follow the lists: a name that is gone now need not have
- * been removed at its deadline.
- */
-export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
-
-/** Returns the deadlines to remember until the next reconcile. */
-export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
-  const ofItems = resolutions.flatMap((resolution) => {
-    const deleteAt = deadlineOf(resolution);
-    return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
-  });
-  return { connection, ofItems: JSON.stringify(ofItems) };
-}
-
-/**
  * Returns the versions of the keys whose bytes are of the source that their item refers to, as far
  * as known. The version of another source or vault says nothing about what this one may serve.
  */
 export function syncedVersions(
-  { before, access }: Pick<ResolveInput, "before" | "access">,
+  { before, access, state }: Observed,
   resolutions: readonly Resolution[],
-  state: TargetState,
 ): Map<string, number> {
   const versions = new Map<string, number>();
   for (const resolution of resolutions) {
@@ -213,17 +178,11 @@ export function syncedVersions(
   return versions;
 }
 
-const deadlineKey = ({ id, source, owner = "" }: SyncItem): string => `${id}\n${source}\n${owner}`;
-
 /**
  * Returns the state of an edited target with the versions that the last status reported instead of
  * those it claims.
  */
-export function withReported(
-  resource: SyncResource,
-  before: SyncStatus,
-  state: TargetState,
-): TargetState {
+export function withReported({ resource, before, state }: Observed): TargetState {
   const items = new Map(resource.items.map((item) => [item.id, item]));
   return withoutClaims(state, (id) => {
     const item = items.get(id);

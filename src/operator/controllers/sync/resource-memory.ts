@@ -1,5 +1,38 @@
 import type { Report } from "../../sync/report.ts";
-import type { Deadlines } from "./resolve-items.ts";
+import { deadlineOf, type Resolution } from "../../sync/resolve.ts";
+import type { SyncItem } from "../../sync/sync-resource.ts";
+
+/**
+ * The deadlines of the sources of one resource, and the connection that listed them; a status lists
+ * a limited number of items.
+ */
+export interface Deadlines {
+  readonly connection: string;
+  /**
+   * Pairs of an item and its deadline, as JSON: a map would take 250 bytes for the one item that
+   * most resources have.
+   */
+  readonly ofItems: string;
+}
+
+/**
+ * The deadlines of a resource that did not follow the lists: a name that is gone now need not have
+ * been removed at its deadline.
+ */
+export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
+
+/** Returns the deadlines to remember until the next reconcile. */
+export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
+  const ofItems = resolutions.flatMap((resolution) => {
+    const deleteAt = deadlineOf(resolution);
+    return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
+  });
+  return { connection, ofItems: JSON.stringify(ofItems) };
+}
+
+/** Identifies an item among the deadlines of a resource. */
+export const deadlineKey = ({ id, source, owner = "" }: SyncItem): string =>
+  `${id}\n${source}\n${owner}`;
 
 /** Facts about one resource that are kept between two reconciles, in addition to its status. */
 export interface Memory {

@@ -7,23 +7,14 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import { decide, type Decision, isDropped, targetConflict } from "../../sync/decide.ts";
+import { decide, isDropped, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
-import type { Resolution } from "../../sync/resolve.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
-import {
-  isForced,
-  isVerifiedBy,
-  nextStatus,
-  readStatus,
-  type SyncStatus,
-} from "../../sync/sync-status.ts";
+import { isForced, isVerifiedBy, nextStatus, readStatus } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { type WriteObserver, DONE, waitFor } from "../outcome/outcome.ts";
 import { becomeMerged, type BecomeMergedOptions } from "./become-merged.ts";
-import type { CurrentTarget } from "./gather-content.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { deniedResult } from "./write-failure.ts";
 import { syncForced, withEcho } from "./forced-sync.ts";
@@ -34,19 +25,13 @@ import type { FreshLists } from "../outcome/fresh-lists.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import {
-  deadlinesOf,
-  NO_DEADLINES,
-  type ResolveInput,
-  resolveItems,
-  syncedVersions,
-  withReported,
-} from "./resolve-items.ts";
+import { resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
-import { type Memory, ResourceMemory } from "./resource-memory.ts";
+import { deadlinesOf, NO_DEADLINES, ResourceMemory } from "./resource-memory.ts";
 import { removeFormerTargets } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
+import type { Listed, Observed, Planned, Started } from "./stages.ts";
 import { showsOutdatedList } from "./shows-outdated-list.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { awaitConnection, type SyncResult, TARGET_WAIT_MS, targetChanged } from "./sync-result.ts";
@@ -70,20 +55,6 @@ export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOp
   readonly logger: Logger;
 }
 
-/** Input of one reconcile. */
-interface SyncContext {
-  readonly key: string;
-  readonly source: SourceKind;
-  readonly resource: SyncResource;
-  readonly before: SyncStatus;
-  readonly memory: Memory;
-  readonly signal: AbortSignal;
-  /** Ends the reads of the vault, also when the access of the resource changes. */
-  readonly reads: AbortSignal;
-  /** The target was another one than the watch had shown, and is decided for again. */
-  readonly isSecond?: true;
-}
-
 const reported = (
   readyCondition: ReadyCondition | undefined,
   changes: Partial<Report> = {},
@@ -93,10 +64,10 @@ const reported = (
 });
 
 /**
- * Reconciles VaultSecrets and VaultFiles, level-triggered: gathers what is known (the own store,
- * the mirror of the vault, the metadata of the target), decides without I/O, applies the plan, and
- * writes the status if it changed; see docs/design/engine.md#data-flow. The way of one reconcile is
- * that of the methods below, from top to bottom.
+ * Reconciles VaultSecrets and VaultFiles, level-triggered, in four stages: observes what is known
+ * (the own store, the mirror of the vault, the metadata of the target), decides without I/O,
+ * executes the plan, and reports it in the status if that changed; see
+ * docs/design/engine.md#data-flow. The methods below are in this order.
  */
 export class SyncReconciler {
   readonly #options: SyncReconcilerOptions;
@@ -147,7 +118,7 @@ export class SyncReconciler {
     const parsed = source.parse(object);
     const { resource } = parsed;
     const before = readStatus(kind, this.#statuses[kind].current(key, object));
-    const context = {
+    const started = {
       key,
       source,
       resource,
@@ -158,172 +129,141 @@ export class SyncReconciler {
     };
     const change = this.#options.propagations.current(key);
     const { report, next } = parsed.ok
-      ? await this.#sync(context).catch((error: unknown) => deniedResult(error, resource))
+      ? await this.#sync(started).catch((error: unknown) => deniedResult(error, resource))
       : reported(parsed.readyCondition);
     if (next.outcome === "done") this.#options.propagations.ended(key, change);
     if (report === undefined) return next;
-    await this.#publish(context, object, withEcho(report, resource, before));
+    await this.#report(started, object, withEcho(report, resource, before));
     this.#options.lists.reported(key);
     return nextWait(next, report, this.#options.clock.now());
   }
 
-  async #sync(context: SyncContext): Promise<SyncResult> {
-    const { key, source, resource, before } = context;
+  async #sync(started: Started): Promise<SyncResult> {
+    const { source, resource, before, memory } = started;
     if (resource.suspend)
       return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
     const access = findConnection(this.#options, source.entries, resource, before);
     if ("report" in access) {
       if (access.report?.readyCondition?.reason === "NamespaceNotAllowed")
-        context.memory.deadlines = NO_DEADLINES;
+        memory.deadlines = NO_DEADLINES;
       return access;
     }
-    const forced = { key, resource, before, access, entries: source.entries };
-    return syncForced(this.#options.lists, forced, () => this.#syncListed(context, access));
+    return syncForced(this.#options.lists, started, access, async () => {
+      const listed = this.#observeList(started, access);
+      if ("next" in listed) return listed;
+      if (resource.connection.kind === "VaultConnection") return this.#syncTarget(listed);
+      return this.#reads.run(resource, started.signal, (reads) =>
+        this.#syncTarget({ ...listed, reads }),
+      );
+    });
   }
 
-  async #syncListed(context: SyncContext, access: OpenConnection): Promise<SyncResult> {
-    const { source, resource, before } = context;
+  /** Returns the list of the vault, or the result of a reconcile that has to wait for one. */
+  #observeList(started: Started, access: OpenConnection): Listed | SyncResult {
+    const { source, resource, before, memory } = started;
     const { snapshot, health } = access.connection;
+    const { kind } = resource.connection;
     if (snapshot !== undefined && isCovered({ source, resource, snapshot })) {
-      const { deadlines } = context.memory;
-      const grant = this.#options.access.of(
-        connectionKey(resource.connection, resource.namespace),
-        resource.namespace,
-      );
-      const input = {
-        ...context,
-        deadlines,
-        access,
-        grant,
-        snapshot,
-        now: this.#options.clock.now(),
-      };
-      if (resource.connection.kind === "VaultConnection")
-        return this.#syncFromSnapshot(context, input);
-      return this.#reads.run(resource, context.signal, (reads) =>
-        this.#syncFromSnapshot({ ...context, reads }, input),
-      );
+      const connection = connectionKey(resource.connection, resource.namespace);
+      const grant = this.#options.access.of(connection, resource.namespace);
+      const now = this.#options.clock.now();
+      return { ...started, deadlines: memory.deadlines, access, grant, snapshot, now };
     }
     if (health.state !== "failing" && access.stale === undefined)
       return { report: undefined, next: waitFor("connection") };
-    const { kind } = resource.connection;
     const why = health.error
       ? explainToUser(health.error, access.facts, kind)
       : "waiting for the first list of the vault";
     return awaitConnection(resource, before, why, access.stale);
   }
 
-  async #syncFromSnapshot(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
-    const { resource, before, signal } = context;
-    return this.#syncTarget(
-      context,
-      input,
-      await findTarget(this.#options, resource, before, signal),
-    );
+  /**
+   * Observes, decides and executes. Starts again with another state of the target: once if it was
+   * edited, and if an object that no watch shows has its name.
+   */
+  async #syncTarget(listed: Listed): Promise<SyncResult> {
+    const { resource, before, signal } = listed;
+    let found = await findTarget(this.#options, resource, before, signal);
+    for (let isSecond = false; ;) {
+      const observed = await this.#observeTarget(listed, found);
+      if ("next" in observed) return observed;
+      const planned = await this.#decide(observed);
+      if ("next" in planned) return planned;
+      if ("edited" in planned) {
+        if (isSecond) return targetChanged("the target was changed concurrently");
+        isSecond = true;
+        found = planned.edited;
+        continue;
+      }
+      const effect = await this.#execute(planned);
+      if ("next" in effect) return effect;
+      found = effect;
+    }
+  }
+
+  /** Adds the target, and the items that rules find. A target as a whole becomes a merged one. */
+  async #observeTarget(listed: Listed, found: FoundTarget): Promise<Observed | SyncResult> {
+    const { source, resource, access, signal } = listed;
+    if (found === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
+    if (found === "whole") {
+      await becomeMerged(this.#options, resource, source.descriptor, signal);
+      // The watch may lag behind the release, so the state after it is read.
+      const now = await lookUpTarget(this.#options, resource, signal);
+      if (now === "whole") return targetChanged("the target was changed concurrently");
+      return this.#observeTarget(listed, now);
+    }
+    const observed = findSources(listed, found);
+    return "reason" in observed ? reported(observed, { stale: access.stale }) : observed;
   }
 
   /**
-   * Gathers, decides and applies. A target that was edited is decided for again, without relying on
-   * its annotations.
+   * Decides for the target, and reads it if the plan depends on its bytes. A target that was edited
+   * is decided for again, without relying on its annotations.
+   * @returns the state of the target if it is not the observed one any more
    */
-  async #syncTarget(
-    context: SyncContext,
-    input: ResolveInput,
-    state: FoundTarget,
-  ): Promise<SyncResult> {
-    if (state === "whole") return this.#becomeMerged(context, input);
-    if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
-    const found = findSources(input, state);
-    if ("reason" in found) return reported(found, { stale: input.access.stale });
-    return this.#syncFound({ ...context, resource: found.resource }, found, state);
-  }
-
-  /** The watch may lag behind the release, so the state after it is read. */
-  async #becomeMerged(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
-    const { resource, source, signal } = context;
-    await becomeMerged(this.#options, resource, source.descriptor, signal);
-    const state = await lookUpTarget(this.#options, resource, signal);
-    return state === "whole"
-      ? targetChanged("the target was changed concurrently")
-      : this.#syncTarget(context, input, state);
-  }
-
-  async #syncFound(
-    context: SyncContext,
-    input: ResolveInput,
-    found: TargetState,
-  ): Promise<SyncResult> {
-    const { resource, before, signal } = context;
-    let state = found;
-    const corrupted = state.state === "owned" && state.annotationsCorrupted;
-    if (corrupted) state = withReported(resource, before, state);
-    this.#trustStatus(context, state);
-    let [decision, resolutions] = decideFor(input, state);
-    const wait = this.#options.targets.repairWait(resource, state);
-    if (wait !== undefined && decision.plan.action !== "keep") {
-      const facts = { resolutions, connection: input.access.id, stale: input.access.stale };
+  async #decide(
+    observed: Observed,
+  ): Promise<Planned | SyncResult | { readonly edited: FoundTarget }> {
+    const { resource, access, memory } = observed;
+    const isCorrupted = observed.state.state === "owned" && observed.state.annotationsCorrupted;
+    const seen = isCorrupted ? { ...observed, state: withReported(observed) } : observed;
+    this.#trustStatus(seen);
+    let planned = decideFor(seen);
+    const wait = this.#options.targets.repairWait(resource, seen.state);
+    if (wait !== undefined && planned.decision.plan.action !== "keep") {
       return {
-        report: reportOf(wait.condition, {
-          ...facts,
-          versions: syncedVersions(input, resolutions, state),
-        }),
+        report: { ...planned.report, readyCondition: wait.condition },
         next: waitFor("target", wait.ms),
       };
     }
-    const current = await this.#options.writer.read(decision.plan, resource, state, signal);
-    if ("now" in current) {
-      if (context.isSecond === true) return targetChanged("the target was changed concurrently");
-      return this.#syncTarget(
-        { ...context, isSecond: true },
-        input,
-        currentState(resource, current.now),
-      );
-    }
-    if (current.object !== undefined && !current.trusted && !corrupted) {
-      state = withReported(resource, before, state);
-      [decision, resolutions] = decideFor(input, state);
-    }
-    context.memory.deadlines = deadlinesOf(input.access.id, resolutions);
-    return this.#apply(context, input, { decision, resolutions, state, current });
+    const current = await this.#options.writer.read(planned.decision.plan, seen);
+    if ("now" in current) return { edited: currentState(resource, current.now) };
+    if (current.object !== undefined && !current.trusted && !isCorrupted)
+      planned = decideFor({ ...seen, state: withReported(seen) });
+    memory.deadlines = deadlinesOf(access.id, planned.resolutions);
+    return { ...planned, current };
   }
 
-  async #apply(context: SyncContext, input: ResolveInput, decided: Decided): Promise<SyncResult> {
-    const { access } = input;
-    const { decision, resolutions, state, current } = decided;
-    const { key, source, resource, before, memory, signal, reads } = context;
-    const facts = { resolutions, connection: access.id, stale: access.stale };
-    const versions = syncedVersions({ before, access }, resolutions, state);
-    const unchanged = reportOf(decision.readyCondition, { ...facts, versions });
-    const isNewSpec = before.observedGeneration !== resource.generation;
-    const plan = {
-      resource,
-      owner: source.descriptor,
-      state,
-      current,
-      isNewSpec,
-      report: unchanged,
-      signal,
-      reads,
-    };
+  /** @returns the state of an object that has the name of the target, if it is the target */
+  async #execute(planned: Planned): Promise<SyncResult | TargetState> {
+    const { key, resource, before, memory, access, resolutions, decision, signal } = planned;
+    const { targets, writer, propagations, observer } = this.#options;
     try {
-      const result = await this.#options.writer.apply(decision.plan, plan);
+      const result = await writer.apply(planned);
       const { report, next } = result;
       if (report.effect !== "none") {
         memory.unreported = withUnreported(report, memory.unreported);
-        this.#options.propagations.written(key);
-        this.#options.observer.written(resource.kind, report.effect);
+        propagations.written(key);
+        observer.written(resource.kind, report.effect);
       }
       const isReplaced =
         report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
       if (isReplaced) await removeFormerTargets(this.#options, resource, signal);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
-      return !this.#options.targets.isWatched(resource) && isIdle
-        ? { report, next: waitFor("target") }
-        : result;
+      return !targets.isWatched(resource) && isIdle ? { report, next: waitFor("target") } : result;
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists"))
-        return this.#resolveNameConflict(context, input, reportOf(undefined, facts));
+      if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(planned);
       if (isKubeError(error, "NamespaceTerminating"))
         return { report: undefined, next: waitFor("namespace") };
       throw error;
@@ -334,23 +274,20 @@ export class SyncReconciler {
    * The watch shows only objects with the operator's label; an object without it is found when
    * creating the target fails.
    */
-  async #resolveNameConflict(
-    context: SyncContext,
-    input: ResolveInput,
-    report: Report,
-  ): Promise<SyncResult> {
-    const { resource, signal } = context;
+  async #resolveNameConflict(planned: Planned): Promise<SyncResult | TargetState> {
+    const { resource, report, signal } = planned;
     const state = await lookUpTarget(this.#options, resource, signal);
     if (state === "deleting" || state === "whole" || state.state === "absent")
       return targetChanged("the target was created concurrently");
-    if (state.state === "owned") return this.#syncTarget(context, input, state);
-    return { report: { ...report, readyCondition: targetConflict(resource, state) }, next: DONE };
+    if (state.state === "owned") return state;
+    const { resolutions, connection, stale } = report;
+    return reported(targetConflict(resource, state), { resolutions, connection, stale });
   }
 
   /**
    * After a restart, a target that has not changed since the status was written need not be read.
    */
-  #trustStatus({ resource, before }: SyncContext, state: TargetState): void {
+  #trustStatus({ resource, before, state }: Observed): void {
     const { targets } = this.#options;
     if (isForced(resource, before)) return targets.distrust(resource);
     if (
@@ -364,8 +301,8 @@ export class SyncReconciler {
   }
 
   /** Writes the status, records the events, and logs a write. */
-  async #publish(
-    { key, resource, before, memory, signal }: SyncContext,
+  async #report(
+    { key, resource, before, memory, signal }: Started,
     object: KubeObject,
     now: Report,
   ): Promise<void> {
@@ -384,15 +321,12 @@ export class SyncReconciler {
   }
 }
 
-/** A decision and the target that it is for. */
-interface Decided {
-  readonly decision: Decision;
-  readonly resolutions: readonly Resolution[];
-  readonly state: TargetState;
-  readonly current: CurrentTarget;
-}
-
-function decideFor(input: ResolveInput, state: TargetState): [Decision, Resolution[]] {
-  const resolutions = resolveItems(input, state);
-  return [decide(input.resource, resolutions, state), resolutions];
+/** Returns the decision for what was observed, and its report if it changes nothing. */
+function decideFor(observed: Observed): Omit<Planned, "current"> {
+  const { access, resource, state } = observed;
+  const resolutions = resolveItems(observed);
+  const decision = decide(resource, resolutions, state);
+  const versions = syncedVersions(observed, resolutions);
+  const facts = { resolutions, connection: access.id, stale: access.stale, versions };
+  return { ...observed, resolutions, decision, report: reportOf(decision.readyCondition, facts) };
 }

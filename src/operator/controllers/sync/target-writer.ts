@@ -2,12 +2,13 @@ import { MANAGED_BY, MANAGED_BY_LABEL } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
+import type { KubeObject } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
 import type { Entry, Plan } from "../../sync/decide.ts";
 import { inputsOf } from "../../sync/derive.ts";
 import { heldAdoption } from "../../sync/held-adoption.ts";
 import { hasShape } from "../../sync/secret-shape.ts";
+import type { KeyState } from "../../sync/review-content.ts";
 import type { Report } from "../../sync/report.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
@@ -18,46 +19,29 @@ import {
   targetState,
 } from "../../sync/target.ts";
 import { writeFailure } from "./write-failure.ts";
-import {
-  type CurrentTarget,
-  type Gathered,
-  type GatherInput,
-  NO_TARGET,
-} from "./gather-content.ts";
-import { newContent } from "./new-content.ts";
+import type { Gathered } from "./gather-content.ts";
+import { type Assembled, newContent } from "./new-content.ts";
 import { deleteTarget } from "./release-target.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { repairDelay } from "../outcome/repair-count.ts";
-import { calmDelay } from "./repairs.ts";
+import { calmDelay, type Repairs } from "./repairs.ts";
 import { DONE, type Failure, waitFor } from "../outcome/outcome.ts";
 import { failed, type Reported } from "./sync-result.ts";
+import {
+  type Assembling,
+  type CurrentTarget,
+  isNewSpec,
+  NO_TARGET,
+  type Observed,
+  type Planned,
+} from "./stages.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 
-export interface TargetWriterOptions extends Pick<GatherInput, "contentKey" | "limits"> {
+export interface TargetWriterOptions extends Pick<Assembling, "contentKey" | "limits"> {
   readonly api: KubeApi;
   readonly targets: TargetRecords;
   readonly clock: Pick<Clock, "monotonic">;
-}
-
-/** Everything a plan was decided for. */
-export interface PlanContext {
-  readonly resource: SyncResource;
-  /** Descriptor of the resource's kind. */
-  readonly owner: ResourceDescriptor;
-  /** The target that the plan was decided for, and what is known about its content. */
-  readonly state: TargetState;
-  readonly current: CurrentTarget;
-  /**
-   * The spec has changed since the last reconcile: a difference in the target need not be a change
-   * of another writer.
-   */
-  readonly isNewSpec: boolean;
-  /** The report of a plan that changes nothing. */
-  readonly report: Report;
-  readonly signal: AbortSignal;
-  /** Ends the reads of the vault, also when the access of the resource changes. */
-  readonly reads: AbortSignal;
 }
 
 type OwnedTarget = Extract<TargetState, { readonly state: "owned" }>;
@@ -84,9 +68,7 @@ export class TargetWriter {
    */
   async read(
     { action }: Plan,
-    resource: SyncResource,
-    state: TargetState,
-    signal: AbortSignal,
+    { resource, state, signal }: Observed,
   ): Promise<CurrentTarget | { readonly now: TargetMetadata | undefined }> {
     const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
@@ -120,20 +102,21 @@ export class TargetWriter {
    * @throws KubeError when the request itself failed, and for the conflicts that the caller
    * resolves
    */
-  async apply(plan: Plan, context: PlanContext): Promise<Reported> {
-    const { resource, report, state } = context;
+  async apply(planned: Planned): Promise<Reported> {
+    const { resource, report, state } = planned;
+    const { plan } = planned.decision;
     try {
       switch (plan.action) {
         case "keep":
           return { report, next: DONE };
         case "verify":
-          return await this.#verify(plan.entries, context);
+          return await this.#verify(plan.entries, planned);
         case "repair":
-          return await this.#write(plan.entries, "repaired", context);
+          return await this.#write(plan.entries, "repaired", planned);
         case "write":
-          return await this.#write(plan.entries, "updated", context);
+          return await this.#write(plan.entries, "updated", planned);
         case "delete":
-          return await this.#remove(undefined, context);
+          return await this.#remove(undefined, planned);
       }
     } catch (error) {
       const failure = writeFailure(error, resource);
@@ -145,7 +128,7 @@ export class TargetWriter {
   /** Deletes the target, whose content cannot be made because of `failure`. */
   async #remove(
     failure: Failure | undefined,
-    { resource, state, report, signal }: PlanContext,
+    { resource, state, report, signal }: Planned,
   ): Promise<Reported> {
     if (state.state === "owned") await deleteTarget(this.#options, resource, state, signal);
     const done = { ...report, effect: "deleted", changed: true, versions: new Map() } as const;
@@ -156,24 +139,22 @@ export class TargetWriter {
    * Leaves a target unchanged that has the content which its annotations claim, and repairs any
    * other.
    */
-  async #verify(entries: readonly Entry[], context: PlanContext): Promise<Reported> {
-    const { resource, state, current, report } = context;
+  async #verify(entries: readonly Entry[], planned: Planned): Promise<Reported> {
+    const { resource, state, current, report } = planned;
     const isRight =
       current.trusted &&
       (current.object === undefined || hasRequiredMetadata(resource, current.object));
-    if (state.state !== "owned" || !isRight) return this.#write(entries, "repaired", context);
-    const { resourceVersion } = state;
-    const { targets, clock } = this.#options;
+    if (state.state !== "owned" || !isRight) return this.#write(entries, "repaired", planned);
+    const { targets, clock, contentKey } = this.#options;
+    const digest = current.keys.size > 0 ? keysDigest(contentKey, current.keys) : undefined;
+    const verified = { ...report, verified: state.resourceVersion, digest };
     const repairs = targets.repairs(resource);
-    const delay = calmDelay(repairs, clock.monotonic());
-    const digest =
-      current.keys.size > 0 ? keysDigest(this.#options.contentKey, current.keys) : undefined;
-    const verified = { ...report, verified: resourceVersion, digest };
-    if (repairs === undefined || delay === 0) return { report: verified, next: DONE };
-    return {
-      report: { ...verified, readyCondition: repairs.condition },
-      next: waitFor("target", delay),
-    };
+    return (
+      contested(verified, repairs, calmDelay(repairs, clock.monotonic())) ?? {
+        report: verified,
+        next: DONE,
+      }
+    );
   }
 
   /**
@@ -182,63 +163,55 @@ export class TargetWriter {
    */
   async #write(
     entries: readonly Entry[],
-    wanted: "updated" | "repaired",
-    context: PlanContext,
+    effect: "updated" | "repaired",
+    planned: Planned,
   ): Promise<Reported> {
-    const { resource, state, current, report, reads } = context;
-    const { targets, contentKey, limits, clock } = this.#options;
+    const { resource, state, current, report } = planned;
+    const { targets, contentKey, limits } = this.#options;
     const verified = targets.verifiedKeys(resource);
-    const input = { resource, state, current, verified, contentKey, limits, signal: reads };
-    const { content: gathered, failure } = await newContent(entries, input, report);
-    if (gathered === "unchanged") return failed(report, failure, state.state === "owned");
-    if (gathered === "none") return this.#remove(failure, context);
-
-    const keys = new Map(gathered.keys.map((key) => [key.targetKey, key.state]));
-    const removed = [...current.keys.keys()].filter((key) => !keys.has(key));
-    const objection = heldAdoption(resource, state, removed);
+    const assembling = { ...planned, verified, contentKey, limits };
+    const { content, failure } = await newContent(entries, assembling);
+    if (content === "unchanged") return failed(report, failure, state.state === "owned");
+    if (content === "none") return this.#remove(failure, planned);
+    const change = changeOf({ content, failure }, current);
+    const objection = heldAdoption(resource, state, change.removed);
     if (objection !== undefined)
       return { report: { ...report, readyCondition: objection }, next: DONE };
-
-    const { problem } = gathered;
-    const base = { ...report, versions: versionsOf(gathered, report) };
-    const after = (next: Report): Reported => {
-      if (failure !== undefined) return failed(next, failure, true);
-      if (problem === undefined) return { report: next, next: DONE };
-      return { report: { ...next, readyCondition: problem.condition }, next: problem.next };
-    };
-    const canPatch = isPatchable(context);
-    if (canPatch && removed.length === 0 && gathered.fetched.size === 0) return after(base);
-
-    const rendering = this.#rendering(context, gathered);
-    const changes = gathered.keys.filter(({ isNew }) => isNew).map(({ targetKey }) => targetKey);
-    const written = await (canPatch
-      ? this.#patch(rendering, changes, removed, context)
-      : this.#send(rendering, context));
-    const isAccepted = this.#isAsSent(rendering, context, written);
-    const effect = state.state === "absent" ? "created" : context.isNewSpec ? "updated" : wanted;
-    const changed =
-      keys.size !== current.keys.size ||
-      [...keys].some(([key, { digest }]) => current.keys.get(key)?.digest !== digest);
-    const isRepair =
-      state.state === "owned" && !context.isNewSpec && (!current.trusted || wanted === "repaired");
-    const repairs = targets.recordWrite(resource, written, isAccepted ? keys : undefined, isRepair);
-    const done = { ...base, effect, changed } as const;
-    // An accepted write long after the last repair ends the contest.
-    const delay = (isAccepted ? calmDelay : repairDelay)(repairs, clock.monotonic());
-    if (repairs !== undefined && delay > 0) {
-      return {
-        report: { ...done, readyCondition: repairs.condition },
-        next: waitFor("target", delay),
-      };
-    }
-    return after({
-      ...done,
-      verified: written.metadata.resourceVersion,
-      digest: keysDigest(contentKey, keys),
-    });
+    const isComplete = change.removed.length === 0 && change.content.fetched.size === 0;
+    if (isComplete && isPatchable(planned)) return concluded(unwritten(change, report), change);
+    return this.#store(change, effect, planned);
   }
 
-  #rendering({ resource, owner }: PlanContext, { keys, claims: synced }: Gathered): Rendering {
+  /** Sends a change of the target, and records what the API server made of it. */
+  async #store(
+    change: Change,
+    effect: "updated" | "repaired",
+    planned: Planned,
+  ): Promise<Reported> {
+    const { resource, state, current, report } = planned;
+    const { targets, contentKey, clock } = this.#options;
+    const rendering = this.#rendering(planned, change.content);
+    const written = await (isPatchable(planned)
+      ? this.#patch(rendering, change, planned)
+      : this.#send(rendering, planned));
+    const isAccepted = this.#isAsSent(rendering, planned, written);
+    const isRepair =
+      state.state === "owned" && !isNewSpec(planned) && (!current.trusted || effect === "repaired");
+    const keys = isAccepted ? change.keys : undefined;
+    const repairs = targets.recordWrite(resource, written, keys, isRepair);
+    const done = {
+      ...unwritten(change, report),
+      effect: state.state === "absent" ? "created" : isNewSpec(planned) ? "updated" : effect,
+      changed: change.isDifferent,
+    } as const;
+    // An accepted write long after the last repair ends the contest.
+    const delay = (isAccepted ? calmDelay : repairDelay)(repairs, clock.monotonic());
+    const verified = written.metadata.resourceVersion;
+    const digest = keysDigest(contentKey, change.keys);
+    return contested(done, repairs, delay) ?? concluded({ ...done, verified, digest }, change);
+  }
+
+  #rendering({ resource, source }: Planned, { keys, claims: synced }: Gathered): Rendering {
     const digests = new Map(keys.map(({ targetKey, state }) => [targetKey, state]));
     const type =
       isMerged(resource) || resource.target.kind !== "Secret"
@@ -250,14 +223,11 @@ export class TargetWriter {
         bytes === undefined ? [] : [[targetKey, bytes] as const],
       ),
     );
-    return { resource, owner, content, digest, synced };
+    return { resource, owner: source.descriptor, content, digest, synced };
   }
 
   /** Sends the whole target. */
-  #send(
-    rendering: Rendering,
-    { state, current, resource, signal }: PlanContext,
-  ): Promise<KubeObject> {
+  #send(rendering: Rendering, { state, current, resource, signal }: Planned): Promise<KubeObject> {
     const { api } = this.#options;
     const descriptor = targetDescriptor[resource.target.kind];
     if (isMerged(resource) && state.state === "owned") {
@@ -276,18 +246,16 @@ export class TargetWriter {
   /** Sends only what changes, because the rest is known to be right. */
   #patch(
     rendering: Rendering,
-    changed: readonly string[],
-    removed: readonly string[],
-    context: PlanContext,
+    { added, removed }: Change,
+    { resource, state, signal }: Planned,
   ): Promise<KubeObject> {
-    const { resource, state, signal } = context;
     const { namespace, target } = resource;
     const { uid, resourceVersion } = state.state === "owned" ? state : {};
     const ref = { namespace, name: target.name, uid, resourceVersion };
     return this.#options.api.patch(
       targetDescriptor[target.kind],
       ref,
-      renderPatch(rendering, changed, removed),
+      renderPatch(rendering, added, removed),
       signal,
     );
   }
@@ -319,13 +287,62 @@ export class TargetWriter {
   }
 
   /** Reports whether the API server stored what was sent: admission may have changed it. */
-  #isAsSent(rendering: Rendering, { resource }: PlanContext, written: KubeObject): boolean {
+  #isAsSent(rendering: Rendering, { resource }: Planned, written: KubeObject): boolean {
     if (isMerged(resource) && rendering.content.size === 0) return true;
     const state = targetState(resource, targetMetadata(written));
     if (state.state !== "owned" || state.content !== rendering.digest || !state.hasMetadata)
       return false;
     return this.#read(resource, state, written).trusted && hasRequiredMetadata(resource, written);
   }
+}
+
+/** The difference between the content that a target is to have and the one that it has. */
+interface Change extends Assembled {
+  readonly keys: ReadonlyMap<string, KeyState>;
+  /** Keys whose bytes are new. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly isDifferent: boolean;
+}
+
+function changeOf(assembled: Assembled, current: CurrentTarget): Change {
+  const { content } = assembled;
+  const keys = new Map(content.keys.map((key) => [key.targetKey, key.state]));
+  return {
+    ...assembled,
+    keys,
+    added: content.keys.filter(({ isNew }) => isNew).map(({ targetKey }) => targetKey),
+    removed: [...current.keys.keys()].filter((key) => !keys.has(key)),
+    isDifferent:
+      keys.size !== current.keys.size ||
+      [...keys].some(([key, { digest }]) => current.keys.get(key)?.digest !== digest),
+  };
+}
+
+/** Returns the report of content that the target is to have, before it is written. */
+const unwritten = ({ content }: Assembled, report: Report): Report => ({
+  ...report,
+  versions: versionsOf(content, report),
+});
+
+/** Returns the result for a target that others change too; `undefined` if it need not wait. */
+function contested(
+  report: Report,
+  repairs: Repairs | undefined,
+  delayMs: number,
+): Reported | undefined {
+  if (repairs === undefined || delayMs === 0) return undefined;
+  return {
+    report: { ...report, readyCondition: repairs.condition },
+    next: waitFor("target", delayMs),
+  };
+}
+
+/** Returns the result for a target that has its content: what that lacks is tried again. */
+function concluded(report: Report, { content: { problem }, failure }: Assembled): Reported {
+  if (failure !== undefined) return failed(report, failure, true);
+  if (problem === undefined) return { report, next: DONE };
+  return { report: { ...report, readyCondition: problem.condition }, next: problem.next };
 }
 
 /**
@@ -338,7 +355,7 @@ function versionsOf({ claims, fetched }: Gathered, { versions }: Report): Map<st
 }
 
 /** Reports whether everything that a patch does not contain is known to be right. */
-function isPatchable({ resource, state, current }: PlanContext): boolean {
+function isPatchable({ resource, state, current }: Planned): boolean {
   if (isMerged(resource)) return false;
   const hasMetadata = current.object === undefined || hasRequiredMetadata(resource, current.object);
   return state.state === "owned" && state.hasMetadata && current.trusted && hasMetadata;

@@ -1,0 +1,101 @@
+import type { Watched } from "../../kube/cache/filtered-view.ts";
+import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { defined } from "../../lib/defined.ts";
+import type { TargetMetadata } from "../../sync/target.ts";
+import { FreshLists } from "../outcome/fresh-lists.ts";
+import { fileSource } from "./file-source.ts";
+import { Propagations } from "./propagations.ts";
+import { secretSource } from "./secret-source.ts";
+import { SyncController, type SyncControllerOptions } from "./sync-controller.ts";
+import { SyncReconciler, type SyncReconcilerOptions } from "./sync-reconciler.ts";
+import { TargetRecords } from "./target-records.ts";
+import { TargetWriter, type TargetWriterOptions } from "./target-writer.ts";
+
+/** The objects of the API server that syncs follow. */
+export interface SyncedObjects {
+  readonly secrets: Watched<KubeObject>;
+  readonly files: Watched<KubeObject>;
+  readonly targetSecrets: Watched<TargetMetadata>;
+  readonly targetConfigMaps: Watched<TargetMetadata>;
+  /** `undefined` if Secrets are not watched. */
+  readonly mergedSecrets?: Watched<TargetMetadata> | undefined;
+  readonly mergedConfigMaps: Watched<TargetMetadata>;
+}
+
+type Part = "kinds" | "targets" | "writer" | "lists" | "propagations" | "reconciler";
+
+export interface SyncsOptions
+  extends
+    Omit<SyncControllerOptions, Part | "access" | "observer">,
+    Omit<SyncReconcilerOptions, Part | "observer">,
+    Pick<TargetWriterOptions, "contentKey"> {
+  readonly reflectors: SyncedObjects;
+  /** Types of target Secrets in addition to the default ones. */
+  readonly allowedSecretTypes: readonly string[];
+  readonly observer: SyncControllerOptions["observer"] &
+    SyncReconcilerOptions["observer"] & {
+      /**
+       * Called when a target was written because of a change in the vault, with the time since the
+       * list that showed the change.
+       */
+      changePropagated(durationMs: number): void;
+    };
+}
+
+/** The controller of the VaultSecrets and VaultFiles and its parts. */
+export class Syncs {
+  readonly controller: SyncController;
+  /** The two kinds of resources, with their watches. */
+  readonly kinds: SyncReconcilerOptions["kinds"];
+  readonly #objects: SyncedObjects;
+
+  constructor(options: SyncsOptions) {
+    const { reflectors, clock, observer } = options;
+    this.#objects = reflectors;
+    this.kinds = {
+      VaultSecret: {
+        source: secretSource(options.allowedSecretTypes),
+        resources: reflectors.secrets.store,
+      },
+      VaultFile: { source: fileSource, resources: reflectors.files.store },
+    };
+    const targets = new TargetRecords({
+      watched: { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps },
+      merged: {
+        ...defined({ Secret: reflectors.mergedSecrets }),
+        ConfigMap: reflectors.mergedConfigMaps,
+      },
+      clock,
+      onUnseen: (key) => this.controller.targetUnseen(key),
+    });
+    const writer = new TargetWriter({ ...options, targets });
+    const propagations = new Propagations(clock, (ms) => observer.changePropagated(ms));
+    const lists = new FreshLists(clock, (key) => this.controller.listEnded(key));
+    const parts = { ...options, kinds: this.kinds, targets, writer, lists, propagations };
+    this.controller = new SyncController({ ...parts, reconciler: new SyncReconciler(parts) });
+  }
+
+  /**
+   * Passes the current objects and all later changes to the controller, until the returned handle
+   * is disposed.
+   */
+  subscribe(): Disposable {
+    const { controller } = this;
+    const { secrets, files, targetSecrets, targetConfigMaps, mergedSecrets, mergedConfigMaps } =
+      this.#objects;
+    const stack = new DisposableStack();
+    stack.use(
+      replayAndSubscribe(secrets, (change) => controller.resourceChanged("VaultSecret", change)),
+    );
+    stack.use(
+      replayAndSubscribe(files, (change) => controller.resourceChanged("VaultFile", change)),
+    );
+    stack.use(targetSecrets.onChange((change) => controller.targetChanged("Secret", change)));
+    stack.use(targetConfigMaps.onChange((change) => controller.targetChanged("ConfigMap", change)));
+    if (mergedSecrets)
+      stack.use(mergedSecrets.onChange((change) => controller.mergedChanged("Secret", change)));
+    stack.use(mergedConfigMaps.onChange((change) => controller.mergedChanged("ConfigMap", change)));
+    return stack;
+  }
+}
