@@ -175,8 +175,10 @@ function differenceOf(
   if (findCondition(status.conditions, "Stale")?.status === "True")
     return !expected.ready && expected.mayBeStale === true ? undefined : "Stale=True";
   const seen = `Ready=${ready?.status} ${ready?.reason}: ${ready?.message}`;
+  // An invalid spec is reported also while it is suspended.
+  const { suspend: isSuspended = false } = object["spec"] as Spec;
   const forced = annotations[FORCE_SYNC_ANNOTATION];
-  if (forced !== undefined && ready?.reason !== "Suspended" && status.lastForceSync !== forced)
+  if (forced !== undefined && !isSuspended && status.lastForceSync !== forced)
     return `the forced sync ${forced} was not echoed, but ${status.lastForceSync}`;
   if (!expected.ready)
     return expected.reasons.includes(ready?.reason ?? "")

@@ -153,7 +153,9 @@ function outcomeOf(
   const spec = object["spec"] as Spec;
   const isMerged = spec.target?.creationPolicy === "Merge";
   const ready = { ready: true, content, isMerged } as const;
-  if (!existing || Object.keys(content).length === 0) return ready;
+  if (!existing) return ready;
+  // Without a key to write, an object that is handed over is not taken over.
+  if (Object.keys(content).length === 0) return isHandedOver(object, existing) ? "anything" : ready;
   const now = contentOf(existing);
   if (isMerged) {
     const merged = mergedInto(existing);
@@ -167,7 +169,10 @@ function outcomeOf(
       (!own.includes(key) ||
         others.includes(key) ||
         world.vaults.originsIn(now[key]!).length === 0);
-    return Object.keys(content).some(isForeign) ? "anything" : ready;
+    if (Object.keys(content).some(isForeign)) return "anything";
+    const isChanged = Object.entries(content).some(([key, base64]) => now[key] !== base64);
+    // A target that became one of others stays immutable.
+    return isChanged && existing["immutable"] === true ? failing("TargetImmutable") : ready;
   }
   // A key whose optional source is missing would be removed too.
   const losesKeys =

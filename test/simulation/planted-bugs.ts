@@ -218,7 +218,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     ],
   },
   "a rule that ignores metadata": {
-    invariants: ["I5"],
+    invariants: ["I2", "I5"],
     changes: [
       {
         file: "sync/find-items.ts",

@@ -7,6 +7,7 @@ import { apiFaults, vaultFaults } from "./networks.ts";
 import { CommandMaker, CONNECTIONS } from "./random-command.ts";
 import { Draw, type Feature } from "./random-features.ts";
 import { RESOURCES } from "./random-specs.ts";
+import { SingleChanges } from "./single-changes.ts";
 import { accountOf, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
 /** Returns `count` random commands. Equal seeds give equal commands. */
@@ -29,10 +30,12 @@ const written = (
 class SequenceMaker {
   readonly #draw: Draw;
   readonly #make: CommandMaker;
+  readonly #changes: SingleChanges;
 
   constructor(random: Random) {
     this.#draw = new Draw(random);
     this.#make = new CommandMaker(this.#draw);
+    this.#changes = new SingleChanges(this.#draw, this.#make);
   }
 
   /** Returns a random command, or several that reach together what single ones rarely do. */
@@ -59,6 +62,7 @@ class SequenceMaker {
       ["many", () => this.#disappearance()],
       ["removals", () => this.#move()],
       ["forceSync", () => this.#forcedSync()],
+      ...this.#changes.scenes,
     ];
     const [, make] = this.#draw.pick([
       ...scenes.filter(([feature]) => this.#make.mix.has(feature)),
@@ -149,7 +153,8 @@ class SequenceMaker {
       { type: "add-foreign", ...place, how: 4 },
       ...rotated,
       ...this.#followed(vault, [connection, resource], { creationPolicy: "Merge" }),
-      { type: "advance", ms: 60_000 },
+      // What follows is judged as a change of the vault only, when the specs are old enough.
+      { type: "advance", ms: 120_000 },
     ];
     return { synced, rotated };
   }

@@ -191,10 +191,10 @@ class TopologyMaker {
     // Without the flag, the file is not read until others are configured.
     if (this.#random() < (this.#flags.namespacesFile === undefined ? 0.1 : 0.5))
       return [this.#list(), ...(kind < 0.3 ? [{ type: "settle" } as const] : [])];
-    if (kind < 0.23) return this.#deniedStart(namespace);
-    if (kind < 0.45) return [{ type: "rights", namespace, granted: false }];
-    if (kind < 0.75) return [{ type: "rights", namespace, granted: true }];
-    return [{ type: kind < 0.9 ? "delete-namespace" : "create-namespace", namespace }];
+    if (kind < 0.22) return this.#deniedStart(namespace);
+    if (kind < 0.42) return [{ type: "rights", namespace, granted: false }];
+    if (kind < 0.7) return [{ type: "rights", namespace, granted: true }];
+    return [{ type: kind < 0.93 ? "delete-namespace" : "create-namespace", namespace }];
   }
 
   /** Replicas start while a namespace is denied. */

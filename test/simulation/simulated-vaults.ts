@@ -17,6 +17,8 @@ export interface Origin {
   readonly order: number;
   /** The bytes in base64 of the parts of a value, by name: see `valueOf`. */
   readonly parts: ReadonlyMap<string, string>;
+  /** The metadata that was listed with this version; of a file: none. */
+  readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 /** Properties of a written secret, other than its name. */
@@ -51,7 +53,7 @@ export class SimulatedVaults {
    */
   readonly irregular = new Set<string>();
   /** Times at which deadlines remove entries, by `<vault> <name>`. */
-  readonly #deadlines = new Map<string, number[]>();
+  readonly #deadlines = new Map<string, { readonly owner: string; readonly at: number }[]>();
   /** Time of the last change of an entry, in monotonic milliseconds, by `<vault> <name>`. */
   readonly #changedAt = new Map<string, number>();
   readonly #clock: Clock;
@@ -110,10 +112,11 @@ export class SimulatedVaults {
 
   /**
    * Returns the times, on the wall clock, at which deadlines have removed entries of this name or
-   * will.
+   * will: those of one owner, or of all.
    */
-  deadlinesOf(vault: string, name: string): readonly number[] {
-    return this.#deadlines.get(`${vault} ${name}`) ?? [];
+  deadlinesOf(vault: string, name: string, owner?: string): readonly number[] {
+    const all = this.#deadlines.get(`${vault} ${name}`) ?? [];
+    return all.filter((one) => owner === undefined || one.owner === owner).map(({ at }) => at);
   }
 
   /** Reports whether a deadline has removed an entry of this name in any vault, or will. */
@@ -123,9 +126,7 @@ export class SimulatedVaults {
 
   /** Reports whether a deadline is between two times on the wall clock. */
   hasDeadlineBetween(start: number, end: number): boolean {
-    return [...this.#deadlines.values()]
-      .flat()
-      .some((deadline) => deadline >= start && deadline <= end);
+    return [...this.#deadlines.values()].flat().some(({ at }) => at >= start && at <= end);
   }
 
   /** Returns the time of the last change of the entries of this name, in monotonic milliseconds. */
@@ -164,10 +165,12 @@ export class SimulatedVaults {
         at,
         order: number,
         parts,
+        metadata: secret.metadata,
       });
       if (minutes === undefined || isShared) return;
-      const deadline = this.#clock.now() + minutes * 60_000;
-      this.#deadlines.set(`${vault} ${name}`, [...this.deadlinesOf(vault, name), deadline]);
+      const deadline = { owner, at: this.#clock.now() + minutes * 60_000 };
+      const key = `${vault} ${name}`;
+      this.#deadlines.set(key, [...(this.#deadlines.get(key) ?? []), deadline]);
     });
   }
 
@@ -186,6 +189,7 @@ export class SimulatedVaults {
       at,
       order,
       parts: new Map(),
+      metadata: {},
     });
   }
 

@@ -87,7 +87,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     ],
   },
   "a merge without the version that was read": {
-    invariants: ["I2"],
+    invariants: ["I2", "I4"],
     changes: [
       {
         file: "controllers/sync/render-target.ts",

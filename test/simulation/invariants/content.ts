@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { accountOf, CLUSTER_ACCOUNT, CREATOR, Violation } from "../world.ts";
+import { hasMetadata } from "./removals.ts";
 import { type Output, outputsOf, type Spec } from "./spec-items.ts";
 import { isReaddressed, type TargetWrite, versionIn, versionOf } from "./target-write.ts";
 
@@ -54,6 +54,14 @@ export function checkContent({
         throw new Violation(
           "I2",
           `${name}: key ${key} has bytes of another part of ${origin.name}`,
+        );
+      const isUnmatched = ofSource.every(
+        ({ metadata }) => metadata !== undefined && !hasMetadata(origin, metadata),
+      );
+      if (isUnmatched && !rendersKey && was[key] !== base64)
+        throw new Violation(
+          "I2",
+          `${name}: key ${key} has bytes of ${origin.name} without the metadata of its rule`,
         );
       if (![accountOf(namespace), CREATOR, CLUSTER_ACCOUNT].includes(origin.owner))
         throw new Violation("I12", `${name}: key ${key} has bytes of another namespace's account`);
@@ -119,8 +127,9 @@ function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: s
  */
 export function checkComplete(write: TargetWrite): void {
   const { world, history, name, namespace, before, owner, was, is, versions } = write;
-  // A former target that is kept is released unchanged.
-  if (before && isDeepStrictEqual(was, is)) return;
+  // A former target that is kept is released unchanged. Bytes that are gone leave a target also
+  // while the present spec cannot be followed: it keeps the other keys of an earlier one.
+  if (before && Object.entries(is).every(([key, base64]) => was[key] === base64)) return;
   // What a user wrote over a merged key is the user's.
   const isOthers = (key: string): boolean =>
     write.isMerge && write.isTampered && !(key in versions);

@@ -121,7 +121,7 @@ function hasExpired(
   if (vaults.list(vault, account).some(({ key_name }) => key_name === name)) return false;
   // On the monotonic clock.
   const ages = vaults
-    .deadlinesOf(vault, name)
+    .deadlinesOf(vault, name, owner)
     .map((deadline) => deadline - clock.now() + clock.monotonic());
   return ages.some((deadline) => {
     const isFollowed = deadline - Math.max(vaults.changedAt(vault, name), quietSince) >= LISTED_MS;

@@ -1,0 +1,179 @@
+import { defined } from "../../src/operator/lib/defined.ts";
+import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
+import type { Command } from "./commands.ts";
+import { CHANGE_NAMES } from "./invariants/spec-items.ts";
+import { type VaultFault, vaultFaults } from "./networks.ts";
+import type { CommandMaker } from "./random-command.ts";
+import type { Draw, Feature } from "./random-features.ts";
+import { accountOf, CREATOR, NAMESPACES, urlOf, VAULTS } from "./world.ts";
+
+type Namespace = (typeof NAMESPACES)[number];
+
+/**
+ * Secrets of the account, one that only the creator has and shares, one that loses its latest
+ * version, and one that gets deadlines. Nothing else explains what becomes of them.
+ */
+const [STEADY, OTHER, RECEIVED, REGRESSING, EXPIRING] = CHANGE_NAMES;
+/** The resource of these sequences. */
+const RESOURCE = "delta";
+
+const data = (...names: readonly string[]): object => ({
+  data: names.map((key, index) => ({ secretKey: `k${index + 1}`, remoteRef: { key } })),
+});
+
+/** Faults in which a vault responds with no list, so that every forced sync fails. */
+const lostLists: readonly VaultFault[] = vaultFaults.filter(
+  (fault) => fault !== "old-list" && fault !== "slow",
+);
+
+interface Scene {
+  readonly vault: string;
+  readonly namespace: Namespace;
+}
+
+/**
+ * Makes sequences in which a resource is in sync, and then a single thing changes: random specs
+ * differ in many fields, each of which hides that the operator ignores another one.
+ */
+export class SingleChanges {
+  readonly #draw: Draw;
+  readonly #make: CommandMaker;
+  /** The sequences, each with the feature that an episode has if it has them. */
+  readonly scenes: readonly (readonly [Feature, () => Command[]])[] = [
+    ["template", () => this.#otherTemplate()],
+    ["template", () => this.#expiredVariable()],
+    ["metadata", () => this.#otherLabels()],
+    ["findMetadata", () => this.#foundByMetadata()],
+    ["trustedOwners", () => this.#stranger()],
+    ["accept", () => this.#lowerVersion()],
+    ["forceSync", () => this.#failedList()],
+  ];
+
+  constructor(draw: Draw, make: CommandMaker) {
+    this.#draw = draw;
+    this.#make = make;
+  }
+
+  #otherTemplate(): Command[] {
+    const scene = this.#scene();
+    const templated = (text: string): object => ({
+      ...data(STEADY),
+      target: { template: { data: { t1: `${text}:{{ vars["k1"] }}` } } },
+    });
+    return [
+      ...this.#synced(scene, templated("one")),
+      this.#resource(scene, templated("two")),
+      { type: "settle" },
+    ];
+  }
+
+  /** A source of a template reaches its deadline, without which nothing can be rendered. */
+  #expiredVariable(): Command[] {
+    const scene = this.#scene();
+    const spec = {
+      ...data(EXPIRING, STEADY),
+      target: { template: { data: { t1: `{{ vars["k1"] }}{{ vars["k2"] }}` } } },
+    };
+    return [
+      this.#write(scene, EXPIRING),
+      ...this.#synced(scene, spec),
+      { type: "settle" },
+      this.#write(scene, EXPIRING, { minutes: 3 }),
+      { type: "advance", ms: 420_000 },
+    ];
+  }
+
+  #otherLabels(): Command[] {
+    const scene = this.#scene();
+    const labeled = (team: string): object => ({
+      ...data(STEADY),
+      target: { labels: { team } },
+    });
+    return [
+      ...this.#synced(scene, labeled("red")),
+      this.#resource(scene, labeled("blue")),
+      { type: "settle" },
+    ];
+  }
+
+  /** One of two secrets has the metadata of a rule. */
+  #foundByMetadata(): Command[] {
+    const scene = this.#scene();
+    const [found, other] = this.#draw.below(0.5) ? ["prod", "test"] : ["test", "prod"];
+    const find = { name: { regexp: "^r[12]$" }, metadata: { environment_type: "prod" } };
+    return [
+      this.#write(scene, STEADY, { metadata: { environment_type: found } }),
+      this.#write(scene, OTHER, { metadata: { environment_type: other } }),
+      ...this.#synced(scene, { dataFrom: [{ find }] }),
+    ];
+  }
+
+  /** A creator whom the connection does not name shares a secret. */
+  #stranger(): Command[] {
+    const scene = this.#scene();
+    const { vault, namespace } = scene;
+    const strict = { trustedOwners: undefined, receive: undefined };
+    return [
+      { type: "write-secret", vault, owner: CREATOR, name: RECEIVED },
+      { type: "share", vault, name: RECEIVED, to: accountOf(namespace) },
+      ...this.#synced(scene, data(STEADY, RECEIVED), strict),
+      { type: "settle" },
+    ];
+  }
+
+  /** The latest version disappears, which no user accepts. */
+  #lowerVersion(): Command[] {
+    const scene = this.#scene();
+    const { vault, namespace } = scene;
+    return [
+      this.#write(scene, REGRESSING),
+      this.#write(scene, REGRESSING),
+      ...this.#synced(scene, data(REGRESSING)),
+      { type: "advance", ms: 120_000 },
+      { type: "remove-version", vault, owner: accountOf(namespace), name: REGRESSING },
+      { type: "advance", ms: 120_000 },
+    ];
+  }
+
+  /** A sync is forced after a change that no list shows. */
+  #failedList(): Command[] {
+    const scene = this.#scene();
+    const { vault, namespace } = scene;
+    const annotations = { [FORCE_SYNC_ANNOTATION]: `${Math.floor(this.#draw.random() * 1e6)}` };
+    return [
+      ...this.#synced(scene, data(STEADY)),
+      { type: "vault-fault", vault, fault: this.#draw.pick(lostLists), share: 1 },
+      this.#write(scene, STEADY),
+      { type: "annotate", kind: "VaultSecret", namespace, name: RESOURCE, annotations },
+      { type: "advance", ms: 12_000 + Math.floor(this.#draw.random() * 30_000) },
+      { type: "end-faults" },
+    ];
+  }
+
+  #scene(): Scene {
+    return { vault: this.#draw.pick(VAULTS), namespace: this.#draw.pick(NAMESPACES) };
+  }
+
+  #write({ vault, namespace }: Scene, name: string, options: object = {}): Command {
+    return { type: "write-secret", vault, owner: accountOf(namespace), name, ...options };
+  }
+
+  #resource({ namespace }: Scene, spec: object): Command {
+    const all = { connectionRef: { name: "main" }, ...spec };
+    return { type: "put", kind: "VaultSecret", namespace, name: RESOURCE, spec: all };
+  }
+
+  /** Returns commands after which the resource is in sync with this vault. */
+  #synced(scene: Scene, spec: object, connection: object = {}): Command[] {
+    const { vault, namespace } = scene;
+    const random = this.#make.specs.connection(namespace);
+    const main = defined({ ...random, url: urlOf(vault), scope: undefined, ...connection });
+    return [
+      { type: "end-faults" },
+      this.#write(scene, STEADY),
+      { type: "put", kind: "VaultConnection", namespace, name: "main", spec: main },
+      this.#resource(scene, spec),
+      { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 60_000) },
+    ];
+  }
+}
