@@ -8,7 +8,7 @@ import type { VaultContext } from "../context.ts";
 import { afterPiece, continued } from "../http/json-stream.ts";
 import { whenClosed } from "../http/when-closed.ts";
 import type { ListPlace } from "../protection/open-lists.ts";
-import type { ListValidityCache } from "./list-response.ts";
+import type { ListValidityCache } from "./list-validity-cache.ts";
 import { SharedList } from "./shared-list.ts";
 import { openList, type ListEnd, type OpenedList } from "./list-secrets.ts";
 
