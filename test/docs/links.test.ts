@@ -71,6 +71,15 @@ describe("Markdown links", () => {
     expect(named).toEqual([]);
   });
 
+  test("every test that docs/design/faults.md names exists", () => {
+    const named = [...read("docs/design/faults.md").matchAll(/`([\w./-]+\.test)`/gu)];
+    expect(named.length).toBeGreaterThan(100);
+    const missing = named
+      .map(([, name = ""]) => `/${name}.ts`)
+      .filter((end) => !tracked.some((path) => path.endsWith(end)));
+    expect(missing).toEqual([]);
+  });
+
   test("the README and the design pages contain links, so that an empty result means something", () => {
     expect(relativeLinksIn(read("README.md")).length).toBeGreaterThan(0);
     expect(sources.flatMap((source) => pagesNamedIn(read(source))).length).toBeGreaterThan(0);

@@ -161,7 +161,7 @@ export interface KubeApi {
 
 /**
  * Limits the writes of one leader, so that none happens after another leader may have started
- * (docs/design/faults.md#i7).
+ * (docs/design/faults.md#i7-only-the-leader-writes).
  */
 export interface WriteFence {
   /** Reports whether a write may be sent now. */
