@@ -4,7 +4,7 @@ import type { ConstructionName, Use } from "./constructions.ts";
 export type Budget = Readonly<Record<string, Partial<Record<ConstructionName, number>>>>;
 
 /** Returns the part of the repository whose budget a file counts for. */
-export function partOf(path: string): string {
+function partOf(path: string): string {
   const folders = path.split("/").slice(0, -1);
   if (folders.length === 0) return path.endsWith(".md") ? "docs" : "root";
   return folders.slice(0, folders[0] === "docs" ? 2 : 1).join("/");
