@@ -6,7 +6,7 @@ import type { AttackCase } from "./attack/attack-case.ts";
 import { cases } from "./attack/cases.ts";
 import { measureCases, type CaseResult } from "./attack/measure-case.ts";
 import { Scene } from "./attack/scene.ts";
-import { saveResult } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 import { table } from "./table.ts";
 
 const TOGETHER = "all-together";

@@ -6,7 +6,8 @@ import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
 import { AuditLog } from "../src/vault/server/audit/audit-log.ts";
 import type { Case } from "./measure.ts";
-import { saveResult, measureAll, printTable } from "./report.ts";
+import { measureAll, printTable } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 
 const { values } = parseArgs({
   options: {

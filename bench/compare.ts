@@ -2,37 +2,34 @@ import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { spreadText } from "./operator/series-tables.ts";
-import { spreadOf } from "./statistics.ts";
+import type { Spread } from "./statistics.ts";
 import { table } from "./table.ts";
 
+const spread = z.object({ median: z.number(), iqr: z.number(), count: z.number() });
 const series = z.object({
   scenario: z.string(),
   figure: z.string(),
   subject: z.string(),
   resources: z.number(),
   connections: z.number(),
-  values: z.array(z.number()),
+  values: spread,
 });
 /** A case of the benchmarks vault and mixed. */
 const measured = z.object({
   name: z.string(),
   clients: z.number(),
-  samples: z.array(
-    z.object({
-      throughput: z.number(),
-      p50: z.number(),
-      p99: z.number(),
-      cpu: z.number().optional(),
-    }),
-  ),
+  throughput: spread,
+  p50: spread,
+  p99: spread,
+  cpu: z.union([spread, z.tuple([])]),
 });
 const file = z.object({ result: z.array(z.union([series, measured])) });
 
-/** All values of a figure, with the table that it is in. */
+/** The samples of a figure, with the table that it is in. */
 interface Series {
   readonly title: string;
   readonly figure: string;
-  readonly values: readonly number[];
+  readonly values: Spread;
 }
 
 function seriesOf(one: z.infer<typeof file>["result"][number]): Series[] {
@@ -41,17 +38,12 @@ function seriesOf(one: z.infer<typeof file>["result"][number]): Series[] {
     const title = `${subject}, ${resources} resources, ${connections} connections`;
     return [{ title, figure: `${scenario} ${figure}`, values }];
   }
-  const { name, clients, samples } = one;
-  const figures = {
-    "1/s": samples.map(({ throughput }) => throughput),
-    "p50 ms": samples.map(({ p50 }) => p50),
-    "p99 ms": samples.map(({ p99 }) => p99),
-    "CPU s/1000": samples.flatMap(({ cpu }) => cpu ?? []),
-  };
+  const { name, clients, throughput, p50, p99, cpu } = one;
+  const figures = { "1/s": throughput, "p50 ms": p50, "p99 ms": p99, "CPU s/1000": cpu };
   return Object.entries(figures).flatMap(([figure, values]) =>
-    values.length === 0
-      ? []
-      : [{ title: `clients: ${clients}`, figure: `${name}: ${figure}`, values }],
+    "median" in values
+      ? [{ title: `clients: ${clients}`, figure: `${name}: ${figure}`, values }]
+      : [],
   );
 }
 
@@ -88,12 +80,12 @@ async function read(path: string): Promise<Series[]> {
 const keyOf = ({ title, figure }: Series): string => JSON.stringify([title, figure]);
 
 function rowOf(one: Series, other: Series): string[] {
-  const [first, second] = [spreadOf(one.values), spreadOf(other.values)];
+  const [first, second] = [one.values, other.values];
   const ratio = second.median / first.median;
-  const isRepeated = Math.min(one.values.length, other.values.length) > 1;
+  const isRepeated = Math.min(first.count, second.count) > 1;
   const differs = isRepeated && Math.abs(second.median - first.median) > first.iqr + second.iqr;
   const text = Number.isFinite(ratio) ? ratio.toFixed(2) : "–";
-  return [one.figure, spreadText(one.values), spreadText(other.values), text, differs ? "*" : ""];
+  return [one.figure, spreadText(first), spreadText(second), text, differs ? "*" : ""];
 }
 
 const [first, second] = await Promise.all([read(before), read(after)]);

@@ -1,8 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { runLoad } from "../test/lab/vault/run-load.ts";
 import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
+import { saveResult } from "./result-file.ts";
 import { table } from "./table.ts";
 
 const { values } = parseArgs({
@@ -45,10 +44,5 @@ process.stdout.write(
   `${result.responses} responses in ${result.seconds} s (${rate}/s) to ${result.clients} clients, ${result.wrong} wrong\n`,
 );
 for (const example of result.examples) process.stdout.write(`wrong: ${example}\n`);
-const directory = join(import.meta.dirname, "results");
-await mkdir(directory, { recursive: true });
-await writeFile(
-  join(directory, `load-${store}.json`),
-  `${JSON.stringify({ store, ...result }, undefined, 2)}\n`,
-);
+await saveResult(`load-${store}`, { store }, result);
 if (result.wrong > 0) process.exitCode = 1;

@@ -7,7 +7,7 @@ import { UndiciTransport } from "../src/operator/vault-client/http/undici-transp
 import { readListAside } from "../src/operator/vault-client/mirror/list-reader.ts";
 import { ListSnapshot } from "../src/operator/vault-client/mirror/list-snapshot.ts";
 import { changeBetween } from "../src/operator/vault-client/mirror/snapshot-change.ts";
-import { saveResult } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 import { table } from "./table.ts";
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { measureSize, type SizeSettings } from "./operator/measure-size.ts";
-import { saveResult } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 import { table } from "./table.ts";
 
 const { values } = parseArgs({

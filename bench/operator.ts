@@ -7,7 +7,7 @@ import { measureNeighbors } from "./operator/scenarios/neighbors.ts";
 import { seriesTables } from "./operator/series-tables.ts";
 import type { Subject } from "./operator/subject.ts";
 import { vaultsync } from "./operator/vaultsync-subject.ts";
-import { saveResult } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 
 const all = ["b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
 const { values } = parseArgs({

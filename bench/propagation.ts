@@ -6,7 +6,7 @@ import { waitUntil } from "../test/lab/clock/wait-until.ts";
 import { latenciesOf, latencyCells, latencyColumns } from "./operator/latencies.ts";
 import { SecretWatch } from "./operator/secret-watch.ts";
 import { protect, Stage } from "./operator/stage.ts";
-import { saveResult } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 import { table } from "./table.ts";
 
 const { values } = parseArgs({

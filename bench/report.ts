@@ -1,8 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
-import { join } from "node:path";
 import { measure, type Case, type Sample } from "./measure.ts";
-import { spreadOf, type Spread } from "./statistics.ts";
+import { spreadOf } from "./statistics.ts";
 import { table } from "./table.ts";
 
 export interface Settings {
@@ -13,46 +10,41 @@ export interface Settings {
 }
 
 /**
- * The summary of all repeats of a case. Throughput in 1/s, latencies in ms, CPU time in seconds per
- * 1,000 operations.
+ * All repeats of a case. Throughput in 1/s, latencies in ms, CPU time in seconds per 1,000
+ * operations.
  */
 export interface Measured {
   readonly name: string;
   readonly clients: number;
-  readonly throughput: Spread;
-  readonly p50: number;
-  readonly p95: number;
-  readonly p99: number;
+  readonly throughput: readonly number[];
+  readonly p50: readonly number[];
+  readonly p95: readonly number[];
+  readonly p99: readonly number[];
   readonly max: number;
-  readonly cpu: number | undefined;
+  /** Empty if it was not measured. */
+  readonly cpu: readonly number[];
   readonly baseline: string;
   /** Throughput divided by that of the baseline in the same repeat. */
-  readonly ratio: Spread;
-  readonly samples: readonly Sample[];
+  readonly ratio: readonly number[];
 }
 
-/** Summarizes the samples of a case and divides them by those of its baseline. */
+/** Collects the samples of a case and divides them by those of its baseline. */
 export function summary(
   { name, baseline, concurrency }: Case,
   own: readonly Sample[],
   floor: readonly Sample[],
 ): Measured {
-  const median = (of: (sample: Sample) => number): number => spreadOf(own.map(of)).median;
-  const cpu = own.flatMap((sample) => sample.cpu ?? []);
   return {
     name,
     clients: concurrency,
-    throughput: spreadOf(own.map((sample) => sample.throughput)),
-    p50: median((sample) => sample.p50),
-    p95: median((sample) => sample.p95),
-    p99: median((sample) => sample.p99),
+    throughput: own.map((sample) => sample.throughput),
+    p50: own.map((sample) => sample.p50),
+    p95: own.map((sample) => sample.p95),
+    p99: own.map((sample) => sample.p99),
     max: Math.max(...own.map((sample) => sample.max)),
-    cpu: cpu.length === 0 ? undefined : spreadOf(cpu).median,
+    cpu: own.flatMap((sample) => sample.cpu ?? []),
     baseline,
-    ratio: spreadOf(
-      own.map((sample, index) => sample.throughput / (floor[index]?.throughput ?? Number.NaN)),
-    ),
-    samples: own,
+    ratio: own.map((sample, index) => sample.throughput / (floor[index]?.throughput ?? Number.NaN)),
   };
 }
 
@@ -80,9 +72,14 @@ export async function measureAll(
 const short = (value: number): string =>
   value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(3);
 
+function medianAndRange(values: readonly number[]): string[] {
+  const { median, iqr } = spreadOf(values);
+  return [short(median), short(iqr)];
+}
+
 /** Prints the results as a table, with a column for the CPU time if it was measured. */
 export function printTable(result: readonly Measured[]): void {
-  const hasCpu = result.some(({ cpu }) => cpu !== undefined);
+  const hasCpu = result.some(({ cpu }) => cpu.length > 0);
   const cpuCell = (text: string): string[] => (hasCpu ? [text] : []);
   const columns = [
     "clients",
@@ -100,21 +97,12 @@ export function printTable(result: readonly Measured[]): void {
       ...result.map(({ name, clients, throughput, p50, p95, p99, max, cpu, baseline, ratio }) => [
         name,
         String(clients),
-        ...[throughput.median, throughput.iqr, p50, p95, p99, max].map(short),
-        ...cpuCell(cpu === undefined ? "" : short(cpu)),
-        ...(baseline === name ? ["", "", ""] : [baseline, short(ratio.median), short(ratio.iqr)]),
+        ...medianAndRange(throughput),
+        ...[p50, p95, p99].map((times) => short(spreadOf(times).median)),
+        short(max),
+        ...cpuCell(cpu.length === 0 ? "" : short(spreadOf(cpu).median)),
+        ...(baseline === name ? ["", "", ""] : [baseline, ...medianAndRange(ratio)]),
       ]),
     ]),
-  );
-}
-
-/** Writes a run with its settings and all samples to `results/<name>.json`. */
-export async function saveResult(name: string, settings: object, result: unknown): Promise<void> {
-  const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
-  const directory = join(import.meta.dirname, "results");
-  await mkdir(directory, { recursive: true });
-  await writeFile(
-    join(directory, `${name}.json`),
-    `${JSON.stringify({ settings, machine, result }, undefined, 2)}\n`,
   );
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { measureConnections } from "./operator/start-connections.ts";
 import { measureRotatedPassword } from "./operator/rotated-password.ts";
-import { saveResult } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 import { table } from "./table.ts";
 
 const parts = ["connections", "password"] as const;

@@ -12,13 +12,15 @@ export interface Spread {
   readonly median: number;
   /** Interquartile range: the third quartile minus the first. */
   readonly iqr: number;
+  readonly count: number;
 }
 
-/** Returns the median and the interquartile range. */
+/** Returns the median, the interquartile range and the number of values. */
 export function spreadOf(values: readonly number[]): Spread {
   const ascending = [...values].sort((a, b) => a - b);
   return {
     median: quantile(ascending, 0.5),
     iqr: quantile(ascending, 0.75) - quantile(ascending, 0.25),
+    count: values.length,
   };
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { storeKinds } from "../test/lab/vault/store-location.ts";
-import { saveResult, measureAll, printTable } from "./report.ts";
+import { measureAll, printTable } from "./report.ts";
+import { saveResult } from "./result-file.ts";
 import { vaultCases } from "./vault-cases.ts";
 import { startOpenBao } from "./vault/openbao-server.ts";
 import { startVaultsync } from "./vault/vaultsync-server.ts";

@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import { readFile, mkdir, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
@@ -10,6 +9,7 @@ import { addUser } from "../src/vault/server/accounts/users.ts";
 import { VaultServerProcess } from "../test/lab/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
 import { sendRequest, VaultClient } from "../test/lab/vault/vault-client.ts";
+import { saveResult } from "./result-file.ts";
 import { quantile } from "./statistics.ts";
 import { table } from "./table.ts";
 
@@ -145,7 +145,6 @@ writes.sort((a, b) => a - b);
 const ms = (numbers: readonly number[], share: number): string =>
   (quantile(numbers, share) ?? 0).toFixed(1);
 const result = {
-  store: kind,
   clients: count,
   residentMib: { before, connected, waiting: resident },
   kibPerWaitingList: ((resident - connected) * 1024) / count,
@@ -172,10 +171,5 @@ process.stdout.write(
     ["its arrival at each, p50 / p99 ms", `${result.wakeMs.p50} / ${result.wakeMs.p99}`],
   ]),
 );
-const directory = join(import.meta.dirname, "results");
-await mkdir(directory, { recursive: true });
-await writeFile(
-  join(directory, `waiting-${kind}.json`),
-  `${JSON.stringify(result, undefined, 2)}\n`,
-);
+await saveResult(`waiting-${kind}`, { store: kind }, result);
 for (const { socket } of waiters) socket.destroy();

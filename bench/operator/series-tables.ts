@@ -1,16 +1,13 @@
-import { spreadOf } from "../statistics.ts";
+import { spreadOf, type Spread } from "../statistics.ts";
 import { table } from "../table.ts";
 import type { Series } from "./samples.ts";
 
 const short = (value: number): string =>
   Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 
-/**
- * Formats the median of a series, and its interquartile range if it was measured more than once.
- */
-export function spreadText(values: readonly number[]): string {
-  const { median, iqr } = spreadOf(values);
-  return values.length > 1 ? `${short(median)} ±${short(iqr)}` : short(median);
+/** Formats the median of samples, and their interquartile range if there are more than one. */
+export function spreadText({ median, iqr, count }: Spread): string {
+  return count > 1 ? `${short(median)} ±${short(iqr)}` : short(median);
 }
 
 /** Returns a table for each number of resources and connections, with a column for each subject. */
@@ -27,7 +24,7 @@ function tableOf(title: string, series: readonly Series[]): string {
   const body = [...rows].map(([row, own]) => [
     row,
     ...subjects.map((subject) =>
-      spreadText(own.find((one) => one.subject === subject)?.values ?? []),
+      spreadText(spreadOf(own.find((one) => one.subject === subject)?.values ?? [])),
     ),
   ]);
   return table([
