@@ -3,7 +3,7 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { InMemoryKubeApi } from "../lab/kube/in-memory-kube-api.ts";
 import { listSoon } from "../lab/vault/scripted-vault.ts";
 import { observeConnection, untilHealthy } from "../lab/vault/vault-connection.ts";
-import { SecretTokenStore } from "../../src/operator/controllers/connection/secret-token-store.ts";
+import { SecretTokenStore } from "../../src/operator/controllers/connection/credential-source.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";

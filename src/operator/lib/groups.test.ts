@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Groups } from "./groups.ts";
+import { GroupIndex, Groups } from "./groups.ts";
 
 test("a group has each member once, in the order of their addition", () => {
   const groups = new Groups();
@@ -37,4 +37,20 @@ test("the removal of another member leaves a group of one unchanged", () => {
   groups.remove("a", "two");
   groups.remove("b", "one");
   expect([...groups.get("a")]).toEqual(["one"]);
+});
+
+test("an index finds a member by its current names in each group, and by no former one", () => {
+  const index = new GroupIndex<"color" | "size">();
+  const before = [
+    ["color", "red"],
+    ["size", "small"],
+  ] as const;
+  index.replace("apple", [], before);
+  index.replace("cherry", [], [["color", "red"]]);
+  index.replace("apple", before, [["color", "small"]]);
+  expect([...index.get("color", "red")]).toEqual(["cherry"]);
+  expect([...index.get("color", "small")]).toEqual(["apple"]);
+  expect([...index.get("size", "small")]).toEqual([]);
+  expect([...index.names("color")]).toEqual(["red", "small"]);
+  expect(index.size).toBe(2);
 });

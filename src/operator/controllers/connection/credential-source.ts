@@ -1,10 +1,16 @@
+import { isKubeError } from "../../kube/kube-error.ts";
+import { SECRETS } from "../../kube/resource.ts";
+import type {
+  StoredTokens,
+  TokenStore,
+  CredentialSource,
+  StoredPassword,
+} from "../../vault-client/auth/credentials.ts";
+import { type CredentialsRef, readCredentials, textOf } from "./credentials-secret.ts";
 import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import type { CredentialSource, StoredPassword } from "../../vault-client/auth/credentials.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 import { credentialsName } from "../../connection/connection-facts.ts";
-import { readCredentials, textOf } from "./credentials-secret.ts";
-import { SecretTokenStore } from "./secret-token-store.ts";
 
 /** Returns the source of the credentials that a connection names in its namespace. */
 export function credentialSource(
@@ -27,4 +33,59 @@ export function credentialSource(
     return { password, version: secret.metadata.resourceVersion ?? "" };
   };
   return { kind: "password", read };
+}
+
+const ACCESS = "access_token";
+const REFRESH = "refresh_token";
+/** The characters that a header may contain without encoding. */
+const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+
+const encoded = (text: string): string => Buffer.from(text).toString("base64");
+
+/**
+ * Keeps a pair of tokens in a credentials Secret, under the keys `access_token` and
+ * `refresh_token`.
+ */
+export class SecretTokenStore implements TokenStore {
+  readonly #api: KubeApi;
+  readonly #ref: CredentialsRef;
+
+  constructor(api: KubeApi, ref: Omit<CredentialsRef, "keys">) {
+    this.#api = api;
+    this.#ref = { ...ref, keys: [ACCESS, REFRESH] };
+  }
+
+  async read(signal: AbortSignal): Promise<StoredTokens> {
+    const secret = await readCredentials(this.#api, this.#ref, signal);
+    const [access, refresh] = [textOf(secret, ACCESS), textOf(secret, REFRESH)];
+    if (access === undefined || !TOKEN.test(access.reveal()))
+      throw new CredentialsError(
+        `Secret ${this.#ref.name} has no access token under the key ${ACCESS}: store a pair of tokens`,
+      );
+    return { access, refresh, version: secret.metadata.resourceVersion ?? "" };
+  }
+
+  async write({ access, refresh, version }: StoredTokens, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = this.#ref;
+    const data = {
+      [ACCESS]: encoded(access.reveal()),
+      ...(refresh !== undefined && { [REFRESH]: encoded(refresh.reveal()) }),
+    };
+    try {
+      await this.#api.patch(
+        SECRETS,
+        { namespace, name, resourceVersion: version },
+        { data },
+        signal,
+      );
+      return true;
+    } catch (error) {
+      if (isKubeError(error, "Conflict", "NotFound")) return false;
+      if (isKubeError(error, "Forbidden", "Invalid"))
+        throw new CredentialsError(
+          `cannot store the refreshed tokens in Secret ${name}: it must be mutable, and the operator allowed to patch it`,
+        );
+      throw error;
+    }
+  }
 }

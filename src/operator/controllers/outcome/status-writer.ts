@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../../../lib/logger.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
-import { logReadyChange } from "./log-ready-change.ts";
+import { logReadyChange } from "./record-readiness.ts";
 import { countRepair, type RepairCount, repairDelay } from "./repair-count.ts";
 import { OwnWrites } from "./own-writes.ts";
 import { PrunedStatuses } from "./pruned-statuses.ts";

@@ -8,10 +8,10 @@ import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
+import { GroupIndex, type GroupNames } from "../../lib/groups.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
 import type { SyncKind } from "../../sync/sync-key.ts";
-import { NamedKeys } from "./named-keys.ts";
 import { parsePush } from "../../push/push-resource.ts";
 import type { PushReconciler } from "./push-reconciler.ts";
 import type { PushRivals } from "./push-rivals.ts";
@@ -49,9 +49,8 @@ const entryName = (connection: string, kind: EntryKind, name: string): string =>
  */
 export class PushController {
   readonly #options: PushControllerOptions;
-  /** Keys of the resources by connection, and by connection and entry. */
-  readonly #byConnection = new NamedKeys();
-  readonly #byEntry = new NamedKeys();
+  readonly #references = new Map<string, PushReferences>();
+  readonly #index = new GroupIndex<"connection" | "entry">();
   readonly queue: WorkQueue;
 
   constructor(options: PushControllerOptions) {
@@ -61,7 +60,7 @@ export class PushController {
       clock,
       random,
       turnOf: namespaceOf,
-      capOf: (key) => this.#byConnection.namesOf(key)[0],
+      capOf: (key) => this.#references.get(key)?.connection,
       maxInFlight: MAX_IN_FLIGHT,
       limits,
     });
@@ -120,28 +119,26 @@ export class PushController {
   /** Requeues the resources that push to a changed entry of the vault. */
   onSnapshotChange(connection: string, { secrets, files }: SnapshotChange): void {
     for (const name of secrets)
-      this.#add(this.#byEntry.get(entryName(connection, "secret", name)), "vault");
+      this.#add(this.#index.get("entry", entryName(connection, "secret", name)), "vault");
     for (const name of files)
-      this.#add(this.#byEntry.get(entryName(connection, "file", name)), "vault");
+      this.#add(this.#index.get("entry", entryName(connection, "file", name)), "vault");
   }
 
   /** Requeues all resources of a connection. */
   onConnectionStateChange(connection: string): void {
-    this.#add(this.#byConnection.get(connection), "background");
+    this.#add(this.#index.get("connection", connection), "background");
   }
 
   /** Returns the number of resources that refer to a connection. */
   usersOf(connection: string): number {
-    return this.#byConnection.get(connection).size;
+    return this.#index.get("connection", connection).size;
   }
 
   /** Returns the names that the resources of a connection push to. */
   *namesOf(connection: string, kind: EntryKind): Generator<string> {
-    for (const key of this.#byConnection.get(connection)) {
-      for (const entry of this.#byEntry.namesOf(key)) {
-        const [, of, name = ""] = entry.split("\n");
-        if (of === kind) yield name;
-      }
+    for (const key of this.#index.get("connection", connection)) {
+      for (const item of this.#references.get(key)?.items ?? [])
+        if (item.kind === kind) yield item.name;
     }
   }
 
@@ -169,22 +166,39 @@ export class PushController {
   }
 
   #setReferences(key: string, object: KubeObject | undefined): void {
-    const parsed = object && parsePush(object);
-    const before = [this.#byConnection.namesOf(key), this.#byEntry.namesOf(key)];
-    const resource = parsed?.ok === true ? parsed.resource : undefined;
-    const connection = resource && connectionKey(resource.connection, resource.namespace);
-    this.#byConnection.set(key, connection === undefined ? [] : [connection]);
-    this.#byEntry.set(
-      key,
-      (resource?.items ?? []).map(({ kind, name }) => entryName(connection ?? "", kind, name)),
-    );
-    if (
-      JSON.stringify(before) ===
-      JSON.stringify([this.#byConnection.namesOf(key), this.#byEntry.namesOf(key)])
-    )
-      return;
-    for (const changed of new Set([...(before[0] ?? []), ...this.#byConnection.namesOf(key)])) {
-      this.#options.onReferencesChange(changed);
-    }
+    const before = this.#references.get(key);
+    const now = object && referencesOf(object);
+    if (now === undefined) this.#references.delete(key);
+    else this.#references.set(key, now);
+    this.#index.replace(key, namesOf(before), namesOf(now));
+    if (JSON.stringify(before) === JSON.stringify(now)) return;
+    for (const changed of new Set([before?.connection, now?.connection]))
+      if (changed !== undefined) this.#options.onReferencesChange(changed);
   }
+}
+
+/** The connection of a VaultPush, and the entries that it pushes to. */
+interface PushReferences {
+  readonly connection: string;
+  readonly items: readonly { readonly kind: EntryKind; readonly name: string }[];
+}
+
+/** Returns `undefined` if the spec is invalid. */
+function referencesOf(object: KubeObject): PushReferences | undefined {
+  const parsed = parsePush(object);
+  if (!parsed.ok) return undefined;
+  const { connection, namespace, items } = parsed.resource;
+  return {
+    connection: connectionKey(connection, namespace),
+    items: items.map(({ kind, name }) => ({ kind, name })),
+  };
+}
+
+function namesOf(references: PushReferences | undefined): GroupNames<"connection" | "entry"> {
+  if (references === undefined) return [];
+  const { connection, items } = references;
+  return [
+    ["connection", connection],
+    ...items.map(({ kind, name }) => ["entry", entryName(connection, kind, name)] as const),
+  ];
 }

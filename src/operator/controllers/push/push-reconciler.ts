@@ -40,13 +40,24 @@ export interface PushReconcilerOptions extends ItemPusherOptions {
   readonly logger: Logger;
 }
 
-/** Input of one reconcile. */
-interface Context {
+/** What a reconcile starts with: the object, and what is known of the reconcile before. */
+interface Started {
   readonly key: string;
   readonly object: KubeObject;
   readonly before: PushStatus;
   readonly memory: PushMemory;
   readonly signal: AbortSignal;
+}
+
+/** Everything that is decided from, but the Secret. */
+interface Observed extends Started {
+  readonly resource: PushResource;
+  readonly access: OpenConnection;
+  readonly snapshot: Snapshot;
+  /** Value of the annotation, if this is a forced sync. */
+  readonly forced: string | undefined;
+  /** The failure of the list that the forced sync requested. */
+  readonly list: Error | undefined;
 }
 
 /** Result of one reconcile. `undefined` reports nothing. */
@@ -60,8 +71,9 @@ const WAITING = "waiting for a list of the vault";
 const nothing = (next: ReconcileResult): Result => ({ report: undefined, next });
 
 /**
- * Reconciles VaultPushes, level-triggered: reads what the Secret has, compares it with what the
- * vault has, and writes the entries that differ; see docs/design/engine.md#pushes.
+ * Reconciles VaultPushes, level-triggered: observes the resource, the list and the Secret, decides
+ * for each key whether the vault has its bytes, writes the entries that differ, and reports; see
+ * docs/design/engine.md#pushes. The methods below are in this order.
  */
 export class PushReconciler {
   readonly #options: PushReconcilerOptions;
@@ -95,15 +107,15 @@ export class PushReconciler {
     const object = this.#options.resources.get(key);
     if (object === undefined) return GONE;
     const before = readPushStatus(this.#statuses.current(key, object));
-    const context: Context = {
+    const started: Started = {
       key,
       object,
       before,
       memory: this.#memoryOf(key, object, before),
       signal,
     };
-    const { report, outcomes = [], next } = await this.#reconcile(context);
-    const { unreported } = context.memory;
+    const { report, outcomes = [], next } = await this.#sync(started);
+    const { unreported } = started.memory;
     unreported.push(...outcomes.filter(({ effect }) => effect !== undefined));
     if (report === undefined) return next;
     const status = nextPushStatus(
@@ -121,15 +133,29 @@ export class PushReconciler {
     return { ...next, notReady: !readyCondition.ready && readyCondition.reason !== "Suspended" };
   }
 
-  async #reconcile(context: Context): Promise<Result> {
-    const { object, signal } = context;
+  async #sync(started: Started): Promise<Result> {
+    const resource = await this.#observeResource(started);
+    if ("next" in resource) return resource;
+    const observed = this.#observeList(started, resource);
+    if ("next" in observed) return observed;
+    const result = await this.#push(observed);
+    const { list, access } = observed;
+    const { report } = result;
+    if (list === undefined || report === undefined) return result;
+    const { kind } = resource.connection;
+    return { ...result, report: withListFailure(report, list, access.facts, kind) };
+  }
+
+  /** Returns what is to be pushed, or the result of a reconcile that pushes nothing. */
+  async #observeResource(started: Started): Promise<PushResource | Result> {
+    const { object, signal } = started;
     const { api, limits, removal } = this.#options;
     const parsed = parsePush(object);
     if (object.metadata.deletionTimestamp !== undefined) {
       if (!hasFinalizer(object)) return nothing(DONE);
       return parsed.ok
-        ? limits.wait(() => removal.run(context, parsed))
-        : removal.run(context, parsed);
+        ? limits.wait(() => removal.run(started, parsed))
+        : removal.run(started, parsed);
     }
     if (!parsed.ok) return { report: { readyCondition: parsed.readyCondition }, next: DONE };
     const { resource } = parsed;
@@ -140,26 +166,19 @@ export class PushReconciler {
       await setFinalizer(api, object, isWanted, signal);
       return nothing(DONE);
     }
-    if (resource.suspend) {
-      return {
-        report: {
-          readyCondition: notReady("Suspended", "spec.suspend is true: nothing is pushed"),
-        },
-        next: DONE,
-      };
-    }
-    return this.#connected(context, resource);
+    if (!resource.suspend) return resource;
+    const readyCondition = notReady("Suspended", "spec.suspend is true: nothing is pushed");
+    return { report: { readyCondition }, next: DONE };
   }
 
   /**
-   * Continues with a list of the vault that covers all names, a forced sync after a list of its
-   * own.
+   * Adds a list of the vault that covers all names, for a forced sync one of its own; or returns
+   * the result of a reconcile that has to wait for it.
    */
-  async #connected(context: Context, resource: PushResource): Promise<Result> {
-    const { key, memory, before } = context;
-    const access = this.#options.connections.get(
-      connectionKey(resource.connection, resource.namespace),
-    );
+  #observeList(started: Started, resource: PushResource): Observed | Result {
+    const { key, memory, before } = started;
+    const { connections, lists } = this.#options;
+    const access = connections.get(connectionKey(resource.connection, resource.namespace));
     const forced = resource.forceSync === before.lastForceSync ? undefined : resource.forceSync;
     if (access.state === "opening") return nothing(waitFor("connection"));
     if (access.state === "absent") {
@@ -170,30 +189,30 @@ export class PushReconciler {
         next: waitFor("connection"),
       };
     }
-    if (access.state === "invalid") return this.#awaitConnection(context, access.message, {});
+    if (access.state === "invalid") return this.#awaitConnection(started, access.message, {});
     const { connection, stale } = access;
     const { snapshot, health } = connection;
-    const isCovered =
-      snapshot !== undefined &&
-      resource.items.every(({ kind, name }) => snapshot.covers(kind, name));
-    if (!isCovered || stale !== undefined) {
+    const isCovered = resource.items.every(({ kind, name }) => snapshot?.covers(kind, name));
+    if (snapshot === undefined || !isCovered || stale !== undefined) {
       if (health.state !== "failing" && stale === undefined) return nothing(waitFor("connection"));
       const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
-      return this.#awaitConnection(context, why, { stale, forced });
+      return this.#awaitConnection(started, why, { stale, forced });
     }
     followVault(memory, access.vault);
     forgetOthers(memory, resource.items.map(itemId));
-    const { lists } = this.#options;
     const list =
       forced === undefined
         ? lists.failure(key, connection)
         : lists.request(key, `forced ${forced}`, connection, kindsOf(resource.items));
     if (list === "requested") return nothing(waitFor("connection", FRESH_LIST_MS));
-    const result = await this.#push(context, resource, access, snapshot, forced);
-    const { report } = result;
-    if (!(list instanceof Error) || report === undefined) return result;
-    const { kind } = resource.connection;
-    return { ...result, report: withListFailure(report, list, access.facts, kind) };
+    return {
+      ...started,
+      resource,
+      access,
+      snapshot,
+      forced,
+      list: list === "listed" ? undefined : list,
+    };
   }
 
   /**
@@ -201,7 +220,7 @@ export class PushReconciler {
    * is known, unless a user requests a sync now.
    */
   #awaitConnection(
-    { before, object }: Context,
+    { before, object }: Started,
     why: string,
     facts: Pick<PushReport, "stale" | "forced">,
   ): Result {
@@ -218,14 +237,9 @@ export class PushReconciler {
     };
   }
 
-  async #push(
-    context: Context,
-    resource: PushResource,
-    access: OpenConnection,
-    snapshot: Snapshot,
-    forced: string | undefined,
-  ): Promise<Result> {
-    const { key, object, memory, signal } = context;
+  /** Reads the Secret, and decides and executes for each key. */
+  async #push(observed: Observed): Promise<Result> {
+    const { key, resource, access, forced, memory, signal } = observed;
     const { logger, observer } = this.#options;
     if (forced !== undefined) memory.source = undefined;
     const source = new PushSource(this.#options, { resource, memory, signal });
@@ -237,17 +251,7 @@ export class PushReconciler {
           next: waitFor("time", resource.refreshIntervalMs),
         };
       const verify = forced !== undefined;
-      const outcomes = await this.#pushAll({
-        object,
-        resource,
-        memory,
-        access,
-        snapshot,
-        source,
-        facts,
-        verify,
-        signal,
-      });
+      const outcomes = await this.#pushAll({ ...observed, source, facts, verify });
       for (const { effect } of outcomes) {
         if (effect === undefined) continue;
         const action = effect.restored ? "restored" : "pushed";

@@ -4,6 +4,7 @@ import type { Watched } from "../../kube/cache/filtered-view.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
+import { GroupIndex, type GroupNames } from "../../lib/groups.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import { matchesPattern, patternReference } from "../../vault-client/pattern.ts";
 import { settingsOf } from "../../connection/connection-settings.ts";
@@ -11,7 +12,6 @@ import { parseConnection } from "../../connection/parse-connection.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
 import type { SyncKind } from "../../sync/sync-key.ts";
 import { entryOf, parsePush, type PushItem, type PushResource } from "../../push/push-resource.ts";
-import { NamedKeys } from "./named-keys.ts";
 
 /** The custom resources of the whole cluster: a rival may belong to another shard. */
 export interface ClusterResources {
@@ -32,6 +32,17 @@ interface VaultAccount {
 const entryName = ({ kind, name }: Pick<PushItem, "kind" | "name">): string => `${kind}\n${name}`;
 const kindOf: Readonly<Record<SyncKind, EntryKind>> = { VaultSecret: "secret", VaultFile: "file" };
 
+type Group = "entry" | "secret" | "target";
+
+function pushNames(resource: PushResource | undefined): GroupNames<Group> {
+  if (resource === undefined) return [];
+  const { namespace, secret, items } = resource;
+  return [
+    ["secret", `${namespace}/${secret}`],
+    ...items.map((item) => ["entry", entryName(item)] as const),
+  ];
+}
+
 /**
  * Finds the resources of the cluster that contradict a VaultPush: those that read what it pushes
  * into the same Secret, which would never come to rest, and older ones that push to the same entry.
@@ -43,9 +54,9 @@ export class PushRivals {
    * Keys of the VaultPushes by entry and by Secret, and of the readers by target, each
    * `<kind>/<namespace>/<name>`.
    */
-  readonly #byEntry = new NamedKeys();
-  readonly #bySecret = new NamedKeys();
-  readonly #byTarget = new NamedKeys();
+  readonly #index = new GroupIndex<Group>();
+  /** What each of them is indexed by. */
+  readonly #names = new Map<string, GroupNames<Group>>();
   /** Readers are indexed from the first VaultPush on: most clusters have none. */
   #hasPushes = false;
 
@@ -63,11 +74,7 @@ export class PushRivals {
     const affected = this.#sharing(key);
     const parsed = "now" in change ? parsePush(change.now) : undefined;
     const resource = parsed?.ok === true ? parsed.resource : undefined;
-    this.#byEntry.set(key, resource?.items.map(entryName) ?? []);
-    this.#bySecret.set(
-      key,
-      resource === undefined ? [] : [`${resource.namespace}/${resource.secret}`],
-    );
+    this.#replace(key, pushNames(resource));
     return new Set([...affected, ...this.#sharing(key)]);
   }
 
@@ -78,15 +85,15 @@ export class PushRivals {
   readerChanged(kind: SyncKind, { key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
     if (!this.#hasPushes) return new Set();
     const reader = `${kind}/${key}`;
-    const targets = new Set(this.#byTarget.namesOf(reader));
+    const before = this.#namesOf(reader, "target");
     this.#indexReader(kind, key, "now" in change ? change.now : undefined);
-    for (const target of this.#byTarget.namesOf(reader)) targets.add(target);
-    return new Set([...targets].flatMap((one) => [...this.#bySecret.get(one)]));
+    const targets = new Set([...before, ...this.#namesOf(reader, "target")]);
+    return new Set([...targets].flatMap((one) => [...this.ofSecret(one)]));
   }
 
   /** Returns the keys of the VaultPushes of a Secret `namespace/name`. */
   ofSecret(secret: string): ReadonlySet<string> {
-    return this.#bySecret.get(secret);
+    return this.#index.get("secret", secret);
   }
 
   /** Returns why this key must not be pushed; `undefined` if no other resource contradicts it. */
@@ -135,18 +142,25 @@ export class PushRivals {
   #indexReader(kind: SyncKind, key: string, object: KubeObject | undefined): void {
     const parsed = object && this.#sources[kind].parse(object);
     const isRead = parsed?.ok === true && parsed.resource.target.kind === "Secret";
-    this.#byTarget.set(
-      `${kind}/${key}`,
-      isRead ? [`${parsed.resource.namespace}/${parsed.resource.target.name}`] : [],
-    );
+    const target = isRead && `${parsed.resource.namespace}/${parsed.resource.target.name}`;
+    this.#replace(`${kind}/${key}`, target === false ? [] : [["target", target]]);
+  }
+
+  #replace(key: string, now: GroupNames<Group>): void {
+    this.#index.replace(key, this.#names.get(key) ?? [], now);
+    if (now.length === 0) this.#names.delete(key);
+    else this.#names.set(key, now);
+  }
+
+  #namesOf(key: string, group: Group): string[] {
+    return (this.#names.get(key) ?? []).flatMap(([of, name]) => (of === group ? [name] : []));
   }
 
   #sharing(key: string): Set<string> {
-    return new Set(
-      this.#byEntry
-        .namesOf(key)
-        .flatMap((entry) => [...this.#byEntry.get(entry)].filter((other) => other !== key)),
-    );
+    const rivals = this.#namesOf(key, "entry").flatMap((entry) => [
+      ...this.#index.get("entry", entry),
+    ]);
+    return new Set(rivals.filter((rival) => rival !== key));
   }
 
   /**
@@ -157,7 +171,7 @@ export class PushRivals {
     item: PushItem,
     { url }: VaultAccount,
   ): string | undefined {
-    for (const reader of this.#byTarget.get(`${namespace}/${secret}`)) {
+    for (const reader of this.#index.get("target", `${namespace}/${secret}`)) {
       const [kind, key] = readerKey(reader);
       const object = this.#cluster[kind === "VaultFile" ? "files" : "secrets"].store.get(key);
       if (object === undefined || kindOf[kind] !== item.kind) continue;
@@ -181,7 +195,7 @@ export class PushRivals {
    * push or delete.
    */
   *#rivalsOf({ metadata }: KubeObject, item: PushItem, vault: VaultAccount): Generator<KubeObject> {
-    for (const key of this.#byEntry.get(entryName(item))) {
+    for (const key of this.#index.get("entry", entryName(item))) {
       if (key === keyOf(metadata)) continue;
       const other = this.#cluster.pushes.store.get(key);
       const parsed = other && parsePush(other);

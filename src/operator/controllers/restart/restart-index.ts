@@ -1,4 +1,4 @@
-import { Groups } from "../../lib/groups.ts";
+import { GroupIndex, type GroupNames } from "../../lib/groups.ts";
 import {
   type RestartReference,
   rolloutRestart,
@@ -68,24 +68,35 @@ function selectedKinds({ namespace, references }: RestartSource): string[] {
   );
 }
 
-/** Kind of the target that has the name of its resource unless the spec names another one. */
+/** The kind of target that a resource has by default; most targets have the name of their resource. */
 const usualTarget: Readonly<Record<SyncKind, string>> = {
   VaultSecret: "Secret",
   VaultFile: "ConfigMap",
 };
 
+/** Names of workloads, kinds that selectors select in a namespace, and targets but usual ones. */
+type Group = "name" | "selector" | "target" | "shown";
+
+function namesOf(source: RestartSource | undefined): GroupNames<Group> {
+  if (source === undefined) return [];
+  const { kind, target } = source;
+  const isUsual = target === `${usualTarget[kind]}/${keyOf(source)}`;
+  return [
+    ...namedBy(source).map((name) => ["name", name] as const),
+    ...selectedKinds(source).map((name) => ["selector", name] as const),
+    ...(target === undefined || isUsual ? [] : [["target", target] as const]),
+    ...shownBy(source).map((name) => ["shown", name] as const),
+  ];
+}
+
 /**
- * Finds the resources that concern a workload. Keys are those of the queues. A resource without
- * references and restarts takes no memory, as long as its target has its name: most are of that
- * kind.
+ * Finds the resources that concern a workload. Keys are those of the queues. A resource takes
+ * no memory if it has no references, no restarts, and a target of the default kind and its own
+ * name, as most resources.
  */
 export class RestartIndex {
   readonly #resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>;
-  readonly #byName = new Groups();
-  readonly #bySelector = new Groups();
-  /** Without usual targets. */
-  readonly #byTarget = new Groups();
-  readonly #byShown = new Groups();
+  readonly #index = new GroupIndex<Group>();
 
   constructor(resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>) {
     this.#resources = resources;
@@ -100,35 +111,33 @@ export class RestartIndex {
 
   /** Replaces what a resource said before by what it says now. */
   replace(key: string, before: RestartSource | undefined, now: RestartSource | undefined): void {
-    for (const [groups, name] of this.#entries(before)) groups.remove(name, key);
-    for (const [groups, name] of this.#entries(now)) groups.add(name, key);
+    this.#index.replace(key, namesOf(before), namesOf(now));
   }
 
   /** Number of entries: names and selectors of workloads, restarts, and unusual targets. */
   get size(): number {
-    const groups = [this.#byName, this.#bySelector, this.#byTarget, this.#byShown];
-    return groups.reduce((sum, group) => sum + [...group.names()].length, 0);
+    return this.#index.size;
   }
 
   /** Returns the keys of all workloads that resources name or show. */
   *named(): Generator<string> {
-    yield* this.#byName.names();
-    yield* this.#byShown.names();
+    yield* this.#index.names("name");
+    yield* this.#index.names("shown");
   }
 
   /** Returns the resources that name the workload. */
   naming(workload: string): ReadonlySet<string> {
-    return this.#byName.get(workload);
+    return this.#index.get("name", workload);
   }
 
   /** Returns the resources whose status shows the workload. */
   showing(workload: string): ReadonlySet<string> {
-    return this.#byShown.get(workload);
+    return this.#index.get("shown", workload);
   }
 
   /** Returns the resources with a selector that may select the workload. */
   selecting({ kind, namespace }: WorkloadRef): ReadonlySet<string> {
-    return this.#bySelector.get(kindIn(kind, namespace));
+    return this.#index.get("selector", kindIn(kind, namespace));
   }
 
   /** Returns the resources that write this target. */
@@ -137,7 +146,7 @@ export class RestartIndex {
     const usual = SYNC_KINDS.filter((kind) => `${usualTarget[kind]}/${objectKey}` === target)
       .map((kind) => syncKey(kind, objectKey))
       .filter((key) => this.get(key)?.target === target);
-    return new Set([...usual, ...this.#byTarget.get(target)]);
+    return new Set([...usual, ...this.#index.get("target", target)]);
   }
 
   /** Returns the resources that name or select the workload. */
@@ -160,17 +169,5 @@ export class RestartIndex {
         ([name, value]) => labels[name] === value,
       );
     });
-  }
-
-  #entries(source: RestartSource | undefined): (readonly [Groups, string])[] {
-    if (source === undefined) return [];
-    const { kind, target } = source;
-    const isUsual = target === `${usualTarget[kind]}/${keyOf(source)}`;
-    return [
-      ...namedBy(source).map((name) => [this.#byName, name] as const),
-      ...selectedKinds(source).map((name) => [this.#bySelector, name] as const),
-      ...(target === undefined || isUsual ? [] : [[this.#byTarget, target] as const]),
-      ...shownBy(source).map((name) => [this.#byShown, name] as const),
-    ];
   }
 }

@@ -1,4 +1,4 @@
-import { Groups } from "../../lib/groups.ts";
+import { GroupIndex, type GroupNames, Groups } from "../../lib/groups.ts";
 import type { Find } from "../../sync/sync-resource.ts";
 import { isPattern, matchesPattern } from "../../vault-client/pattern.ts";
 import type { SyncKind } from "../../sync/sync-key.ts";
@@ -25,15 +25,24 @@ const ofKind = (connection: string, kind: SyncKind): string => `${connection}\n$
 const sourceKey = (connection: string, kind: SyncKind, source: string): string =>
   `${ofKind(connection, kind)}\n${source}`;
 
+const namesOf = ({
+  kind,
+  connection,
+  sources,
+  target,
+}: References): GroupNames<"connection" | "source" | "target"> => [
+  ["connection", connection],
+  ["target", target],
+  ...sources.map((source) => ["source", sourceKey(connection, kind, source)] as const),
+];
+
 /**
  * Finds the resources that a change concerns: by connection, by the name of a source, and by
  * target. Keys are those of the queue.
  */
 export class ReferenceIndex {
   readonly #references = new Map<string, References>();
-  readonly #byConnection = new Groups();
-  readonly #bySource = new Groups();
-  readonly #byTarget = new Groups();
+  readonly #index = new GroupIndex<"connection" | "source" | "target">();
   /** Names of sources by connection and kind. */
   readonly #sources = new Groups();
   /**
@@ -44,12 +53,10 @@ export class ReferenceIndex {
   /** Replaces the references of a resource. */
   set(resource: string, references: References): void {
     this.remove(resource);
-    const { kind, connection, target } = references;
+    const { kind, connection } = references;
     this.#references.set(resource, references);
-    this.#byConnection.add(connection, resource);
-    this.#byTarget.add(target, resource);
+    this.#index.replace(resource, [], namesOf(references));
     for (const source of references.sources) {
-      this.#bySource.add(sourceKey(connection, kind, source), resource);
       this.#sources.add(ofKind(connection, kind), source);
       if (isPattern(source)) this.#patterns.add(ofKind(connection, kind), source);
     }
@@ -58,14 +65,11 @@ export class ReferenceIndex {
   remove(resource: string): void {
     const references = this.#references.get(resource);
     if (references === undefined) return;
-    const { kind, connection, target } = references;
+    const { kind, connection } = references;
     this.#references.delete(resource);
-    this.#byConnection.remove(connection, resource);
-    this.#byTarget.remove(target, resource);
+    this.#index.replace(resource, namesOf(references), []);
     for (const source of references.sources) {
-      const key = sourceKey(connection, kind, source);
-      this.#bySource.remove(key, resource);
-      if (this.#bySource.get(key).size > 0) continue;
+      if (this.ofSource(connection, kind, source).size > 0) continue;
       this.#sources.remove(ofKind(connection, kind), source);
       this.#patterns.remove(ofKind(connection, kind), source);
     }
@@ -76,11 +80,11 @@ export class ReferenceIndex {
   }
 
   ofConnection(connection: string): ReadonlySet<string> {
-    return this.#byConnection.get(connection);
+    return this.#index.get("connection", connection);
   }
 
   ofSource(connection: string, kind: SyncKind, source: string): ReadonlySet<string> {
-    return this.#bySource.get(sourceKey(connection, kind, source));
+    return this.#index.get("source", sourceKey(connection, kind, source));
   }
 
   /** Returns the resources that refer to a name, by itself or by a pattern. */
@@ -97,7 +101,7 @@ export class ReferenceIndex {
   }
 
   ofTarget(target: string): ReadonlySet<string> {
-    return this.#byTarget.get(target);
+    return this.#index.get("target", target);
   }
 
   /** Returns the names and patterns that the resources of one kind refer to. */

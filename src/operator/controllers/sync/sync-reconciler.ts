@@ -1,3 +1,12 @@
+import { findCondition } from "../../api/conditions.ts";
+import { type Decision, decide, isDropped, targetConflict } from "../../sync/decide.ts";
+import {
+  type SyncStatus,
+  isForced,
+  isVerifiedBy,
+  nextStatus,
+  readStatus,
+} from "../../sync/sync-status.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
@@ -7,10 +16,8 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import { decide, isDropped, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
-import { isForced, isVerifiedBy, nextStatus, readStatus } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { type WriteObserver, DONE, waitFor } from "../outcome/outcome.ts";
@@ -32,7 +39,6 @@ import { removeFormerTargets } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
 import type { Listed, Observed, Planned, Started } from "./stages.ts";
-import { showsOutdatedList } from "./shows-outdated-list.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { awaitConnection, type SyncResult, TARGET_WAIT_MS, targetChanged } from "./sync-result.ts";
 import type { TargetWriter } from "./target-writer.ts";
@@ -329,4 +335,18 @@ function decideFor(observed: Observed): Omit<Planned, "current"> {
   const versions = syncedVersions(observed, resolutions);
   const facts = { resolutions, connection: access.id, stale: access.stale, versions };
   return { ...observed, resolutions, decision, report: reportOf(decision.readyCondition, facts) };
+}
+
+/**
+ * Reports whether the vault, for the first time, lacked an entry or version that its list shows.
+ */
+function showsOutdatedList(
+  { readyCondition }: Report,
+  decision: Decision,
+  before: SyncStatus,
+): boolean {
+  if (readyCondition === undefined || readyCondition === decision.readyCondition) return false;
+  const isLacking =
+    readyCondition.reason === "SourceMissing" || readyCondition.reason === "VersionNotFound";
+  return isLacking && findCondition(before.conditions, "Ready")?.reason !== readyCondition.reason;
 }

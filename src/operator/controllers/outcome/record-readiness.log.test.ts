@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Logger, silentLogger } from "../../../lib/logger.ts";
-import { logReadyChange } from "./log-ready-change.ts";
+import { logReadyChange } from "./record-readiness.ts";
 
 const key = "shop/db";
 const status = (is: string, reason: string, message = "m"): object => ({

@@ -4,7 +4,7 @@ import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts
 import { Redacted } from "../../../lib/redacted.ts";
 import { KubeError, type KubeErrorKind } from "../../kube/kube-error.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
-import { SecretTokenStore } from "./secret-token-store.ts";
+import { SecretTokenStore } from "./credential-source.ts";
 
 const signal = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
