@@ -1,13 +1,13 @@
 import { Agent, type Dispatcher, FormData, request } from "undici";
 import type { z } from "zod";
 import { codeOf } from "../../lib/error-code.ts";
-import { jsonOrUndefined } from "./json-or-undefined.ts";
+import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";
 import { protectFile } from "../operations/protect-file.ts";
 import { errorResponse, tokenResponse } from "../responses.ts";
 import { printable } from "../../lib/printable.ts";
-import type { Account, AccountFile } from "./account-file.ts";
+import { type Account, AccountFile } from "./account-file.ts";
 
 const TIMEOUT_MS = 30_000;
 /** A file of 64 MiB on a slow line. */
@@ -157,7 +157,9 @@ export class AccountClient {
     this.#account = account;
   }
 
-  static async open(file: AccountFile): Promise<AccountClient> {
+  /** Opens the login in a file. @throws Error that says to log in */
+  static async open(path: string): Promise<AccountClient> {
+    const file = new AccountFile(path);
     return new AccountClient(file, await file.read());
   }
 

@@ -10,8 +10,10 @@ import {
 } from "../server/vault-server.ts";
 import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
 import { isLoopback } from "../../lib/loopback.ts";
-import type { ListenAddress } from "../../command-line/listen-address.ts";
-import { masterKeys, type MasterKeyFlags } from "./master-keys-option.ts";
+import type { ListenAddress } from "../../command-line/options.ts";
+import { rejectPassword } from "./data-option.ts";
+import type { MasterKeyFlags } from "./master-key-options.ts";
+import { masterKeys } from "./master-keys.ts";
 import { lowSpaceOptions, type LowSpaceFlags } from "./low-space-option.ts";
 import { mailOptions, type MailFlags } from "./mail-options.ts";
 import type { Quotas } from "../server/limits.ts";
@@ -143,6 +145,7 @@ const GRACE_MS = 15_000;
 
 /** Runs `vaultsync vault serve` until a stop signal, then completes the requests in flight. */
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
+  rejectPassword(command);
   const options = await serverOptions(flags, command);
   if (flags.appUrl === undefined && !isLoopback(flags.listen.host)) {
     options.logger?.warn(

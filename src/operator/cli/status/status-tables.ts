@@ -13,9 +13,6 @@ export interface TableOptions {
   readonly items: boolean;
 }
 
-/** Exit code if an object is not ready; 1 and 2 are a failure and wrong usage. */
-export const NOT_READY = 3;
-
 const NONE = "-";
 const colors = { True: "green", False: "red", Unknown: "yellow" } as const;
 

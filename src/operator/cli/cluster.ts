@@ -1,37 +1,15 @@
-import { type Command, Option } from "commander";
-import { systemClock } from "../../../lib/clock.ts";
-import { FIELD_MANAGER } from "../../api/names.ts";
-import { KubeClient } from "../../kube/client/kube-client.ts";
-import { loadCredentials } from "../../kube/credentials/load-credentials.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
-import { ALL_NAMESPACES } from "../../kube/resource.ts";
-
-/** Options that select a cluster and a namespace, named as in kubectl. */
-export interface ClusterFlags {
-  readonly kubeconfig?: string;
-  readonly namespace?: string;
-  readonly allNamespaces?: boolean;
-}
-
-/** Adds the options that select a cluster and one namespace. */
-export function addClusterOptions(command: Command): Command {
-  return command
-    .option(
-      "--kubeconfig <path>",
-      "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)",
-    )
-    .option(
-      "-n, --namespace <name>",
-      "namespace (default: that of the pod or of the kubeconfig's context, then default)",
-    );
-}
-
-/** Adds the option that selects all namespaces instead of one. */
-export function addAllNamespacesOption(command: Command): Command {
-  return command.addOption(
-    new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"),
-  );
-}
+import { systemClock } from "../../lib/clock.ts";
+import { FIELD_MANAGER } from "../api/names.ts";
+import { KubeClient } from "../kube/client/kube-client.ts";
+import { loadCredentials } from "../kube/credentials/load-credentials.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import {
+  ALL_NAMESPACES,
+  keyOf,
+  type KubeObject,
+  type ResourceDescriptor,
+} from "../kube/resource.ts";
+import type { ClusterFlags } from "./options.ts";
 
 /** A client of the cluster's API server. */
 export interface Cluster {
@@ -79,4 +57,17 @@ function explained(error: unknown, { host }: URL): unknown {
       `no response from the API server ${host}: check the kubeconfig's server and the network (${error.message})`,
     );
   return error;
+}
+
+/** Returns all objects of a kind, sorted by namespace and name. @throws KubeError */
+export async function listAll(
+  { api, namespace }: Cluster,
+  kind: ResourceDescriptor,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const objects = new Map<string, KubeObject>();
+  for await (const { items } of api.list(kind, { namespace, paged: true }, signal)) {
+    for (const object of items) objects.set(keyOf(object.metadata), object);
+  }
+  return [...objects.values()];
 }

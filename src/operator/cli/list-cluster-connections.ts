@@ -1,9 +1,8 @@
-import { isObject } from "../../../lib/is-object.ts";
-import { clusterVaultConnectionKind } from "../../api/kinds.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
-import { ALL_NAMESPACES, type KubeObject } from "../../kube/resource.ts";
-import type { Cluster } from "./cluster.ts";
-import { listAll } from "./list-all.ts";
+import { isObject } from "../../lib/is-object.ts";
+import { clusterVaultConnectionKind } from "../api/kinds.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import { ALL_NAMESPACES, type KubeObject } from "../kube/resource.ts";
+import { type Cluster, listAll } from "./cluster.ts";
 
 /** Returns the name of the ClusterVaultConnection that a resource refers to. */
 function clusterConnectionOf({ spec }: KubeObject): unknown {
