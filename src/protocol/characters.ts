@@ -9,7 +9,7 @@ export function isAtMost(text: string, maxCharacters: number): boolean {
 }
 
 /** Returns the schema of a text of 1 to `maxCharacters` code points. */
-export function characters(maxCharacters: number): z.ZodType<string> {
+export function characters(maxCharacters: number): z.ZodType<string, string> {
   return z
     .string()
     .min(1)

@@ -15,7 +15,7 @@ export function nameProblem(name: string, maxCharacters: number): string | undef
 }
 
 /** Returns the schema of a name of 1 to `maxCharacters` code points. */
-export function nameSchema(maxCharacters: number): z.ZodType<string> {
+export function nameSchema(maxCharacters: number): z.ZodType<string, string> {
   return z
     .string()
     .superRefine((name, context) => {

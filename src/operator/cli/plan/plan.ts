@@ -146,8 +146,8 @@ async function check(
 
 /** Loads the client of the vault, which `--offline` does not need. */
 async function openReferences({ account }: PlanFlags): Promise<References> {
-  const { AccountClient } = await import("../../../protocol/client/account-client.ts");
-  return new References(await AccountClient.open(account));
+  const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
+  return new References(await VaultClient.open(account));
 }
 
 /** Checks manifests and prints what the operator would write. */

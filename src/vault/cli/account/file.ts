@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
-import { AccountClient } from "../../../protocol/client/account-client.ts";
+import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { deleteFile } from "../../../protocol/operations/delete-file.ts";
 import { listFile } from "../../../protocol/operations/list-file.ts";
 import type { FileRecord } from "../../../protocol/responses.ts";
@@ -17,7 +17,7 @@ interface VersionFlags extends AccountFlags {
 }
 
 async function listFiles({ account }: AccountFlags): Promise<readonly FileRecord[]> {
-  return (await (await AccountClient.open(account)).call(listFile, {})).files;
+  return (await (await VaultClient.open(account)).call(listFile, {})).files;
 }
 
 export async function list(flags: ListFlags): Promise<void> {
@@ -34,7 +34,7 @@ export async function versions(filename: string, flags: ListFlags): Promise<void
 
 /** Downloads a file and checks its digest. @throws Error */
 async function download(
-  client: AccountClient,
+  client: VaultClient,
   filename: string,
   version: number | undefined,
 ): Promise<Uint8Array> {
@@ -48,7 +48,7 @@ async function download(
 export type GetFileFlags = VersionFlags & { readonly to?: string; readonly force?: boolean };
 
 export async function get(filename: string, flags: GetFileFlags): Promise<void> {
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   const bytes = await download(client, filename, flags.version);
   if (flags.to === undefined) await printValue(bytes);
   else
@@ -75,7 +75,7 @@ export async function put(
       );
     files.set(filename, await openAsBlob(path));
   }
-  const client = await AccountClient.open(account);
+  const client = await VaultClient.open(account);
   for (const { filename, version, size } of (await client.upload(files)).files) {
     process.stderr.write(`stored version ${version} of ${filename} (${size} bytes)\n`);
   }
@@ -92,7 +92,7 @@ export async function remove(
   const what =
     version === undefined ? `${filename} with all versions` : `version ${version} of ${filename}`;
   if (!(await confirm(`Delete ${what}? It cannot be undone.`, flags, command))) return;
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   await client.call(deleteFile, { filename, ...(version !== undefined && { version }) });
   process.stderr.write(`deleted ${what}\n`);
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { AccountFlags } from "../../../command-line/options.ts";
-import { AccountClient, logIn } from "../../../protocol/client/account-client.ts";
+import { VaultClient, logIn } from "../../../protocol/client/vault-client.ts";
 import { AccountFile } from "../../../protocol/client/account-file.ts";
 import { tokenList } from "../../../protocol/operations/token-list.ts";
 import { tokenRevoke } from "../../../protocol/operations/token-revoke.ts";
@@ -37,7 +37,7 @@ export async function login({
 
 /** Ends the tokens of a login in the vault. A token of limited scope may not. */
 async function revoke(path: string): Promise<void> {
-  const client = await AccountClient.open(path);
+  const client = await VaultClient.open(path);
   const { tokens } = await client.call(tokenList, {});
   const id = tokens.filter(({ current }) => current).map((token) => token.id);
   await client.call(tokenRevoke, { id });

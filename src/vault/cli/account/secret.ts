@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
-import { AccountClient } from "../../../protocol/client/account-client.ts";
+import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { existingSecret, findSecret, listSecrets } from "../../../protocol/client/find-secret.ts";
+import type { RequestBody } from "../../../protocol/operation-bodies.ts";
 import { deleteSecrets } from "../../../protocol/operations/delete.ts";
 import { protectLink } from "../../../protocol/operations/protect-link.ts";
 import { protect } from "../../../protocol/operations/protect.ts";
@@ -23,14 +24,14 @@ interface OwnerFlags extends AccountFlags {
 }
 
 export async function list(flags: ListFlags): Promise<void> {
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   printList("secrets", await listSecrets(client), secretRows, flags);
 }
 
 export type GetSecretFlags = OwnerFlags & { readonly version?: number };
 
 export async function get(name: string, flags: GetSecretFlags): Promise<void> {
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   const { key_name, owner, shared, key_version } = await existingSecret(client, {
     name,
     owner: flags.owner,
@@ -45,7 +46,7 @@ export async function get(name: string, flags: GetSecretFlags): Promise<void> {
 export type VersionsFlags = OwnerFlags & ListFlags;
 
 export async function versions(name: string, flags: VersionsFlags): Promise<void> {
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   const { key_name, owner, shared } = await existingSecret(client, { name, owner: flags.owner });
   const listed = await (shared
     ? client.call(versionListForLink, { key_name, owner })
@@ -63,7 +64,7 @@ export async function set(
   name: string,
   { valueFile, metadata, deleteMinutes, ...flags }: SetFlags,
 ): Promise<void> {
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   const known = await findSecret(client, { name, owner: flags.owner });
   // A user who may only write does not see the secret in the list.
   const owner = known === undefined ? flags.owner : known.owner;
@@ -91,7 +92,7 @@ export async function remove(
   flags: DeleteSecretFlags,
   command: Command,
 ): Promise<void> {
-  const [key_name, ...others] = names;
+  const [key_name = "", ...others] = names;
   const { version } = flags;
   if (version !== undefined && others.length > 0)
     command.error("error: --version requires one name");
@@ -100,7 +101,7 @@ export async function remove(
       ? `${names.join(", ")} with all versions`
       : `version ${version} of ${key_name}`;
   if (!(await confirm(`Delete ${what}? It cannot be undone.`, flags, command))) return;
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   if (version === undefined) await client.call(deleteSecrets, { key_name: names });
   else await client.call(versionDelete, { key_name, key_version: version });
   process.stderr.write(`deleted ${what}\n`);
@@ -114,10 +115,13 @@ export type UnshareFlags = AccountFlags & {
 export type ShareFlags = UnshareFlags & { readonly permission: Permission };
 
 /** Returns the recipients as the vault expects them. */
-function recipients({ with: users, team }: UnshareFlags, command: Command): object {
-  if ((users === undefined) === (team === undefined))
-    command.error("error: select the recipients with --with or --team");
-  return users === undefined ? { group_id_to: team } : { usr_id_to: users };
+function recipients(
+  { with: users, team }: UnshareFlags,
+  command: Command,
+): Pick<RequestBody<"share">, "usr_id_to" | "group_id_to"> {
+  if (users !== undefined && team === undefined) return { usr_id_to: users };
+  if (team !== undefined && users === undefined) return { group_id_to: team };
+  return command.error("error: select the recipients with --with or --team");
 }
 
 export async function shareWith(
@@ -126,7 +130,7 @@ export async function shareWith(
   command: Command,
 ): Promise<void> {
   const to = recipients(flags, command);
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   const body = {
     key_name: names,
     usr_id_from: client.email,
@@ -144,7 +148,7 @@ export async function unshareWith(
   command: Command,
 ): Promise<void> {
   const to = recipients(flags, command);
-  const client = await AccountClient.open(flags.account);
+  const client = await VaultClient.open(flags.account);
   const { unshared } = await client.call(unshare, {
     key_name: names,
     usr_id_from: client.email,
