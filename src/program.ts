@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
 import { readBooleanVariables } from "./command-line/boolean-variables.ts";
-import type { Shell } from "./command-line/completion/completion-script.ts";
+import type { Shell } from "./command-line/completion-script.ts";
 import { packageVersion } from "./lib/package-version.ts";
 import { userCommands } from "./operator/cli/commands.ts";
 import { operatorCommand } from "./operator/cli/operator.ts";
@@ -18,7 +18,7 @@ function completionCommand(): Command {
       "\nExample:\n  source <(vaultsync completion bash)\n  vaultsync completion fish | source",
     )
     .action(async (shell: Shell, _flags: object, command: Command) => {
-      const { completionScript } = await import("./command-line/completion/completion-script.ts");
+      const { completionScript } = await import("./command-line/completion-script.ts");
       process.stdout.write(completionScript(shell, command.parent ?? command));
     });
 }

@@ -15,7 +15,7 @@ import { openStore } from "../server/store/open-store.ts";
 import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
 import type { Store } from "../server/store/store.ts";
-import { progressLine } from "./progress-line.ts";
+import { progressLine } from "./terminal.ts";
 import { rejectPassword } from "./data-option.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { masterKeys } from "./master-keys.ts";

@@ -5,7 +5,7 @@ import { rejectPassword } from "./data-option.ts";
 import { openExistingStore } from "./existing-store.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { authenticatingKeys, requireKey } from "./master-keys.ts";
-import { progressLine } from "./progress-line.ts";
+import { progressLine } from "./terminal.ts";
 
 /** Flags of `vaultsync vault backup`. */
 export interface BackupFlags extends MasterKeyFlags {

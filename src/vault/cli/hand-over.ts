@@ -4,7 +4,7 @@ import type { KeyRing } from "../server/crypto/key-ring.ts";
 import { handOverSecrets, type HandOverResult } from "../server/hand-over/hand-over-secrets.ts";
 import { defaultQuotas, type Quotas } from "../server/limits.ts";
 import type { Store } from "../server/store/store.ts";
-import { progressLine } from "./progress-line.ts";
+import { progressLine } from "./terminal.ts";
 
 function report({ secrets, files, renamed, unreadable }: HandOverResult, to: string): void {
   for (const { kind, name, newName } of renamed) {

@@ -6,7 +6,7 @@ import { openStore } from "../server/store/open-store.ts";
 import { rejectPassword } from "./data-option.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { authenticatingKeys, requireKey } from "./master-keys.ts";
-import { progressLine } from "./progress-line.ts";
+import { progressLine } from "./terminal.ts";
 
 /** Flags of `vaultsync vault restore`. */
 export interface RestoreFlags extends MasterKeyFlags {

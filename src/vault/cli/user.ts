@@ -8,13 +8,12 @@ import { checkData } from "../server/store/check-data.ts";
 import { openStore } from "../server/store/open-store.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
 import type { Store } from "../server/store/store.ts";
-import { confirm } from "./confirm.ts";
+import { confirm, readPassword } from "./terminal.ts";
 import { rejectPassword } from "./data-option.ts";
 import { openExistingStore } from "./existing-store.ts";
 import { handOverBelongings } from "./hand-over.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { masterKeys } from "./master-keys.ts";
-import { readPassword } from "./read-password.ts";
 
 export interface DataFlags {
   readonly data: string;

@@ -3,7 +3,6 @@ import { addAuditOptions } from "./audit-options.ts";
 import { dataOption } from "./data-option.ts";
 import { parseListenAddress } from "../../command-line/options.ts";
 import { addAdministration } from "./commands.ts";
-import { lowSpaceOption } from "./low-space-option.ts";
 import { addMailOptions } from "./mail-options.ts";
 import { addMasterKeyOptions } from "./master-key-options.ts";
 import { keepVersionsOption, quotasOption } from "./quota-option.ts";
@@ -20,6 +19,23 @@ Examples:
   vaultsync vault serve --data vault.db --master-key-file master.key
   vaultsync vault serve --master-key-file master.key \\
     --data postgres://vault@db.example.com/vault?sslmode=verify-full`;
+
+const LOW_SPACE_BYTES = 64 * 1024 * 1024;
+
+function byteCount(text: string): number {
+  if (/^[0-9]{1,15}$/u.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a number of bytes, or 0 to turn it off");
+}
+
+function lowSpaceOption(): Option {
+  return new Option(
+    "--low-space <bytes>",
+    "free disk space below which requests that add data are rejected, and an 8 MiB reserve file is kept; 0 turns it off",
+  )
+    .env("VAULTSYNC_VAULT_LOW_SPACE")
+    .argParser(byteCount)
+    .default(LOW_SPACE_BYTES, "64 MiB");
+}
 
 function addPolicyOptions(command: Command): void {
   command

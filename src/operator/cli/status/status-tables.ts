@@ -1,5 +1,4 @@
-import { type Cell, formatTable } from "../../../command-line/table.ts";
-import { formatAge } from "../../../command-line/format-age.ts";
+import { type Cell, formatAge, formatTable } from "../../../command-line/table.ts";
 import type { ConnectionState, ItemState, ResourceState } from "./resource-state.ts";
 
 type Readable = ConnectionState | ResourceState;

@@ -6,8 +6,7 @@ import {
   vaultSecretKind,
 } from "../../api/kinds.ts";
 import { ALL_NAMESPACES } from "../../kube/resource.ts";
-import { type Cluster, listAll, withCluster } from "../cluster.ts";
-import { listClusterConnections } from "../list-cluster-connections.ts";
+import { type Cluster, listAll, listClusterConnections, withCluster } from "../cluster.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import type { FormatFlags } from "../../../command-line/options.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";

@@ -8,7 +8,7 @@ import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { deleteFile } from "../../../protocol/operations/delete-file.ts";
 import { listFile } from "../../../protocol/operations/list-file.ts";
 import type { FileRecord } from "../../../protocol/responses.ts";
-import { confirm } from "../confirm.ts";
+import { confirm } from "../terminal.ts";
 import { type ListFlags, printList, printValue } from "./print.ts";
 import { fileRows, fileVersionRows } from "./record-tables.ts";
 

@@ -4,7 +4,7 @@ import { VaultClient, logIn } from "../../../protocol/client/vault-client.ts";
 import { AccountFile } from "../../../protocol/client/account-file.ts";
 import { tokenList } from "../../../protocol/operations/token-list.ts";
 import { tokenRevoke } from "../../../protocol/operations/token-revoke.ts";
-import { readPassword } from "../read-password.ts";
+import { readPassword } from "../terminal.ts";
 
 /** Flags of `vaultsync login`. */
 export interface LoginFlags extends AccountFlags {

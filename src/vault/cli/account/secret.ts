@@ -1,5 +1,8 @@
+import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
+import { Redacted } from "../../../lib/redacted.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { existingSecret, findSecret, listSecrets } from "../../../protocol/client/find-secret.ts";
 import type { RequestBody } from "../../../protocol/operation-bodies.ts";
@@ -14,9 +17,8 @@ import { versionExpose } from "../../../protocol/operations/version-expose.ts";
 import { versionListForLink } from "../../../protocol/operations/version-list-for-link.ts";
 import { versionList } from "../../../protocol/operations/version-list.ts";
 import type { Permission } from "../../../protocol/responses.ts";
-import { confirm } from "../confirm.ts";
+import { confirm, readPassword } from "../terminal.ts";
 import { type ListFlags, printList, printValue } from "./print.ts";
-import { readValue } from "./read-value.ts";
 import { secretRows, versionRows } from "./record-tables.ts";
 
 interface OwnerFlags extends AccountFlags {
@@ -52,6 +54,22 @@ export async function versions(name: string, flags: VersionsFlags): Promise<void
     ? client.call(versionListForLink, { key_name, owner })
     : client.call(versionList, { key_name }));
   printList("versions", listed.versions.toReversed(), versionRows, flags);
+}
+
+/**
+ * Reads a value exactly, from a file or standard input; a terminal is prompted for one line,
+ * without echo. @throws Error
+ */
+async function readValue(file: string | undefined): Promise<Redacted<string>> {
+  if (file === undefined && process.stdin.isTTY) return readPassword(undefined, "Value: ");
+  const bytes = file === undefined ? await buffer(process.stdin) : await readFile(file);
+  try {
+    return new Redacted(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw new Error(
+      "the value is not UTF-8: store it as a file with vaultsync file put, or encode it, for example with base64",
+    );
+  }
 }
 
 export type SetFlags = OwnerFlags & {
