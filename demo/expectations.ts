@@ -1,6 +1,6 @@
 import type { Change } from "./cluster-view.ts";
 import { isEqual, type Fingerprint } from "./fingerprint.ts";
-import type { UploadedFile } from "./vault-account.ts";
+import type { UploadedFile } from "../src/protocol/responses.ts";
 
 type Expectation = (change: Change) => boolean;
 

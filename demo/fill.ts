@@ -2,7 +2,7 @@ import { text } from "node:stream/consumers";
 import { loginSecret } from "./kubectl.ts";
 import { Redacted } from "../src/lib/redacted.ts";
 import { readyLine } from "../test/lab/processes/vault-server-process.ts";
-import { account, fillVault, newValue, VaultAccount } from "./vault-account.ts";
+import { account, fillVault, logInAsShop, newValue, protectValue } from "./vault-account.ts";
 
 /**
  * Fills a vault for the manual setup in README.md. Reads the line that `vaultsync vault serve
@@ -18,9 +18,9 @@ if (user === undefined)
     `the vault has no account ${account}: start it with --dev --dev-users ${account}`,
   );
 const password = new Redacted(user.password);
-const vault = await VaultAccount.login(url, account, password);
+const vault = await logInAsShop(url, password);
 await fillVault(vault);
-await vault.protect("guest-pass", newValue(), { deleteTimeMinutes });
+await protectValue(vault, "guest-pass", newValue(), deleteTimeMinutes);
 process.stderr.write(
   `stored shop-db, guest-pass (removed after ${deleteTimeMinutes} minutes), app.conf and logo.png\n`,
 );

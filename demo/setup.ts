@@ -4,6 +4,7 @@ import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { buildWeb } from "../scripts/build-web.ts";
 import { Redacted } from "../src/lib/redacted.ts";
+import type { VaultClient } from "../src/protocol/client/vault-client.ts";
 import type { ControlPlane } from "../test/lab/control-plane/control-plane.ts";
 import { startControlPlane } from "../test/lab/control-plane/start.ts";
 import { OperatorProcess } from "../test/lab/processes/operator-process.ts";
@@ -14,7 +15,7 @@ import { demoNamespace, kubectl } from "./kubectl.ts";
 import { bold, screen } from "./output.ts";
 import type { Preparation } from "./preparation.ts";
 import { checkPortIsFree, operatorReady, stoppingWithParent } from "./processes.ts";
-import { account, fillVault, VaultAccount, type VaultContent } from "./vault-account.ts";
+import { account, fillVault, logInAsShop, type VaultContent } from "./vault-account.ts";
 
 /** The log of a program. */
 interface Log {
@@ -35,7 +36,7 @@ export interface Stage {
     readonly metricsUrl: string;
     readonly log: Log;
     readonly password: Redacted<string>;
-    readonly account: VaultAccount;
+    readonly account: VaultClient;
     readonly content: VaultContent;
   };
   readonly view: ClusterView;
@@ -109,7 +110,7 @@ async function startVault(
   );
   const password = new Redacted(passwords.get(account) ?? "");
   const fill = async (): Promise<Pick<Stage["vault"], "account" | "content">> => {
-    const loggedIn = await VaultAccount.login(url, account, password);
+    const loggedIn = await logInAsShop(url, password);
     return { account: loggedIn, content: await fillVault(loggedIn) };
   };
   const filled = await preparation.step(

@@ -1,69 +1,35 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import { Redacted } from "../src/lib/redacted.ts";
-import {
-  type FileUpload,
-  VaultClient,
-  type VaultResponse,
-} from "../test/lab/vault/vault-client.ts";
+import { logIn, VaultClient } from "../src/protocol/client/vault-client.ts";
+import { formatScope } from "../src/protocol/format-scope.ts";
+import { protect } from "../src/protocol/operations/protect.ts";
+import type { UploadedFile } from "../src/protocol/responses.ts";
+import { unlimitedScope } from "../src/protocol/scope.ts";
 
 /** The account in examples/demo/10-connection.yaml. */
 export const account = "shop@example.com";
 
-const ProtectResponse = z.object({
-  secret: z.object({ key_version: z.int(), delete_at: z.union([z.string(), z.number()]) }),
-});
-const UploadResponse = z.object({
-  files: z.array(
-    z.object({ filename: z.string(), version: z.int(), size: z.int(), sha256: z.string() }),
-  ),
-});
-
-export type UploadedFile = z.infer<typeof UploadResponse>["files"][number];
-
-/** A user of the vault: login, protect, upload. */
-export class VaultAccount {
-  readonly #client: VaultClient;
-
-  private constructor(client: VaultClient) {
-    this.#client = client;
-  }
-
-  static async login(
-    url: string,
-    email: string,
-    password: Redacted<string>,
-  ): Promise<VaultAccount> {
-    const client = new VaultClient(url, email);
-    succeeded("generate_access_token", await client.logIn(password.reveal()));
-    return new VaultAccount(client);
-  }
-
-  /** Creates a new version. `deleteAt` is the time of the removal, in ms since the epoch. */
-  async protect(
-    name: string,
-    value: Redacted<string>,
-    { deleteTimeMinutes }: { deleteTimeMinutes?: number } = {},
-  ): Promise<{ version: number; deleteAt: number }> {
-    const body = { key_name: name, key_value: value.reveal(), delete_time: deleteTimeMinutes };
-    const response = succeeded("protect", await this.#client.call("protect", body));
-    const { secret } = ProtectResponse.parse(response.json());
-    return { version: secret.key_version, deleteAt: new Date(secret.delete_at).getTime() };
-  }
-
-  async upload(files: readonly FileUpload[]): Promise<UploadedFile[]> {
-    return UploadResponse.parse(succeeded("protect_file", await this.#client.upload(files)).json())
-      .files;
-  }
+/** Logs in to a vault with that account. @throws Error */
+export async function logInAsShop(url: string, password: Redacted<string>): Promise<VaultClient> {
+  const login = { email: account, password, scope: formatScope(unlimitedScope), hours: 24 };
+  return new VaultClient(await logIn({ url }, login));
 }
 
-/** Returns a response of status 200. @throws Error without the body, which may quote the request */
-function succeeded(operation: string, response: VaultResponse): VaultResponse {
-  if (response.status !== 200)
-    throw new Error(`${operation}: the vault responded with ${response.outcome()}`);
-  return response;
+/** Creates a new version. `deleteAt` is the time of the removal, in ms since the epoch. */
+export async function protectValue(
+  vault: VaultClient,
+  name: string,
+  value: Redacted<string>,
+  deleteTimeMinutes?: number,
+): Promise<{ readonly version: number; readonly deleteAt: number }> {
+  const { secret } = await vault.call(protect, {
+    key_name: name,
+    key_value: value.reveal(),
+    delete_time: deleteTimeMinutes,
+  });
+  return { version: secret.key_version, deleteAt: new Date(secret.delete_at).getTime() };
 }
 
 const filesDirectory = join(import.meta.dirname, "..", "examples", "demo", "files");
@@ -80,16 +46,18 @@ export function newValue(): Redacted<string> {
   return new Redacted(randomBytes(24).toString("base64url"));
 }
 
-export async function exampleFile(
-  filename: string,
-): Promise<{ filename: string; bytes: Uint8Array<ArrayBuffer> }> {
-  return { filename, bytes: new Uint8Array(await readFile(join(filesDirectory, filename))) };
+/** Returns the bytes of a file in examples/demo/files. */
+export async function exampleFile(filename: string): Promise<Buffer<ArrayBuffer>> {
+  return readFile(join(filesDirectory, filename));
 }
 
 /** Stores two versions of shop-db and the two files of examples/demo/files. */
-export async function fillVault(vault: VaultAccount): Promise<VaultContent> {
+export async function fillVault(vault: VaultClient): Promise<VaultContent> {
   const shopDb = [newValue(), newValue()];
-  for (const value of shopDb) await vault.protect("shop-db", value);
-  const files = await vault.upload(await Promise.all(["app.conf", "logo.png"].map(exampleFile)));
+  for (const value of shopDb) await protectValue(vault, "shop-db", value);
+  const blobs = new Map<string, Blob>();
+  for (const filename of ["app.conf", "logo.png"])
+    blobs.set(filename, new Blob([await exampleFile(filename)]));
+  const { files } = await vault.upload(blobs);
   return { shopDb, files };
 }

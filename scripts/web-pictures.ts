@@ -3,7 +3,7 @@ import chromium from "@sparticuz/chromium";
 import { chromium as playwright, type Browser, type Page } from "playwright-core";
 import type { TestVault } from "../test/lab/vault/test-vault.ts";
 import { z } from "zod";
-import { CSRF_HEADER } from "../src/protocol/csrf-header.ts";
+import { CSRF_HEADER } from "../src/protocol/headers.ts";
 import { formatScope } from "../src/protocol/format-scope.ts";
 import { sessionOperationPath } from "../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../src/protocol/scope.ts";

@@ -1,33 +1,48 @@
-import type { Command } from "commander";
-import { doctorCommand } from "./operator/cli/doctor.ts";
-import { fileCommand } from "./vault/cli/account/file.ts";
-import { loginCommand, logoutCommand } from "./vault/cli/account/login.ts";
-import { secretCommand } from "./vault/cli/account/secret.ts";
-import { completionCommand } from "./command-line/completion/completion.ts";
-import { importCommand } from "./operator/cli/import/import.ts";
+import { Argument, Command } from "commander";
+import { readBooleanVariables } from "./command-line/boolean-variables.ts";
+import type { Shell } from "./command-line/completion-script.ts";
+import { packageVersion } from "./lib/package-version.ts";
+import { userCommands } from "./operator/cli/commands.ts";
 import { operatorCommand } from "./operator/cli/operator.ts";
-import { planCommand } from "./operator/cli/plan/plan.ts";
-import { releaseCommand } from "./operator/cli/release/release.ts";
-import { rootCommand } from "./command-line/root-command.ts";
-import { statusCommand } from "./operator/cli/status/status.ts";
-import { syncCommand } from "./operator/cli/sync.ts";
+import { accountCommands } from "./vault/cli/account/commands.ts";
 import { vaultCommand } from "./vault/cli/vault.ts";
 
+function completionCommand(): Command {
+  return new Command("completion")
+    .description("Print a script that completes commands and options in a shell.")
+    .addArgument(
+      new Argument("<shell>", "shell that reads the script").choices(["bash", "zsh", "fish"]),
+    )
+    .addHelpText(
+      "after",
+      "\nExample:\n  source <(vaultsync completion bash)\n  vaultsync completion fish | source",
+    )
+    .action(async (shell: Shell, _flags: object, command: Command) => {
+      const { completionScript } = await import("./command-line/completion-script.ts");
+      process.stdout.write(completionScript(shell, command.parent ?? command));
+    });
+}
+
 /**
- * Returns the definition of the whole command line, which throws CommanderError for wrong usage.
+ * Returns the definition of the whole command line: names, options and help. It loads neither the
+ * operator nor the vault server; a command loads its action when it runs. Throws CommanderError for
+ * wrong usage.
  */
 export function program(): Command {
-  const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
-  return rootCommand([
+  const root = new Command("vaultsync")
+    .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
+    .version(packageVersion(), "-V, --version", "print the version")
+    // The option --version of a command is its own.
+    .enablePositionalOptions()
+    .hook("preAction", (_, command) => readBooleanVariables(command))
+    .exitOverride();
+  const commands = [
     operatorCommand(),
-    statusCommand(),
-    syncCommand(),
-    planCommand(),
-    doctorCommand(),
-    importCommand(),
-    releaseCommand(),
-    ...account,
+    ...userCommands(),
+    ...accountCommands(),
     vaultCommand(),
     completionCommand(),
-  ]);
+  ];
+  for (const command of commands) root.addCommand(command.copyInheritedSettings(root));
+  return root;
 }

@@ -32,11 +32,11 @@ export async function uploadFile(stage: Stage): Promise<void> {
     limitMs: 30_000,
   };
   return runStep(stage, head, async (step) => {
-    const { filename, bytes } = await exampleFile("app.conf");
-    const longer = Buffer.concat([bytes, Buffer.from("workers = 4\n")]);
+    const filename = "app.conf";
+    const longer = new Blob([await exampleFile(filename), "workers = 4\n"]);
     const since = view.mark();
     const at = Date.now();
-    const [uploaded] = await vault.account.upload([{ filename, bytes: new Uint8Array(longer) }]);
+    const [uploaded] = (await vault.account.upload(new Map([[filename, longer]]))).files;
     if (uploaded === undefined)
       throw new Error("the vault's response to the upload contains no file");
     step.acted(

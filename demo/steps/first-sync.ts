@@ -5,7 +5,7 @@ import { kubectl, loginSecret } from "../kubectl.ts";
 import { duration } from "../output.ts";
 import { applyExamples, type Stage } from "../setup.ts";
 import { runStep } from "../step.ts";
-import { newValue } from "../vault-account.ts";
+import { newValue, protectValue } from "../vault-account.ts";
 import type { GuestPass } from "./removal.ts";
 
 const resources = [
@@ -34,9 +34,7 @@ export async function firstSync(stage: Stage): Promise<GuestPass> {
     await applyExamples(stage, "00-namespace.yaml");
     await kubectl(controlPlane, ["create", "-f", "-"], loginSecret(vault.password));
     const guestPass = newValue();
-    const { deleteAt } = await vault.account.protect("guest-pass", guestPass, {
-      deleteTimeMinutes: 1,
-    });
+    const { deleteAt } = await protectValue(vault.account, "guest-pass", guestPass, 1);
     step.acted(
       "created the namespace and the Secret vault-login; the vault protects guest-pass with delete_time: 1 minute",
     );

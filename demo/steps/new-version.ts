@@ -4,7 +4,7 @@ import { fingerprint, formatFingerprint, type Fingerprint } from "../fingerprint
 import { duration } from "../output.ts";
 import type { Stage } from "../setup.ts";
 import { runStep } from "../step.ts";
-import { newValue } from "../vault-account.ts";
+import { newValue, protectValue } from "../vault-account.ts";
 
 /** The secret shop-db after its new version. */
 export interface Rotated {
@@ -28,7 +28,7 @@ export async function newVersion(stage: Stage): Promise<Rotated> {
     const value = newValue();
     const since = view.mark();
     const at = Date.now();
-    const { version } = await vault.account.protect("shop-db", value);
+    const { version } = await protectValue(vault.account, "shop-db", value);
     step.acted(
       `the vault protects shop-db version ${version}: ${formatFingerprint(fingerprint(value.reveal()))}`,
       at,

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { formatAge } from "./format-age.ts";
-import { formatTable } from "./table.ts";
+import { formatAge, formatTable } from "./table.ts";
 
 test("columns are as wide as their longest text, and lines end without spaces", () => {
   const text = formatTable(

@@ -1,4 +1,11 @@
-import { z } from "zod";
+/** C0, DEL and C1. */
+// oxlint-disable-next-line no-control-regex -- matches control characters on purpose
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
+
+/** Reports whether a text contains a control character, which no name may have. */
+export function hasControlCharacter(text: string): boolean {
+  return CONTROL.test(text);
+}
 
 /** Reports whether a text has at most so many code points, the unit of JSON Schema lengths. */
 export function isAtMost(text: string, maxCharacters: number): boolean {
@@ -6,13 +13,4 @@ export function isAtMost(text: string, maxCharacters: number): boolean {
     text.length <= maxCharacters ||
     (text.length <= 2 * maxCharacters && Array.from(text).length <= maxCharacters)
   );
-}
-
-/** Returns the schema of a text of 1 to `maxCharacters` code points. */
-export function characters(maxCharacters: number): z.ZodType<string> {
-  return z
-    .string()
-    .min(1)
-    .refine((text) => isAtMost(text, maxCharacters), `must be at most ${maxCharacters} characters`)
-    .meta({ maxLength: maxCharacters });
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { isAtMost } from "./characters.ts";
-import { hasControlCharacter } from "./control-character.ts";
+import { hasControlCharacter, isAtMost } from "./characters.ts";
 
 /**
  * Returns the problem with the name of a secret, file or team, or `undefined`. Lengths are counted
@@ -15,7 +14,7 @@ export function nameProblem(name: string, maxCharacters: number): string | undef
 }
 
 /** Returns the schema of a name of 1 to `maxCharacters` code points. */
-export function nameSchema(maxCharacters: number): z.ZodType<string> {
+export function nameSchema(maxCharacters: number): z.ZodType<string, string> {
   return z
     .string()
     .superRefine((name, context) => {
@@ -28,4 +27,13 @@ export function nameSchema(maxCharacters: number): z.ZodType<string> {
       pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
       description: "Well-formed Unicode without control characters, stored unchanged.",
     });
+}
+
+/** Returns the schema of a text of 1 to `maxCharacters` code points. */
+export function characters(maxCharacters: number): z.ZodType<string, string> {
+  return z
+    .string()
+    .min(1)
+    .refine((text) => isAtMost(text, maxCharacters), `must be at most ${maxCharacters} characters`)
+    .meta({ maxLength: maxCharacters });
 }

@@ -263,7 +263,7 @@ test("hand-over --secrets rejects a disabled new owner, full quotas, and a wrong
   await writeFile(other, Buffer.from(generateMasterKey().reveal()).toString("base64"));
   expect(await handOver("--master-key-file", other)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("unknown master key"),
+    stderr: expect.stringContaining("encrypted under another master key"),
   });
   const keyless = await runInProcess([
     "vault",

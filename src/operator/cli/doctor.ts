@@ -1,4 +1,3 @@
-import { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { systemRandom } from "../../lib/random.ts";
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
@@ -6,34 +5,22 @@ import type { Check } from "../doctor/check.ts";
 import { checkCluster } from "../doctor/check-cluster.ts";
 import { checkConnection } from "../doctor/check-connection.ts";
 import { referencesOf } from "../doctor/references-of.ts";
-import {
-  addClusterOptions,
-  type Cluster,
-  type ClusterFlags,
-  withCluster,
-} from "./cluster/cluster.ts";
-import { listClusterConnections } from "./cluster/list-cluster-connections.ts";
-import { listAll } from "./cluster/list-all.ts";
-import {
-  addFormatOption,
-  type FormatFlags,
-  formatObject,
-} from "../../command-line/format-option.ts";
+import { type Cluster, listAll, listClusterConnections, withCluster } from "./cluster.ts";
+import { formatObject } from "../../command-line/format-object.ts";
+import type { FormatFlags } from "../../command-line/options.ts";
 import { printable } from "../../lib/printable.ts";
 import { type Cell, formatTable } from "../../command-line/table.ts";
-import { NOT_READY } from "./status/status-tables.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
-import { parseWholeNumber } from "./whole-number.ts";
+import { type ClusterFlags, NOT_READY } from "./options.ts";
 
-interface DoctorFlags extends ClusterFlags, FormatFlags {
+/** Flags of `vaultsync doctor`. */
+export interface DoctorFlags extends ClusterFlags, FormatFlags {
   readonly operatorNamespace: string;
   readonly serviceAccount: string;
   readonly allowHttp?: boolean;
   readonly vaultHosts?: string[];
   readonly maxListBytes: number;
 }
-
-const parseList = (text: string): string[] => text.split(",").map((part) => part.trim());
 
 async function* allChecks(
   { api, namespace }: Cluster,
@@ -101,7 +88,8 @@ function format(checks: readonly Check[], { output }: DoctorFlags): string {
   return [formatTable(["SUBJECT", "CHECK", "RESULT", "DETAIL"], rows), ...remedies].join("\n");
 }
 
-async function doctor(names: readonly string[], flags: DoctorFlags): Promise<void> {
+/** Runs every check, and prints them. Logs in to vaults once, and changes nothing. */
+export async function doctor(names: readonly string[], flags: DoctorFlags): Promise<void> {
   const signal = stopSignal();
   const checks: Check[] = [];
   await withCluster(flags, async (cluster) => {
@@ -113,30 +101,4 @@ async function doctor(names: readonly string[], flags: DoctorFlags): Promise<voi
   }).finally(() => process.stderr.isTTY && process.stderr.write("\r\u001B[K"));
   process.stdout.write(format(checks, flags));
   process.exitCode = checks.some(({ result }) => result === "failed") ? NOT_READY : 0;
-}
-
-/**
- * Returns the definition of `vaultsync doctor`, which reads objects, logs in to vaults once, and
- * changes nothing.
- */
-export function doctorCommand(): Command {
-  return addFormatOption(addClusterOptions(new Command("doctor")))
-    .description(
-      `Check a set-up step by step, and say how to resolve each failure: CRDs, the operator and its permissions, and the connections of a namespace with credentials, network, TLS, clock, login and references. Network and TLS are those of this machine. The exit code is ${NOT_READY} if a check failed.`,
-    )
-    .argument(
-      "[connection...]",
-      "names of connections (default: those of the namespace, and the ClusterVaultConnections that its resources use)",
-    )
-    .option("--operator-namespace <name>", "namespace of the operator", "vaultsync-system")
-    .option("--service-account <name>", "ServiceAccount of the operator", "vaultsync")
-    .option("--allow-http", "the operator runs with --allow-http")
-    .option("--vault-hosts <hosts>", "the --vault-hosts of the operator", parseList)
-    .option(
-      "--max-list-bytes <bytes>",
-      "the --max-list-bytes of the operator",
-      parseWholeNumber,
-      16 * 1024 * 1024,
-    )
-    .action(async (names: string[], flags: DoctorFlags) => doctor(names, flags));
 }

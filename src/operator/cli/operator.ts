@@ -1,14 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { systemClock } from "../../lib/clock.ts";
+import { parseListenAddress } from "../../command-line/options.ts";
 import { parseDuration } from "../lib/duration.ts";
-import { systemRandom } from "../../lib/random.ts";
-import { operatorConfig, type OperatorFlags } from "../config.ts";
-import { runOperator } from "../operator.ts";
-import { createLogger, type LogLevel } from "../../telemetry/create-logger.ts";
-import { MetricsRegistry } from "../../telemetry/metrics-registry.ts";
-import { parseListenAddress } from "../../command-line/listen-address.ts";
-import { stopSignal } from "../../command-line/stop-signal.ts";
-import { parseWholeNumber } from "./whole-number.ts";
+import { parseList, parseWholeNumber } from "./options.ts";
+import type { RunFlags } from "./run-operator.ts";
 
 function parseInterval(text: string): number {
   try {
@@ -17,8 +11,6 @@ function parseInterval(text: string): number {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
   }
 }
-
-const parseList = (text: string): string[] => text.split(",").map((part) => part.trim());
 
 /** An option that is also read from the environment: `--log-level` from `VAULTSYNC_LOG_LEVEL`. */
 function option(flags: string, description: string): Option {
@@ -125,20 +117,13 @@ function operatorOptions(): Option[] {
   ];
 }
 
-/**
- * Returns the definition of `vaultsync operator`, which has no side effects until its action runs.
- * The action runs the operator until it is stopped, and throws when the lease was lost.
- */
+/** Returns the definition of `vaultsync operator`, which loads the operator when it runs. */
 export function operatorCommand(): Command {
   const command = new Command("operator").description(
     "Run the operator, in a cluster or with a kubeconfig.",
   );
   for (const each of operatorOptions()) command.addOption(each);
-  return command.action(async ({ logLevel, ...flags }: OperatorFlags & { logLevel: LogLevel }) => {
-    const logger = createLogger({ name: "operator", level: logLevel });
-    const metrics = new MetricsRegistry();
-    metrics.addProcessMetrics();
-    const deps = { clock: systemClock, random: systemRandom, logger, metrics };
-    await runOperator(operatorConfig(flags), deps, stopSignal());
-  });
+  return command.action(async (flags: RunFlags) =>
+    (await import("./run-operator.ts")).runOperator(flags),
+  );
 }

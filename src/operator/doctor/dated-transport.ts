@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { IGNORED_FORWARDED_HEADER } from "../../protocol/ignored-forwarded-header.ts";
+import { IGNORED_FORWARDED_HEADER } from "../../protocol/headers.ts";
 import type {
   VaultRequest,
   VaultResponse,

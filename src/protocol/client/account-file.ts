@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { z } from "zod";
 import { codeOf } from "../../lib/error-code.ts";
-import { jsonOrUndefined } from "./json-or-undefined.ts";
+import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
 
 const storedAccount = z.object({
@@ -24,18 +23,6 @@ export interface Account extends Omit<
 > {
   readonly accessToken: Redacted<string>;
   readonly refreshToken: Redacted<string>;
-}
-
-/**
- * Returns the default path: `vaultsync/account.json` in the user's directory for configurations.
- */
-export function defaultAccountFile(): string {
-  const base = process.env["XDG_CONFIG_HOME"];
-  return join(
-    base === undefined || base === "" ? join(homedir(), ".config") : base,
-    "vaultsync",
-    "account.json",
-  );
 }
 
 /** The file of a login, readable by its user only. */

@@ -1,7 +1,7 @@
 import { canonicalEmail } from "../email-address.ts";
 import { listNoDup } from "../operations/list-no-dup.ts";
 import type { SecretRecord } from "../responses.ts";
-import type { AccountClient } from "./account-client.ts";
+import type { VaultClient } from "./vault-client.ts";
 
 /** A name, and the creator if several secrets have it. */
 export interface SecretName {
@@ -10,7 +10,7 @@ export interface SecretName {
 }
 
 /** Returns the secrets that the account may read, by name, then owner. */
-export async function listSecrets(client: AccountClient): Promise<readonly SecretRecord[]> {
+export async function listSecrets(client: VaultClient): Promise<readonly SecretRecord[]> {
   return (await client.call(listNoDup, {})).secrets;
 }
 
@@ -20,7 +20,7 @@ export async function listSecrets(client: AccountClient): Promise<readonly Secre
  * @throws Error when several received secrets have the name
  */
 export async function findSecret(
-  client: AccountClient,
+  client: VaultClient,
   { name, owner }: SecretName,
 ): Promise<SecretRecord | undefined> {
   const named = (await listSecrets(client)).filter((record) => record.key_name === name);
@@ -40,7 +40,7 @@ export async function findSecret(
  * Returns the listed secret. @throws Error when the account has none of this name that it may read
  */
 export async function existingSecret(
-  client: AccountClient,
+  client: VaultClient,
   secret: SecretName,
 ): Promise<SecretRecord> {
   const record = await findSecret(client, secret);

@@ -4,8 +4,7 @@ import {
   type OperationLink,
   type RequestLimits,
 } from "../define-operation.ts";
-import { MAX_TAGS } from "../entity-tags.ts";
-import { MAX_WAIT_SECONDS } from "../preferences.ts";
+import { MAX_TAGS, MAX_WAIT_SECONDS } from "../limits.ts";
 import { errorCodes } from "../error-codes.ts";
 import { errorsOf } from "./errors-of.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { characters } from "../characters.ts";
+import { characters } from "../names.ts";
 import { defineOperation } from "../define-operation.ts";
 import { tokenResponse } from "../responses.ts";
 import { sample } from "../sample-values.ts";

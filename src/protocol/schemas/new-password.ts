@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { passwordLength } from "../password-length.ts";
+import { passwordLength } from "../limits.ts";
 
 export const newPassword = z
   .string()

@@ -8,9 +8,12 @@ export function oneOrMore<T extends z.ZodType>(
   entry: T,
   maxEntries: number,
   minEntries = 1,
-): z.ZodType<z.output<T>[]> {
+): z.ZodType<z.output<T>[], string | readonly z.input<T>[]> {
   const list = z.array(entry).min(minEntries).max(maxEntries);
   return z
-    .preprocess((given) => (typeof given === "string" ? [given] : given), list)
+    .preprocess(
+      (given: string | readonly z.input<T>[]) => (typeof given === "string" ? [given] : given),
+      list,
+    )
     .meta({ [ONE_OR_MORE]: true });
 }

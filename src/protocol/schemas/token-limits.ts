@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { characters } from "../characters.ts";
+import { characters } from "../names.ts";
 import { expirationHours } from "./request-fields.ts";
 
 /** Maximum number of networks of a token. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { isAuthentic, knownLogs, readAnchor, type Anchor } from "../server/audit/anchor.ts";
 import { type AuditLine, lineState } from "../server/audit/audit-line.ts";
@@ -15,10 +15,10 @@ import { openStore } from "../server/store/open-store.ts";
 import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
 import type { Store } from "../server/store/store.ts";
-import { progressLine } from "./progress-line.ts";
-import { dataOption, rejectPassword } from "./data-option.ts";
-import { masterKeyCommandOption } from "./master-key-command.ts";
-import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
+import { progressLine } from "./terminal.ts";
+import { rejectPassword } from "./data-option.ts";
+import type { MasterKeyFlags } from "./master-key-options.ts";
+import { masterKeys } from "./master-keys.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
 /** Returns the named files and their rotated segments, each once. */
@@ -98,12 +98,14 @@ async function verifyWithAnchors(
   };
 }
 
-interface VerifyFlags extends MasterKeyFlags {
+/** Flags of `vaultsync vault audit verify`. */
+export interface VerifyFlags extends MasterKeyFlags {
   readonly data?: string;
   readonly partial?: boolean;
 }
 
-async function verify(
+/** Verifies an audit log, and prints the result. */
+export async function verify(
   files: readonly string[],
   flags: VerifyFlags,
   command: Command,
@@ -128,18 +130,11 @@ async function verify(
   if (report.damage) process.exitCode = 1;
 }
 
-function parseTimestamp(text: string): number {
-  const at = Date.parse(text);
-  if (Number.isNaN(at))
-    throw new InvalidArgumentError(
-      "expected a timestamp, for example 2026-11-21 or 2026-11-21T06:00:00Z",
-    );
-  return at;
-}
+/** Flags of `vaultsync vault audit show`. */
+export type ShowFlags = EntryFilter & { readonly json?: boolean };
 
-type ShowFlags = EntryFilter & { readonly json?: boolean };
-
-async function show(
+/** Prints entries of an audit log. */
+export async function show(
   files: readonly string[],
   { json, ...filter }: ShowFlags,
   command: Command,
@@ -156,37 +151,4 @@ async function show(
     // The reader, for example head, has closed the pipe.
     if (codeOf(error) !== "EPIPE") throw error;
   }
-}
-
-/** Adds `vaultsync vault audit`. */
-export function auditCommand(parent: Command): void {
-  const audit = parent
-    .command("audit")
-    .description("Verify and show the audit log of a vault server.");
-  audit
-    .command("verify")
-    .description(
-      "Verify that no line was altered, removed, inserted or moved. With --data, also verify that the log was not truncated or rewritten " +
-        "since the database last recorded its end. With the master key, also verify that servers with that key wrote all lines and recorded that end. Exit codes: 0 intact, 1 damaged or unreadable, 2 usage error.",
-    )
-    .argument("<file...>", "audit log; its rotated segments are included")
-    .addOption(dataOption())
-    .addOption(
-      masterKeysOption(
-        "file with the master key of the data, which authenticates lines and the recorded end",
-      ),
-    )
-    .addOption(masterKeyCommandOption())
-    .option("--partial", "accept a log whose oldest segments were removed")
-    .action(verify);
-  audit
-    .command("show")
-    .description("Print entries, one per line, without verifying them.")
-    .argument("<file...>", "audit log; its rotated segments are included")
-    .option("--who <email>", "entries of this user, or of requests that claimed to be this user")
-    .option("--operation <name>", "entries of this operation, for example expose")
-    .option("--name <name>", "entries about this secret, file or team")
-    .option("--since <time>", "entries at or after this time", parseTimestamp)
-    .option("--json", "print the JSON lines of the log")
-    .action(show);
 }

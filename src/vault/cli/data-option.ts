@@ -1,9 +1,5 @@
-import { existsSync } from "node:fs";
 import { Option, type Command } from "commander";
-import { openStore } from "../server/store/open-store.ts";
-import { containsPassword, isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
-import type { RowMacs } from "../server/store/row-macs.ts";
-import type { Store } from "../server/store/store.ts";
+import { containsPassword } from "../server/store/postgres/postgres-location.ts";
 
 /** Returns the option `--data`; {@link rejectPassword} checks its value. */
 export function dataOption(): Option {
@@ -26,14 +22,4 @@ export function rejectPassword(command: Command): void {
     "error: --data must not contain a password: set PGPASSWORD or PGPASSFILE, or pass the whole URL " +
       "in the environment variable VAULTSYNC_VAULT_DATA",
   );
-}
-
-/**
- * Opens a store that must exist.
- * @param macs of `openStore`
- * @throws Error when the file does not exist, instead of creating an empty one
- */
-export async function openExistingStore(data: string, macs?: RowMacs): Promise<Store> {
-  if (!isPostgresUrl(data) && !existsSync(data)) throw new Error(`data file not found: ${data}`);
-  return openStore(data, macs);
 }

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { readFile, writeFile } from "node:fs/promises";
 import { codeOf } from "../../lib/error-code.ts";
 import { parseMasterKeys } from "../server/crypto/key-file.ts";
@@ -20,26 +19,13 @@ async function generateMasterKeyFile(path: string): Promise<string> {
   return new MasterKey(key).id;
 }
 
-/** Adds `vaultsync vault key`. */
-export function keyCommand(parent: Command): void {
-  const key = parent.command("key").description("Manage master keys.");
-  key
-    .command("generate")
-    .description(
-      "Generate a master key in a file that only its owner can read. Keep a copy: without the key the data is lost.",
-    )
-    .argument("<file>", "key file; must not exist yet")
-    .action(async (file: string) => {
-      process.stderr.write(`generated the master key ${await generateMasterKeyFile(file)}\n`);
-    });
-  key
-    .command("list")
-    .description(
-      "Print the ids of the master keys in a file, one per line. An id reveals nothing about its key.",
-    )
-    .argument("<file>", "key file: base64-encoded master keys, one per line")
-    .action(async (file: string) => {
-      for (const { id } of parseMasterKeys(await readFile(file, "utf8")))
-        process.stdout.write(`${id}\n`);
-    });
+/** Generates a master key in a new file, and prints its id. */
+export async function generateKey(file: string): Promise<void> {
+  process.stderr.write(`generated the master key ${await generateMasterKeyFile(file)}\n`);
+}
+
+/** Prints the ids of the master keys in a file. */
+export async function listKeys(file: string): Promise<void> {
+  for (const { id } of parseMasterKeys(await readFile(file, "utf8")))
+    process.stdout.write(`${id}\n`);
 }

@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { InvalidArgumentError, Option } from "commander";
 import { codeOf } from "../../lib/error-code.ts";
 import { parseMasterKeys } from "../server/crypto/key-file.ts";
 import type { MasterKey } from "../server/crypto/master-key.ts";
@@ -8,50 +7,6 @@ const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 65_536;
 /** Maximum length of the quoted line of standard error, in characters. */
 const QUOTED_CHARACTERS = 200;
-
-const EXPECTED =
-  "expected a program and its arguments, separated by spaces; no shell runs, so write arguments with spaces or quotes as a JSON array, " +
-  'for example ["kms-decrypt","--file","my key"]';
-
-function isCommand(value: unknown): value is string[] {
-  return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value[0] !== "" &&
-    value.every((word) => typeof word === "string")
-  );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Parses a program and its arguments: words separated by spaces, or a JSON array. @throws
- * InvalidArgumentError
- */
-export function parseCommandLine(text: string): string[] {
-  const trimmed = text.trim();
-  const isPlain = !/["'`\\$|&;<>()*?]/u.test(trimmed) && !trimmed.startsWith("[");
-  const command = isPlain ? trimmed.split(/\s+/u) : parseJson(trimmed);
-  if (!isCommand(command)) throw new InvalidArgumentError(EXPECTED);
-  return command;
-}
-
-/** Returns the option `--master-key-command`, whose value `masterKeys` runs. */
-export function masterKeyCommandOption(): Option {
-  return new Option(
-    "--master-key-command <command>",
-    "program that prints the master key, such as that of a KMS, instead of a file; it runs once, without a shell",
-  )
-    .env("VAULTSYNC_VAULT_MASTER_KEY_COMMAND")
-    .argParser(parseCommandLine)
-    .conflicts("masterKeyFile");
-}
 
 /**
  * Returns the first line with plain words only: any other one could be a key, whatever its

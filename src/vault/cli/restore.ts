@@ -3,18 +3,13 @@ import { systemClock } from "../../lib/clock.ts";
 import { BackupFile, type BackupSummary } from "../server/backup/backup-file.ts";
 import { restoreBackup } from "../server/backup/restore-backup.ts";
 import { openStore } from "../server/store/open-store.ts";
-import { dataOption, rejectPassword } from "./data-option.ts";
-import { masterKeyCommandOption } from "./master-key-command.ts";
-import {
-  authenticatingKeys,
-  masterKeysOption,
-  requireKey,
-  unauthenticatedOption,
-  type MasterKeyFlags,
-} from "./master-keys-option.ts";
-import { progressLine } from "./progress-line.ts";
+import { rejectPassword } from "./data-option.ts";
+import type { MasterKeyFlags } from "./master-key-options.ts";
+import { authenticatingKeys, requireKey } from "./master-keys.ts";
+import { progressLine } from "./terminal.ts";
 
-interface RestoreFlags extends MasterKeyFlags {
+/** Flags of `vaultsync vault restore`. */
+export interface RestoreFlags extends MasterKeyFlags {
   readonly data?: string;
   readonly from: string;
   readonly verify?: boolean;
@@ -22,27 +17,12 @@ interface RestoreFlags extends MasterKeyFlags {
   readonly unauthenticated?: boolean;
 }
 
-const HELP = `
-The whole file is verified first, with its MAC under a key derived from the
-master key. The restore is atomic and requires an empty store: a new file, or a
-PostgreSQL database without tables or without rows. Tokens of the backup end,
-unless --keep-tokens is set: some may have been revoked since. Passwords are
-those of the backup. A backup of one kind of store can be restored into the
-other. Start the server with the master key of the backup.
-
-Examples:
-  vaultsync vault restore --from vault-2026-11-21 --verify \\
-    --master-key-file master.key
-  vaultsync vault restore --from vault-2026-11-21 --data new.db \\
-    --master-key-file master.key
-  vaultsync vault restore --from vault-2026-11-21 \\
-    --data postgres://vault@db.example.com/vault --master-key-file master.key`;
-
 function total({ end }: BackupSummary): number {
   return Object.values(end.rows).reduce((sum, count) => sum + count, 0);
 }
 
-async function restore(flags: RestoreFlags, command: Command): Promise<void> {
+/** Restores a backup into an empty store, or verifies it. */
+export async function restore(flags: RestoreFlags, command: Command): Promise<void> {
   rejectPassword(command);
   process.umask(0o077);
   const { data, from, verify } = flags;
@@ -74,25 +54,4 @@ async function restore(flags: RestoreFlags, command: Command): Promise<void> {
   process.stderr.write(
     `restored ${total(summary)} rows${keepTokens ? "" : " except tokens: users and programs log in again"}\n`,
   );
-}
-
-/** Adds `vaultsync vault restore`. */
-export function restoreCommand(parent: Command): void {
-  parent
-    .command("restore")
-    .description("Restore a backup into an empty store, or verify it without restoring.")
-    .requiredOption("--from <file>", "backup file, written by `vaultsync vault backup`")
-    .addOption(dataOption())
-    .option("--verify", "verify the file without restoring it")
-    .option(
-      "--keep-tokens",
-      "restore access and refresh tokens too, even those that were revoked after the backup",
-    )
-    .addOption(masterKeysOption("file with the master key of the backup, which authenticates it"))
-    .addOption(masterKeyCommandOption())
-    .addOption(
-      unauthenticatedOption("accept a backup that has no MAC, or whose MAC cannot be verified"),
-    )
-    .addHelpText("after", HELP)
-    .action((flags: RestoreFlags, command: Command) => restore(flags, command));
 }

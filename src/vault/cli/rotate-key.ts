@@ -6,30 +6,17 @@ import {
   type Rotation,
   type RotationResult,
 } from "../server/rotation/rotate-master-key.ts";
-import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
-import { masterKeyCommandOption } from "./master-key-command.ts";
-import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
-import { progressLine } from "./progress-line.ts";
+import { rejectPassword } from "./data-option.ts";
+import { openExistingStore } from "./existing-store.ts";
+import type { MasterKeyFlags } from "./master-key-options.ts";
+import { masterKeys } from "./master-keys.ts";
+import { progressLine } from "./terminal.ts";
 
-interface RotateKeyFlags extends MasterKeyFlags {
+/** Flags of `vaultsync vault rotate-key`. */
+export interface RotateKeyFlags extends MasterKeyFlags {
   readonly data: string;
   readonly to?: string;
 }
-
-const HELP = `
-Servers can keep running. With --master-key-file alone, the command generates a
-new key and appends it to the file, which the servers must read too (the same
-file or a shared one), rewraps the key of every secret and file, and moves the
-old key to FILE.<id>.retired, which only earlier backups still need. If servers
-get their keys from elsewhere, first give each of them the new key in addition
-to the old one. Run the same command again after an interruption. Exit code 1: a
-record could not be read, or a share was not written by a server; all others
-were rewrapped.
-
-Examples:
-  vaultsync vault rotate-key --data vault.db --master-key-file master.key
-  vaultsync vault rotate-key --data postgres://vault@db.example.com/vault \\
-    --master-key-file keys --to 5f0c7a3b9d1e2846`;
 
 function rotationOf(flags: RotateKeyFlags, command: Command): Pick<Rotation, "keys" | "to"> {
   const keys = masterKeys(flags);
@@ -68,7 +55,8 @@ function report({ id, rewrapped, unreadable, damagedRights, retired }: RotationR
     process.stderr.write(`earlier backups need the old key, which is now in ${path}\n`);
 }
 
-async function rotateKey(flags: RotateKeyFlags, command: Command): Promise<void> {
+/** Rewraps the key of every record under another master key. */
+export async function rotateKey(flags: RotateKeyFlags, command: Command): Promise<void> {
   rejectPassword(command);
   process.umask(0o077);
   const rotation = rotationOf(flags, command);
@@ -79,20 +67,4 @@ async function rotateKey(flags: RotateKeyFlags, command: Command): Promise<void>
   const result = await rotateMasterKey({ ...rotation, store, clock: systemClock, progress });
   report(result);
   if (result.unreadable.length > 0 || result.damagedRights > 0) process.exitCode = 1;
-}
-
-/** Adds `vaultsync vault rotate-key`. */
-export function rotateKeyCommand(parent: Command): void {
-  parent
-    .command("rotate-key")
-    .description("Rotate the master key, while servers run.")
-    .addOption(dataOption().makeOptionMandatory())
-    .addOption(masterKeysOption("file with the current master key; the new one is appended"))
-    .addOption(masterKeyCommandOption())
-    .option(
-      "--to <id>",
-      "id of a key that every server already has, instead of a new one (see `vaultsync vault key list`)",
-    )
-    .addHelpText("after", HELP)
-    .action((flags: RotateKeyFlags, command: Command) => rotateKey(flags, command));
 }

@@ -10,17 +10,17 @@ import {
 } from "../server/vault-server.ts";
 import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
 import { isLoopback } from "../../lib/loopback.ts";
-import type { ListenAddress } from "../../command-line/listen-address.ts";
-import { masterKeys, type MasterKeyFlags } from "./master-keys-option.ts";
-import { lowSpaceOptions, type LowSpaceFlags } from "./low-space-option.ts";
+import type { ListenAddress } from "../../command-line/options.ts";
+import { rejectPassword } from "./data-option.ts";
+import type { MasterKeyFlags } from "./master-key-options.ts";
+import { masterKeys } from "./master-keys.ts";
 import { mailOptions, type MailFlags } from "./mail-options.ts";
 import type { Quotas } from "../server/limits.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
 import { signUpPolicy, webAppError, type WebAppFlags } from "./web-app-options.ts";
 
 /** Flags of `vaultsync vault serve` as commander collects them. */
-export interface VaultServeFlags
-  extends MailFlags, AuditFlags, LowSpaceFlags, MasterKeyFlags, WebAppFlags {
+export interface VaultServeFlags extends MailFlags, AuditFlags, MasterKeyFlags, WebAppFlags {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress | "none";
   readonly data?: string;
@@ -31,6 +31,7 @@ export interface VaultServeFlags
   readonly maxTokenHours?: number;
   readonly keepVersions?: number;
   readonly quotas?: Quotas;
+  readonly lowSpace: number;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly allowHttpListen?: boolean;
@@ -109,7 +110,7 @@ async function serverOptions(
     ...(flags.maxTokenHours !== undefined && { maxTokenHours: flags.maxTokenHours }),
     ...(flags.keepVersions !== undefined && { keepVersions: flags.keepVersions }),
     ...(flags.quotas && { limits: { quotas: flags.quotas } }),
-    ...lowSpaceOptions(flags),
+    ...(flags.lowSpace > 0 && { lowSpace: { bytes: flags.lowSpace } }),
     mail: await mailOptions(flags),
     ...auditOptions(flags, flags.data),
     signUp: signUpPolicy(flags),
@@ -143,6 +144,7 @@ const GRACE_MS = 15_000;
 
 /** Runs `vaultsync vault serve` until a stop signal, then completes the requests in flight. */
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
+  rejectPassword(command);
   const options = await serverOptions(flags, command);
   if (flags.appUrl === undefined && !isLoopback(flags.listen.host)) {
     options.logger?.warn(

@@ -1,35 +1,40 @@
-import type { Command, Option } from "commander";
+import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { UserManager, type Belongings } from "../server/accounts/manage-users.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
+import type { Quotas } from "../server/limits.ts";
 import { checkData } from "../server/store/check-data.ts";
 import { openStore } from "../server/store/open-store.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
 import type { Store } from "../server/store/store.ts";
-import { confirm } from "./confirm.ts";
-import { readPassword } from "./read-password.ts";
-import { addHandOverOptions, handOverAll, type HandOverFlags } from "./hand-over.ts";
-import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
-import { masterKeyCommandOption } from "./master-key-command.ts";
-import { masterKeys, masterKeysOption, type MasterKeyFlags } from "./master-keys-option.ts";
+import { confirm, readPassword } from "./terminal.ts";
+import { rejectPassword } from "./data-option.ts";
+import { openExistingStore } from "./existing-store.ts";
+import { handOverBelongings } from "./hand-over.ts";
+import type { MasterKeyFlags } from "./master-key-options.ts";
+import { masterKeys } from "./master-keys.ts";
 
-interface DataFlag {
+export interface DataFlags {
   readonly data: string;
 }
 
 /** Flags of a command that writes rights, which the master key authenticates. */
-interface KeyFlags extends DataFlag, MasterKeyFlags {}
+interface KeyFlags extends DataFlags, MasterKeyFlags {}
 
-interface PasswordFlags extends KeyFlags {
+export interface PasswordFlags extends KeyFlags {
   readonly passwordFile?: string;
 }
 
-interface ConfirmFlags extends DataFlag {
+export interface ConfirmFlags extends DataFlags {
   readonly yes?: boolean;
 }
 
-const CONFIRM = "do not ask for confirmation";
+export interface HandOverFlags extends KeyFlags {
+  readonly secrets?: boolean;
+  readonly renameSuffix?: string;
+  readonly quotas?: Quotas;
+}
 
 /**
  * Returns the master keys of a command that writes rights. Without any, ends with a usage error.
@@ -45,7 +50,7 @@ function requireKeys(flags: KeyFlags, command: Command): KeyRing {
 /** Opens the store, with the keys if the command writes rights. Only `add` creates a store. */
 async function open(
   command: Command,
-  { data }: DataFlag,
+  { data }: DataFlags,
   keys: KeyRing | undefined,
 ): Promise<Store> {
   const macs = keys && new RowMacs(keys);
@@ -63,111 +68,97 @@ async function open(
 /** Opens the store, runs `work` and reports what it returns. */
 async function manage(
   command: Command,
-  flags: DataFlag,
-  work: (users: UserManager) => Promise<string | undefined>,
+  flags: DataFlags,
+  work: (users: UserManager, store: Store) => Promise<string | undefined>,
   keys?: KeyRing,
 ): Promise<void> {
   rejectPassword(command);
   process.umask(0o077);
   await using store = await open(command, flags, keys);
-  const done = await work(new UserManager(store, systemClock));
+  const done = await work(new UserManager(store, systemClock), store);
   if (done !== undefined) process.stderr.write(`${done}\n`);
 }
 
-/** Adds a command with the email of a user as its argument. */
-function userAction(users: Command, name: string, description: string): Command {
-  return users
-    .command(name)
-    .description(description)
-    .argument("<email>", "email of the user")
-    .addOption(dataOption().makeOptionMandatory());
+/** Prints one email per line. */
+export async function listUsers(flags: DataFlags, command: Command): Promise<void> {
+  rejectPassword(command);
+  await using store = await openExistingStore(flags.data);
+  for (const { email, disabled } of await store.read(({ users: known }) => known.list())) {
+    process.stdout.write(disabled ? `${email}\tdisabled\n` : `${email}\n`);
+  }
 }
 
-function keyOption(): Option {
-  return masterKeysOption(
-    "file with the master key of the data, which authenticates passwords and teams",
+export async function addUser(
+  email: string,
+  flags: PasswordFlags,
+  command: Command,
+): Promise<void> {
+  const keys = requireKeys(flags, command);
+  const password = await readPassword(flags.passwordFile);
+  const work = async (users: UserManager): Promise<string> =>
+    `added ${await users.add(email, password)}`;
+  await manage(command, flags, work, keys);
+}
+
+export async function setPassword(
+  email: string,
+  flags: PasswordFlags,
+  command: Command,
+): Promise<void> {
+  const keys = requireKeys(flags, command);
+  const password = await readPassword(flags.passwordFile);
+  const work = async (users: UserManager): Promise<string> =>
+    `set the password of ${await users.setPassword(email, password)}`;
+  await manage(command, flags, work, keys);
+}
+
+export async function revokeTokens(
+  email: string,
+  flags: DataFlags,
+  command: Command,
+): Promise<void> {
+  await manage(
+    command,
+    flags,
+    async (users) => `ended the sessions and tokens of ${await users.revokeTokens(email)}`,
   );
 }
 
-/** Adds a command that reads a password. */
-function passwordAction(
-  users: Command,
-  name: string,
-  description: string,
-  work: (
-    manager: UserManager,
-    email: string,
-    password: Awaited<ReturnType<typeof readPassword>>,
-  ) => Promise<string>,
-): void {
-  userAction(users, name, description)
-    .addOption(keyOption())
-    .addOption(masterKeyCommandOption())
-    .option(
-      "--password-file <file>",
-      "file with the password in its first line (default: standard input)",
-    )
-    .action(async (email: string, flags: PasswordFlags, command: Command) => {
-      const keys = requireKeys(flags, command);
-      const password = await readPassword(flags.passwordFile);
-      await manage(command, flags, (manager) => work(manager, email, password), keys);
-    });
+export async function disableUser(
+  email: string,
+  flags: ConfirmFlags,
+  command: Command,
+): Promise<void> {
+  await manage(command, flags, async (users) => {
+    await users.belongings(email);
+    const question = `Disable ${email}? This ends all sessions and tokens.`;
+    return (await confirm(question, flags, command))
+      ? `disabled ${await users.disable(email)}`
+      : undefined;
+  });
 }
 
-function addStateCommands(users: Command): void {
-  userAction(
-    users,
-    "revoke-tokens",
-    "End all sessions, access tokens and refresh tokens of a user.",
-  ).action((email: string, flags: DataFlag, command: Command) =>
-    manage(
-      command,
-      flags,
-      async (manager) => `ended the sessions and tokens of ${await manager.revokeTokens(email)}`,
-    ),
-  );
-  userAction(
-    users,
-    "disable",
-    "Reject the logins of a user, and end all sessions and tokens. Secrets, files, teams and shares stay.",
-  )
-    .option("--yes", CONFIRM)
-    .action((email: string, flags: ConfirmFlags, command: Command) =>
-      manage(command, flags, async (manager) => {
-        await manager.belongings(email);
-        const question = `Disable ${email}? This ends all sessions and tokens.`;
-        return (await confirm(question, flags, command))
-          ? `disabled ${await manager.disable(email)}`
-          : undefined;
-      }),
-    );
-  userAction(users, "enable", "Accept the logins of a disabled user again.").action(
-    (email: string, flags: DataFlag, command: Command) =>
-      manage(command, flags, async (manager) => `enabled ${await manager.enable(email)}`),
-  );
+export async function enableUser(email: string, flags: DataFlags, command: Command): Promise<void> {
+  await manage(command, flags, async (users) => `enabled ${await users.enable(email)}`);
 }
 
-function addHandOverCommand(users: Command): void {
-  const handOver = userAction(
-    users,
-    "hand-over",
-    "Make another user the creator of all teams that a user created, for example before the user is deleted.",
-  )
-    .argument("<to>", "email of the new creator")
-    .addOption(keyOption())
-    .addOption(masterKeyCommandOption());
-  addHandOverOptions(handOver).action(
-    (email: string, to: string, flags: HandOverFlags & KeyFlags, command: Command) => {
-      if (flags.secrets === true) return handOverAll(email, to, flags, command);
-      if (flags.renameSuffix !== undefined)
-        return command.error("error: --rename-suffix requires --secrets");
-      const work = async (manager: UserManager): Promise<string> => {
-        const count = await manager.handOverTeams(email, to);
-        return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
-      };
-      return manage(command, flags, work, requireKeys(flags, command));
-    },
-  );
+/** Hands over the teams of a user; with `--secrets`, secrets and files as well. */
+export async function handOver(
+  email: string,
+  to: string,
+  flags: HandOverFlags,
+  command: Command,
+): Promise<void> {
+  const { secrets = false, renameSuffix, quotas } = flags;
+  if (!secrets && renameSuffix !== undefined)
+    return command.error("error: --rename-suffix requires --secrets");
+  const keys = requireKeys(flags, command);
+  const work = async (users: UserManager, store: Store): Promise<string> => {
+    if (secrets) await handOverBelongings({ store, keys, from: email, to, quotas, renameSuffix });
+    const count = await users.handOverTeams(email, to);
+    return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
+  };
+  await manage(command, flags, work, keys);
 }
 
 function described({ secrets, files, teams }: Belongings): string {
@@ -175,55 +166,15 @@ function described({ secrets, files, teams }: Belongings): string {
   return parts.join(", ");
 }
 
-function addDeleteCommand(users: Command): void {
-  userAction(
-    users,
-    "delete",
-    "Delete a user with all secrets, files, shares and teams. Recipients lose what was shared with them. It cannot be undone.",
-  )
-    .option("--yes", CONFIRM)
-    .action((email: string, flags: ConfirmFlags, command: Command) =>
-      manage(command, flags, async (manager) => {
-        const question = `Delete ${email} (${described(await manager.belongings(email))})? It cannot be undone.`;
-        return (await confirm(question, flags, command))
-          ? `deleted ${await manager.delete(email)}`
-          : undefined;
-      }),
-    );
-}
-
-function addListCommand(users: Command): void {
-  users
-    .command("list")
-    .description("List the users, one email per line; disabled ones are marked after a tab.")
-    .addOption(dataOption().makeOptionMandatory())
-    .action(async (flags: DataFlag, command: Command) => {
-      rejectPassword(command);
-      await using store = await openExistingStore(flags.data);
-      for (const { email, disabled } of await store.read(({ users: known }) => known.list())) {
-        process.stdout.write(disabled ? `${email}\tdisabled\n` : `${email}\n`);
-      }
-    });
-}
-
-/** Adds `vaultsync vault user`. */
-export function userCommand(parent: Command): void {
-  const users = parent.command("user").description("Manage the users of a vault.");
-  addListCommand(users);
-  passwordAction(
-    users,
-    "add",
-    "Add a user. The password is read from a file or from standard input.",
-    async (manager, email, password) => `added ${await manager.add(email, password)}`,
-  );
-  passwordAction(
-    users,
-    "set-password",
-    "Set the password of a user, and end all sessions and tokens. The user is notified by email.",
-    async (manager, email, password) =>
-      `set the password of ${await manager.setPassword(email, password)}`,
-  );
-  addStateCommands(users);
-  addHandOverCommand(users);
-  addDeleteCommand(users);
+export async function deleteUser(
+  email: string,
+  flags: ConfirmFlags,
+  command: Command,
+): Promise<void> {
+  await manage(command, flags, async (users) => {
+    const question = `Delete ${email} (${described(await users.belongings(email))})? It cannot be undone.`;
+    return (await confirm(question, flags, command))
+      ? `deleted ${await users.delete(email)}`
+      : undefined;
+  });
 }

@@ -1,20 +1,14 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { addAuditOptions } from "./audit-options.ts";
-import { dataOption, rejectPassword } from "./data-option.ts";
-import { parseListenAddress } from "../../command-line/listen-address.ts";
-import { lowSpaceOption } from "./low-space-option.ts";
+import { dataOption } from "./data-option.ts";
+import { parseListenAddress } from "../../command-line/options.ts";
+import { addAdministration } from "./commands.ts";
 import { addMailOptions } from "./mail-options.ts";
-import { masterKeyCommandOption } from "./master-key-command.ts";
-import { masterKeysOption } from "./master-keys-option.ts";
-import { auditCommand } from "./audit.ts";
-import { backupCommand } from "./backup.ts";
-import { keyCommand } from "./key.ts";
-import { restoreCommand } from "./restore.ts";
-import { userCommand } from "./user.ts";
+import { addMasterKeyOptions } from "./master-key-options.ts";
 import { keepVersionsOption, quotasOption } from "./quota-option.ts";
-import { rotateKeyCommand } from "./rotate-key.ts";
+import type { VaultServeFlags } from "./serve.ts";
+import { addUserCommands } from "./user-commands.ts";
 import { addWebAppOptions } from "./web-app-options.ts";
-import { vaultServe, type VaultServeFlags } from "./serve.ts";
 
 const SERVE_EXAMPLES = `
 Examples:
@@ -25,6 +19,23 @@ Examples:
   vaultsync vault serve --data vault.db --master-key-file master.key
   vaultsync vault serve --master-key-file master.key \\
     --data postgres://vault@db.example.com/vault?sslmode=verify-full`;
+
+const LOW_SPACE_BYTES = 64 * 1024 * 1024;
+
+function byteCount(text: string): number {
+  if (/^[0-9]{1,15}$/u.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a number of bytes, or 0 to turn it off");
+}
+
+function lowSpaceOption(): Option {
+  return new Option(
+    "--low-space <bytes>",
+    "free disk space below which requests that add data are rejected, and an 8 MiB reserve file is kept; 0 turns it off",
+  )
+    .env("VAULTSYNC_VAULT_LOW_SPACE")
+    .argParser(byteCount)
+    .default(LOW_SPACE_BYTES, "64 MiB");
+}
 
 function addPolicyOptions(command: Command): void {
   command
@@ -80,13 +91,11 @@ function serveCommand(parent: Command): void {
         .argParser((text) => (text === "none" ? text : parseListenAddress(text)))
         .default({ host: "127.0.0.1", port: 9464 }, "127.0.0.1:9464"),
     )
-    .addOption(dataOption())
-    .addOption(
-      masterKeysOption(
-        "file with the base64-encoded 32-byte master key; one key per line while rotating",
-      ),
-    )
-    .addOption(masterKeyCommandOption())
+    .addOption(dataOption());
+  addMasterKeyOptions(
+    serve,
+    "file with the base64-encoded 32-byte master key; one key per line while rotating",
+  )
     .addOption(
       new Option(
         "--allow-missing-keys",
@@ -130,10 +139,9 @@ function serveCommand(parent: Command): void {
         .env("VAULTSYNC_VAULT_LOG_LEVEL"),
     )
     .addHelpText("after", SERVE_EXAMPLES)
-    .action((flags: VaultServeFlags, command: Command) => {
-      rejectPassword(command);
-      return vaultServe(flags, command);
-    });
+    .action(async (flags: VaultServeFlags, command: Command) =>
+      (await import("./serve.ts")).vaultServe(flags, command),
+    );
   addPolicyOptions(serve);
   addMailOptions(serve);
   addWebAppOptions(serve);
@@ -156,11 +164,7 @@ export function vaultCommand(): Command {
     .description("Run and administer the reference vault server.")
     .exitOverride();
   serveCommand(vault);
-  userCommand(vault);
-  keyCommand(vault);
-  auditCommand(vault);
-  rotateKeyCommand(vault);
-  backupCommand(vault);
-  restoreCommand(vault);
+  addUserCommands(vault);
+  addAdministration(vault);
   return vault;
 }

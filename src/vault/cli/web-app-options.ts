@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { signUpMode, type SignUpMode } from "../../protocol/schemas/session.ts";
+import type { SignUpMode } from "../../protocol/schemas/session.ts";
 import { parseIpNetwork } from "../server/http/ip-networks.ts";
 import type { SignUpPolicy } from "../server/context.ts";
 import { isLoopback } from "../../lib/loopback.ts";
@@ -117,7 +117,7 @@ export function addWebAppOptions(command: Command): void {
         "who may sign up: open to anyone, invited by a share or a team, or closed: only `vault user add` adds users",
       )
         .env("VAULTSYNC_VAULT_SIGN_UP")
-        .choices(signUpMode.options)
+        .choices(["open", "invited", "closed"] satisfies SignUpMode[])
         .default("invited"),
     )
     .addOption(

@@ -1,4 +1,4 @@
-import { MAX_FILE_BYTES } from "../../protocol/file-size.ts";
+import { MAX_FILE_BYTES } from "../../protocol/limits.ts";
 
 /** Maximum amounts of one account (docs/design/vault-contract.md#quotas). */
 export interface Quotas {

@@ -107,8 +107,9 @@ export interface VaultClientOptions {
 }
 
 /**
- * The Node client of the vault's API: one account, authenticated by an access token. For tests,
- * benchmarks and the demo.
+ * A raw client of the vault's API, for tests and benchmarks: one account, authenticated by an access
+ * token. It sends any body, and returns every response unparsed, whatever its status. The typed
+ * client is in src/protocol/client.
  */
 export class VaultClient implements Disposable {
   readonly email: string;

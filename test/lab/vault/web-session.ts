@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from "node:http";
-import { CSRF_HEADER } from "../../../src/protocol/csrf-header.ts";
+import { CSRF_HEADER } from "../../../src/protocol/headers.ts";
 import {
   sessionOperationPath,
   type SessionOperation,

@@ -1,6 +1,5 @@
-import { Command } from "commander";
 import { Document } from "yaml";
-import { API_GROUP, vaultSecretKind } from "../../api/kinds.ts";
+import { vaultSecretKind } from "../../api/kinds.ts";
 import { ADOPT_ANNOTATION } from "../../api/names.ts";
 import {
   type Manifest,
@@ -9,17 +8,17 @@ import {
   readManifests,
   sortProblems,
 } from "../manifests.ts";
+import { HAS_PROBLEMS } from "../options.ts";
 import { printable } from "../../../lib/printable.ts";
 import { convertExternalSecret, type ConvertedSecret } from "./convert-external-secret.ts";
 
-interface ImportFlags {
+/** Flags of `vaultsync import external-secrets`. */
+export interface ImportFlags {
   readonly filename: string[];
   readonly namespace: string;
 }
 
 const GROUP = "external-secrets.io";
-/** Exit code if something cannot be carried over; 1 and 2 are a failure and wrong usage. */
-const HAS_PROBLEMS = 3;
 
 /** The objects that have no counterpart in a file, and what to do about them. */
 const remedies: Readonly<Record<string, string>> = {
@@ -60,7 +59,8 @@ function yamlOf({ object }: ConvertedSecret, lost: readonly string[]): string {
   return `---\n${String(document)}`;
 }
 
-async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
+/** Prints the VaultSecrets of ExternalSecrets. Reads files only. */
+export async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
   const { manifests, problems: unreadable } = await readManifests(filename, GROUP, namespace);
   const problems: Problem[] = [...unreadable];
   const commands: string[] = [];
@@ -94,21 +94,4 @@ async function importExternalSecrets({ filename, namespace }: ImportFlags): Prom
       `to take over the existing Secrets, which stay meanwhile:\n${commands.map((command) => `  ${printable(command)}\n`).join("")}`,
     );
   process.exitCode = problems.length === 0 ? 0 : HAS_PROBLEMS;
-}
-
-/**
- * Returns the definition of `vaultsync import`, whose commands convert the resources of other
- * operators. They only read files.
- */
-export function importCommand(): Command {
-  const externalSecrets = new Command("external-secrets")
-    .description(
-      `Convert ExternalSecrets to ${vaultSecretKind.plural}.${API_GROUP}, printed as YAML. What cannot be carried over is printed as FILE:LINE: message; its VaultSecret is suspended, and the exit code is then ${HAS_PROBLEMS}.`,
-    )
-    .requiredOption("-f, --filename <path...>", "files and directories of manifests")
-    .option("-n, --namespace <name>", "namespace of objects without one", "default")
-    .action(importExternalSecrets);
-  return new Command("import")
-    .description("Convert resources of another operator.")
-    .addCommand(externalSecrets);
 }

@@ -1,18 +1,10 @@
-import { Command } from "commander";
 import { API_GROUP } from "../../api/kinds.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
-import {
-  type AccountFlags,
-  addAccountOption,
-  openAccount,
-} from "../../../command-line/account-option.ts";
-import {
-  addFormatOption,
-  type FormatFlags,
-  formatObject,
-} from "../../../command-line/format-option.ts";
+import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
+import { formatObject } from "../../../command-line/format-object.ts";
 import { printable } from "../../../lib/printable.ts";
 import { formatTable } from "../../../command-line/table.ts";
+import { HAS_PROBLEMS } from "../options.ts";
 import { type Problem, problemAt, readManifests, sortProblems } from "../manifests.ts";
 import { checkClusterRules } from "./check-cluster-rules.ts";
 import { accessThrough, checkResource, type KnownNamespaces } from "./check-resources.ts";
@@ -26,15 +18,13 @@ import {
 } from "./planned-resource.ts";
 import { References, type ResolvedResource } from "./resolve-references.ts";
 
-interface PlanFlags extends AccountFlags, FormatFlags {
+/** Flags of `vaultsync plan`. */
+export interface PlanFlags extends AccountFlags, FormatFlags {
   readonly filename: string[];
   readonly namespace: string;
   readonly offline?: boolean;
   readonly allowedSecretTypes?: string[];
 }
-
-/** Exit code if the manifests have a problem; 1 and 2 are a failure and wrong usage. */
-const HAS_PROBLEMS = 3;
 
 /**
  * One key of a target or one entry of the vault that would be written, or one variable of its
@@ -154,7 +144,14 @@ async function check(
   return { keys: [...keys, ...pushes.flatMap(pushedKeys)], problems, notes };
 }
 
-async function plan(flags: PlanFlags): Promise<void> {
+/** Loads the client of the vault, which `--offline` does not need. */
+async function openReferences({ account }: PlanFlags): Promise<References> {
+  const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
+  return new References(await VaultClient.open(account));
+}
+
+/** Checks manifests and prints what the operator would write. */
+export async function plan(flags: PlanFlags): Promise<void> {
   const {
     manifests,
     namespaces,
@@ -164,27 +161,10 @@ async function plan(flags: PlanFlags): Promise<void> {
     throw new Error(`no ${API_GROUP} objects in ${flags.filename.join(", ")}`);
   const invalid: Problem[] = [];
   const planned = planOf(manifests, flags.allowedSecretTypes ?? [], invalid);
-  const references = flags.offline === true ? undefined : new References(await openAccount(flags));
+  const references = flags.offline === true ? undefined : await openReferences(flags);
   const { keys, problems, notes } = await check(planned, namespaces, references);
   const all = [...unreadable, ...invalid, ...checkClusterRules(manifests, planned), ...problems];
   print(keys, sortProblems(all), flags);
   for (const note of notes) process.stderr.write(`${printable(note)}\n`);
   process.exitCode = all.length === 0 ? 0 : HAS_PROBLEMS;
-}
-
-/** Returns the definition of `vaultsync plan`, which reads files and the lists of the vault. */
-export function planCommand(): Command {
-  return addFormatOption(addAccountOption(new Command("plan")))
-    .description(
-      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the account of vaultsync login.`,
-    )
-    .requiredOption("-f, --filename <path...>", "files and directories of manifests")
-    .option("-n, --namespace <name>", "namespace of objects without one", "default")
-    .option("--offline", "do not compare the references with the vault")
-    .option(
-      "--allowed-secret-types <types>",
-      "value of this flag of the operator: comma-separated types of Secrets in addition to the default ones",
-      (text) => text.split(",").map((type) => type.trim()),
-    )
-    .action(plan);
 }

@@ -16,7 +16,7 @@ import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Candidate, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import type { AccountClient } from "../../../protocol/client/account-client.ts";
+import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { listSecrets } from "../../../protocol/client/find-secret.ts";
 import type { PlannedConnection } from "./planned-resource.ts";
 
@@ -44,11 +44,11 @@ export const unread = {
  * no value.
  */
 export class References {
-  readonly #client: AccountClient;
+  readonly #client: VaultClient;
   #secrets: Promise<readonly SecretRecord[]> | undefined;
   #files: Promise<readonly FileRecord[]> | undefined;
 
-  constructor(client: AccountClient) {
+  constructor(client: VaultClient) {
     this.#client = client;
   }
 

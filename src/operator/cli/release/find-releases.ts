@@ -8,7 +8,7 @@ import {
   type ResourceDescriptor,
   SECRETS,
 } from "../../kube/resource.ts";
-import type { Cluster } from "../cluster/cluster.ts";
+import type { Cluster } from "../cluster.ts";
 import { type Release, releaseOfPush, releaseOfTarget } from "./release-patch.ts";
 
 /** An object to release. */

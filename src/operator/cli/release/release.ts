@@ -1,21 +1,16 @@
-import { Command } from "commander";
 import { systemClock } from "../../../lib/clock.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES } from "../../kube/resource.ts";
-import {
-  addAllNamespacesOption,
-  addClusterOptions,
-  type Cluster,
-  type ClusterFlags,
-  withCluster,
-} from "../cluster/cluster.ts";
+import { type Cluster, withCluster } from "../cluster.ts";
+import type { ClusterFlags } from "../options.ts";
 import { type Cell, formatTable } from "../../../command-line/table.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
 import { findReleases, type Releasable } from "./find-releases.ts";
 import { runningOperator } from "./running-operator.ts";
 
-interface ReleaseFlags extends ClusterFlags {
+/** Flags of `vaultsync release`. */
+export interface ReleaseFlags extends ClusterFlags {
   readonly operatorNamespace?: string;
   readonly confirm?: boolean;
 }
@@ -150,36 +145,13 @@ async function releaseAll(
   if (problem !== undefined) process.stderr.write(`${problem}\n`);
 }
 
-const HELP = `
-A released Secret or ConfigMap keeps its content, and the labels and annotations
-that its resource requested. It loses its owner and all marks of the operator,
-so that neither garbage collection deletes it nor an operator changes it. A
-released VaultPush loses its finalizer: its entries stay in the vault. The
-command can be repeated, also after an interruption. It reads no values.
-
-Examples:
-  vaultsync release --all-namespaces
-  vaultsync release --all-namespaces --confirm`;
-
-/** Returns the definition of `vaultsync release`, which changes nothing without `--confirm`. */
-export function releaseCommand(): Command {
-  return addAllNamespacesOption(addClusterOptions(new Command("release")))
-    .description(
-      "Detach all targets from their resources before the CRDs are deleted, so that they stay. Without --confirm, print what would be released. No operator may run.",
-    )
-    .option(
-      "--operator-namespace <name>",
-      "namespace in which no operator may run (default: all namespaces)",
-    )
-    .option("--confirm", "release the objects")
-    .addHelpText("after", HELP)
-    .action(async (flags: ReleaseFlags) => {
-      const signal = stopSignal();
-      await withCluster(flags, (cluster) => releaseAll(cluster, flags, signal)).catch(
-        (error: unknown) => {
-          if (!signal.aborted) throw error;
-          throw new Error("interrupted: run the command again before you delete anything");
-        },
-      );
-    });
+/** Releases all targets, or prints them. Changes nothing without `--confirm`. */
+export async function releaseTargets(flags: ReleaseFlags): Promise<void> {
+  const signal = stopSignal();
+  await withCluster(flags, (cluster) => releaseAll(cluster, flags, signal)).catch(
+    (error: unknown) => {
+      if (!signal.aborted) throw error;
+      throw new Error("interrupted: run the command again before you delete anything");
+    },
+  );
 }

@@ -1,5 +1,4 @@
-import { type Cell, formatTable } from "../../../command-line/table.ts";
-import { formatAge } from "../../../command-line/format-age.ts";
+import { type Cell, formatAge, formatTable } from "../../../command-line/table.ts";
 import type { ConnectionState, ItemState, ResourceState } from "./resource-state.ts";
 
 type Readable = ConnectionState | ResourceState;
@@ -12,9 +11,6 @@ export interface TableOptions {
   /** One row per key of a target. */
   readonly items: boolean;
 }
-
-/** Exit code if an object is not ready; 1 and 2 are a failure and wrong usage. */
-export const NOT_READY = 3;
 
 const NONE = "-";
 const colors = { True: "green", False: "red", Unknown: "yellow" } as const;

@@ -1,4 +1,3 @@
-import { Command } from "commander";
 import { systemClock } from "../../../lib/clock.ts";
 import {
   vaultConnectionKind,
@@ -7,36 +6,21 @@ import {
   vaultSecretKind,
 } from "../../api/kinds.ts";
 import { ALL_NAMESPACES } from "../../kube/resource.ts";
-import {
-  addAllNamespacesOption,
-  addClusterOptions,
-  type Cluster,
-  type ClusterFlags,
-  withCluster,
-} from "../cluster/cluster.ts";
-import { listClusterConnections } from "../cluster/list-cluster-connections.ts";
-import { listAll } from "../cluster/list-all.ts";
-import {
-  addFormatOption,
-  type FormatFlags,
-  formatObject,
-} from "../../../command-line/format-option.ts";
+import { type Cluster, listAll, listClusterConnections, withCluster } from "../cluster.ts";
+import { formatObject } from "../../../command-line/format-object.ts";
+import type { FormatFlags } from "../../../command-line/options.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
+import { type ClusterFlags, NOT_READY } from "../options.ts";
 import {
   type ConnectionState,
   connectionState,
   type ResourceState,
   resourceState,
 } from "./resource-state.ts";
-import {
-  connectionTable,
-  isReady,
-  NOT_READY,
-  problemLines,
-  resourceTable,
-} from "./status-tables.ts";
+import { connectionTable, isReady, problemLines, resourceTable } from "./status-tables.ts";
 
-interface StatusFlags extends ClusterFlags, FormatFlags {
+/** Flags of `vaultsync status`. */
+export interface StatusFlags extends ClusterFlags, FormatFlags {
   readonly items?: boolean;
   readonly watch?: boolean;
 }
@@ -85,11 +69,11 @@ async function showStatus(
 ): Promise<void> {
   let last: string | undefined;
   for (;;) {
-    const status = await readStatus(cluster, signal);
-    const states = [...status.connections, ...status.resources];
-    const text = format(status, flags);
+    const read = await readStatus(cluster, signal);
+    const states = [...read.connections, ...read.resources];
+    const text = format(read, flags);
     // A terminal also shows that ages grow.
-    const shown = process.stdout.isTTY ? text : JSON.stringify(status);
+    const shown = process.stdout.isTTY ? text : JSON.stringify(read);
     if (shown !== last) {
       if (flags.watch === true) clear();
       process.stdout.write(text);
@@ -108,20 +92,12 @@ async function showStatus(
 const where = ({ namespace }: Cluster): string =>
   namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${namespace}`;
 
-/** Returns the definition of `vaultsync status`, which reads resources and changes nothing. */
-export function statusCommand(): Command {
-  return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
-    .description(
-      `Show the VaultSecrets, VaultFiles and VaultPushes of a namespace and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
-    )
-    .option("--items", "one row per key of a target")
-    .option("-w, --watch", "show each change until interrupted")
-    .action(async (flags: StatusFlags) => {
-      const signal = stopSignal();
-      await withCluster(flags, (cluster) => showStatus(cluster, flags, signal)).catch(
-        (error: unknown) => {
-          if (!signal.aborted) throw error;
-        },
-      );
-    });
+/** Prints the state of resources and their connections. Changes nothing. */
+export async function status(flags: StatusFlags): Promise<void> {
+  const signal = stopSignal();
+  await withCluster(flags, (cluster) => showStatus(cluster, flags, signal)).catch(
+    (error: unknown) => {
+      if (!signal.aborted) throw error;
+    },
+  );
 }

@@ -1,18 +1,9 @@
 import { once } from "node:events";
-import type { Command } from "commander";
-import {
-  addFormatOption,
-  type FormatFlags,
-  formatObject,
-} from "../../../command-line/format-option.ts";
+import { formatObject } from "../../../command-line/format-object.ts";
+import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
 import { formatTable } from "../../../command-line/table.ts";
-import { type AccountFlags, addAccountOption } from "../../../command-line/account-option.ts";
 
 export type ListFlags = AccountFlags & FormatFlags;
-
-/** Adds the options of a command that prints a list. */
-export const addListOptions = (command: Command): Command =>
-  addFormatOption(addAccountOption(command));
 
 /** The columns of a table, and the row of a record. */
 export interface Rows<T> {

@@ -5,7 +5,7 @@ import type {
   SecretRecord,
   Timestamp,
 } from "../../../protocol/responses.ts";
-import { formatAge } from "../../../command-line/format-age.ts";
+import { formatAge } from "../../../command-line/table.ts";
 import type { Rows } from "./print.ts";
 
 const ms = (time: Timestamp): number => (typeof time === "number" ? time : Date.parse(time));

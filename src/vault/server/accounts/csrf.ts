@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { CSRF_HEADER } from "../../../protocol/csrf-header.ts";
+import { CSRF_HEADER } from "../../../protocol/headers.ts";
 import { errors } from "../errors.ts";
 
 function sha256(text: string): Buffer {

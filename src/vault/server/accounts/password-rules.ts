@@ -1,4 +1,4 @@
-import { passwordLength } from "../../../protocol/password-length.ts";
+import { passwordLength } from "../../../protocol/limits.ts";
 import { errors } from "../errors.ts";
 
 let loading: Promise<ReadonlySet<string>> | undefined;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { MAX_TAGS } from "../../../protocol/entity-tags.ts";
+import { MAX_TAGS } from "../../../protocol/limits.ts";
 import { errors } from "../errors.ts";
 import type { ReadingDeadline } from "./read-in-time.ts";
 import { afterPiece, sendJson, WHOLE_LENGTH } from "./json-stream.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Logger } from "../../../lib/logger.ts";
-import { IGNORED_FORWARDED_HEADER } from "../../../protocol/ignored-forwarded-header.ts";
+import { IGNORED_FORWARDED_HEADER } from "../../../protocol/headers.ts";
 
 interface Observation {
   readonly logger: Pick<Logger, "warn">;

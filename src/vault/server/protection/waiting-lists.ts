@@ -5,7 +5,7 @@ import { isLive, type Credential } from "../store/credential.ts";
 import { subjects } from "../store/subjects.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { IncomingHttpHeaders } from "node:http";
-import { MAX_WAIT_SECONDS } from "../../../protocol/preferences.ts";
+import { MAX_WAIT_SECONDS } from "../../../protocol/limits.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

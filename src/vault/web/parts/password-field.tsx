@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { RequestError } from "../service/request-error.ts";
 import { TextField } from "./field.tsx";
 import { Icon } from "./icon.tsx";
-import { passwordLength } from "../../../protocol/password-length.ts";
+import { passwordLength } from "../../../protocol/limits.ts";
 import { formText } from "./form.tsx";
 
 interface PasswordFieldProps {

@@ -1,5 +1,5 @@
 import type { FileRecord } from "../../../protocol/responses.ts";
-import { CSRF_HEADER } from "../../../protocol/csrf-header.ts";
+import { CSRF_HEADER } from "../../../protocol/headers.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { isFileRecord } from "./responses.ts";
 import { browserClock } from "./browser-clock.ts";

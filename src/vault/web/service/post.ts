@@ -1,4 +1,4 @@
-import { CSRF_HEADER } from "../../../protocol/csrf-header.ts";
+import { CSRF_HEADER } from "../../../protocol/headers.ts";
 import { RequestError, errorFromBody, unreachable } from "./request-error.ts";
 import { withDeadline } from "./response-deadline.ts";
 import type { Guard } from "./shape.ts";

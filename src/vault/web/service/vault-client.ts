@@ -1,8 +1,5 @@
-import {
-  operationPath,
-  sessionOperationPath,
-  type Operation,
-} from "../../../protocol/operation-paths.ts";
+import type { JsonOperation, RequestBody } from "../../../protocol/operation-bodies.ts";
+import { operationPath, sessionOperationPath } from "../../../protocol/operation-paths.ts";
 import { currentSession } from "./account.ts";
 import type { Session } from "./responses.ts";
 import { toRequestError, RequestError } from "./request-error.ts";
@@ -35,7 +32,11 @@ export class VaultClient {
   }
 
   /** Runs an operation as the logged-in user. @throws RequestError */
-  async call<T>(operation: Operation, body: object, guard: Guard<T>): Promise<T> {
+  async call<T, O extends JsonOperation>(
+    operation: O,
+    body: RequestBody<O>,
+    guard: Guard<T>,
+  ): Promise<T> {
     return readJson(
       await this.open(operationPath[operation], { email: this.email, ...body }),
       guard,

@@ -1,6 +1,6 @@
 import type { TargetedDragEvent, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { MAX_FILE_BYTES } from "../../../../protocol/file-size.ts";
+import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { limitText } from "../../text/size-text.ts";
 

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState, useContext } from "preact/hooks";
-import { MAX_FILE_BYTES } from "../../../../protocol/file-size.ts";
+import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { toRequestError } from "../../service/request-error.ts";
 import { uploadFile } from "../../service/files.ts";
 import type { VaultClient } from "../../service/vault-client.ts";

@@ -1,4 +1,10 @@
 /**
+ * Header in which every request with the session's cookie, except `app_session`, sends the
+ * session's `csrf_token`.
+ */
+export const CSRF_HEADER = "x-csrf-token";
+
+/**
  * Header, with the value `true`, of the response to an authenticated request whose
  * `x-forwarded-for` or `forwarded` header the server ignored, because it does not trust the proxy.
  * It can be missing from a list or a file that is streamed.

@@ -1,13 +1,14 @@
 import { Agent, type Dispatcher, FormData, request } from "undici";
 import type { z } from "zod";
 import { codeOf } from "../../lib/error-code.ts";
-import { jsonOrUndefined } from "./json-or-undefined.ts";
+import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
+import type { JsonOperation, RequestBody, ResponseBody } from "../operation-bodies.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";
 import { protectFile } from "../operations/protect-file.ts";
 import { errorResponse, tokenResponse } from "../responses.ts";
 import { printable } from "../../lib/printable.ts";
-import type { Account, AccountFile } from "./account-file.ts";
+import { type Account, AccountFile } from "./account-file.ts";
 
 const TIMEOUT_MS = 30_000;
 /** A file of 64 MiB on a slow line. */
@@ -136,29 +137,32 @@ export async function logIn(
   };
 }
 
-/** The definition of an operation with a JSON response. */
-interface JsonOperation<T> {
-  readonly name: Operation;
-  readonly response: z.ZodType<T>;
+/** The part of an operation's definition that a client uses. */
+interface Definition<O extends JsonOperation> {
+  readonly name: O;
+  readonly response: z.ZodType<ResponseBody<O>>;
 }
 
 /**
- * Runs operations of the vault with the tokens of a login, which it refreshes. Every method throws
- * an Error that says what to do.
+ * The Node client of the vault: runs operations with the tokens of a login, and refreshes them.
+ * Every method throws an Error that says what to do.
  */
-export class AccountClient {
-  readonly #file: AccountFile;
+export class VaultClient {
+  readonly #file: AccountFile | undefined;
   #vault: Vault;
   #account: Account;
 
-  private constructor(file: AccountFile, account: Account) {
+  /** @param file keeps the refreshed tokens for the next command; without it they are in memory */
+  constructor(account: Account, file?: AccountFile) {
     this.#file = file;
     this.#vault = connectTo(account);
     this.#account = account;
   }
 
-  static async open(file: AccountFile): Promise<AccountClient> {
-    return new AccountClient(file, await file.read());
+  /** Opens the login in a file. @throws Error that says to log in */
+  static async open(path: string): Promise<VaultClient> {
+    const file = new AccountFile(path);
+    return new VaultClient(await file.read(), file);
   }
 
   get email(): string {
@@ -170,7 +174,10 @@ export class AccountClient {
   }
 
   /** Runs an operation with a JSON body, to which the email of the account is added. */
-  async call<T>({ name, response }: JsonOperation<T>, body: object): Promise<T> {
+  async call<O extends JsonOperation>(
+    { name, response }: Definition<O>,
+    body: RequestBody<O>,
+  ): Promise<ResponseBody<O>> {
     const received = await this.#authorized(
       name,
       () => json({ email: this.email, ...body }),
@@ -227,10 +234,10 @@ export class AccountClient {
     return attempt();
   }
 
-  /** Gets the next access token, unless another command has stored one meanwhile. */
+  /** Gets the next access token, unless another command has stored one. */
   async #refresh(): Promise<void> {
     const used = this.#account.accessToken.reveal();
-    this.#account = await this.#file.read();
+    if (this.#file) this.#account = await this.#file.read();
     // Another login may be to another vault, which alone may see its tokens.
     this.#vault = connectTo(this.#account);
     if (this.#account.accessToken.reveal() !== used) return;
@@ -248,6 +255,6 @@ export class AccountClient {
       const isEnded = error instanceof VaultResponseError && error.code === "invalid_refresh_token";
       throw isEnded ? new Error("the login has ended: run vaultsync login") : error;
     }
-    await this.#file.write(this.#account);
+    await this.#file?.write(this.#account);
   }
 }

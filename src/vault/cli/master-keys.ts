@@ -1,22 +1,9 @@
-import { Option, type Command } from "commander";
+import type { Command } from "commander";
 import { KeyFile, parseMasterKeys } from "../server/crypto/key-file.ts";
 import type { MasterKey } from "../server/crypto/master-key.ts";
 import { KeyRing } from "../server/crypto/key-ring.ts";
 import { masterKeysOfCommand } from "./master-key-command.ts";
-
-/** Flags that name the source of the master keys. */
-export interface MasterKeyFlags {
-  readonly masterKeyFile?: string;
-  readonly masterKeyCommand?: readonly string[];
-}
-
-/** Returns the option `--master-key-file`, whose value {@link masterKeys} reads. */
-export function masterKeysOption(description: string): Option {
-  return new Option(
-    "--master-key-file <file>",
-    `${description} (or VAULTSYNC_VAULT_MASTER_KEY)`,
-  ).env("VAULTSYNC_VAULT_MASTER_KEY_FILE");
-}
+import type { MasterKeyFlags } from "./master-key-options.ts";
 
 /**
  * Returns the master keys of a file, which may change while a server runs, of a command, which runs
@@ -50,11 +37,6 @@ export function requireKey(keys: KeyRing, id: string): MasterKey {
   throw new Error(
     `the data is encrypted under another master key, ${id}, than the given ones: add that key to the key file`,
   );
-}
-
-/** Returns the option to write or read a backup that is not authenticated. */
-export function unauthenticatedOption(description: string): Option {
-  return new Option("--unauthenticated", description);
 }
 
 /**

@@ -1,0 +1,164 @@
+import { Command, InvalidArgumentError } from "commander";
+import { addAccountOption, addFormatOption } from "../../command-line/options.ts";
+import {
+  API_GROUP,
+  type Kind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../api/kinds.ts";
+import type { DoctorFlags } from "./doctor.ts";
+import type { ImportFlags } from "./import/import.ts";
+import {
+  addAllNamespacesOption,
+  addClusterOptions,
+  addManifestOptions,
+  HAS_PROBLEMS,
+  NOT_READY,
+  parseList,
+  parseWholeNumber,
+} from "./options.ts";
+import type { PlanFlags } from "./plan/plan.ts";
+import type { ReleaseFlags } from "./release/release.ts";
+import type { StatusFlags } from "./status/status.ts";
+import type { ResourceName, SyncFlags } from "./sync.ts";
+
+function statusCommand(): Command {
+  return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
+    .description(
+      `Show the VaultSecrets, VaultFiles and VaultPushes of a namespace and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
+    )
+    .option("--items", "one row per key of a target")
+    .option("-w, --watch", "show each change until interrupted")
+    .action(async (flags: StatusFlags) => (await import("./status/status.ts")).status(flags));
+}
+
+/**
+ * Parses `NAME`, a VaultSecret, or `KIND/NAME`, with the names of a kind that kubectl accepts.
+ * @throws InvalidArgumentError
+ */
+function parseName(text: string, before: readonly ResourceName[] = []): ResourceName[] {
+  const [first = "", second, ...more] = text.split("/");
+  const kindName = second === undefined ? vaultSecretKind.singular : first.toLowerCase();
+  const isOf = ({ singular, plural, shortName }: Kind): boolean =>
+    [singular, plural, shortName].includes(kindName);
+  const kind = [vaultSecretKind, vaultFileKind, vaultPushKind].find(isOf);
+  const name = second ?? first;
+  if (kind === undefined || name === "" || more.length > 0)
+    throw new InvalidArgumentError(
+      "expected NAME, vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME.",
+    );
+  return [...before, { kind, name }];
+}
+
+/** Parses a time in seconds, with or without the unit. @throws InvalidArgumentError */
+function parseSeconds(text: string): number {
+  const [, seconds] = /^([1-9][0-9]{0,4})s?$/u.exec(text) ?? [];
+  if (seconds === undefined) throw new InvalidArgumentError("expected seconds, such as 60s.");
+  return Number(seconds);
+}
+
+function syncCommand(): Command {
+  return addClusterOptions(new Command("sync"))
+    .description(
+      `Sync resources now instead of at the next list of the vault, and wait for the result. The target is read and compared as well. The exit code is ${NOT_READY} if one is not ready.`,
+    )
+    .argument("<name...>", "NAME or vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME", parseName)
+    .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
+    .action(async (names: ResourceName[], flags: SyncFlags) =>
+      (await import("./sync.ts")).sync(names, flags),
+    );
+}
+
+function planCommand(): Command {
+  return addManifestOptions(addFormatOption(addAccountOption(new Command("plan"))))
+    .description(
+      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the account of vaultsync login.`,
+    )
+    .option("--offline", "do not compare the references with the vault")
+    .option(
+      "--allowed-secret-types <types>",
+      "value of this flag of the operator: comma-separated types of Secrets in addition to the default ones",
+      parseList,
+    )
+    .action(async (flags: PlanFlags) => (await import("./plan/plan.ts")).plan(flags));
+}
+
+function doctorCommand(): Command {
+  return addFormatOption(addClusterOptions(new Command("doctor")))
+    .description(
+      `Check a set-up step by step, and say how to resolve each failure: CRDs, the operator and its permissions, and the connections of a namespace with credentials, network, TLS, clock, login and references. Network and TLS are those of this machine. The exit code is ${NOT_READY} if a check failed.`,
+    )
+    .argument(
+      "[connection...]",
+      "names of connections (default: those of the namespace, and the ClusterVaultConnections that its resources use)",
+    )
+    .option("--operator-namespace <name>", "namespace of the operator", "vaultsync-system")
+    .option("--service-account <name>", "ServiceAccount of the operator", "vaultsync")
+    .option("--allow-http", "the operator runs with --allow-http")
+    .option("--vault-hosts <hosts>", "the --vault-hosts of the operator", parseList)
+    .option(
+      "--max-list-bytes <bytes>",
+      "the --max-list-bytes of the operator",
+      parseWholeNumber,
+      16 * 1024 * 1024,
+    )
+    .action(async (names: string[], flags: DoctorFlags) =>
+      (await import("./doctor.ts")).doctor(names, flags),
+    );
+}
+
+function importCommand(): Command {
+  const externalSecrets = addManifestOptions(new Command("external-secrets"))
+    .description(
+      `Convert ExternalSecrets to ${vaultSecretKind.plural}.${API_GROUP}, printed as YAML. What cannot be carried over is printed as FILE:LINE: message; its VaultSecret is suspended, and the exit code is then ${HAS_PROBLEMS}.`,
+    )
+    .action(async (flags: ImportFlags) =>
+      (await import("./import/import.ts")).importExternalSecrets(flags),
+    );
+  return new Command("import")
+    .description("Convert resources of another operator.")
+    .addCommand(externalSecrets);
+}
+
+const RELEASE_HELP = `
+A released Secret or ConfigMap keeps its content, and the labels and annotations
+that its resource requested. It loses its owner and all marks of the operator,
+so that neither garbage collection deletes it nor an operator changes it. A
+released VaultPush loses its finalizer: its entries stay in the vault. The
+command can be repeated, also after an interruption. It reads no values.
+
+Examples:
+  vaultsync release --all-namespaces
+  vaultsync release --all-namespaces --confirm`;
+
+function releaseCommand(): Command {
+  return addAllNamespacesOption(addClusterOptions(new Command("release")))
+    .description(
+      "Detach all targets from their resources before the CRDs are deleted, so that they stay. Without --confirm, print what would be released. No operator may run.",
+    )
+    .option(
+      "--operator-namespace <name>",
+      "namespace in which no operator may run (default: all namespaces)",
+    )
+    .option("--confirm", "release the objects")
+    .addHelpText("after", RELEASE_HELP)
+    .action(async (flags: ReleaseFlags) =>
+      (await import("./release/release.ts")).releaseTargets(flags),
+    );
+}
+
+/**
+ * Returns the definitions of the commands for users of the operator. Each loads its action when it
+ * runs.
+ */
+export function userCommands(): Command[] {
+  return [
+    statusCommand(),
+    syncCommand(),
+    planCommand(),
+    doctorCommand(),
+    importCommand(),
+    releaseCommand(),
+  ];
+}

@@ -1,0 +1,52 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+/** Exit code if an object is not ready; 1 and 2 are a failure and wrong usage. */
+export const NOT_READY = 3;
+
+/** Exit code if a manifest has a problem; 1 and 2 are a failure and wrong usage. */
+export const HAS_PROBLEMS = 3;
+
+/** Flags that select a cluster and a namespace, named as in kubectl. */
+export interface ClusterFlags {
+  readonly kubeconfig?: string;
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+}
+
+/** Adds the options that select a cluster and one namespace. */
+export function addClusterOptions(command: Command): Command {
+  return command
+    .option(
+      "--kubeconfig <path>",
+      "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)",
+    )
+    .option(
+      "-n, --namespace <name>",
+      "namespace (default: that of the pod or of the kubeconfig's context, then default)",
+    );
+}
+
+/** Adds the option that selects all namespaces instead of one. */
+export function addAllNamespacesOption(command: Command): Command {
+  return command.addOption(
+    new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"),
+  );
+}
+
+/** Adds the options that select manifests. */
+export function addManifestOptions(command: Command): Command {
+  return command
+    .requiredOption("-f, --filename <path...>", "files and directories of manifests")
+    .option("-n, --namespace <name>", "namespace of objects without one", "default");
+}
+
+/** Parses a comma-separated list. */
+export const parseList = (text: string): string[] => text.split(",").map((part) => part.trim());
+
+/** Parses the value of an option that is a whole number. @throws InvalidArgumentError */
+export function parseWholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError("expected a whole number of at least 0");
+  return value;
+}

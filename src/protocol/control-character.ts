@@ -1,8 +1,0 @@
-/** C0, DEL and C1. */
-// oxlint-disable-next-line no-control-regex -- matches control characters on purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
-
-/** Reports whether a text contains a control character, which no name may have. */
-export function hasControlCharacter(text: string): boolean {
-  return CONTROL.test(text);
-}
