@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 
 /** Prints the URL of each module that is loaded. */
 const PRINT_MODULES = `import { registerHooks } from "node:module";
