@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
 import { addUser } from "../src/vault/server/accounts/users.ts";
-import { VaultServerProcess } from "../test/lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../test/lab/real/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
 import { VaultClient } from "../test/lab/vault/vault-client.ts";
 import { quantile } from "./statistics.ts";

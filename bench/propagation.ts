@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { operationPath } from "../src/protocol/operation-paths.ts";
-import { FaultProxy, type Fault } from "../test/faults/support/fault-proxy.ts";
+import { FaultProxy, type Fault } from "../test/lab/real/fault-proxy.ts";
 import { waitUntil } from "../test/lab/clock/wait-until.ts";
 import { latenciesOf, latencyCells, latencyColumns } from "./operator/latencies.ts";
 import { SecretWatch } from "./operator/secret-watch.ts";

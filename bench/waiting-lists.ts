@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
 import { operationPath } from "../src/protocol/operation-paths.ts";
 import { addUser } from "../src/vault/server/accounts/users.ts";
-import { VaultServerProcess } from "../test/lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../test/lab/real/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
 import { sendRequest, VaultClient } from "../test/lab/vault/vault-client.ts";
 import { saveResult } from "./result-file.ts";

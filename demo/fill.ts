@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import { loginSecret } from "./kubectl.ts";
 import { Redacted } from "../src/lib/redacted.ts";
-import { readyLine } from "../test/lab/processes/vault-server-process.ts";
+import { readyLine } from "../test/lab/real/processes/vault-server-process.ts";
 import { account, fillVault, logInAsShop, newValue, protectValue } from "./vault-account.ts";
 
 /**

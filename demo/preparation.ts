@@ -1,6 +1,6 @@
 import { abortable } from "./interruption.ts";
 import { good, screen, seconds } from "./output.ts";
-import type { VaultsyncProcess } from "../test/lab/processes/vaultsync-process.ts";
+import type { VaultsyncProcess } from "../test/lab/real/processes/vaultsync-process.ts";
 import { stopProcess } from "./processes.ts";
 
 const limitMs = 60_000;

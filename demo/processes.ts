@@ -2,8 +2,11 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../src/lib/error-code.ts";
-import type { OperatorProcess } from "../test/lab/processes/operator-process.ts";
-import type { ProcessOptions, VaultsyncProcess } from "../test/lab/processes/vaultsync-process.ts";
+import type { OperatorProcess } from "../test/lab/real/processes/operator-process.ts";
+import type {
+  ProcessOptions,
+  VaultsyncProcess,
+} from "../test/lab/real/processes/vaultsync-process.ts";
 
 /** Time in ms within which both programs stop after SIGTERM. */
 const graceMs = 20_000;

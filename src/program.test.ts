@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { runInProcess } from "../test/lab/processes/run-in-process.ts";
+import { runInProcess } from "../test/lab/real/processes/run-in-process.ts";
 import { program } from "./program.ts";
 
 test.each([["operator"], ["status"], ["vault"], ["vault", "user"]])(

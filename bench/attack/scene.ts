@@ -6,7 +6,7 @@ import { Redacted } from "../../src/lib/redacted.ts";
 import { addUser } from "../../src/vault/server/accounts/users.ts";
 import type { openStore } from "../../src/vault/server/store/open-store.ts";
 import type { Store } from "../../src/vault/server/store/store.ts";
-import { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { StoreLocation, type StoreKind } from "../../test/lab/vault/store-location.ts";
 import { accountEmail, accountNames, type AttackCase } from "./attack-case.ts";
 import { Attacker } from "./attacker.ts";

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import type { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
+import type { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { sendRequest } from "../../test/lab/vault/vault-client.ts";
 
 /** Load of a server process in a period. */

@@ -2,8 +2,8 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/operator/kube/credentials/load-credentials.ts";
 import type { ApiAccess } from "../../test/lab/control-plane/api-request.ts";
-import type { ProcessOptions } from "../../test/lab/processes/vaultsync-process.ts";
-import { SERVICE_ACCOUNT } from "../../test/e2e/support/world.ts";
+import type { ProcessOptions } from "../../test/lab/real/processes/vaultsync-process.ts";
+import { SERVICE_ACCOUNT } from "../../test/lab/real/world.ts";
 
 /**
  * Mounts the ServiceAccount for one process, in a mount namespace of its own, and executes the rest

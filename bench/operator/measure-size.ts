@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OPERATOR_USER } from "../../test/e2e/support/world.ts";
+import { OPERATOR_USER } from "../../test/lab/real/world.ts";
 import { waitUntil } from "../../test/lab/clock/wait-until.ts";
-import type { OperatorProcess } from "../../test/lab/processes/operator-process.ts";
+import type { OperatorProcess } from "../../test/lab/real/processes/operator-process.ts";
 import { accountOf } from "./content.ts";
 import { cpuSeconds, residentMiB } from "./process-usage.ts";
 import { Stage, workOf, type VaultProgram } from "./stage.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FaultProxy, type Fault } from "../../test/faults/support/fault-proxy.ts";
+import { FaultProxy, type Fault } from "../../test/lab/real/fault-proxy.ts";
 import { Content } from "./content.ts";
 import { ReadyWatch } from "./ready-watch.ts";
 import type { Samples } from "./samples.ts";

@@ -1,4 +1,4 @@
-import type { FaultProxy } from "../../test/faults/support/fault-proxy.ts";
+import type { FaultProxy } from "../../test/lab/real/fault-proxy.ts";
 import type { Content } from "./content.ts";
 import type { ReadyWatch } from "./ready-watch.ts";
 import type { Samples } from "./samples.ts";

@@ -6,12 +6,12 @@ import { addUser } from "../../src/vault/server/accounts/users.ts";
 import { hashPassword } from "../../src/vault/server/accounts/password-hasher.ts";
 import { terminalProgress, type Progress } from "../../test/lab/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/lab/control-plane/start.ts";
-import { SERVICE_ACCOUNT } from "../../test/e2e/support/world.ts";
+import { SERVICE_ACCOUNT } from "../../test/lab/real/world.ts";
 import {
   OperatorProcess,
   type OperatorOptions,
-} from "../../test/lab/processes/operator-process.ts";
-import { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
+} from "../../test/lab/real/processes/operator-process.ts";
+import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { StoreLocation } from "../../test/lab/vault/store-location.ts";
 import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { podOptions } from "./as-in-pod.ts";

@@ -1,4 +1,4 @@
-import { OPERATOR_USER } from "../../test/e2e/support/world.ts";
+import { OPERATOR_USER } from "../../test/lab/real/world.ts";
 import { accountOf } from "./content.ts";
 import { workOf, type Stage } from "./stage.ts";
 import { INTERVAL_SECONDS, type RunningSubject, type Subject, type Work } from "./subject.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { addUser } from "../../src/vault/server/accounts/users.ts";
-import { VaultServerProcess } from "../../test/lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { insertPostgresSecrets, insertSecrets } from "../../test/lab/vault/insert-secrets.ts";
 import { StoreLocation, type StoreKind } from "../../test/lab/vault/store-location.ts";
 import { VaultClient } from "../../test/lab/vault/vault-client.ts";

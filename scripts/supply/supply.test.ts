@@ -7,7 +7,7 @@ import { sbomDifferences } from "./installed-packages.ts";
 import { thirdPartyNotices } from "./notices.ts";
 import { bundled, productionPackages } from "./production-packages.ts";
 import { sbom } from "./sbom.ts";
-import { sourceFiles, readSource } from "../../test/architecture/import-graph.ts";
+import { sourceFiles, readSource } from "../../test/lab/import-graph.ts";
 
 const root = join(import.meta.dirname, "../..");
 const directory = new TestDirectory();

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { cycles, importsBetween, moduleOf, readSource, sourceFiles } from "./import-graph.ts";
+import { cycles, importsBetween, moduleOf, readSource, sourceFiles } from "../lab/import-graph.ts";
 
 const src = sourceFiles("src").filter((path) => !path.endsWith(".test.ts"));
 const folders = new Set(src.map((path) => dirname(path)));

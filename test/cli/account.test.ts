@@ -1,11 +1,11 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { FaultProxy } from "../faults/support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { Canaries } from "../lab/assertions/canary.ts";
 import { certificate } from "../lab/certificates.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
-import { VaultsyncProcess, type ProcessResult } from "../lab/processes/vaultsync-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 

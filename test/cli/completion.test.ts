@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { program } from "../../src/program.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 
 /** Returns what bash proposes for the last word of a line. */
 async function completions(...words: string[]): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 
 /** `vaultsync import external-secrets` on manifests as External Secrets Operator documents them. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 

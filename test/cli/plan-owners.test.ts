@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 

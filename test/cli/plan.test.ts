@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
-import type { ProcessResult } from "../lab/processes/vaultsync-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import type { ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 

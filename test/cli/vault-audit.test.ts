@@ -11,9 +11,9 @@ import {
 } from "../lab/vault/vault-client.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
-import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
-import { VaultsyncProcess, type ProcessResult } from "../lab/processes/vaultsync-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
 
 const ann = "ann@example.com";
 const password = "a-password-of-length";

@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { MasterKey } from "../../src/vault/server/crypto/master-key.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
-import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 
 const directory = new TestDirectory();

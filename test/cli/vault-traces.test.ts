@@ -15,8 +15,8 @@ import {
   VaultClient,
   type VaultResponse,
 } from "../lab/vault/vault-client.ts";
-import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
-import { VaultsyncProcess, type ProcessResult } from "../lab/processes/vaultsync-process.ts";
+import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 
 const ann = "ann@example.com";

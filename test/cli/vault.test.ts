@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { certificate } from "../lab/certificates.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
-import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
-import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
+import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 

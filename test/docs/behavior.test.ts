@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { certificate } from "../lab/certificates.ts";
-import { ClusterControllers } from "../lab/kube/in-memory/cluster-controllers.ts";
+import { ClusterControllers } from "../lab/simulated/api-server/cluster-controllers.ts";
 import { ACCOUNT, type SimulatedVault } from "../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 

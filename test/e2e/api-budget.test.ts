@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ConnectionProxy } from "../lab/control-plane/connection-proxy.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import type { OperatorProcess } from "../lab/processes/operator-process.ts";
-import { condition, OPERATOR_USER, vaultSecret, World } from "./support/world.ts";
+import type { OperatorProcess } from "../lab/real/processes/operator-process.ts";
+import { condition, OPERATOR_USER, vaultSecret, World } from "../lab/real/world.ts";
 
 /**
  * Cost of the operator in requests, counted at the vault and at the API server instead of by the

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { ACCOUNT, bytesOf, condition, type ObservedObject, vaultPush } from "./support/world.ts";
+import { ACCOUNT, bytesOf, condition, type ObservedObject, vaultPush } from "../lab/real/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**

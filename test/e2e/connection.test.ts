@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { ACCOUNT, bytesOf, condition, vaultSecret } from "./support/world.ts";
+import { ACCOUNT, bytesOf, condition, vaultSecret } from "../lab/real/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**

@@ -6,7 +6,7 @@ import {
   vaultFile,
   vaultSecret,
   World,
-} from "./support/world.ts";
+} from "../lab/real/world.ts";
 
 /**
  * Content that a spec makes of the values and names of a vault, on a real API server and a real

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { startApiProxy } from "../faults/support/api-proxy.ts";
-import { FaultProxy } from "../faults/support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { certificate } from "../lab/certificates.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
-import { ACCOUNT, vaultSecret, World } from "./support/world.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { ACCOUNT, vaultSecret, World } from "../lab/real/world.ts";
 
 /** `vaultsync doctor` on set-ups that are broken in one way each. No operator runs. */
 let world: World;

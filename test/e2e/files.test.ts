@@ -6,7 +6,7 @@ import {
   type ObservedObject,
   vaultFile,
   vaultSecret,
-} from "./support/world.ts";
+} from "../lab/real/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 const world = await useWorld();

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { customResourceDefinitions } from "../../src/operator/api/crd.ts";
-import { FaultProxy } from "../faults/support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { error, on, reset } from "../faults/support/faults.ts";
 import { healthOf } from "./support/health.ts";
 import {
@@ -12,7 +12,7 @@ import {
   vaultPush,
   vaultSecret,
   World,
-} from "./support/world.ts";
+} from "../lab/real/world.ts";
 
 /**
  * The health that Argo CD and kstatus compute from what the operator reports, as in the table of

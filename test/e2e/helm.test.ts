@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnedControlPlane, startControlPlane } from "../lab/control-plane/start.ts";
 import { commandsIn } from "../lab/docs/commands.ts";
 import { Helm, operatorRelease } from "../lab/helm/helm.ts";
-import { OperatorProcess } from "../lab/processes/operator-process.ts";
-import { ShellProcess } from "../lab/processes/shell-process.ts";
+import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
+import { ShellProcess } from "../lab/real/processes/shell-process.ts";
 import { goTool } from "../lab/tools/go-tool.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
 import {
@@ -16,7 +16,7 @@ import {
   vaultFile,
   vaultSecret,
   World,
-} from "./support/world.ts";
+} from "../lab/real/world.ts";
 
 /**
  * The commands of docs/install.md#helm. They concern the whole cluster, so they have a control plane of

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { AuditEvent } from "../lab/control-plane/audit.ts";
 import { type ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
-import { manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
-import { bytesOf, vaultSecret, World } from "./support/world.ts";
+import { manifestsOf, permissionOf, permissionsOf } from "../lab/real/granted.ts";
+import { bytesOf, vaultSecret, World } from "../lab/real/world.ts";
 
 /**
  * An operator with the arguments and the permissions of deploy/overlays/minimal, and no others.

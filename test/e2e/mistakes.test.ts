@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FaultProxy } from "../faults/support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { certificate } from "../lab/certificates.ts";
-import { OperatorProcess } from "../lab/processes/operator-process.ts";
-import { ACCOUNT, collection, condition, observedObject, vaultSecret } from "./support/world.ts";
+import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
+import { ACCOUNT, collection, condition, observedObject, vaultSecret } from "../lab/real/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**

@@ -5,17 +5,17 @@ import { CONFIG_MAPS, SECRETS } from "../../src/operator/kube/resource.ts";
 import type { AuditEvent } from "../lab/control-plane/audit.ts";
 import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { startApiProxy } from "../faults/support/api-proxy.ts";
-import type { FaultProxy } from "../faults/support/fault-proxy.ts";
+import type { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { connect } from "../integration/kube/connect.ts";
 import { isKubeError } from "../../src/operator/kube/kube-error.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { startEventRecorder } from "../lab/kube/event-recorder.ts";
 import { withoutStreamedLists } from "./support/without-streamed-lists.ts";
-import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
+import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "../lab/real/granted.ts";
 import { denialOf, repeatWithout } from "./support/without-permission.ts";
-import { workload, installRollouts } from "./support/workloads.ts";
-import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
+import { workload, installRollouts } from "../lab/real/workloads.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "../lab/real/world.ts";
 
 /**
  * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs

@@ -21,8 +21,8 @@ import {
   tryWrite,
   withoutValidation,
 } from "./support/policy-scene.ts";
-import { workload } from "./support/workloads.ts";
-import { SERVICE_ACCOUNT } from "./support/world.ts";
+import { workload } from "../lab/real/workloads.ts";
+import { SERVICE_ACCOUNT } from "../lab/real/world.ts";
 
 /**
  * A client with the token of the operator and bad intent, on an API server with deploy/policies.

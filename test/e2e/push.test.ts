@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApiProxy } from "../faults/support/api-proxy.ts";
-import type { FaultProxy } from "../faults/support/fault-proxy.ts";
-import { condition, vaultPush, vaultSecret, World } from "./support/world.ts";
+import type { FaultProxy } from "../lab/real/fault-proxy.ts";
+import { condition, vaultPush, vaultSecret, World } from "../lab/real/world.ts";
 
 /**
  * VaultPushes on a real API server and a real vault, and an operator that is killed between a push

@@ -6,7 +6,7 @@ import { commandsIn, manifestsIn, type PageCommand } from "../lab/docs/commands.
 import { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { readHandle } from "../lab/control-plane/handle.ts";
 import { InstalledPage } from "./support/installed-page.ts";
-import { ShellProcess } from "../lab/processes/shell-process.ts";
+import { ShellProcess } from "../lab/real/processes/shell-process.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const readme = await readFile(join(root, "README.md"), "utf8");

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { installRollouts, workload, Workloads } from "./support/workloads.ts";
-import { type ObservedObject, vaultFile, vaultSecret, World } from "./support/world.ts";
+import { installRollouts, workload, Workloads } from "../lab/real/workloads.ts";
+import { type ObservedObject, vaultFile, vaultSecret, World } from "../lab/real/world.ts";
 
 /**
  * Restarts of workloads that the controllers of a real cluster run. No kubelet runs: the test makes

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
-import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "../lab/real/world.ts";
 
 /** Secrets of another user that are shared with the operator's account, which trusts that user. */
 const DBA = "dba@example.com";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
-import { bytesOf, vaultSecret, World } from "./support/world.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { bytesOf, vaultSecret, World } from "../lab/real/world.ts";
 
 /** `vaultsync sync` with an operator that polls its vault once per hour. */
 let world: World;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "./support/world.ts";
+import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "../lab/real/world.ts";
 
 /** The policies in `spec.target`, on a real API server. */
 let world: World;

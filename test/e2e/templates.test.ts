@@ -8,7 +8,7 @@ import {
   type ObservedObject,
   vaultFile,
   vaultSecret,
-} from "./support/world.ts";
+} from "../lab/real/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /** Targets whose content is made by `spec.target.template`. */

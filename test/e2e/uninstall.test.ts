@@ -4,8 +4,8 @@ import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnedControlPlane, startControlPlane } from "../lab/control-plane/start.ts";
 import { commandsIn } from "../lab/docs/commands.ts";
-import { OperatorProcess } from "../lab/processes/operator-process.ts";
-import { ShellProcess } from "../lab/processes/shell-process.ts";
+import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
+import { ShellProcess } from "../lab/real/processes/shell-process.ts";
 import {
   deleteCommand,
   deletionsOfArgo,
@@ -21,7 +21,7 @@ import {
   vaultPush,
   vaultSecret,
   World,
-} from "./support/world.ts";
+} from "../lab/real/world.ts";
 
 /**
  * The commands of docs/uninstall.md. They concern the whole cluster, so they have a control plane

@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnedControlPlane, startControlPlane } from "../lab/control-plane/start.ts";
-import { FaultProxy } from "../faults/support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { matches } from "../lab/control-plane/audit.ts";
 import { reset } from "../faults/support/faults.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { backupOf, restore } from "./support/backup.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
 import {
@@ -18,7 +18,7 @@ import {
   vaultPush,
   vaultSecret,
   World,
-} from "./support/world.ts";
+} from "../lab/real/world.ts";
 
 /**
  * Upgrades and a restored namespace, from a control plane with the CRDs of an earlier state of this

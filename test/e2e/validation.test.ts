@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { vaultFile, vaultSecret } from "./support/world.ts";
+import { vaultFile, vaultSecret } from "../lab/real/world.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**

@@ -3,7 +3,7 @@ import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { collection, OPERATOR_USER } from "../e2e/support/world.ts";
+import { collection, OPERATOR_USER } from "../lab/real/world.ts";
 import { certificate } from "../lab/certificates.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady, type Lane } from "./support/farm.ts";

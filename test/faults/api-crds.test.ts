@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { startControlPlane, type OwnedControlPlane } from "../lab/control-plane/start.ts";
-import { condition } from "../e2e/support/world.ts";
+import { condition } from "../lab/real/world.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady } from "./support/farm.ts";
 

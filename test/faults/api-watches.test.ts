@@ -4,7 +4,7 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import { lines, lists, onFirst, onRequests, status, watches } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, type Lane } from "./support/farm.ts";
-import type { FaultProxy } from "./support/fault-proxy.ts";
+import type { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**
  * The operator's watches of a real API server break in every way. What happened meanwhile is found,

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { collection } from "../e2e/support/world.ts";
+import { collection } from "../lab/real/world.ts";
 import { applied, status, writes } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
-import type { Exchange, Fault, FaultProxy } from "./support/fault-proxy.ts";
+import type { Exchange, Fault, FaultProxy } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /**

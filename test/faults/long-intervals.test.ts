@@ -4,7 +4,7 @@ import { certificate, type Certificate } from "../lab/certificates.ts";
 import { lines, lists, onRequests, watches } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, isReady, type Lane, type LaneOptions } from "./support/farm.ts";
-import type { Exchange, FaultProxy } from "./support/fault-proxy.ts";
+import type { Exchange, FaultProxy } from "../lab/real/fault-proxy.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
 /**

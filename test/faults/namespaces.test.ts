@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { condition } from "../e2e/support/world.ts";
+import { condition } from "../lab/real/world.ts";
 import { Farm, isReady, reports } from "./support/farm.ts";
-import { FaultProxy } from "./support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**
  * Two namespaces with connections and resources of equal names, to one vault and with an account

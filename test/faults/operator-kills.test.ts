@@ -3,7 +3,7 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { applied, onFirst, writes } from "./support/api-faults.ts";
 import { Farm, isReady } from "./support/farm.ts";
-import { FaultProxy, type Exchange } from "./support/fault-proxy.ts";
+import { FaultProxy, type Exchange } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /**

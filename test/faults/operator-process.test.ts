@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { OperatorProcess } from "../lab/processes/operator-process.ts";
+import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { silence } from "./support/faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { onFirst, writes } from "./support/api-faults.ts";

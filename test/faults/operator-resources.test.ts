@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { OperatorProcess } from "../lab/processes/operator-process.ts";
+import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { Farm } from "./support/farm.ts";
 import * as faults from "./support/faults.ts";
 

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Redacted } from "../../src/lib/redacted.ts";
-import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
 import { Farm, reports } from "./support/farm.ts";
-import { FaultProxy } from "./support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /**

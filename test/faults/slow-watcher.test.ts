@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { collection } from "../e2e/support/world.ts";
+import { collection } from "../lab/real/world.ts";
 import { Farm } from "./support/farm.ts";
 
 /** The operator reads its watch of a real API server so slowly that the server closes it. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { AuditEvent } from "../lab/control-plane/audit.ts";
-import { OPERATOR_USER } from "../e2e/support/world.ts";
+import { OPERATOR_USER } from "../lab/real/world.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm } from "./support/farm.ts";
 

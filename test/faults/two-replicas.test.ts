@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
-import { OperatorProcess } from "../lab/processes/operator-process.ts";
+import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { Farm } from "./support/farm.ts";
 import * as faults from "./support/faults.ts";
 import { createReplicaAccount } from "./support/replica-account.ts";

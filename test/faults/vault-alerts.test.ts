@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
 import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
-import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 

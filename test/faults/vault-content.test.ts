@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import { OPERATOR_USER, type ObservedObject } from "../e2e/support/world.ts";
+import { OPERATOR_USER, type ObservedObject } from "../lab/real/world.ts";
 import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
-import type { Fault } from "./support/fault-proxy.ts";
+import type { Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { Farm, isReady } from "./support/farm.ts";
-import { FaultProxy, type Fault } from "./support/fault-proxy.ts";
+import { FaultProxy, type Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /** The vault rejects tokens, refreshes and passwords, or describes tokens strangely. */

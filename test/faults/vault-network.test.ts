@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { condition } from "../e2e/support/world.ts";
+import { condition } from "../lab/real/world.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Farm, isReady, type Lane } from "./support/farm.ts";
-import { FaultProxy, type Fault } from "./support/fault-proxy.ts";
+import { FaultProxy, type Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
 import { Farm } from "./support/farm.ts";
-import type { Fault } from "./support/fault-proxy.ts";
+import type { Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /**

@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from "vitest";
 import { certificate, type Certificate } from "../lab/certificates.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { Farm, type Lane } from "./support/farm.ts";
-import { FaultProxy } from "./support/fault-proxy.ts";
+import { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**
  * The vault's certificate stops being trustworthy while the operator runs: it sends nothing, and

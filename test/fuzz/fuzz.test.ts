@@ -11,7 +11,7 @@ import { render } from "./shape.ts";
 import { parserTargets } from "./targets.ts";
 import { shapeTargets, templateTargets } from "./template-targets.ts";
 
-const SCRIPT = join(import.meta.dirname, "../../scripts/fuzz.ts");
+const SCRIPT = join(import.meta.dirname, "main.ts");
 /** CPU time for each target, in milliseconds; together, about half a minute. */
 const BUDGET_MS = { parser: 250, expression: 40, template: 100, server: 2_000 };
 

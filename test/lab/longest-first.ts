@@ -19,7 +19,7 @@ const longest = [
   "lifecycle.test.ts",
 ];
 
-/** Starts the test files that take longest first, and the others in the order of Vitest. */
+/** Starts the test files that take longest first, then all other files in the order of Vitest. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import type { SimulatedVault } from "../lab/simulated/simulated-vault.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
-import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
+import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
 const SECOND = 1_000;

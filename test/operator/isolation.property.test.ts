@@ -9,7 +9,7 @@ import {
   NAMESPACES,
   RULE,
   topology,
-} from "../lab/operator/isolation-commands.ts";
+} from "../lab/simulated/isolation-commands.ts";
 import {
   accountFor,
   connectionOf,
@@ -20,7 +20,7 @@ import {
   type ModelState,
   rightOf,
   specOf,
-} from "../lab/operator/isolation-model.ts";
+} from "../lab/simulated/isolation-model.ts";
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
-import type { ApiRequest } from "../lab/kube/in-memory/api-client.ts";
+import type { ApiRequest } from "../lab/simulated/api-server/api-client.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 
 const CONNECTIONS = ["a", "b", "c", "d", "e", "f", "g", "h"];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
+import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
 import { OTHER, PushScene } from "../lab/simulated/push-scene.ts";
 

@@ -7,9 +7,9 @@ import {
   Manifest as ManifestSchema,
   manifestsOf,
   permissionsOf,
-} from "../e2e/support/granted.ts";
+} from "../lab/real/granted.ts";
 import { withoutStreamedLists } from "../e2e/support/without-streamed-lists.ts";
-import { installRollouts } from "../e2e/support/workloads.ts";
+import { installRollouts } from "../lab/real/workloads.ts";
 import { type ApiProxy, startApiProxy } from "../faults/support/api-proxy.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { PermissionScene } from "./permission-scene.ts";

@@ -2,22 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
-import { type Manifest, permissionOf } from "../e2e/support/granted.ts";
+import { type Manifest, permissionOf } from "../lab/real/granted.ts";
 import { rulesWithout } from "../e2e/support/without-permission.ts";
-import { workload, Workloads } from "../e2e/support/workloads.ts";
-import {
-  bytesOf,
-  condition,
-  vaultFile,
-  vaultPush,
-  vaultSecret,
-  World,
-} from "../e2e/support/world.ts";
+import { workload, Workloads } from "../lab/real/workloads.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "../lab/real/world.ts";
 import { connect } from "../integration/kube/connect.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { startEventRecorder } from "../lab/kube/event-recorder.ts";
-import { OperatorProcess } from "../lab/processes/operator-process.ts";
+import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 
 export interface SceneOptions {
   readonly plane: ControlPlane;

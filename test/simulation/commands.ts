@@ -15,7 +15,7 @@ import {
   type ResourceDescriptor,
   SECRETS,
 } from "../../src/operator/kube/resource.ts";
-import { StatusError } from "../lab/kube/in-memory/status-error.ts";
+import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import { SHARD_LEASE } from "./invariants/leadership.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";

@@ -1,10 +1,10 @@
 import type { Random } from "../../src/lib/random.ts";
 import { KubeError } from "../../src/operator/kube/kube-error.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
-import type { Network } from "../lab/kube/in-memory/api-client.ts";
-import { StatusError } from "../lab/kube/in-memory/status-error.ts";
-import type { VaultNetwork } from "../lab/vault/in-memory/in-memory-transport.ts";
-import type { InMemoryResponse } from "../lab/vault/in-memory/in-memory-vault.ts";
+import type { Network } from "../lab/simulated/api-server/api-client.ts";
+import { StatusError } from "../lab/simulated/api-server/status-error.ts";
+import type { VaultNetwork } from "../lab/simulated/vault/in-memory-transport.ts";
+import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import type { ProcessClock } from "./replica.ts";
 
 /** Faults between the operator and the API server. */

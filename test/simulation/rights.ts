@@ -1,4 +1,4 @@
-import type { Access } from "../lab/kube/in-memory/access.ts";
+import type { Access } from "../lab/simulated/api-server/access.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { SYSTEM_NAMESPACE } from "./cast.ts";

@@ -1,9 +1,9 @@
 import { lineLogger } from "../lab/assertions/line-logger.ts";
-import { ApiClient } from "../lab/kube/in-memory/api-client.ts";
+import { ApiClient } from "../lab/simulated/api-server/api-client.ts";
 import {
   InMemoryTransport,
   type VaultNetwork,
-} from "../lab/vault/in-memory/in-memory-transport.ts";
+} from "../lab/simulated/vault/in-memory-transport.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { OperatorConfig } from "../../src/operator/config.ts";
 import { runEngine } from "../../src/operator/engine.ts";
@@ -16,7 +16,7 @@ import type { ProcessClock } from "./replica.ts";
 import type { Rights } from "./rights.ts";
 import { CANARY } from "./simulated-values.ts";
 import { TOKEN } from "./stored-tokens.ts";
-import type { InMemoryApiServer } from "../lab/kube/in-memory/in-memory-api-server.ts";
+import type { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 import type { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { CLUSTER_ACCOUNT, PASSWORD, SYSTEM_NAMESPACE, vaultAt } from "./cast.ts";

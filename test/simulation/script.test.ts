@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Failure } from "./simulate.ts";
 
-const SCRIPT = join(import.meta.dirname, "../../scripts/simulation.ts");
+const SCRIPT = join(import.meta.dirname, "main.ts");
 const RECONCILER = new URL(
   "../../src/operator/controllers/connection/connection-reconciler.ts",
   import.meta.url,

@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/lib/clock.ts";
-import { InMemoryVault } from "../lab/vault/in-memory/in-memory-vault.ts";
-import { Rejection } from "../lab/vault/in-memory/rejection.ts";
-import type { VaultBackup } from "../lab/vault/in-memory/vault-content.ts";
+import { InMemoryVault } from "../lab/simulated/vault/in-memory-vault.ts";
+import { Rejection } from "../lab/simulated/vault/rejection.ts";
+import type { VaultBackup } from "../lab/simulated/vault/vault-content.ts";
 import { CANARY, canariesIn, type ValueForm, valueOf } from "./simulated-values.ts";
 
 /** The source of a value, and the versions that it has ever been. */

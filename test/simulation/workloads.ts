@@ -7,7 +7,7 @@ import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
 import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { certificate } from "../lab/certificates.ts";
-import type { InMemoryApiServer } from "../lab/kube/in-memory/in-memory-api-server.ts";
+import type { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 
 /** Name of the workloads of each namespace that some resources restart. */
 export const WORKLOAD = "web";

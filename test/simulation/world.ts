@@ -2,8 +2,8 @@ import type { Random } from "../../src/lib/random.ts";
 import { ACCEPT_ANNOTATION, CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { NAMESPACES as KUBE_NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
 import { promiseJobs, VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { ClusterControllers } from "../lab/kube/in-memory/cluster-controllers.ts";
-import { InMemoryApiServer } from "../lab/kube/in-memory/in-memory-api-server.ts";
+import { ClusterControllers } from "../lab/simulated/api-server/cluster-controllers.ts";
+import { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 import { renewTokens } from "./stored-tokens.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import type { Faults } from "./networks.ts";
@@ -12,7 +12,7 @@ import { Replicas } from "./replicas.ts";
 import { Rights } from "./rights.ts";
 import { runReplica } from "./run-replica.ts";
 import { SimulatedVaults } from "./simulated-vaults.ts";
-import { simulateWorkloads } from "../lab/kube/in-memory/simulate-workloads.ts";
+import { simulateWorkloads } from "../lab/simulated/api-server/simulate-workloads.ts";
 import { createCaBundle, createWorkloads, ROLLOUT_MS } from "./workloads.ts";
 import {
   accountOf,

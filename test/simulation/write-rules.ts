@@ -8,7 +8,7 @@ import {
   NAMESPACES,
   SECRETS,
 } from "../../src/operator/kube/resource.ts";
-import type { Change } from "../lab/kube/in-memory/collection.ts";
+import type { Change } from "../lab/simulated/api-server/collection.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
 import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../src/vault/server/audit/audit-line.ts";
 import { KeyFile } from "../../src/vault/server/crypto/key-file.ts";
 import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 

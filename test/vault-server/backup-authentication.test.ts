@@ -9,7 +9,7 @@ import {
   OPENING_BYTES,
 } from "../../src/vault/server/backup/format.ts";
 import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { BackupFixture, fillForBackup } from "../lab/vault/backup-fixture.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { onDatabase } from "../lab/postgres/postgres-database.ts";
 import { onPostgres } from "../lab/vault/vault-data.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import {
   closing,
   CLOSING_BYTES,

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { insertSecrets } from "../lab/vault/insert-secrets.ts";
 import { StoreLocation } from "../lab/vault/store-location.ts";
 import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertSecrets } from "../lab/vault/insert-secrets.ts";
 import { StoreLocation } from "../lab/vault/store-location.ts";
-import { VaultServerProcess } from "../lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 

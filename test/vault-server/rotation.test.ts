@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { onPostgres, createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
-import { VaultsyncProcess } from "../lab/processes/vaultsync-process.ts";
+import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { KeyFile, parseMasterKeys } from "../../src/vault/server/crypto/key-file.ts";

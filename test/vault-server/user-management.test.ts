@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { mailTo } from "../lab/mail/mailbox.ts";
-import { runInProcess } from "../lab/processes/run-in-process.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient, VaultResponse } from "../lab/vault/vault-client.ts";

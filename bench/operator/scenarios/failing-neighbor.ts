@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../../src/protocol/operation-paths.ts";
-import { FaultProxy, type Fault } from "../../../test/faults/support/fault-proxy.ts";
+import { FaultProxy, type Fault } from "../../../test/lab/real/fault-proxy.ts";
 import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 import { workOf } from "../stage.ts";
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
-import type { OperatorProcess } from "../../../test/lab/processes/operator-process.ts";
+import type { OperatorProcess } from "../../../test/lab/real/processes/operator-process.ts";
 import { record, type Scenario, type Scene } from "../scene.ts";
 import { workOf } from "../stage.ts";
 

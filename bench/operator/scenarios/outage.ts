@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { busiestSecond, busiestWindow } from "../../../test/lab/busiest-second.ts";
-import type { ProxiedRequest } from "../../../test/faults/support/fault-proxy.ts";
+import type { ProxiedRequest } from "../../../test/lab/real/fault-proxy.ts";
 import { record, type Scenario, type Scene } from "../scene.ts";
 import { INTERVAL_SECONDS } from "../subject.ts";
 

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlane } from "../../../test/lab/control-plane/control-plane.ts";
 import { startControlPlane } from "../../../test/lab/control-plane/start.ts";
-import { collection } from "../../../test/e2e/support/world.ts";
-import { workload } from "../../../test/e2e/support/workloads.ts";
-import { FaultProxy } from "../../../test/faults/support/fault-proxy.ts";
-import { OperatorProcess } from "../../../test/lab/processes/operator-process.ts";
-import { VaultServerProcess } from "../../../test/lab/processes/vault-server-process.ts";
+import { collection } from "../../../test/lab/real/world.ts";
+import { workload } from "../../../test/lab/real/workloads.ts";
+import { FaultProxy } from "../../../test/lab/real/fault-proxy.ts";
+import { OperatorProcess } from "../../../test/lab/real/processes/operator-process.ts";
+import { VaultServerProcess } from "../../../test/lab/real/processes/vault-server-process.ts";
 import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 import type { Target } from "./prometheus.ts";
 

@@ -3,8 +3,8 @@ import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import {
   InMemoryTransport,
   type VaultNetwork,
-} from "../../../test/lab/vault/in-memory/in-memory-transport.ts";
-import { InMemoryVault } from "../../../test/lab/vault/in-memory/in-memory-vault.ts";
+} from "../../../test/lab/simulated/vault/in-memory-transport.ts";
+import { InMemoryVault } from "../../../test/lab/simulated/vault/in-memory-vault.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { factsOf } from "../connection/connection-facts.ts";
 import { settingsOf } from "../connection/connection-settings.ts";

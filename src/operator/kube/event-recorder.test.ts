@@ -5,8 +5,8 @@ import {
   failureStatus,
 } from "../../../test/lab/kube/loopback-api-server.ts";
 import { pump } from "../../../test/lab/clock/pump.ts";
-import { ApiClient } from "../../../test/lab/kube/in-memory/api-client.ts";
-import { InMemoryApiServer } from "../../../test/lab/kube/in-memory/in-memory-api-server.ts";
+import { ApiClient } from "../../../test/lab/simulated/api-server/api-client.ts";
+import { InMemoryApiServer } from "../../../test/lab/simulated/api-server/in-memory-api-server.ts";
 import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { startEventRecorder } from "../../../test/lab/kube/event-recorder.ts";
 import { KubeClient } from "./client/kube-client.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { FaultProxy } from "../../faults/support/fault-proxy.ts";
+import type { FaultProxy } from "../../lab/real/fault-proxy.ts";
 import { startApiProxy } from "../../faults/support/api-proxy.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import type { VaultClient } from "../../lab/vault/vault-client.ts";
-import { manifestsOf, permissionOf, permissionsOf } from "../support/granted.ts";
+import { manifestsOf, permissionOf, permissionsOf } from "../../lab/real/granted.ts";
 import { denialOf, repeatWithout } from "../support/without-permission.ts";
 import { withoutStreamedLists } from "../support/without-streamed-lists.ts";
 import {
@@ -15,7 +15,7 @@ import {
   OPERATOR_USER,
   vaultSecret,
   World,
-} from "../support/world.ts";
+} from "../../lab/real/world.ts";
 
 /**
  * ClusterVaultConnections on a real API server with the permissions of deploy/base. The server does

@@ -7,7 +7,7 @@ import { Canaries } from "../../lab/assertions/canary.ts";
 import { certificate } from "../../lab/certificates.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
-import { OperatorProcess } from "../../lab/processes/operator-process.ts";
+import { OperatorProcess } from "../../lab/real/processes/operator-process.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { healthOf } from "../support/health.ts";
@@ -17,7 +17,7 @@ import {
   type ObservedObject,
   observedObject,
   SERVICE_ACCOUNT,
-} from "../support/world.ts";
+} from "../../lab/real/world.ts";
 
 /**
  * Applies each directory of examples/ without a change, except the URL of the vault, and checks

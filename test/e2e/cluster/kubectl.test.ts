@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFile } from "node:fs/promises";
-import { ACCOUNT, World } from "../support/world.ts";
+import { ACCOUNT, World } from "../../lab/real/world.ts";
 
 /** The examples, applied and inspected with kubectl only. */
 const NAMESPACE = "vaultsync-demo";

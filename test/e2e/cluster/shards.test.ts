@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
-import { OperatorProcess } from "../../lab/processes/operator-process.ts";
+import { OperatorProcess } from "../../lab/real/processes/operator-process.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
+import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../../lab/real/world.ts";
 
 /**
  * Two replicas share the connections: each writes for its own, and takes over those of a replica

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
-import { collection, type World } from "./world.ts";
+import { collection, type World } from "../../lab/real/world.ts";
 
 const stored = z.looseObject({
   apiVersion: z.string().optional(),

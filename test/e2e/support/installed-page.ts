@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { PageCommand } from "../../lab/docs/commands.ts";
-import { ShellProcess } from "../../lab/processes/shell-process.ts";
+import { ShellProcess } from "../../lab/real/processes/shell-process.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ImageRecorder } from "./image-recorder.ts";
 import { Kubelet } from "./kubelet.ts";

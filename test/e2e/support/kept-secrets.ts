@@ -1,6 +1,12 @@
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { PersistentVault } from "./persistent-vault.ts";
-import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "./world.ts";
+import {
+  bytesOf,
+  condition,
+  type ObservedObject,
+  vaultSecret,
+  World,
+} from "../../lab/real/world.ts";
 
 export const NAMES = Array.from({ length: 10 }, (_, index) => `kept-${index}`);
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { OperatorProcess } from "../../lab/processes/operator-process.ts";
+import { OperatorProcess } from "../../lab/real/processes/operator-process.ts";
 
 const Variable = z.strictObject({ name: z.string(), value: z.string() });
 const Volume = z.looseObject({

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
-import { ACCOUNT } from "./world.ts";
+import { ACCOUNT } from "../../lab/real/world.ts";
 
 /**
  * A vault that can be stopped and restarted with its data at the same address, and replaced by

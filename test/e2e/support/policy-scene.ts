@@ -10,8 +10,8 @@ import {
 } from "../../lab/control-plane/api-request.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { Write } from "./hostile-writes.ts";
-import { workload } from "./workloads.ts";
-import { vaultSecret } from "./world.ts";
+import { workload } from "../../lab/real/workloads.ts";
+import { vaultSecret } from "../../lab/real/world.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

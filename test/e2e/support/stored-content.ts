@@ -1,4 +1,4 @@
-import type { World } from "./world.ts";
+import type { World } from "../../lab/real/world.ts";
 
 /**
  * Stores the secret `db` and the file `web.conf` in the vault, and returns their contents, which

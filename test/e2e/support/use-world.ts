@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
-import { World, type WorldOptions } from "./world.ts";
+import { World, type WorldOptions } from "../../lab/real/world.ts";
 
 /**
  * Creates the world of a test file, without an operator, and disposes of it after the file's tests.

@@ -2,7 +2,7 @@ import { apiRequest } from "../../lab/control-plane/api-request.ts";
 import type { AuditEvent } from "../../lab/control-plane/audit.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { permissionOf, permissionsIn, type Rule } from "./granted.ts";
+import { permissionOf, permissionsIn, type Rule } from "../../lab/real/granted.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const methods: Readonly<Record<string, string>> = {

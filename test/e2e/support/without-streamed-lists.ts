@@ -1,4 +1,4 @@
-import type { FaultProxy } from "../../faults/support/fault-proxy.ts";
+import type { FaultProxy } from "../../lab/real/fault-proxy.ts";
 
 /**
  * Makes the API server behind a proxy one that does not stream lists: clients need `list` for it,

@@ -1,5 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import type { Fault, ProxiedRequest } from "./fault-proxy.ts";
+import type { Fault, ProxiedRequest } from "../../lab/real/fault-proxy.ts";
 
 /** Requests of the operator to the API server, by kind. */
 type Selector = (request: ProxiedRequest) => boolean;

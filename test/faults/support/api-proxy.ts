@@ -1,6 +1,6 @@
 import { certificate } from "../../lab/certificates.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
-import { FaultProxy } from "./fault-proxy.ts";
+import { FaultProxy } from "../../lab/real/fault-proxy.ts";
 
 /** A proxy in front of the real API server, and how an operator reaches it. */
 export interface ApiProxy {

@@ -7,13 +7,16 @@ import {
   condition,
   SERVICE_ACCOUNT,
   type ObservedObject,
-} from "../../e2e/support/world.ts";
+} from "../../lab/real/world.ts";
 import { Canaries } from "../../lab/assertions/canary.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
-import { OperatorProcess, type OperatorOptions } from "../../lab/processes/operator-process.ts";
+import {
+  OperatorProcess,
+  type OperatorOptions,
+} from "../../lab/real/processes/operator-process.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import type { VaultClient } from "../../lab/vault/vault-client.ts";
-import { FaultProxy, type Fault } from "./fault-proxy.ts";
+import { FaultProxy, type Fault } from "../../lab/real/fault-proxy.ts";
 import { NamespaceHistory } from "./namespace-history.ts";
 
 const KINDS = ["VaultConnection", "VaultSecret", "VaultFile", "Secret", "ConfigMap"];

@@ -4,7 +4,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
-import type { Exchange, Fault } from "./fault-proxy.ts";
+import type { Exchange, Fault } from "../../lab/real/fault-proxy.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ProcessOptions } from "../../lab/processes/vaultsync-process.ts";
+import type { ProcessOptions } from "../../lab/real/processes/vaultsync-process.ts";
 
 /** The machine as a process experiences it; inside-process.ts applies it. */
 export interface Machine {

@@ -8,7 +8,7 @@ import {
 } from "../../../src/operator/kube/resource.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
-import { runInProcess } from "../../lab/processes/run-in-process.ts";
+import { runInProcess } from "../../lab/real/processes/run-in-process.ts";
 import { connect } from "../kube/connect.ts";
 
 const forever = new AbortController().signal;

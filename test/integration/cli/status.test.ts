@@ -14,8 +14,8 @@ import type { KubeClient } from "../../../src/operator/kube/client/kube-client.t
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
-import { runInProcess } from "../../lab/processes/run-in-process.ts";
-import { VaultsyncProcess } from "../../lab/processes/vaultsync-process.ts";
+import { runInProcess } from "../../lab/real/processes/run-in-process.ts";
+import { VaultsyncProcess } from "../../lab/real/processes/vaultsync-process.ts";
 import { connect } from "../kube/connect.ts";
 
 const forever = new AbortController().signal;

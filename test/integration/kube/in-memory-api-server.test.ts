@@ -7,15 +7,15 @@ import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
-import { ApiClient } from "../../lab/kube/in-memory/api-client.ts";
+import { ApiClient } from "../../lab/simulated/api-server/api-client.ts";
 import {
   type ApiCommand,
   apiCommands,
   ApiSubject,
   widgets,
-} from "../../lab/kube/in-memory/api-commands.ts";
-import { InMemoryApiServer } from "../../lab/kube/in-memory/in-memory-api-server.ts";
-import { typeOf } from "../../lab/kube/in-memory/resource-rules.ts";
+} from "../../lab/simulated/api-server/api-commands.ts";
+import { InMemoryApiServer } from "../../lab/simulated/api-server/in-memory-api-server.ts";
+import { typeOf } from "../../lab/simulated/api-server/resource-rules.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

@@ -4,12 +4,12 @@ import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { manifestsOf } from "../../e2e/support/granted.ts";
+import { manifestsOf } from "../real/granted.ts";
 import { certificate } from "../certificates.ts";
 import { sharedControlPlane } from "../kube/control-plane.ts";
 import { PostgresCluster } from "../postgres/postgres-cluster.ts";
-import { readyLine } from "../processes/vault-server-process.ts";
-import { VaultsyncProcess } from "../processes/vaultsync-process.ts";
+import { readyLine } from "../real/processes/vault-server-process.ts";
+import { VaultsyncProcess } from "../real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../test-directory.ts";
 import { freePort } from "./supervisor/free-port.ts";
 

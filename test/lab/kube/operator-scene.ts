@@ -20,8 +20,8 @@ import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { ListedVault } from "../vault/listed-vault.ts";
-import { ApiClient, type Network } from "./in-memory/api-client.ts";
-import { InMemoryApiServer } from "./in-memory/in-memory-api-server.ts";
+import { ApiClient, type Network } from "../simulated/api-server/api-client.ts";
+import { InMemoryApiServer } from "../simulated/api-server/in-memory-api-server.ts";
 
 const NAMESPACE = "shop";
 const OPERATOR_NAMESPACE = "vaultsync-system";

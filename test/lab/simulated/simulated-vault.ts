@@ -5,8 +5,8 @@ import {
   type CuttingProxy,
   InMemoryTransport,
   type VaultNetwork,
-} from "../vault/in-memory/in-memory-transport.ts";
-import { type InMemoryResponse, InMemoryVault } from "../vault/in-memory/in-memory-vault.ts";
+} from "./vault/in-memory-transport.ts";
+import { type InMemoryResponse, InMemoryVault } from "./vault/in-memory-vault.ts";
 
 /** The account of a test, and its password. */
 export const ACCOUNT = "ops@example.com";
@@ -53,7 +53,7 @@ export class SimulatedVault extends InMemoryVault {
   readonly #clock: Clock;
   readonly #transports = new Set<InMemoryTransport>();
   readonly #versions = new Map<string, number>();
-  /** Values that no list has shown yet, and the time of the first list that showed the others. */
+  /** Values that no list has shown yet, and the time of the first list that showed each value. */
   readonly #unshown = new Set<string>();
   readonly #shownAt = new Map<string, number>();
   #isDown = false;

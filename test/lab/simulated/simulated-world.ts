@@ -16,8 +16,8 @@ import { SECRETS, type KubeObject, type ObjectRef } from "../../../src/operator/
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
 import { type LogLine, recordingLogger } from "../assertions/recording-logger.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { ApiClient, type Network } from "../kube/in-memory/api-client.ts";
-import { InMemoryApiServer } from "../kube/in-memory/in-memory-api-server.ts";
+import { ApiClient, type Network } from "./api-server/api-client.ts";
+import { InMemoryApiServer } from "./api-server/in-memory-api-server.ts";
 import { ACCOUNT, PASSWORD, SimulatedVault } from "./simulated-vault.ts";
 
 export const OPERATOR_NAMESPACE = "vaultsync-system";
@@ -105,7 +105,7 @@ export class SimulatedWorld implements AsyncDisposable {
     });
   }
 
-  /** Creates or changes a connection of {@link ACCOUNT}, which follows the vault `vault`. */
+  /** Creates or changes a connection of {@link ACCOUNT} to the vault `vault`. */
   connection(ref: ObjectRef, spec: object = {}, kind: Kind = vaultConnectionKind): void {
     const auth = { passwordSecretRef: { name: "login" } };
     this.put(kind, ref, { url: "https://vault.example.com", email: ACCOUNT, auth, ...spec });
@@ -213,7 +213,7 @@ export class SimulatedWorld implements AsyncDisposable {
     for (const vault of this.#vaults.values()) vault.listedAt.length = 0;
   }
 
-  /** Starts a process of the operator, which is alone unless `flags` let it elect a leader. */
+  /** Starts a process of the operator; with `flags`, it elects a leader by default. */
   start(flags: OperatorFlags = { leaderElect: false }): void {
     const { clock, server, metrics } = this;
     this.#stop = new AbortController();

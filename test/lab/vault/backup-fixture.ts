@@ -9,8 +9,8 @@ import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.t
 import { openStore } from "../../../src/vault/server/store/open-store.ts";
 import { backedUpTables } from "../../../src/vault/server/store/tables/raw-tables.ts";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
-import { runInProcess } from "../processes/run-in-process.ts";
-import { VaultsyncProcess, type ProcessResult } from "../processes/vaultsync-process.ts";
+import { runInProcess } from "../real/processes/run-in-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../real/processes/vaultsync-process.ts";
 import type { TestVault } from "./test-vault.ts";
 import type { VaultClient } from "./vault-client.ts";
 import { onPostgres, createVaultData, type VaultData } from "./vault-data.ts";

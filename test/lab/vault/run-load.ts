@@ -4,7 +4,7 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import { addUser } from "../../../src/vault/server/accounts/users.ts";
 import { VaultClient, type VaultResponse } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
-import { VaultServerProcess } from "../processes/vault-server-process.ts";
+import { VaultServerProcess } from "../real/processes/vault-server-process.ts";
 
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 

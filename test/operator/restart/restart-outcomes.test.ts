@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { at, RestartScene } from "../../lab/kube/restart-scene.ts";
-import { simulateWorkloads } from "../../lab/kube/in-memory/simulate-workloads.ts";
-import { forbidden } from "../../lab/kube/in-memory/status-error.ts";
+import { simulateWorkloads } from "../../lab/simulated/api-server/simulate-workloads.ts";
+import { forbidden } from "../../lab/simulated/api-server/status-error.ts";
 import type { WorkloadKind } from "../../../src/operator/api/rollout-restart.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ClusterControllers } from "../../lab/kube/in-memory/cluster-controllers.ts";
+import { ClusterControllers } from "../../lab/simulated/api-server/cluster-controllers.ts";
 import { OperatorScene } from "../../lab/kube/operator-scene.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";

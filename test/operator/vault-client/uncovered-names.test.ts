@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
-import { InMemoryTransport } from "../../lab/vault/in-memory/in-memory-transport.ts";
-import { InMemoryVault } from "../../lab/vault/in-memory/in-memory-vault.ts";
+import { InMemoryTransport } from "../../lab/simulated/vault/in-memory-transport.ts";
+import { InMemoryVault } from "../../lab/simulated/vault/in-memory-vault.ts";
 import { observeConnection, referencesTo } from "../../lab/vault/vault-connection.ts";
 
 const email = "ops@example.com";

@@ -6,10 +6,10 @@ import {
 } from "../../../src/operator/kube/resource.ts";
 import type { VaultRequest } from "../../../src/operator/vault-client/http/vault-transport.ts";
 import { RefusedError, TransientError } from "../../../src/operator/vault-client/vault-error.ts";
-import type { Network } from "../../lab/kube/in-memory/api-client.ts";
-import { StatusError } from "../../lab/kube/in-memory/status-error.ts";
-import { InMemoryTransport } from "../../lab/vault/in-memory/in-memory-transport.ts";
-import type { InMemoryResponse, InMemoryVault } from "../../lab/vault/in-memory/in-memory-vault.ts";
+import type { Network } from "../../lab/simulated/api-server/api-client.ts";
+import { StatusError } from "../../lab/simulated/api-server/status-error.ts";
+import { InMemoryTransport } from "../../lab/simulated/vault/in-memory-transport.ts";
+import type { InMemoryResponse, InMemoryVault } from "../../lab/simulated/vault/in-memory-vault.ts";
 import type { EffectTap } from "./effect-tap.ts";
 import type { MortalClock } from "./mortal-clock.ts";
 

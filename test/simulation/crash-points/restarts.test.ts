@@ -1,5 +1,5 @@
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
-import { simulateWorkloads } from "../../lab/kube/in-memory/simulate-workloads.ts";
+import { simulateWorkloads } from "../../lab/simulated/api-server/simulate-workloads.ts";
 import { connect, type Scenario, sync } from "./scenario.ts";
 import { testScenarios } from "./test-scenarios.ts";
 import type { World } from "./world.ts";

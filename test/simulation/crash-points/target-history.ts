@@ -13,7 +13,7 @@ import {
   LEASES,
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
-import type { Change } from "../../lab/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import type { Scenario } from "./scenario.ts";
 import { CANARY, containsSecret, TEAM, type World } from "./world.ts";
 

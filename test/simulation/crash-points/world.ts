@@ -21,11 +21,11 @@ import {
 } from "../../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
 import { promiseJobs, VirtualClock } from "../../lab/clock/virtual-clock.ts";
-import { ApiClient } from "../../lab/kube/in-memory/api-client.ts";
-import { ClusterControllers } from "../../lab/kube/in-memory/cluster-controllers.ts";
-import { InMemoryApiServer } from "../../lab/kube/in-memory/in-memory-api-server.ts";
+import { ApiClient } from "../../lab/simulated/api-server/api-client.ts";
+import { ClusterControllers } from "../../lab/simulated/api-server/cluster-controllers.ts";
+import { InMemoryApiServer } from "../../lab/simulated/api-server/in-memory-api-server.ts";
 import { seededRandom } from "../../lab/seeded-random.ts";
-import { InMemoryVault } from "../../lab/vault/in-memory/in-memory-vault.ts";
+import { InMemoryVault } from "../../lab/simulated/vault/in-memory-vault.ts";
 import type { EffectTap } from "./effect-tap.ts";
 import { MortalClock } from "./mortal-clock.ts";
 import { apiNetwork, type Process, TappedTransport } from "./networks.ts";

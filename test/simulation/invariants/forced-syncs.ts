@@ -1,7 +1,7 @@
 import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { vaultConnectionKind } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
-import type { Change } from "../../lab/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { resolve } from "../expectations.ts";
 import { Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";

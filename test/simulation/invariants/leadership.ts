@@ -8,7 +8,7 @@ import {
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
-import type { Change } from "../../lab/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
 import type { Spec } from "./spec-items.ts";

@@ -12,8 +12,8 @@ import {
   LEASES,
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
-import type { Change } from "../../lab/kube/in-memory/collection.ts";
-import { isCustom } from "../../lab/kube/in-memory/resource-rules.ts";
+import type { Change } from "../../lab/simulated/api-server/collection.ts";
+import { isCustom } from "../../lab/simulated/api-server/resource-rules.ts";
 import { NAMESPACES, SYSTEM_NAMESPACE, Violation } from "../world.ts";
 import { otherController } from "../topology-commands.ts";
 import { targetOf } from "./spec-items.ts";

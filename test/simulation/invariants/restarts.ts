@@ -7,7 +7,7 @@ import {
   type RestartState,
 } from "../../../src/operator/restart/restart-state.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
-import type { Change } from "../../lab/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { Violation, type World } from "../world.ts";
 import { asksForRestart, AUTO_WORKLOAD, WORKLOAD } from "../workloads.ts";
 

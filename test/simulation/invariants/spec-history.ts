@@ -1,7 +1,7 @@
 import { API_GROUP } from "../../../src/operator/api/kinds.ts";
 import { ACCEPT_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { type KubeObject, NAMESPACES } from "../../../src/operator/kube/resource.ts";
-import type { Change } from "../../lab/kube/in-memory/collection.ts";
+import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import type { World } from "../world.ts";
 import type { Spec } from "./spec-items.ts";
 

@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
 import { VaultClient } from "../../lab/vault/vault-client.ts";
 import { StoreLocation } from "../../lab/vault/store-location.ts";
-import { VaultServerProcess } from "../../lab/processes/vault-server-process.ts";
-import { VaultsyncProcess } from "../../lab/processes/vaultsync-process.ts";
+import { VaultServerProcess } from "../../lab/real/processes/vault-server-process.ts";
+import { VaultsyncProcess } from "../../lab/real/processes/vaultsync-process.ts";
 
 test("user add creates the tables of an empty database; the account can log in at a server", async () => {
   await using database = await PostgresDatabase.create({ empty: true });

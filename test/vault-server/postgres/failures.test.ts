@@ -13,7 +13,7 @@ import { Replicas } from "../../lab/vault/replicas.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { sendRequest, VaultClient } from "../../lab/vault/vault-client.ts";
 import { StoreLocation } from "../../lab/vault/store-location.ts";
-import { VaultServerProcess } from "../../lab/processes/vault-server-process.ts";
+import { VaultServerProcess } from "../../lab/real/processes/vault-server-process.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 
 const message = async (url: string): Promise<string> =>

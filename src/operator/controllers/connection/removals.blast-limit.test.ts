@@ -5,7 +5,7 @@ import {
   methodsOf,
   names,
   RemovalsVault,
-} from "../../../../test/lab/operator/removals-scene.ts";
+} from "../../../../test/lab/simulated/removals-scene.ts";
 
 const own = (count: number, of: string): string[] => names(count).map((name) => `${of}-${name}`);
 

@@ -6,7 +6,7 @@ import {
   RULE,
   type RemovalsConnection,
   RemovalsVault,
-} from "../../../../test/lab/operator/removals-scene.ts";
+} from "../../../../test/lab/simulated/removals-scene.ts";
 
 /** Returns a connection with a rule that requests metadata, which found so many names. */
 function ruled(count: number): RemovalsConnection {

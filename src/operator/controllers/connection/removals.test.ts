@@ -7,7 +7,7 @@ import {
   type RemovalsConnection,
   RemovalsVault,
   VAULT_URL,
-} from "../../../../test/lab/operator/removals-scene.ts";
+} from "../../../../test/lab/simulated/removals-scene.ts";
 
 /**
  * Returns two connections to one vault: the first lost the name `a` and has proved that, the other

@@ -2,7 +2,7 @@ import { Redacted } from "../../../../src/lib/redacted.ts";
 import { UserManager } from "../../../../src/vault/server/accounts/manage-users.ts";
 import { addUser } from "../../../../src/vault/server/accounts/users.ts";
 import type { Store } from "../../../../src/vault/server/store/store.ts";
-import { VaultServerProcess } from "../../processes/vault-server-process.ts";
+import { VaultServerProcess } from "../../real/processes/vault-server-process.ts";
 import { auditEntries } from "../audit-entries.ts";
 import type { StoreLocation } from "../store-location.ts";
 import { VaultClient } from "../vault-client.ts";

@@ -1,4 +1,4 @@
-import { type SceneConnection, accountOf } from "../simulated/cluster-scene.ts";
+import { type SceneConnection, accountOf } from "./cluster-scene.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

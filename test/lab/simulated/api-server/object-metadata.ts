@@ -63,7 +63,7 @@ export function nextMetadata(sent: unknown, before: ObjectMeta): Json {
   return { ...metadata, uid: metadata["uid"] || before.uid };
 }
 
-/** Removes the empty maps and lists of metadata, which the server does not send. */
+/** Removes the empty maps and lists of metadata: the server does not send them. */
 export function withoutEmptyFields(object: KubeObject): KubeObject {
   const metadata: Json = { ...object.metadata };
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {

@@ -49,7 +49,7 @@ export function decodable(resource: ResourceDescriptor, object: Json, error: () 
   return object;
 }
 
-/** Removes `data` and `binaryData` without a key, which the server does not send. */
+/** Removes `data` and `binaryData` without a key: the server does not send them. */
 function withoutEmpty(object: Json): Json {
   const result = { ...object };
   for (const field of ["data", "binaryData"])

@@ -1,7 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import type { AuditEvent } from "../../lab/control-plane/audit.ts";
-import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import type { AuditEvent } from "../control-plane/audit.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
 
 const Rule = z.object({
   apiGroups: z.array(z.string()),

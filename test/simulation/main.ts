@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { EpisodeThread } from "../test/simulation/episode-thread.ts";
-import { PairCounts } from "../test/simulation/pairs.ts";
+import { EpisodeThread } from "./episode-thread.ts";
+import { PairCounts } from "./pairs.ts";
 import {
   commandsOf,
   EPISODE_STEPS,
@@ -11,7 +11,7 @@ import {
   seedOfEpisode,
   shrink,
   simulate,
-} from "../test/simulation/simulate.ts";
+} from "./simulate.ts";
 
 const USAGE = `Run the whole operator against simulated vaults and a simulated cluster, with random commands and faults, and check after
 every step that no invariant of docs/design/faults.md is violated.

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { SceneConnection } from "../simulated/cluster-scene.ts";
+import type { SceneConnection } from "./cluster-scene.ts";
 import type { Labels, ModelConnection, ModelEntry, ModelResource } from "./isolation-model.ts";
 
 export const NAMESPACES = ["a", "b", "c"];

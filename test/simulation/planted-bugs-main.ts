@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
-import { EpisodeThread } from "../test/simulation/episode-thread.ts";
-import { type Finding, findPlantedBug } from "../test/simulation/find-planted-bug.ts";
-import { plantedBugs } from "../test/simulation/planted-bugs.ts";
-import type { Failure, RunEpisode } from "../test/simulation/simulate.ts";
+import { EpisodeThread } from "./episode-thread.ts";
+import { type Finding, findPlantedBug } from "./find-planted-bug.ts";
+import { plantedBugs } from "./planted-bugs.ts";
+import type { Failure, RunEpisode } from "./simulate.ts";
 
 const USAGE = `Plant known bugs in the operator, one at a time, and print after how many random steps the simulation finds each. The control
 runs the same steps without the bug: a violation there is not due to it.

@@ -24,7 +24,7 @@ export interface ApiCommand {
     | "list";
   readonly resource: "secrets" | "configmaps" | "leases" | "widgets";
   readonly name: string;
-  /** One of two clients, which are two field managers. */
+  /** One of two clients; each is a field manager. */
   readonly client: 0 | 1;
   /**
    * The state of the object that the client expects: the last one it received, the one before, or
@@ -135,7 +135,7 @@ const commandOf = (resource: ApiCommand["resource"]): fc.Arbitrary<ApiCommand> =
     metadata: anyMetadata,
   });
 
-/** Requests for objects of one resource, which often concern the same object. */
+/** Requests for objects of one resource. They often concern the same object. */
 export const apiCommands: fc.Arbitrary<ApiCommand[]> = fc
   .constantFrom("secrets", "secrets", "configmaps", "leases", "widgets", "widgets" as const)
   .chain((resource) =>

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { expressionTargets } from "../test/fuzz/expressions.ts";
-import { fuzz, LIMIT_MS, timeOf, type FuzzTarget, type SlowInput } from "../test/fuzz/search.ts";
-import { ServerTargets } from "../test/fuzz/server-targets.ts";
-import { render } from "../test/fuzz/shape.ts";
-import { parserTargets } from "../test/fuzz/targets.ts";
-import { shapeTargets, templateTargets } from "../test/fuzz/template-targets.ts";
-import { seededRandom } from "../test/lab/seeded-random.ts";
+import { expressionTargets } from "./expressions.ts";
+import { fuzz, LIMIT_MS, timeOf, type FuzzTarget, type SlowInput } from "./search.ts";
+import { ServerTargets } from "./server-targets.ts";
+import { render } from "./shape.ts";
+import { parserTargets } from "./targets.ts";
+import { shapeTargets, templateTargets } from "./template-targets.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
 
 const USAGE = `Look for inputs that take longest, in everything of the vault server that parses what a stranger sends, and in the
 templates and typed Secrets of the operator. Fails when 1 MiB of input, or the limit of its field, takes more than ${LIMIT_MS} ms of CPU time.

@@ -4,8 +4,8 @@ import type { Clock } from "../../../../src/lib/clock.ts";
 import type { Operation } from "../../../../src/protocol/operation-paths.ts";
 import { Redacted } from "../../../../src/lib/redacted.ts";
 import { VirtualClock } from "../../clock/virtual-clock.ts";
-import { TestVault } from "../test-vault.ts";
-import { scopeString, type VaultClient } from "../vault-client.ts";
+import { TestVault } from "../../vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../../vault/vault-client.ts";
 import { InMemoryTransport } from "./in-memory-transport.ts";
 import { InMemoryVault } from "./in-memory-vault.ts";
 

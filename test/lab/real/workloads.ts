@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
-import { waitUntil } from "../../lab/clock/wait-until.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { waitUntil } from "../clock/wait-until.ts";
 
 const list = z.object({
   items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })),

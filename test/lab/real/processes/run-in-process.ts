@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { vi } from "vitest";
-import { program } from "../../../src/program.ts";
+import { program } from "../../../../src/program.ts";
 import type { ProcessResult } from "./vaultsync-process.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { Canaries } from "../../lab/assertions/canary.ts";
-import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
-import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { TestVault } from "../../lab/vault/test-vault.ts";
-import type { VaultClient } from "../../lab/vault/vault-client.ts";
-import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
-import { OperatorProcess } from "../../lab/processes/operator-process.ts";
+import { Canaries } from "../assertions/canary.ts";
+import { sharedControlPlane } from "../kube/control-plane.ts";
+import { waitUntil } from "../clock/wait-until.ts";
+import { TestVault } from "../vault/test-vault.ts";
+import type { VaultClient } from "../vault/vault-client.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { OperatorProcess } from "./processes/operator-process.ts";
 
 export const ACCOUNT = "ops@example.com";
 /** The ServiceAccount of deploy/base. */
