@@ -1,16 +1,18 @@
-/** At most one waiting message of each kind per sender and recipient. Both databases have this migration step; it is never edited. */
+// Migration steps that SQLite and PostgreSQL share. A released step is never edited.
+
+/** At most one waiting message of each kind per sender and recipient. */
 export const oneWaitingEmail = `
   DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
   `;
 
-/** Only accounts and teams have revisions. Both databases have this migration step; it is never edited. */
+/** Only accounts and teams have revisions. */
 export const revisionsOfSubjects = `
   DELETE FROM list_revisions WHERE substr(subject, 8) NOT IN (SELECT email FROM users)
     AND substr(subject, 7) NOT IN (SELECT email FROM users) AND substr(subject, 6) NOT IN (SELECT group_id FROM teams);
   `;
 
-/** The ids of the master keys in use are read at each start. Both databases have this migration step; it is never edited. */
+/** The ids of the master keys in use are read at each start. */
 export const versionsByKey = `
   CREATE INDEX secret_versions_by_key ON secret_versions (key_id);
   CREATE INDEX file_versions_by_key ON file_versions (key_id);
