@@ -28,7 +28,7 @@ function arrivals() {
   return { arrived, watch };
 }
 
-test("rejections of a network beyond the burst are held, and valid credentials pass", async () => {
+test("rejections of a network beyond the burst are delayed, and valid credentials pass", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits });
   const caller = await vault.client("ann@example.com");
@@ -37,7 +37,9 @@ test("rejections of a network beyond the burst are held, and valid credentials p
   for (let sent = 0; sent < 3; sent += 1)
     await watch("stranger", vault.post(operationPath.list_no_dup, body));
   const idle = clock.pending;
-  const held = [1, 2].map(() => watch("held", vault.post(operationPath.refresh_token, {}, open)));
+  const delayed = [1, 2].map(() =>
+    watch("delayed", vault.post(operationPath.refresh_token, {}, open)),
+  );
   await expect.poll(() => clock.pending).toBeGreaterThanOrEqual(idle + 2);
   await watch("caller", caller.call("list_no_dup", {}, open));
   await watch("login", vault.logIn(caller.email));
@@ -48,8 +50,8 @@ test("rejections of a network beyond the burst are held, and valid credentials p
     "beyond 401 invalid_token close",
   ]);
   await clock.advance(1_000);
-  await Promise.all(held);
-  expect(arrived.slice(6)).toEqual(Array(2).fill("held 400 invalid_request keep-alive"));
+  await Promise.all(delayed);
+  expect(arrived.slice(6)).toEqual(Array(2).fill("delayed 400 invalid_request keep-alive"));
 });
 
 test("strangers in a network that keeps sending rejected requests are rejected by their headers", async () => {
@@ -62,7 +64,7 @@ test("strangers in a network that keeps sending rejected requests are rejected b
   expect((await caller.call("protect", { key_name: 3 })).outcome()).toBe("400 invalid_request");
 });
 
-test("requests of an account beyond its rate are held, and those of others are not", async () => {
+test("requests of an account beyond its rate are delayed, and those of others are not", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({
     clock,
@@ -73,12 +75,12 @@ test("requests of an account beyond its rate are held, and those of others are n
   for (let sent = 0; sent < 8; sent += 1) await watch("ann", ann.call("list_no_dup"));
   expect(arrived.filter((each) => each.includes("429")).length).toBe(3);
   const idle = clock.pending;
-  const held = watch("held", ann.call("list_no_dup"));
+  const delayed = watch("delayed", ann.call("list_no_dup"));
   await expect.poll(() => clock.pending).toBeGreaterThan(idle);
   await watch("bob", bob.call("list_no_dup"));
   await clock.advance(1_000);
-  await held;
-  expect(arrived.slice(8)).toEqual(["bob 200 close", "held 429 rate_limited close"]);
+  await delayed;
+  expect(arrived.slice(8)).toEqual(["bob 200 close", "delayed 429 rate_limited close"]);
 });
 
 /** Sends a request on a connection and returns the beginning of its response. */
@@ -139,7 +141,7 @@ test("with TLS, a connection with valid credentials outlives those of strangers 
   expect(isClosed).toBe(false);
 });
 
-test("a network whose rejections are held keeps few connections without valid credentials", async () => {
+test("a network whose rejections are delayed keeps few connections without valid credentials", async () => {
   await using vault = await TestVault.start({
     limits: { ...limits, rejectionDelayMs: 0, unauthenticatedConnections: 3 },
   });

@@ -1,4 +1,3 @@
-import type { FastifyReply } from "fastify";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { SignUpMode } from "../../protocol/schemas/session.ts";
@@ -13,6 +12,10 @@ import type { Store } from "./store/store.ts";
 import type { DelayedRejections } from "./protection/delayed-rejections.ts";
 import type { UnauthenticatedRequests } from "./protection/unauthenticated-requests.ts";
 import type { WaitingLists } from "./protection/waiting-lists.ts";
+import type { HashingLimiter } from "./protection/hashing-limiter.ts";
+import type { ListResponses } from "./protection/list-responses.ts";
+import type { OpenLists } from "./protection/open-lists.ts";
+import type { OpenTransfers } from "./protection/open-transfers.ts";
 import type { RequestRate } from "./protection/token-buckets.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
@@ -45,17 +48,8 @@ export interface Verified {
   readonly renewed: string | undefined;
 }
 
-/**
- * The parts that routes, sweeper and mailer share. Each uses a few; tests start whole servers, so
- * none is replaced alone.
- */
-export interface VaultContext {
-  readonly store: Store;
-  readonly keys: KeyRing;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: VaultMetrics;
-  readonly limits: Limits;
+/** Choices of the operator of a server. */
+interface Policies {
   readonly expired: ExpiredPolicy;
   readonly scopeAttributesBy: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token in hours; `undefined` without one. */
@@ -63,65 +57,63 @@ export interface VaultContext {
   /** Number of versions of a secret that are kept; `undefined` for all. */
   readonly keepVersions: number | undefined;
   readonly signUp: SignUpPolicy;
+}
+
+/** The parts that keep one client from taking the server from all others. */
+interface Protection {
+  readonly requestRate: RequestRate;
   /** Limits concurrent password hashing, which costs memory and a thread. */
-  readonly hashing: {
-    run<T>(
-      party: { readonly account: string; readonly network: string; readonly known?: boolean },
-      job: () => Promise<T>,
-    ): Promise<T>;
-  };
+  readonly hashing: HashingLimiter;
+  /** Failed requests without valid credentials. */
+  readonly unauthenticated: UnauthenticatedRequests;
+  /** Responses to those who keep sending rejected requests. */
+  readonly rejections: DelayedRejections;
+  /** The part of the audit log that each account may fill. */
+  readonly auditBudget: AuditBudget;
+  /** Free disk space; `undefined` when it is not watched. */
+  readonly space: DiskSpace | undefined;
+  /** Lists that wait for a change. */
+  readonly waiting: WaitingLists;
+  /** Lists that clients read. */
+  readonly openLists: OpenLists;
+  /** Responses that send a list in memory. */
+  readonly listResponses: ListResponses;
+  /** Uploads in progress. @throws ServiceError `quota_exceeded` */
+  readonly uploads: OpenTransfers;
+  /** Downloads in progress. @throws ServiceError `rate_limited` */
+  readonly downloads: OpenTransfers;
+}
+
+/**
+ * The parts that routes, sweeper and mailer share. Each uses a few; tests start whole servers, so
+ * none is replaced alone.
+ */
+export interface VaultContext extends Policies, Protection {
+  readonly store: Store;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: VaultMetrics;
+  readonly limits: Limits;
   /** Hashes and verifies passwords; verifying takes as long without a stored hash. */
   readonly passwords: {
     hash(password: string): Promise<string>;
     verify(stored: string | undefined, password: string): Promise<Verified>;
   };
-  readonly requestRate: RequestRate;
   /** Uses of access tokens that the sweeper records. */
   readonly tokenUses: {
     note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;
     record(store: Store): Promise<void>;
   };
-  /** Failed requests without valid credentials. */
-  readonly unauthenticated: UnauthenticatedRequests;
-  /** Responses to those who keep sending rejected requests. */
-  readonly rejections: DelayedRejections;
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */
   readonly audit: AuditLog | undefined;
-  /** The part of the audit log that each account may fill. */
-  readonly auditBudget: AuditBudget;
-  /** Free disk space; `undefined` when it is not watched. */
-  readonly space: DiskSpace | undefined;
   /**
    * Origin of the web application as users reach it, without a trailing slash; set once the server
    * listens.
    */
   readonly appUrl: () => string;
-  /** Lists that wait for a change. */
-  readonly waiting: WaitingLists;
-  /** Lists that clients read. */
-  readonly openLists: {
-    /** Resolves with a place, which counts bytes. @throws ServiceError `rate_limited` */
-    enter(email: string, bytes: number): Promise<Disposable & { resize(bytes: number): boolean }>;
-    /**
-     * Resolves with the place of a streamed list, until its response has been read. @throws
-     * ServiceError `rate_limited`
-     */
-    enterStream(email: string, reply: FastifyReply, bytes?: number): Promise<void>;
-  };
-  /** Responses that send a list in memory. */
-  readonly listResponses: {
-    /**
-     * Resolves when a response may be sent, which counts until it has been read. @throws
-     * ServiceError `rate_limited`
-     */
-    enter(email: string, reply: FastifyReply): Promise<void>;
-  };
-  /** Uploads in progress. @throws ServiceError `quota_exceeded` */
-  readonly uploads: { enter(email: string): Disposable };
-  /** Downloads in progress. @throws ServiceError `rate_limited` */
-  readonly downloads: { enter(email: string): Disposable };
   /** Wake it after committing an email to the outbox. */
   readonly mailer: {
     wake(): void;

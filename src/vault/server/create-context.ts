@@ -9,7 +9,14 @@ import { TokenUses } from "./accounts/tokens.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import type { VaultContext } from "./context.ts";
 import { errors } from "./errors.ts";
-import { defaultLimits, defaultPasswordCost, devLimits, type Limits } from "./limits.ts";
+import {
+  defaultLimits,
+  defaultPasswordCost,
+  devLimits,
+  type AccountLimits,
+  type LoginLimits,
+  type NetworkLimits,
+} from "./limits.ts";
 import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
 import { Mailer } from "./mail/mailer.ts";
 import type { Resources } from "./open-resources.ts";
@@ -27,7 +34,10 @@ const CONCURRENT_HASHINGS = 2;
 const SECONDS_PER_HOUR = 3600;
 
 /** Creates the rate limits of requests, per token, login and account. */
-function createRequestRate(clock: Clock, { requestsPerSecond, requestBurst }: Limits): RequestRate {
+function createRequestRate(
+  clock: Clock,
+  { requestsPerSecond, requestBurst }: AccountLimits,
+): RequestRate {
   const buckets = (factor: number): TokenBuckets =>
     new TokenBuckets(clock, requestsPerSecond * factor, requestBurst * factor);
   return { perToken: buckets(1), perLogin: buckets(1), perAccount: buckets(ACCOUNT_FACTOR) };
@@ -36,7 +46,7 @@ function createRequestRate(clock: Clock, { requestsPerSecond, requestBurst }: Li
 /** Creates the share of each account of the audit log. */
 function createAuditBudget(
   clock: Clock,
-  limits: Limits,
+  limits: AccountLimits,
   requests: RequestRate["perAccount"],
   { audit, space }: Pick<VaultContext, "audit" | "space">,
 ): AuditBudget {
@@ -50,7 +60,7 @@ function createAuditBudget(
   });
 }
 
-function createRejections(clock: Clock, limits: Limits): DelayedRejections {
+function createRejections(clock: Clock, limits: NetworkLimits): DelayedRejections {
   return new DelayedRejections({
     clock,
     rate: new TokenBuckets(clock, limits.rejectionsPerSecond, limits.rejectionBurst),
@@ -60,7 +70,7 @@ function createRejections(clock: Clock, limits: Limits): DelayedRejections {
   });
 }
 
-function createHashingLimiter(limits: Limits): HashingLimiter {
+function createHashingLimiter(limits: LoginLimits): HashingLimiter {
   const { loginQueue, loginQueueUnknown, loginQueuePerNetwork, loginQueuePerAccount } = limits;
   const queue = {
     concurrency: CONCURRENT_HASHINGS,

@@ -70,8 +70,8 @@ export const quotaTexts: Readonly<Record<QuotaName, string>> = {
     "bytes of metadata that a recipient has from those with whom nothing was shared",
 };
 
-/** Limits of a server (docs/design/vault-contract.md#limits). */
-export interface Limits {
+/** Sizes and times of one request of any client. */
+interface RequestLimits {
   readonly jsonBodyBytes: number;
   /** Maximum nesting of a JSON body, including the body itself. */
   readonly jsonDepth: number;
@@ -93,6 +93,23 @@ export interface Limits {
   readonly entriesPerRequest: number;
   /** Maximum number of shares that one request creates: names times recipients. */
   readonly sharesPerRequest: number;
+  /** Timeout for a JSON body, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+  /**
+   * Timeout for reading a response, in addition to one second per 32 KiB, and for reading a
+   * streamed one, in milliseconds.
+   */
+  readonly responseTimeoutMs: number;
+  readonly streamTimeoutMs: number;
+  /** Timeout for reading each 32 KiB of a file or a list, in milliseconds. */
+  readonly progressTimeoutMs: number;
+  /** Timeout for a whole request, for example a slow upload, in milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Amounts that an account, or one of its tokens, may store, or use in a time. */
+export interface AccountLimits {
+  readonly quotas: Quotas;
   /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
@@ -107,15 +124,6 @@ export interface Limits {
   readonly lowSpaceRequestsPerSecond: number;
   readonly lowSpaceBurst: number;
   /**
-   * Failed logins within `loginWindowMs` after which further logins are throttled: to an account,
-   * and from a network.
-   */
-  readonly loginFailuresPerAccount: number;
-  readonly loginFailuresPerNetwork: number;
-  readonly loginWindowMs: number;
-  /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
-  readonly emailsPerAddress: number;
-  /**
    * Maximum number of invitations that one sender causes in an hour; further shares send no email.
    */
   readonly invitationsPerHour: number;
@@ -124,8 +132,37 @@ export interface Limits {
    * whether they would be invited.
    */
   readonly strangersAskedPerHour: number;
+  /** Maximum number of downloads in progress of one account. */
+  readonly downloadsPerAccount: number;
+}
+
+/** Failed logins, password emails, and the queue for hashing passwords. */
+export interface LoginLimits {
+  /**
+   * Failed logins within `loginWindowMs` after which further logins are throttled: to an account,
+   * and from a network.
+   */
+  readonly loginFailuresPerAccount: number;
+  readonly loginFailuresPerNetwork: number;
+  readonly loginWindowMs: number;
+  /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
+  readonly emailsPerAddress: number;
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
+  /**
+   * Maximum number of logins waiting for password hashing; further ones are rejected with
+   * `rate_limited`.
+   */
+  readonly loginQueue: number;
+  /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
+  readonly loginQueueUnknown: number;
+  /** The part of `loginQueue` that one network, and one account in a network, may take. */
+  readonly loginQueuePerNetwork: number;
+  readonly loginQueuePerAccount: number;
+}
+
+/** Amounts that a network may use before its requests have valid credentials. */
+export interface NetworkLimits {
   /** Maximum size of a JSON body without valid credentials. */
   readonly unauthenticatedBodyBytes: number;
   /**
@@ -160,20 +197,10 @@ export interface Limits {
    * Maximum number of connections without valid credentials of a network whose rejections are delayed.
    */
   readonly unauthenticatedConnections: number;
-  /** Timeout for a JSON body, in milliseconds. */
-  readonly bodyTimeoutMs: number;
-  /**
-   * Timeout for reading a response, in addition to one second per 32 KiB, and for reading a
-   * streamed one, in milliseconds.
-   */
-  readonly responseTimeoutMs: number;
-  readonly streamTimeoutMs: number;
-  /** Timeout for reading each 32 KiB of a file or a list, in milliseconds. */
-  readonly progressTimeoutMs: number;
-  /** Maximum number of downloads in progress of one account. */
-  readonly downloadsPerAccount: number;
-  /** Timeout for a whole request, for example a slow upload, in milliseconds. */
-  readonly requestTimeoutMs: number;
+}
+
+/** Lists that wait for a change, and lists that clients read. */
+interface ListLimits {
   /**
    * Maximum number of lists that wait for a change, in total, of one account, and of one login;
    * further ones do not wait.
@@ -201,18 +228,11 @@ export interface Limits {
   readonly queuedLists: number;
   readonly queuedListsPerAccount: number;
   readonly listTimeoutMs: number;
-  /**
-   * Maximum number of logins waiting for password hashing; further ones are rejected with
-   * `rate_limited`.
-   */
-  readonly loginQueue: number;
-  /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
-  readonly loginQueueUnknown: number;
-  /** The part of `loginQueue` that one network, and one account in a network, may take. */
-  readonly loginQueuePerNetwork: number;
-  readonly loginQueuePerAccount: number;
-  readonly quotas: Quotas;
 }
+
+/** Limits of a server (docs/design/vault-contract.md#limits), by what is limited. */
+export interface Limits
+  extends RequestLimits, AccountLimits, LoginLimits, NetworkLimits, ListLimits {}
 
 export const defaultLimits: Limits = {
   jsonBodyBytes: 2 * 1024 * 1024,

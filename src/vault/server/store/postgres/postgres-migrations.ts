@@ -1,4 +1,9 @@
-import { rowMacColumns } from "../sql/row-mac-columns.ts";
+import {
+  oneWaitingEmail,
+  revisionsOfSubjects,
+  rowMacColumns,
+  versionsByKey,
+} from "../sql/shared-migrations.ts";
 
 /**
  * The migration step for tokens with networks, comma-separated, and an end, 0 for none. It is never
@@ -238,10 +243,7 @@ export const postgresMigrations: readonly string[] = [
   `,
   `CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL)`,
   `CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at)`,
-  `
-  DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
-  CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
-  `,
+  oneWaitingEmail,
   // The usage of each account is counted by triggers, so that no way to change a row is forgotten
   // (docs/adr/0007-quotas.md).
   `
@@ -316,11 +318,7 @@ export const postgresMigrations: readonly string[] = [
   END $$;
   CREATE TRIGGER uncount_file_version AFTER DELETE ON file_versions FOR EACH ROW EXECUTE FUNCTION uncount_file_version();
   `,
-  // Only accounts and teams have revisions.
-  `
-  DELETE FROM list_revisions WHERE substr(subject, 8) NOT IN (SELECT email FROM users)
-    AND substr(subject, 7) NOT IN (SELECT email FROM users) AND substr(subject, 6) NOT IN (SELECT group_id FROM teams);
-  `,
+  revisionsOfSubjects,
   `
   ALTER TABLE users ADD COLUMN disabled integer NOT NULL DEFAULT 0;
 
@@ -347,11 +345,7 @@ export const postgresMigrations: readonly string[] = [
   ALTER TABLE outbox DROP CONSTRAINT outbox_kind_check;
   ALTER TABLE outbox ADD CONSTRAINT outbox_kind_check CHECK (kind IN ('invitation', 'confirmation', 'password_changed'));
   `,
-  // The ids of the master keys in use are read at each start.
-  `
-  CREATE INDEX secret_versions_by_key ON secret_versions (key_id);
-  CREATE INDEX file_versions_by_key ON file_versions (key_id);
-  `,
+  versionsByKey,
   // Who wrote a version; empty for those before.
   `ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT ''`,
   // Teams with the name of an address, and what was shared with them, which was meant for the user.

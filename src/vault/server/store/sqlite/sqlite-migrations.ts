@@ -1,4 +1,9 @@
-import { rowMacColumns } from "../sql/row-mac-columns.ts";
+import {
+  oneWaitingEmail,
+  revisionsOfSubjects,
+  rowMacColumns,
+  versionsByKey,
+} from "../sql/shared-migrations.ts";
 
 /**
  * The migration step for tokens with networks, comma-separated, and an end, 0 for none. It is never
@@ -210,11 +215,7 @@ export const sqliteMigrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX outbox_by_due ON outbox (due_at);
   `,
-  // At most one waiting message of each kind per sender and recipient.
-  `
-  DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
-  CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
-  `,
+  oneWaitingEmail,
   `
   CREATE TABLE list_revisions (subject TEXT PRIMARY KEY, revision TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
@@ -276,11 +277,7 @@ export const sqliteMigrations: readonly string[] = [
       WHERE email = (SELECT owner FROM files WHERE id = OLD.file_id);
   END;
   `,
-  // Only accounts and teams have revisions.
-  `
-  DELETE FROM list_revisions WHERE substr(subject, 8) NOT IN (SELECT email FROM users)
-    AND substr(subject, 7) NOT IN (SELECT email FROM users) AND substr(subject, 6) NOT IN (SELECT group_id FROM teams);
-  `,
+  revisionsOfSubjects,
   // A token or session records its creation and its last use; users can be disabled and can block
   // senders; emails report a new password.
   `
@@ -318,11 +315,7 @@ export const sqliteMigrations: readonly string[] = [
   CREATE INDEX outbox_by_due ON outbox (due_at);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
   `,
-  // The ids of the master keys in use are read at each start.
-  `
-  CREATE INDEX secret_versions_by_key ON secret_versions (key_id);
-  CREATE INDEX file_versions_by_key ON file_versions (key_id);
-  `,
+  versionsByKey,
   // Who wrote a version; empty for those before.
   `
   ALTER TABLE secret_versions ADD COLUMN created_by TEXT NOT NULL DEFAULT '';

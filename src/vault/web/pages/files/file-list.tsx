@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { FileRecord } from "../../../../protocol/responses.ts";
+import { DataTable, type Column } from "../../parts/data-table.tsx";
 import { Empty } from "../../parts/notes.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { SearchField, SelectField } from "../../parts/field.tsx";
@@ -49,42 +50,13 @@ function FileToolbar({ view }: { readonly view: FileView }): VNode {
   );
 }
 
-interface FileTableProps {
-  readonly files: readonly FileRecord[];
-  readonly onDelete: (deletion: Deletion) => void;
-}
-
-function FileTable({ files, onDelete }: FileTableProps): VNode {
-  return (
-    <table class="table files-table">
-      <caption class="visually-hidden">Your files</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="name-cell">
-            Name
-          </th>
-          <th scope="col" class="version-cell">
-            Versions
-          </th>
-          <th scope="col" class="size-cell">
-            Size
-          </th>
-          <th scope="col" class="updated-cell">
-            Uploaded
-          </th>
-          <th scope="col" class="actions-cell">
-            <span class="visually-hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {files.map((file) => (
-          <FileRow key={file.filename} file={file} onDelete={onDelete} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const columns: readonly Column[] = [
+  { name: "name", title: "Name" },
+  { name: "version", title: "Versions" },
+  { name: "size", title: "Size" },
+  { name: "updated", title: "Uploaded" },
+  { name: "actions", title: "Actions", hidden: true },
+];
 
 interface FileListProps {
   readonly files: readonly FileRecord[];
@@ -112,10 +84,11 @@ export function FileList({ files, view, onChange }: FileListProps): VNode {
       <FileToolbar view={view} />
       {matching.length > 0 ? (
         <section ref={listRef} class="list" tabIndex={-1} aria-label="List of files">
-          <FileTable
-            files={matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE)}
-            onDelete={setDeletion}
-          />
+          <DataTable name="files-table" caption="Your files" columns={columns}>
+            {matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE).map((file) => (
+              <FileRow key={file.filename} file={file} onDelete={setDeletion} />
+            ))}
+          </DataTable>
         </section>
       ) : (
         <Empty icon="search" title="No matches">

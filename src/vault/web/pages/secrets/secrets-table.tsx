@@ -1,56 +1,37 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { DataTable, type Column } from "../../parts/data-table.tsx";
 import { SecretRow } from "./secret-row.tsx";
 import { secretId, type Selection } from "./use-selection.ts";
+
+const columns: readonly Column[] = [
+  { name: "select", title: "Selection", hidden: true },
+  { name: "name", title: "Name" },
+  { name: "description", title: "Description" },
+  { name: "access", title: "Access" },
+  { name: "chips", title: "Metadata" },
+  { name: "updated", title: "Updated" },
+  { name: "deadline", title: "Expires" },
+  { name: "actions", title: "Value", hidden: true },
+];
 
 interface SecretsTableProps {
   readonly secrets: readonly SecretRecord[];
   readonly selection: Selection;
 }
 
-/** A page of the list. The widths of its columns do not depend on the rows. */
+/** A page of the list. */
 export function SecretsTable({ secrets, selection }: SecretsTableProps): VNode {
   return (
-    <table class="table secrets-table">
-      <caption class="visually-hidden">Secrets you can access</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="select-cell">
-            <span class="visually-hidden">Selection</span>
-          </th>
-          <th scope="col" class="name-cell">
-            Name
-          </th>
-          <th scope="col" class="description-cell">
-            Description
-          </th>
-          <th scope="col" class="access-cell">
-            Access
-          </th>
-          <th scope="col" class="chips-cell">
-            Metadata
-          </th>
-          <th scope="col" class="updated-cell">
-            Updated
-          </th>
-          <th scope="col" class="deadline-cell">
-            Expires
-          </th>
-          <th scope="col" class="actions-cell">
-            <span class="visually-hidden">Value</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {secrets.map((secret) => (
-          <SecretRow
-            key={secretId(secret)}
-            secret={secret}
-            selected={selection.has(secret)}
-            onSelect={(selected) => selection.set([secret], selected)}
-          />
-        ))}
-      </tbody>
-    </table>
+    <DataTable name="secrets-table" caption="Secrets you can access" columns={columns}>
+      {secrets.map((secret) => (
+        <SecretRow
+          key={secretId(secret)}
+          secret={secret}
+          selected={selection.has(secret)}
+          onSelect={(selected) => selection.set([secret], selected)}
+        />
+      ))}
+    </DataTable>
   );
 }

@@ -1,0 +1,40 @@
+// Migration steps that SQLite and PostgreSQL share. A released step is never edited.
+
+/** At most one waiting message of each kind per sender and recipient. */
+export const oneWaitingEmail = `
+  DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
+  CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
+  `;
+
+/** Only accounts and teams have revisions. */
+export const revisionsOfSubjects = `
+  DELETE FROM list_revisions WHERE substr(subject, 8) NOT IN (SELECT email FROM users)
+    AND substr(subject, 7) NOT IN (SELECT email FROM users) AND substr(subject, 6) NOT IN (SELECT group_id FROM teams);
+  `;
+
+/** The ids of the master keys in use are read at each start. */
+export const versionsByKey = `
+  CREATE INDEX secret_versions_by_key ON secret_versions (key_id);
+  CREATE INDEX file_versions_by_key ON file_versions (key_id);
+  `;
+
+/**
+ * The migration step that adds the MACs of rows, and the ids of teams, which two teams of one name
+ * never share. It is never edited.
+ */
+export const rowMacColumns = `
+  ALTER TABLE teams ADD COLUMN id text NOT NULL DEFAULT '';
+  ${[
+    "users",
+    "refresh_tokens",
+    "access_tokens",
+    "sessions",
+    "email_proofs",
+    "teams",
+    "team_members",
+    "person_grants",
+    "team_grants",
+  ]
+    .map((table) => `ALTER TABLE ${table} ADD COLUMN mac text NOT NULL DEFAULT '';`)
+    .join("\n  ")}
+  `;
