@@ -13,8 +13,8 @@ const STEPS = 50_000;
  */
 const firstEpisodes: Readonly<Record<string, number>> = {
   "writes without a fence": 2,
-  "404 read as an empty list": 1,
-  "writes without a check of the owner": 2,
+  "404 read as an empty list": 17,
+  "writes without a check of the owner": 4,
   "a restart within the quiet window": 1,
   "a changed content without a restart": 0,
   "no wake-up after a change in the vault": 5,
@@ -23,6 +23,13 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a watch of all namespaces with --namespaces": 1,
   "a watch of Secrets with --target-watch=off": 0,
   "restarts of workloads with --auto-restart=off": 0,
+  "removed values that stay": 0,
+  "secrets of a stranger": 8,
+  "a rule that ignores metadata": 7,
+  "a changed template without a write": 21,
+  "labels that are lost": 8,
+  "every version accepted": 2,
+  "a forced sync without its list": 0,
 };
 
 const intact = new EpisodeThread();
