@@ -21,7 +21,14 @@ const data = (...names: readonly string[]): object => ({
   data: names.map((key, index) => ({ secretKey: `k${index + 1}`, remoteRef: { key } })),
 });
 
-/** Faults in which a vault responds with no list, so that every forced sync fails. */
+const templated = (text: string): object => ({
+  ...data(STEADY),
+  target: { template: { data: { t1: `${text}:{{ vars["k1"] }}` } } },
+});
+
+const labeled = (team: string): object => ({ ...data(STEADY), target: { labels: { team } } });
+
+/** Faults in which a vault responds with no list: every forced sync fails. */
 const lostLists: readonly VaultFault[] = vaultFaults.filter(
   (fault) => fault !== "old-list" && fault !== "slow",
 );
@@ -56,10 +63,6 @@ export class SingleChanges {
 
   #otherTemplate(): Command[] {
     const scene = this.#scene();
-    const templated = (text: string): object => ({
-      ...data(STEADY),
-      target: { template: { data: { t1: `${text}:{{ vars["k1"] }}` } } },
-    });
     return [
       ...this.#synced(scene, templated("one")),
       this.#resource(scene, templated("two")),
@@ -85,10 +88,6 @@ export class SingleChanges {
 
   #otherLabels(): Command[] {
     const scene = this.#scene();
-    const labeled = (team: string): object => ({
-      ...data(STEADY),
-      target: { labels: { team } },
-    });
     return [
       ...this.#synced(scene, labeled("red")),
       this.#resource(scene, labeled("blue")),

@@ -21,7 +21,7 @@ const isRendered = (specs: readonly Spec[], key: string): boolean =>
 
 /**
  * Reports whether a user edited the versions that a target claims for these items, and a merge that
- * begins copied them. Their digest does not match them, so that the next read shows the edit.
+ * begins copied them. The next read shows the edit: their digest does not match them.
  */
 function isCopied(
   { before, owner, isMerge, isTampered, versions }: TargetWrite,
