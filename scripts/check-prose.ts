@@ -30,7 +30,8 @@ for (const { path, content } of files) {
   const wrapped = wrapMarkdown(content);
   if (wrapped === content) continue;
   if (write) writeFileSync(path, wrapped);
-  else problems.push(`${path}: not wrapped at 100 columns: run npm run prose -- --write`);
+  else
+    problems.push(`${path}: not wrapped at 100 columns: run node scripts/check-prose.ts --write`);
 }
 
 const uses = files
