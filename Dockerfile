@@ -8,7 +8,8 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY .config/tsconfig.build.json .config/
 COPY src src
 COPY scripts/build.ts scripts/build-web.ts scripts/write-notices.ts scripts/
 COPY scripts/menu scripts/menu

@@ -3,7 +3,7 @@ import { runAll, runNamed, type Menu } from "./menu/menu.ts";
 const menu: Menu = {
   program: {
     description: "compiles the programs into dist",
-    node: ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
+    node: ["node_modules/typescript/bin/tsc", "-p", ".config/tsconfig.build.json"],
   },
   web: { description: "the web application, in dist/web", node: ["scripts/build-web.ts"] },
   notices: {

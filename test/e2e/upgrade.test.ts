@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { gunzipSync } from "node:zlib";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnedControlPlane, startControlPlane } from "../lab/control-plane/start.ts";
@@ -60,7 +61,7 @@ beforeAll(async () => {
   plane = await startControlPlane();
   await kubectl(
     ["apply", "--server-side", "-f", "-"],
-    await readFile("test/e2e/upgrade/crds-2026-11-22.yaml", "utf8"),
+    gunzipSync(await readFile("test/e2e/upgrade/crds-2026-11-22.yaml.gz")).toString(),
   );
   for (const folder of ["deploy/cluster", "deploy/base"]) await kubectl(["apply", "-k", folder]);
   await established();
