@@ -81,7 +81,7 @@ export interface ControllersOptions {
   readonly fence: WriteFence | undefined;
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
-  /** The limits of removals, which all shards of the process share. */
+  /** The limits of removals. All shards of the process share them. */
   readonly blastLimits: BlastLimits;
   readonly contentKey: Redacted<Uint8Array>;
   /** The operator's namespace. */
@@ -130,7 +130,7 @@ export class Controllers implements AsyncDisposable {
       ? joinedView(namespaced, clusterConnections)
       : namespaced;
     const resources = this.#watchedConnections.store;
-    // The registry reports to the controllers that are made below, which in turn use the registry.
+    // The registry and the controllers below use each other.
     this.connections = new ConnectionRegistry({
       clock,
       blastLimits,

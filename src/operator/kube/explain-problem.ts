@@ -13,7 +13,7 @@ export const kindOf = (error: unknown): string => (error instanceof KubeError ? 
 export const rankOf = (error: unknown): number =>
   [...severity, kindOf(error)].indexOf(kindOf(error));
 
-/** What an administrator does so that the API server serves the program. */
+/** Remedies of an administrator for requests that the API server denies or does not serve. */
 export interface ApiRemedies {
   /** Returns how the CRDs of these resources are installed. */
   install(resources: readonly string[]): string;

@@ -36,7 +36,7 @@ export type GroupNames<G extends string> = readonly (readonly [group: G, name: s
 export class GroupIndex<G extends string> {
   readonly #groups = new Map<G, Groups>();
 
-  /** Replaces the names of a member. The caller knows `before`, so that it takes no memory here. */
+  /** Replaces the names of a member. The caller knows `before`: it takes no memory here. */
   replace(member: string, before: GroupNames<G>, now: GroupNames<G>): void {
     for (const [group, name] of before) this.#group(group).remove(name, member);
     for (const [group, name] of now) this.#group(group).add(name, member);

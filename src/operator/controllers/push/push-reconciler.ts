@@ -40,7 +40,7 @@ export interface PushReconcilerOptions extends ItemPusherOptions {
   readonly logger: Logger;
 }
 
-/** What a reconcile starts with: the object, and what is known of the reconcile before. */
+/** Input of a reconcile: the object, and the facts that the reconcile before left. */
 interface Started {
   readonly key: string;
   readonly object: KubeObject;

@@ -55,7 +55,7 @@ export class PushRivals {
    * `<kind>/<namespace>/<name>`.
    */
   readonly #index = new GroupIndex<Group>();
-  /** What each of them is indexed by. */
+  /** The names of each of them in the index. */
   readonly #names = new Map<string, GroupNames<Group>>();
   /** Readers are indexed from the first VaultPush on: most clusters have none. */
   #hasPushes = false;

@@ -236,7 +236,7 @@ interface ReadEntry {
  * Reads the source of an item from the vault. `before` is the origin of the bytes that the target
  * has of it.
  */
-export async function readEntry(
+async function readEntry(
   item: SyncItem,
   fetch: Fetch,
   before: SyncedKey | undefined,

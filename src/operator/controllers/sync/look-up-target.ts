@@ -69,8 +69,8 @@ function mayBeHidden(resource: SyncResource, { target, conditions }: SyncStatus)
 }
 
 /**
- * Reports whether the watch shows an earlier state of the target than the status names, which
- * another process wrote.
+ * Reports whether the watch shows an earlier state of the target than the status that another
+ * process wrote.
  */
 function isOutdated(
   { resourceVersion }: TargetMetadata,

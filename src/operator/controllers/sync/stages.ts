@@ -16,7 +16,7 @@ import type { OpenConnection } from "../connection/connection-registry.ts";
 import type { Deadlines, Memory } from "./resource-memory.ts";
 import type { SourceKind } from "./source-kind.ts";
 
-/** What a reconcile starts with: the resource, and what is known of the reconcile before. */
+/** Input of a reconcile: the resource, and the facts that the reconcile before left. */
 export interface Started {
   readonly key: string;
   readonly source: SourceKind;
@@ -59,7 +59,7 @@ export interface CurrentTarget {
   readonly trusted: boolean;
 }
 
-/** What is known of a target that does not exist, or that the plan does not depend on. */
+/** A target that does not exist, or whose content the plan does not depend on. */
 export const NO_TARGET: CurrentTarget = {
   object: undefined,
   content: new Map(),

@@ -325,7 +325,7 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
  * Reports whether the status is about the current spec, as that of each unchanged resource at the
  * start of the operator.
  */
-export const isObserved = (object: KubeObject): boolean =>
+const isObserved = (object: KubeObject): boolean =>
   statusOf(object)["observedGeneration"] === object.metadata.generation;
 
 /**
@@ -333,7 +333,7 @@ export const isObserved = (object: KubeObject): boolean =>
  * resource. The clocks of vault and operator may differ, so nothing but the order of work may
  * depend on it.
  */
-export function changedSinceSync(
+function changedSinceSync(
   kind: SyncKind,
   object: KubeObject,
   sources: readonly string[],

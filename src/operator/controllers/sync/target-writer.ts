@@ -362,8 +362,8 @@ function isPatchable({ resource, state, current }: Planned): boolean {
 }
 
 /**
- * Reports whether the watch can see the object (it selects by label), whether its type, which
- * cannot be changed, is the requested one, and whether it is immutable if it should be.
+ * Reports whether the watch can see the object (it selects by label), whether it has the requested
+ * type, and whether it is immutable if it should be. A type cannot be changed.
  */
 function hasRequiredMetadata(resource: SyncResource, object: KubeObject): boolean {
   if (isMerged(resource)) return true;
