@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
-const root = join(import.meta.dirname, "../../..");
+const root = join(import.meta.dirname, "../../../..");
 /** The program: the sources, or what VAULTSYNC_TEST_PROGRAM names, such as dist/main.js. */
 const main = join(root, process.env["VAULTSYNC_TEST_PROGRAM"] ?? "src/main.ts");
 
