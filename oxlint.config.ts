@@ -11,7 +11,7 @@ export const modules: Record<string, string[]> = {
   protocol: ["lib"],
   "protocol/client": ["protocol", "lib"],
   telemetry: ["lib"],
-  "command-line": ["protocol/client", "protocol", "lib"],
+  "command-line": ["lib"],
   "operator/lib": ["lib"],
   "operator/api": ["operator/lib", "lib"],
   "operator/template": ["operator/lib", "lib"],

@@ -57,14 +57,14 @@ describe("the definitions of the commands", () => {
       "src/operator/lib/duration.ts",
       "src/vault/server/audit/audit-sink.ts",
       "src/vault/server/http/ip-networks.ts",
-      "src/vault/server/mail/smtp-url.ts",
       "src/vault/server/limits.ts",
+      "src/vault/server/mail/smtp-url.ts",
       "src/vault/server/store/postgres/postgres-location.ts",
     ]);
   });
 });
 
-/** Modules that only a vault server needs, which take 16 MiB. */
+/** Modules that only a vault server needs. They take 16 MiB. */
 const SERVER =
   /^(?:src\/vault\/server\/(?:vault-server|routes|store\/open)|package:(?:fastify|pg|nodemailer)$)/u;
 const OPERATOR = /^src\/operator\/(?:controllers|runtime|engine|operator)\b/u;
