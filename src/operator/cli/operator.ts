@@ -117,7 +117,7 @@ function operatorOptions(): Option[] {
   ];
 }
 
-/** Returns the definition of `vaultsync operator`, which loads the operator when it runs. */
+/** Returns the definition of `vaultsync operator`. Its action loads the operator. */
 export function operatorCommand(): Command {
   const command = new Command("operator").description(
     "Run the operator, in a cluster or with a kubeconfig.",

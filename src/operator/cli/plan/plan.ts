@@ -144,7 +144,7 @@ async function check(
   return { keys: [...keys, ...pushes.flatMap(pushedKeys)], problems, notes };
 }
 
-/** Loads the client of the vault, which `--offline` does not need. */
+/** Loads the client of the vault: `--offline` does not need it. */
 async function openReferences({ account }: PlanFlags): Promise<References> {
   const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
   return new References(await VaultClient.open(account));
