@@ -1,72 +1,25 @@
 import { describe, expect, test } from "vitest";
+import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import {
-  candidate,
-  ownedTarget,
-  syncItem,
-  syncResource,
-  VAULT,
-} from "../../../test/lab/kube/sync-resource.ts";
-import { type Decision, decide, MAX_TARGET_BYTES } from "./decide.ts";
+  a,
+  absent,
+  b,
+  both,
+  deleted,
+  found,
+  handedOver,
+  held,
+  missing,
+  owned,
+  removed,
+  retained,
+  summary,
+  syncedKey,
+} from "../../../test/lab/kube/resolutions.ts";
+import { decide } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
-import type { SyncItem, SyncResource } from "./sync-resource.ts";
-import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
-
-const OWNER = "ops@example.com";
-const DEADLINE = Date.UTC(2026, 10, 20);
-
-const found = (
-  item: SyncItem,
-  version: number,
-  sizes?: ReadonlyMap<number, number>,
-): Resolution => ({
-  state: "found",
-  item,
-  candidate: candidate(version, { sizes }),
-  version,
-});
-const removed = (item: SyncItem): Resolution => ({
-  state: "removed",
-  item,
-  deleteAt: DEADLINE,
-  deletion: "due",
-});
-const retained = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE });
-const deleted = (item: SyncItem): Resolution => ({ state: "missing", item, deletion: "due" });
-const held = (item: SyncItem): Resolution => ({ state: "missing", item, deletion: "held" });
-const missing = (item: SyncItem): Resolution => ({ state: "missing", item });
-
-const syncedKey = (source: string, version: number): SyncedKey => ({
-  version,
-  source: sourceId(VAULT, source, OWNER),
-});
-
-function owned(
-  synced: Readonly<Record<string, number>>,
-  changes: { annotationsCorrupted?: boolean; content?: string; hasMetadata?: boolean } = {},
-): TargetState {
-  const keys = Object.entries(synced).map(
-    ([key, version]) => [key, syncedKey(key, version)] as const,
-  );
-  return ownedTarget(new Map(keys), changes);
-}
-const sized = (size: number): ReadonlyMap<number, number> => new Map([[1, size]]);
-const absent: TargetState = { state: "absent" };
-const handedOver = ownedTarget(new Map(), { adoption: { confirmed: undefined } });
-
-/** Formats a plan in one line: `write a=target@3 b=vault@4`. */
-function summary({ plan }: Decision): string {
-  if (plan.action === "keep" || plan.action === "delete") return plan.action;
-  const entries = plan.entries.map((entry) =>
-    entry.from === "target"
-      ? `${entry.id}=target@${entry.synced.version}`
-      : `${entry.id}=vault@${entry.fetch.version}`,
-  );
-  return [plan.action, ...entries].join(" ");
-}
-
-const a = syncItem("a");
-const b = syncItem("b");
-const both = syncResource([a, b]);
+import type { SyncResource } from "./sync-resource.ts";
+import { type TargetState } from "./target.ts";
 
 describe("decide for an absent target", () => {
   test.each<[string, SyncResource, Resolution[], string, string]>([
@@ -387,87 +340,5 @@ describe("decide for an owned target with corrupted annotations", () => {
     ],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);
-  });
-});
-
-describe("decide for a target that must not be written", () => {
-  test("reports TargetConflict for a foreign target", () => {
-    const foreign = (owner: string | undefined) =>
-      decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });
-    expect(summary(foreign(undefined))).toBe("keep");
-    expect(foreign(undefined).readyCondition).toEqual({
-      ready: false,
-      reason: "TargetConflict",
-      message:
-        "the Secret db already exists and is not managed by this operator: choose another target.name, delete it, or hand it over with the annotation vaultsync.dev/adopt: VaultSecret/db",
-    });
-    expect(foreign("VaultFile/web").readyCondition.message).toContain("belongs to VaultFile/web");
-    expect(foreign("VaultSecret/db")).toEqual(foreign(undefined));
-    expect(
-      summary(decide(both, [removed(a), removed(b)], { state: "foreign", owner: undefined })),
-    ).toBe("keep");
-  });
-
-  test.each([
-    ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
-    ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
-    ["kubernetes.io/dockercfg", [".dockercfg"]],
-    ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
-  ])("reports InvalidSpec for a Secret of type %s without its keys", (type, keys) => {
-    const target = { kind: "Secret", name: "db", type } as const;
-    const with_ = (names: readonly string[]): Decision => {
-      const items = [...names.map((name) => syncItem(name)), a];
-      return decide(
-        syncResource(items, { target }),
-        items.map((item) => found(item, 1)),
-        absent,
-      );
-    };
-    expect(with_(keys).plan.action).toBe("write");
-    for (const lacking of keys) {
-      const decision = with_(keys.filter((key) => key !== lacking));
-      expect(decision).toMatchObject({
-        plan: { action: "keep" },
-        readyCondition: { reason: "InvalidSpec" },
-      });
-      expect(decision.readyCondition.message).toContain(lacking);
-    }
-  });
-
-  test("reports TooLarge from listed file sizes, before any file is fetched", () => {
-    const half = MAX_TARGET_BYTES / 2;
-    const exactly = decide(both, [found(a, 1, sized(half)), found(b, 1, sized(half))], absent);
-    expect(exactly.plan.action).toBe("write");
-    const over = decide(
-      both,
-      [found(a, 1, sized(half)), found(b, 1, sized(half + 1))],
-      owned({ a: 1, b: 1 }),
-    );
-    expect(over).toMatchObject({
-      plan: { action: "keep" },
-      readyCondition: { ready: false, reason: "TooLarge" },
-    });
-    expect(over.readyCondition.message).toMatch(/1048577 bytes.*1048576/);
-  });
-
-  test("counts the sizes that are listed, whatever else is known", () => {
-    const over = found(a, 1, sized(MAX_TARGET_BYTES + 1));
-    for (const other of [found(b, 1), missing(b)]) {
-      expect(decide(both, [over, other], owned({ b: 1 })).readyCondition.reason).toBe("TooLarge");
-    }
-  });
-
-  test("counts the size of the desired version only", () => {
-    const sizes = new Map([
-      [1, 10],
-      [2, MAX_TARGET_BYTES + 1],
-    ]);
-    const pinned: Resolution = {
-      state: "found",
-      item: a,
-      candidate: candidate(2, { sizes }),
-      version: 1,
-    };
-    expect(decide(syncResource([a]), [pinned], absent).plan.action).toBe("write");
   });
 });
