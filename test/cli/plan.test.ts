@@ -1,82 +1,16 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
-import { beforeEach, expect, test } from "vitest";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import type { ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
-import { TestDirectory } from "../lab/test-directory.ts";
-import { useVault } from "../lab/vault/use-vault.ts";
-
-const ann = "ann@example.com";
-const bob = "bob@example.com";
-const { vault } = await useVault({});
-const directory = new TestDirectory();
-const VALUE = "canary-plan-value";
-
-const client = await vault.client(ann);
-for (const key_value of [VALUE, `${VALUE}-2`])
-  await client.call("protect", { key_name: "shop/db", key_value });
-const other = await vault.client(bob);
-await other.call("protect", { key_name: "received", key_value: VALUE });
-await other.call("share", {
-  key_name: "received",
-  usr_id_from: bob,
-  usr_id_to: ann,
-  permission: "R",
-});
-await client.upload([{ filename: "nginx.conf", bytes: Buffer.from(VALUE) }]);
-
-beforeEach(async () => {
-  await writeFile(directory.join("password"), vault.passwords.get(ann) ?? "");
-  await run(
-    "login",
-    "--url",
-    vault.url,
-    "--email",
-    ann,
-    "--password-file",
-    directory.join("password"),
-  );
-});
-
-const run = (...args: string[]): Promise<ProcessResult> =>
-  runInProcess(args, { VAULTSYNC_ACCOUNT: directory.join("account.json") });
-
-/** Writes a file of the repository. */
-async function write(name: string, ...lines: string[]): Promise<void> {
-  const path = directory.join("repository", name);
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, `${lines.join("\n")}\n`);
-}
-
-async function plan(...args: string[]): Promise<ProcessResult> {
-  const result = await run("plan", "-f", directory.join("repository"), ...args);
-  const relative = (text: string): string =>
-    text.replaceAll(`${directory.join("repository")}/`, "");
-  return { ...result, stdout: relative(result.stdout), stderr: relative(result.stderr) };
-}
-
-const header = (kind: string, name: string): string[] => [
-  "apiVersion: vaultsync.dev/v1alpha1",
-  `kind: ${kind}`,
-  `metadata: { name: ${name}, namespace: shop }`,
-  "spec:",
-];
-
-const connection = (url = vault.url): string[] => [
-  ...header("VaultConnection", "vault"),
-  `  url: ${url}`,
-  `  email: ${ann}`,
-  "  auth: { passwordSecretRef: { name: login } }",
-];
-
-const secret = (name: string, ...references: string[]): string[] => [
-  ...header("VaultSecret", name),
-  "  connectionRef: { name: vault }",
-  "  data:",
-  ...references.map(
-    (reference, index) => `    - { secretKey: key-${index}, remoteRef: { ${reference} } }`,
-  ),
-];
+import { expect, test } from "vitest";
+import {
+  VALUE,
+  ann,
+  bob,
+  connection,
+  directory,
+  header,
+  plan,
+  run,
+  secret,
+  write,
+} from "./support/plan-repository.ts";
 
 test("a correct repository is printed with the versions that would be written, without values", async () => {
   await write("vault.yaml", ...connection(), `  trustedOwners: [${bob}]`);
@@ -114,135 +48,6 @@ test("a correct repository is printed with the versions that would be written, w
     source: "shop/db",
     version: 1,
   });
-});
-
-const through = (...lines: string[]): string[] =>
-  lines.map((line) =>
-    line.replace("{ name: vault }", "{ kind: ClusterVaultConnection, name: vault }"),
-  );
-
-test("references through a connection of the cluster are not those of one of the namespace", async () => {
-  await write("1-namespace.yaml", ...connection("https://other.example.com"));
-  const cluster = connection().map((line) =>
-    line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""),
-  );
-  await write(
-    "2-cluster.yaml",
-    ...cluster,
-    "  access:",
-    "    - namespaceSelector: { matchLables: {} }",
-  );
-  await write(
-    "3-secrets.yaml",
-    ...secret("own", "key: shop/dv"),
-    "---",
-    ...through(...secret("shared", "key: shop/dv")),
-  );
-  const { code, stderr } = await plan();
-  expect(code).toBe(3);
-  expect(stderr.split("\n")).toEqual([
-    expect.stringMatching(
-      /^2-cluster.yaml:9: spec.access\[0\].namespaceSelector: must have matchLabels or matchExpressions/u,
-    ),
-    "references of VaultConnection shop/vault are not checked: log in to https://other.example.com as ann@example.com",
-    "",
-  ]);
-  await write(
-    "2-cluster.yaml",
-    ...cluster,
-    "  access:",
-    "    - namespaceSelector: { matchLabels: {} }",
-    "      secrets: [shop/*]",
-  );
-  expect((await plan()).stderr).toContain(
-    "3-secrets.yaml:15: shop/dv is not in the list of ann@example.com: check its name (did",
-  );
-});
-
-const byLabel = (labels: string): string[] => [
-  "  access:",
-  `    - namespaceSelector: { matchLabels: ${labels} }`,
-  "      secrets: [shop/*]",
-];
-
-test("names that a connection of the cluster does not allow are problems", async () => {
-  const cluster = connection().map((line) =>
-    line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""),
-  );
-  await write("secret.yaml", ...through(...secret("shared", "key: shop/db")));
-  const denied = "spec.access of ClusterVaultConnection vault has no entry for the namespace shop";
-  for (const offline of [["--offline"], []]) {
-    await write("cluster.yaml", ...cluster);
-    expect(await plan(...offline)).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(denied),
-    });
-    await write("cluster.yaml", ...cluster, ...byLabel("{ kubernetes.io/metadata.name: store }"));
-    expect(await plan(...offline)).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(denied),
-    });
-    await write("cluster.yaml", ...cluster, ...byLabel("{ kubernetes.io/metadata.name: shop }"));
-    expect(await plan(...offline)).toMatchObject({ code: 0, stderr: "" });
-    await write("cluster.yaml", ...cluster, ...byLabel("{ team: shop }"));
-    expect(await plan(...offline)).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining("add its Namespace to the files"),
-    });
-    await write(
-      "cluster.yaml",
-      ...cluster,
-      ...byLabel("{ team: shop }"),
-      "---",
-      ...namespace("store"),
-    );
-    expect(await plan(...offline)).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(denied),
-    });
-    await write(
-      "cluster.yaml",
-      ...cluster,
-      ...byLabel("{ team: shop }"),
-      "---",
-      ...namespace("shop"),
-    );
-    expect(await plan(...offline)).toMatchObject({ code: 0, stderr: "" });
-  }
-});
-
-const namespace = (team: string): string[] => [
-  "apiVersion: v1",
-  "kind: Namespace",
-  `metadata: { name: shop, labels: { team: ${team} } }`,
-];
-
-test("required keys that are missing, and a type that is not allowed, are problems", async () => {
-  await write("vault.yaml", ...connection());
-  await write(
-    "tls.yaml",
-    ...secret("tls", "key: shop/db"),
-    "  target: { type: kubernetes.io/tls }",
-  );
-  await write(
-    "type.yaml",
-    ...secret("type", "key: shop/db"),
-    "  target: { type: example.com/token }",
-  );
-  const { code, stderr } = await plan("--offline");
-  expect(code).toBe(3);
-  expect(stderr.trimEnd().split("\n")).toEqual([
-    "tls.yaml:8: spec.data: a Secret of type kubernetes.io/tls requires the keys tls.crt and tls.key",
-    expect.stringMatching(/^type.yaml:8: spec.target.type: this operator allows Opaque/u),
-  ]);
-  expect((await plan("--allowed-secret-types", "a.b/c, example.com/token")).stderr).not.toContain(
-    "type.yaml",
-  );
-});
-
-test("a connection of the cluster may be in other files", async () => {
-  await write("secret.yaml", ...through(...secret("shared", "key: shop/db")));
-  expect(await plan("--offline")).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("each mistake of a repository is named with its file and line, and the exit code is 3", async () => {

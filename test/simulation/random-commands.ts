@@ -2,13 +2,14 @@ import { defined } from "../../src/operator/lib/defined.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";
+import { followed, written } from "./followed.ts";
 import { MANY_NAMES, SECRET_NAMES } from "./invariants/spec-items.ts";
 import { apiFaults, vaultFaults } from "./networks.ts";
 import { CommandMaker, CONNECTIONS } from "./random-command.ts";
 import { Draw, type Feature } from "./random-features.ts";
 import { RESOURCES } from "./random-specs.ts";
 import { SingleChanges } from "./single-changes.ts";
-import { accountOf, NAMESPACES, urlOf, VAULTS } from "./world.ts";
+import { accountOf, NAMESPACES, VAULTS } from "./world.ts";
 
 /** Returns `count` random commands. Equal seeds give equal commands. */
 export function randomCommands(random: Random, count: number): Command[] {
@@ -17,14 +18,6 @@ export function randomCommands(random: Random, count: number): Command[] {
   while (commands.length < count) commands.push(...make.commands());
   return commands.slice(0, count);
 }
-
-/** Returns writes of secrets of a namespace's account. */
-const written = (
-  vault: string,
-  namespace: (typeof NAMESPACES)[number],
-  names: readonly string[] = SECRET_NAMES,
-): Command[] =>
-  names.map((name) => ({ type: "write-secret", vault, owner: accountOf(namespace), name }));
 
 /** Makes sequences of commands, most of which are a single one. */
 class SequenceMaker {
@@ -152,7 +145,7 @@ class SequenceMaker {
       { type: "delete-target", ...place, how: 0 },
       { type: "add-foreign", ...place, how: 4 },
       ...rotated,
-      ...this.#followed(vault, [connection, resource], { creationPolicy: "Merge" }),
+      ...followed(vault, [connection, resource], { creationPolicy: "Merge" }),
       // What follows is judged as a change of the vault only, when the specs are old enough.
       { type: "advance", ms: 120_000 },
     ];
@@ -177,8 +170,8 @@ class SequenceMaker {
         { type: "remove-entry", vault: next, owner, name: secret },
         { type: "write-secret", vault, owner, name: secret, minutes: 4 },
       ]),
-      ...this.#followed(vault, [connection, { ...resource, name }]),
-      ...this.#followed(next, [connection]).map((one): Command =>
+      ...followed(vault, [connection, { ...resource, name }]),
+      ...followed(next, [connection]).map((one): Command =>
         one.type === "put" ? { ...one, name: "other" } : one,
       ),
       { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 120_000) },
@@ -318,13 +311,13 @@ class SequenceMaker {
       this.#draw.pick(policies),
       this.#draw.pick(["Owner", ...policies]),
     ].flatMap((policy) => [
-      ...this.#followed(vault, [withPolicy(policy)]),
+      ...followed(vault, [withPolicy(policy)]),
       { type: "advance", ms: Math.floor(this.#draw.random() * 90_000) } as const,
     ]);
     return [
       { type: "end-faults" },
       ...written(vault, namespace),
-      ...this.#followed(vault, [this.#make.put("VaultConnection", namespace, "main")]),
+      ...followed(vault, [this.#make.put("VaultConnection", namespace, "main")]),
       ...changes,
       ...(this.#draw.below(0.5) ? [{ type: "settle" } as const] : []),
     ];
@@ -353,7 +346,7 @@ class SequenceMaker {
     };
     return [
       ...written(vault, namespace, MANY_NAMES),
-      ...(isFollowed ? this.#followed(vault, [main, ...put, all], policy) : put),
+      ...(isFollowed ? followed(vault, [main, ...put, all], policy) : put),
       { type: "advance", ms: 10_000 + Math.floor(this.#draw.random() * 120_000) },
       ...(this.#draw.below(0.5) ? [{ type: "back-up", vault } as const] : []),
       { type: "vanish", vault, prefix: "m" },
@@ -361,27 +354,6 @@ class SequenceMaker {
       ...(this.#draw.below(0.5) ? [confirm] : []),
       ...(this.#draw.below(0.3) ? [{ type: "restore", vault } as const] : []),
     ];
-  }
-
-  /**
-   * Lets a connection have the name `main` and this vault, and resources that connection and
-   * policy.
-   */
-  #followed(vault: string, put: readonly Command[], policy: object = {}): Command[] {
-    return put.map((command) => {
-      if (command.type !== "put") return command;
-      if (command.kind === "VaultConnection")
-        return { ...command, name: "main", spec: { ...command.spec, url: urlOf(vault) } };
-      const { target }: { target?: object } = command.spec;
-      return {
-        ...command,
-        spec: {
-          ...command.spec,
-          connectionRef: { name: "main" },
-          target: { ...target, ...policy },
-        },
-      };
-    });
   }
 
   /**
@@ -403,7 +375,7 @@ class SequenceMaker {
     const synced: Command[] = [
       { type: "end-faults" },
       ...written(vault, namespace),
-      ...this.#followed(vault, put),
+      ...followed(vault, put),
       { type: "advance", ms: 60_000 },
     ];
     return [

@@ -15,10 +15,11 @@ import {
 import { type Decision, decide, MAX_TARGET_BYTES } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 
+const foreign = (owner: string | undefined): Decision =>
+  decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });
+
 describe("decide for a target that must not be written", () => {
   test("reports TargetConflict for a foreign target", () => {
-    const foreign = (owner: string | undefined) =>
-      decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });
     expect(summary(foreign(undefined))).toBe("keep");
     expect(foreign(undefined).readyCondition).toEqual({
       ready: false,

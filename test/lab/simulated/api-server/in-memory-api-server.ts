@@ -22,20 +22,15 @@ import {
   ownersListed,
 } from "./field-ownership.ts";
 import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
-import { nextMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
-import {
-  expectState,
-  hasSameSpec,
-  isCustom,
-  mayCreateByUpdate,
-  resourceKey,
-  typeOf,
-} from "./resource-rules.ts";
+import { deletingMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
+import { newBody, nextBody, withGeneration } from "./object-body.ts";
+import { expectState, isCustom, mayCreateByUpdate, resourceKey } from "./resource-rules.ts";
 import { selectorOf } from "./selector.ts";
 import {
   alreadyExists,
   badRequest,
   conflict,
+  fieldConflict,
   forbidden,
   malformed,
   notFound,
@@ -262,14 +257,7 @@ export class InMemoryApiServer {
     }
     expectState(stored.object, metadata);
     const applied = applyFields(stored.object, stored.owners, manager, wanted);
-    if (applied.conflicts.length > 0 && !force) {
-      const causes = applied.conflicts.map(({ path, manager: owner }) => ({
-        field: path,
-        reason: "FieldManagerConflict",
-        message: `conflict with "${owner}" using v1`,
-      }));
-      throw conflict(causes);
-    }
+    if (applied.conflicts.length > 0 && !force) throw fieldConflict(applied.conflicts);
     decodable(resource, applied.object, malformed.apply);
     return this.#update(resource, stored, applied.object, caller, access, applied.owners);
   }
@@ -291,17 +279,7 @@ export class InMemoryApiServer {
     if (finalizers.size === 0 && !isNamespace)
       return this.#store.remove(resource, stored.object, caller.user);
     if (metadata.deletionTimestamp !== undefined) return undefined;
-    const deletionTimestamp = this.#timestamp();
-    const generation =
-      metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
-    const kept = finalizers.size === 0 ? {} : { finalizers: [...finalizers] };
-    const deleting = {
-      ...metadata,
-      deletionTimestamp,
-      deletionGracePeriodSeconds: 0,
-      ...generation,
-      ...kept,
-    };
+    const deleting = deletingMetadata(metadata, [...finalizers], this.#timestamp());
     const status = isNamespace ? { status: { phase: "Terminating" } } : {};
     this.#store.commit(
       resource,
@@ -332,23 +310,9 @@ export class InMemoryApiServer {
       generation: isCustom(resource) ? 1 : undefined,
       random: this.#random,
     });
-    const { status: _, ...withoutStatus } = body;
-    const shaped = withDefaults(resource, {
-      ...(isCustom(resource) ? withoutStatus : body),
-      metadata,
-    });
-    const object = this.#admitted(
-      resource,
-      { ...shaped, ...typeOf(resource) } as KubeObject,
-      undefined,
-      access,
-    );
-    const quota = this.quotas.get(`${access.namespace}/${resource.plural}`) ?? Infinity;
-    const used = this.all(resource).filter(
-      ({ metadata: { namespace } }) => namespace === access.namespace,
-    ).length;
+    const object = this.#admitted(resource, newBody(resource, body, metadata), undefined, access);
     validate(resource, object, undefined);
-    if (used >= quota) throw forbidden("exceeded quota");
+    this.#expectQuota(resource, access.namespace);
     if (this.find(resource, object.metadata)) throw alreadyExists();
     return this.#store.commit(resource, undefined, object, ownersOf(object), caller.user);
   }
@@ -362,25 +326,10 @@ export class InMemoryApiServer {
     applied?: Owners,
   ): KubeObject {
     const before = stored.object;
-    const { status: _, ...withoutStatus } = body;
-    const status = before["status"] === undefined ? {} : { status: before["status"] };
     const isMain = isCustom(resource) && access.subresource === undefined;
-    const content = isMain ? { ...withoutStatus, ...status } : body;
-    const shaped = withDefaults(resource, {
-      ...content,
-      metadata: nextMetadata(body["metadata"], before.metadata),
-    });
-    const admitted = this.#admitted(
-      resource,
-      { ...shaped, ...typeOf(resource) } as KubeObject,
-      before,
-      access,
-    );
-    const generation =
-      isMain && !hasSameSpec(before, admitted)
-        ? { generation: (before.metadata.generation ?? 0) + 1 }
-        : {};
-    const object = { ...admitted, metadata: { ...admitted.metadata, ...generation } };
+    const next = nextBody(resource, body, before, isMain);
+    const admitted = this.#admitted(resource, next, before, access);
+    const object = isMain ? withGeneration(before, admitted) : admitted;
     validate(resource, object, before);
     const manager = `Update ${caller.fieldManager}${access.subresource ? " status" : ""}`;
     const owners =
@@ -432,6 +381,12 @@ export class InMemoryApiServer {
     if (!namespace) throw notFound();
     if (namespace.metadata.deletionTimestamp === undefined) return;
     throw forbidden("", [{ field: "metadata.namespace", reason: "NamespaceTerminating" }]);
+  }
+
+  #expectQuota(resource: ResourceDescriptor, namespace: string | undefined): void {
+    const quota = this.quotas.get(`${namespace}/${resource.plural}`) ?? Infinity;
+    const used = this.all(resource).filter((one) => one.metadata.namespace === namespace);
+    if (used.length >= quota) throw forbidden("exceeded quota");
   }
 
   #timestamp(): string {

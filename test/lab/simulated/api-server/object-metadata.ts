@@ -63,6 +63,21 @@ export function nextMetadata(sent: unknown, before: ObjectMeta): Json {
   return { ...metadata, uid: metadata["uid"] || before.uid };
 }
 
+/** Returns the metadata of an object that is deleted when its finalizers are gone. */
+export function deletingMetadata(
+  metadata: ObjectMeta,
+  finalizers: readonly string[],
+  deletionTimestamp: string,
+): ObjectMeta {
+  const { generation } = metadata;
+  const marked = { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: 0 };
+  return {
+    ...marked,
+    ...(generation !== undefined && { generation: generation + 1 }),
+    ...(finalizers.length > 0 && { finalizers }),
+  };
+}
+
 /** Removes the empty maps and lists of metadata: the server does not send them. */
 export function withoutEmptyFields(object: KubeObject): KubeObject {
   const metadata: Json = { ...object.metadata };

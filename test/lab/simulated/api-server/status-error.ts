@@ -39,6 +39,17 @@ export const notFound = (): StatusError => new StatusError(404, "NotFound");
 export const alreadyExists = (): StatusError => new StatusError(409, "AlreadyExists");
 export const conflict = (causes: readonly Cause[] = []): StatusError =>
   new StatusError(409, "Conflict", "", causes);
+/** Another field manager owns fields that a server-side apply changes. */
+export const fieldConflict = (
+  conflicts: readonly { readonly path: string; readonly manager: string }[],
+): StatusError =>
+  conflict(
+    conflicts.map(({ path, manager }) => ({
+      field: path,
+      reason: "FieldManagerConflict",
+      message: `conflict with "${manager}" using v1`,
+    })),
+  );
 export const gone = (): StatusError => new StatusError(410, "Expired");
 export const badRequest = (): StatusError => new StatusError(400, "BadRequest");
 export const forbidden = (message = "", causes: readonly Cause[] = []): StatusError =>
