@@ -41,3 +41,31 @@ test("all items of a computed content have one form, which changes with each ins
   ];
   expect(new Set([form, ...others]).size).toBe(others.length + 1);
 });
+
+/**
+ * A value of each field that says how the content is made. The compiler asks for each new field of
+ * an item.
+ */
+const instructions: {
+  readonly [field in keyof Required<SyncItem>]: SyncItem[field] | "no instruction";
+} = {
+  id: "no instruction",
+  source: "no instruction",
+  owner: "no instruction",
+  version: "no instruction",
+  property: "/user",
+  decoding: "Base64",
+  isExtracted: true,
+  rewrite: [{ source: "^a", target: "b" }],
+  foundBy: "no instruction",
+  isOptional: "no instruction",
+  form: "no instruction",
+};
+
+test.each(Object.entries(instructions).filter(([, value]) => value !== "no instruction"))(
+  "the form of an item changes with %s",
+  (field, value) => {
+    const before = field === "rewrite" ? object : syncItem("a");
+    expect(formsOf([{ ...before, [field]: value }])).not.toEqual(formsOf([before]));
+  },
+);
