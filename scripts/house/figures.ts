@@ -1,4 +1,6 @@
 import { dirname, join, normalize } from "node:path";
+import { usesIn } from "../prose/constructions.ts";
+import { proseIn } from "../prose/prose-in.ts";
 
 /** The tracked files of one state of the repository: their text by path. */
 export type Files = ReadonlyMap<string, string>;
@@ -71,6 +73,15 @@ function worlds(files: Files): number {
   return names.length;
 }
 
+/** Returns how often 10,000 words of prose use a construction that the prose check counts. */
+function constructions(files: Files, matches: (path: string) => boolean): number {
+  const matching = [...files].filter(([path]) => matches(path));
+  const uses = matching.flatMap(([path, text]) => usesIn(path, text)).length;
+  const pieces = matching.flatMap(([path, text]) => proseIn(path, text));
+  const words = pieces.reduce((sum, { text }) => sum + text.split(/\s+/u).length, 0);
+  return Math.round((uses / Math.max(1, words)) * 10_000);
+}
+
 function npmScripts(files: Files): number {
   const { scripts = {} }: { scripts?: object } = JSON.parse(files.get("package.json") ?? "{}");
   return Object.keys(scripts).length;
@@ -92,6 +103,11 @@ export function figures(files: Files): Map<string, number> {
     ["test support: doubles of a vault", count(files, (path) => VAULT_DOUBLE.test(path))],
     ["docs: pages", count(files, (path) => /^docs\/[^/]+\.md$/.test(path))],
     ["docs: kB", kilobytes(files, isDocs)],
+    ["docs: constructions in 10,000 words", constructions(files, isDocs)],
+    [
+      "source: constructions in 10,000 words",
+      constructions(files, (path) => isSource(path) && isCode(path)),
+    ],
     ["manifests: kB", kilobytes(files, isManifest)],
     ["a reconcile: files", count(files, isReconcile)],
     ["a reconcile: named types", namedTypes(files)],
