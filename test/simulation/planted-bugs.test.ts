@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { EpisodeThread } from "./episode-thread.ts";
 import { findPlantedBug } from "./find-planted-bug.ts";
-import { plantedBugs } from "./planted-bugs.ts";
+import { plantedBugs, sourcesWith } from "./planted-bugs.ts";
 
 /** Steps of random commands within which each bug must be found. */
 const STEPS = 50_000;
@@ -31,6 +31,10 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "every version accepted": 2,
   "a forced sync without its list": 0,
 };
+
+test.each(Object.keys(plantedBugs))("the sources have the place of the planted bug: %s", (bug) => {
+  expect(sourcesWith(bug).size).toBeGreaterThan(0);
+});
 
 const intact = new EpisodeThread();
 

@@ -9,7 +9,7 @@ const OPERATOR = join(import.meta.dirname, "../../src/operator");
 /** One change of a source file below `src/operator`. */
 interface Change {
   readonly file: string;
-  /** Text that the file contains exactly once. */
+  /** Text that the file contains exactly once, whatever its line breaks. */
   readonly from: string;
   readonly to: string;
 }
@@ -111,7 +111,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
       {
         file: "controllers/sync/resolve-items.ts",
-        from: "deadlines?.connection === access.id ? listed.get(deadlineKey(item)) : undefined",
+        from: "deadlines.connection === access.id ? listed.get(deadlineKey(item)) : undefined",
         to: "listed.get(deadlineKey(item))",
       },
     ],
@@ -289,8 +289,18 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
+/** Matches a text wherever the formatter breaks its lines and adds commas at their ends. */
+function anyLayoutOf(text: string): RegExp {
+  const tokens = text.match(/\w+|[^\w\s]/gu) ?? [];
+  const patterns = tokens.map((token) => {
+    const escaped = token.replace(/[\\^$.*+?()[\]{}|]/u, String.raw`\$&`);
+    return /[)\]}]/u.test(token) ? String.raw`,?\s*${escaped}` : escaped;
+  });
+  return new RegExp(patterns.join(String.raw`\s*`), "gu");
+}
+
 /** Returns the changed source files with a bug, by path. @throws when the source has changed */
-function sourcesWith(bug: string): ReadonlyMap<string, string> {
+export function sourcesWith(bug: string): ReadonlyMap<string, string> {
   const planted = plantedBugs[bug];
   if (!planted)
     throw new Error(`unknown bug: ${bug}; expected one of ${Object.keys(plantedBugs).join("; ")}`);
@@ -298,11 +308,12 @@ function sourcesWith(bug: string): ReadonlyMap<string, string> {
   for (const { file, from, to } of planted.changes) {
     const path = join(OPERATOR, file);
     const source = changed.get(path) ?? readFileSync(path, "utf8");
-    if (source.split(from).length !== 2)
+    const pattern = anyLayoutOf(from);
+    if (source.match(pattern)?.length !== 1)
       throw new Error(`${file}: expected this text once: ${from}`);
     changed.set(
       path,
-      source.replace(from, () => to),
+      source.replace(pattern, () => to),
     );
   }
   return changed;

@@ -100,7 +100,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I5"],
     changes: [
       {
-        file: "controllers/connection/secret-token-store.ts",
+        file: "controllers/connection/credential-source.ts",
         from: "[REFRESH]: encoded(refresh.reveal())",
         to: "[REFRESH]: encoded(access.reveal())",
       },
