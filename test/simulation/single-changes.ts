@@ -120,7 +120,7 @@ export class SingleChanges {
     ];
   }
 
-  /** The latest version disappears, which no user accepts. */
+  /** The latest version disappears. No user accepts that. */
   #lowerVersion(): Command[] {
     const scene = this.#scene();
     const { vault, namespace } = scene;

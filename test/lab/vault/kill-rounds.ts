@@ -134,7 +134,7 @@ async function verify(client: VaultClient, ledger: Ledger): Promise<number> {
   return kept;
 }
 
-/** Removes verified secrets and files, so that the next rounds do not verify them again. */
+/** Removes verified secrets and files: the next rounds do not verify them again. */
 async function clear(client: VaultClient, ledger: Ledger): Promise<void> {
   for (const key_name of ledger.secrets.keys())
     await retryRateLimited(() => client.call("delete", { key_name }));
@@ -160,7 +160,7 @@ async function addWriters(
 
 /**
  * Repeatedly kills the server with SIGKILL at a random time under parallel writers, restarts it and
- * verifies all data. Data is cleared every fifth round only, so that rounds continue with it.
+ * verifies all data. Data is cleared every fifth round only: rounds continue with it.
  * @throws Error when a write is lost, torn or numbered twice
  */
 export async function killRounds(

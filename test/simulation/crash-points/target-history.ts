@@ -61,7 +61,7 @@ const isManaged = (object: KubeObject): boolean => {
   );
 };
 
-/** The keys of others stay unchanged. */
+/** The keys of other owners stay unchanged. */
 function* brokenMerge(
   name: string,
   before: KubeObject | undefined,

@@ -13,7 +13,7 @@ import {
 const outputsFor = (specs: readonly Spec[], key: string): Output[] =>
   specs.flatMap((spec) => outputsOf(spec)).filter((output) => output.key === key);
 
-/** Reports whether a template of these specs makes a key, which then is no part of a value. */
+/** Reports whether a template of these specs makes a key: then it is no part of a value. */
 const isRendered = (specs: readonly Spec[], key: string): boolean =>
   specs.some(
     ({ target }) => target?.template !== undefined && Object.hasOwn(target.template.data, key),

@@ -128,8 +128,8 @@ export class SpecHistory {
   }
 
   /**
-   * Returns what a replica knows now. One that was suspended until a short time ago knows nothing
-   * of what changed meanwhile.
+   * Returns what a replica knows now. A replica that was suspended until a short time ago knows
+   * nothing of the changes during the suspension.
    */
   knownTo(user: string): KnownSpecs {
     const world = this.#world;
