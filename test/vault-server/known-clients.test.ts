@@ -26,7 +26,7 @@ class Proxied implements AsyncDisposable {
 
   static async start(): Promise<Proxied> {
     const clock = new VirtualClock();
-    // The rate of rejections is that of another test.
+    // Another test covers the rate of rejections.
     return new Proxied(
       clock,
       await TestVault.start({ clock, limits: { rejectionBurst: 1e6, unauthenticatedBurst: 1e6 } }),
