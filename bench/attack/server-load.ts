@@ -21,7 +21,7 @@ export const probeArgs = [
 ];
 
 /**
- * Measures a server by its metrics and its probe. The delays and turns are those since the last
+ * Measures a server by its metrics and its probe. The delays and turns count since the last
  * measurement.
  */
 export class ServerMeter {

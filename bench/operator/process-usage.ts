@@ -31,7 +31,8 @@ export async function cpuSeconds(pid: number): Promise<number> {
 }
 
 /**
- * Returns the CPU time of a process with one thread that starts others, and of those, in seconds.
+ * Returns the CPU time, in seconds, of a process with one thread that starts others, and of its
+ * children.
  */
 export async function cpuSecondsWithChildren(pid: number): Promise<number> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8"))

@@ -19,7 +19,7 @@ export function randomCommands(random: Random, count: number): Command[] {
   return commands.slice(0, count);
 }
 
-/** Makes sequences of commands, most of which are a single one. */
+/** Makes sequences of commands. Most of them have a single command. */
 class SequenceMaker {
   readonly #draw: Draw;
   readonly #make: CommandMaker;

@@ -6,7 +6,7 @@ import type { Random } from "../../src/lib/random.ts";
  * `whenMissing: Delete`.
  */
 const FREQUENT = ["removals", "whenMissing", "apiFaults", "silence", "skews"] as const;
-/** Features of which an episode has a handful, or none. */
+/** Features that are rare: an episode has a handful, or none. */
 const RARE = [
   "Orphan",
   "Merge",

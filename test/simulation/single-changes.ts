@@ -70,7 +70,7 @@ export class SingleChanges {
     ];
   }
 
-  /** A source of a template reaches its deadline, without which nothing can be rendered. */
+  /** A source of a template reaches its deadline. Without the source nothing can be rendered. */
   #expiredVariable(): Command[] {
     const scene = this.#scene();
     const spec = {

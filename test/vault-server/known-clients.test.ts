@@ -14,7 +14,7 @@ const ANN = "ann@example.com";
 /** More guesses than any limit admits. */
 const MANY_GUESSES = 300;
 
-/** All clients have one address here, like those behind a proxy that is not trusted. */
+/** All clients have one address here, as behind a proxy that is not trusted. */
 class Proxied implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly vault: TestVault;

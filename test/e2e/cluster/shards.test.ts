@@ -26,8 +26,8 @@ afterAll(async () => {
 });
 
 /**
- * Returns names of connections of which each shard has the same number: the namespace is random,
- * and so is their distribution.
+ * Returns names of connections, the same number for each shard. The namespace is random, and so is
+ * the distribution of names.
  */
 function namesOfEveryShard(namespace: string): string[] {
   const byShard = Array.from({ length: SHARDS }, (): string[] => []);

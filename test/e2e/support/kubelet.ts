@@ -51,7 +51,7 @@ export class Kubelet implements AsyncDisposable {
   readonly #processes = new Map<string, OperatorProcess>();
   readonly #directories: string[] = [];
 
-  /** `images` are those that can be pulled. */
+  /** `images` returns the images that can be pulled. */
   constructor(plane: ControlPlane, namespace: string, images: () => Promise<ReadonlySet<string>>) {
     this.#plane = plane;
     this.#namespace = namespace;

@@ -23,8 +23,8 @@ export const Timings = z.object({
 export type Timings = z.infer<typeof Timings>;
 
 /**
- * Description of a running control plane in its directory, with which any process of the same user
- * can use it.
+ * Description of a running control plane in its directory. Any process of the same user can use the
+ * control plane with it.
  */
 export const Handle = z.object({
   directory: z.string(),

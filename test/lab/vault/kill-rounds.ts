@@ -11,8 +11,8 @@ const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /**
- * Writes of one client: acknowledged versions by number, and those in flight when the server was
- * killed.
+ * Writes of one client: acknowledged versions by number, and the writes in flight when the server
+ * was killed.
  */
 class Ledger {
   /** Resolves at the next acknowledgement. */
@@ -72,7 +72,7 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
 }
 
 /**
- * Compares stored versions with those sent; returns the number of stored versions that were never
+ * Compares stored with sent versions. Returns the number of stored versions that were never
  * acknowledged.
  */
 function compare(

@@ -91,7 +91,7 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
     ...(object.kind === "Secret" && { data: secretContent(world, object) }),
     ...(object.kind === "VaultConnection" && { status: withoutCounts(object["status"]) }),
     ...(object.kind === "VaultPush" && { status: withoutPushFacts(object["status"]) }),
-    // Each change of the annotation counts as a generation, of which a fault may add one.
+    // Each change of the annotation counts as a generation. A fault may add one.
     ...(object.kind === "Deployment" && { status: undefined }),
   };
   return JSON.parse(

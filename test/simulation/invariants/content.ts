@@ -135,7 +135,8 @@ function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: s
 }
 
 /**
- * A target is created with all keys of a spec, except for those whose source may be removed (I3).
+ * Checks that a target is created with all keys of a spec, except keys whose source may be removed
+ * (I3).
  */
 export function checkComplete(write: TargetWrite): void {
   const { world, history, name, namespace, before, owner, was, is, versions } = write;

@@ -27,7 +27,7 @@ interface FormerHolder {
   readonly wasDeleted: boolean;
 }
 
-/** The holder of a Lease now, and those before by the name of the replica. */
+/** The current holder of a Lease, and former holders by the name of the replica. */
 interface Holders {
   now: string;
   readonly former: Map<string, FormerHolder>;

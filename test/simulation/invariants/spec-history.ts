@@ -49,7 +49,7 @@ export interface KnownSpecs {
    */
   isSettled(namespace: string | undefined): boolean;
   /**
-   * Returns the specs that the replica may still follow: the current one, and those that were
+   * Returns the specs that the replica may still follow: the current spec, and specs that were
    * changed a short time ago.
    */
   recent(namespace: string | undefined, owner: string): readonly Spec[];
