@@ -4,8 +4,8 @@ import { measureArrivals } from "./arrivals.ts";
 import type { Case } from "./measure.ts";
 
 /**
- * Ten operations, one every 10 ms, of which the first takes some time. Returns when each started,
- * and the sample.
+ * Runs ten operations, one every 10 ms. The first takes some time. Returns when each started, and
+ * the sample.
  */
 async function run(concurrency: number, firstMs: number) {
   const clock = new VirtualClock();

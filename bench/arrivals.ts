@@ -3,8 +3,8 @@ import { sampleOf, type Case, type Sample } from "./measure.ts";
 
 /**
  * Starts the case at a fixed rate per second for `forMs`, on the first worker that is free. A
- * latency begins when the operation was due, so that those that wait for a worker, because the
- * server is slow, count too. A timer adds up to a millisecond.
+ * latency begins when the operation is due: time spent waiting for a worker, because the server is
+ * slow, counts. A timer adds up to a millisecond.
  */
 export function measureArrivals(
   measured: Case,

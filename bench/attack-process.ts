@@ -5,8 +5,8 @@ import type { AttackMessage, Outcomes } from "./attack/attacker.ts";
 import { cases } from "./attack/cases.ts";
 
 /**
- * Runs the attacks of bench/attack.ts, in a process of its own. Started by it, with the URL of the
- * server and the names of cases as arguments.
+ * Runs the attacks of bench/attack.ts in a separate process. bench/attack.ts starts it with the URL
+ * of the server and the names of cases as arguments.
  */
 const [url = "", ...names] = process.argv.slice(2);
 process.once("disconnect", () => process.exit());

@@ -61,7 +61,7 @@ const settings = {
   seconds: Number(values.seconds),
   progress: (text: string): void => void process.stderr.write(`${text}\n`),
 };
-/** What the current case has started. */
+/** Everything that the current case has started. */
 let running = new AsyncDisposableStack();
 const stopped = { bySignal: false };
 for (const signal of ["SIGINT", "SIGTERM"] as const)

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { VaultClient } from "../test/lab/vault/vault-client.ts";
 
 /**
- * Writes one secret of bench/hot-row.ts, with requests in flight from a first message to the next,
- * which it replies to with their number.
+ * Writes one secret of bench/hot-row.ts, with requests in flight from a first message to the next.
+ * Replies to the second message with the number of requests.
  */
 const [url = "", email = "", requests = ""] = process.argv.slice(2);
-/** Logins of the account, because each has a rate of its own. */
+/** Number of logins of the account: each has a separate rate. */
 const LOGINS = 4;
-/** Time after a rejected request, so that those beyond the account's rate take no CPU time. */
+/** Time to wait after a rejected request: requests beyond the account's rate take no CPU time. */
 const REJECTED_MS = 100;
 
 const clients: VaultClient[] = [];

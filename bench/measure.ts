@@ -26,7 +26,7 @@ export interface Sample {
   readonly cpu: number | undefined;
 }
 
-/** Returns the sample of operations that `work` runs, which returns their latencies. */
+/** Runs `work` and returns its operations as a sample. `work` returns their latencies. */
 export async function sampleOf(
   { cpuSeconds }: Case,
   work: () => Promise<number[]>,

@@ -24,11 +24,11 @@ export interface Measured {
   /** Empty if it was not measured. */
   readonly cpu: readonly number[];
   readonly baseline: string;
-  /** Throughput divided by that of the baseline in the same repeat. */
+  /** Throughput divided by the throughput of the baseline in the same repeat. */
   readonly ratio: readonly number[];
 }
 
-/** Collects the samples of a case and divides them by those of its baseline. */
+/** Collects the samples of a case and divides them by the samples of its baseline. */
 export function summary(
   { name, baseline, concurrency }: Case,
   own: readonly Sample[],
@@ -48,10 +48,7 @@ export function summary(
   };
 }
 
-/**
- * Measures the cases in turn within each repeat, so that other load on the machine affects all of
- * them.
- */
+/** Measures the cases in turn within each repeat: other load on the machine affects all of them. */
 export async function measureAll(
   cases: readonly Case[],
   { seconds, repeats }: Settings,

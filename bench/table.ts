@@ -1,5 +1,5 @@
 /**
- * Formats rows as a table with a header; the first column is left-aligned, the others
+ * Formats rows as a table with a header. The first column is left-aligned, all further columns
  * right-aligned.
  */
 export function table(rows: readonly (readonly string[])[]): string {

@@ -4,8 +4,8 @@ import type { ClusterView } from "./cluster-view.ts";
 import type { ShownObject } from "./shown-object.ts";
 
 /**
- * The only writer to standard output, so that a progress line rewritten on a terminal never mixes
- * with the next line.
+ * The only writer to standard output: a progress line rewritten on a terminal never mixes with the
+ * next line.
  */
 export const screen = terminalProgress(process.stdout);
 

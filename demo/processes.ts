@@ -13,7 +13,7 @@ const graceMs = 20_000;
 
 /**
  * Returns the options of a child process that stops when the demo ends in any way, even by `kill
- * -9`. Ctrl-C reaches the demo only, which stops everything in order.
+ * -9`. Ctrl-C reaches the demo only: the demo stops everything in order.
  */
 export function stoppingWithParent(logFile: string): ProcessOptions {
   const stopWithParent = new URL("stop-with-parent.ts", import.meta.url).href;

@@ -55,7 +55,7 @@ const Version = z.object({ gitVersion: z.string() });
 export async function setUp(options: DemoArguments, preparation: Preparation): Promise<Stage> {
   screen.note(bold("Setting up"));
   await checkPortIsFree(options.vaultPort);
-  // Building its binaries takes minutes, the first time; that shows progress of its own.
+  // Building its binaries takes minutes the first time, and shows separate progress.
   const start = async (): Promise<ControlPlane> =>
     preparation.own(await startControlPlane({ progress: screen }));
   const controlPlane = await preparation.step(

@@ -1,6 +1,6 @@
 /**
- * Writes the generated files, or with --check lists those that are stale and exits with 1. Names
- * limit it to some of them.
+ * Writes the generated files, or with --check lists the stale ones and exits with 1. Names limit it
+ * to some files.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";

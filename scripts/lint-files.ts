@@ -13,7 +13,7 @@ import { lintFiles, type Linter } from "./lint-files/lint-files.ts";
 const progress = terminalProgress();
 const root = new URL("..", import.meta.url);
 
-/** Without the network, so that the result depends on the files only. */
+/** Without the network, because the result must depend on the files only. */
 const zizmor = ["--offline", "--pedantic", "--no-progress", "--quiet", "."];
 
 const linters: readonly Linter[] = [

@@ -5,7 +5,7 @@ export const accountNames = ["owner", "attacker0", "attacker1", "attacker2", "at
 export type AccountName = (typeof accountNames)[number];
 export const ATTACKERS = 4;
 
-/** Returns the email of an account of a case, which is also its password. */
+/** Returns the email of an account of a case. It is also the password. */
 export function accountEmail(caseName: string, account: AccountName): string {
   return `${account}.${caseName}@example.com`;
 }
@@ -42,8 +42,8 @@ export interface Probe {
   readonly name: string;
   readonly intervalMs: number;
   /**
-   * Prepares the probe, before the attack is prepared. Returns its request, which resolves with an
-   * outcome: 200 and 304 are good ones.
+   * Prepares the probe, before the attack is prepared. Returns a function that sends the request of
+   * the probe and resolves with its outcome: 200 and 304 are good ones.
    */
   readonly open: (site: Site) => Promise<() => Promise<string>>;
 }

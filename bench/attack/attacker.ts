@@ -13,7 +13,7 @@ export type AttackMessage =
   | { readonly kind: "run"; readonly isLast: boolean };
 
 /**
- * Time in which the first requests of an attack, which the rate limits admit, and their effects
+ * Time in which the first requests of an attack, admitted by the rate limits, and their effects
  * end.
  */
 const SETTLE_MS = 2_000;
@@ -33,7 +33,7 @@ export class Attacker implements Disposable {
 
   /**
    * Starts the process and prepares cases.
-   * @param nice scheduling priority of the process: 0 is that of the others, 19 the lowest
+   * @param nice scheduling priority of the process: 0 is the default priority, 19 the lowest
    */
   static async start(url: string, cases: readonly string[], nice: number): Promise<Attacker> {
     const child = fork(join(import.meta.dirname, "../attack-process.ts"), [url, ...cases]);

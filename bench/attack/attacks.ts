@@ -21,8 +21,8 @@ export interface Attack {
   /** Concurrent loops, each with its own connection and address. */
   readonly loops: number;
   /**
-   * Prepares the account of a loop, if the attack needs one, and returns its requests, which are
-   * sent in turn.
+   * Prepares the account of a loop, if the attack needs one. Returns the requests of the loop: it
+   * sends them in turn.
    */
   readonly prepare: (account: VaultClient, loop: number) => Promise<(() => Shot)[]>;
 }

@@ -5,7 +5,7 @@ import { runProbe } from "./probes.ts";
 import type { Scene } from "./scene.ts";
 import { ServerMeter, type ServerLoad } from "./server-load.ts";
 
-/** Factor by which an attack may increase the p99 of others. */
+/** Factor by which an attack may increase the p99 of other clients. */
 const GOAL = 5;
 /** CPU time of one turn of the server's event loop, in ms, at most. */
 const TURN_MS = 100;

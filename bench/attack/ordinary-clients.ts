@@ -13,7 +13,9 @@ export interface Served {
 /** Mean interval between the requests of one client. */
 const INTERVAL_MS = 100;
 
-/** Clients with an account and a few secrets each, which poll their list, read and write values. */
+/**
+ * Clients with an account and a few secrets each. They poll their list, and read and write values.
+ */
 export class OrdinaryClients implements Disposable {
   readonly #clients: readonly VaultClient[];
 

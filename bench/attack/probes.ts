@@ -14,7 +14,7 @@ export async function openProbe({ name, intervalMs, open }: Probe, site: Site): 
 }
 
 /**
- * Sends requests at a fixed rate, whether or not those before have a response, and adds what their
+ * Sends requests at a fixed rate, whether or not earlier ones have a response, and adds what their
  * sender experiences.
  */
 export async function runProbe(

@@ -16,7 +16,7 @@ import { openProbe, type OpenProbe } from "./probes.ts";
 import { probeArgs } from "./server-load.ts";
 import { logInAs } from "./site.ts";
 
-/** Heap of Node in the container of deploy/vault, which is limited to 512 MiB. */
+/** Heap of Node in the container of deploy/vault, whose limit is 512 MiB. */
 const HEAP_MIB = 256;
 /** Time in which a server that dies exits. */
 const DEATH_MS = 5_000;

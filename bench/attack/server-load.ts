@@ -7,7 +7,7 @@ import { sendRequest } from "../../test/lab/vault/vault-client.ts";
 export interface ServerLoad {
   /** CPU time of all threads, in ms. */
   readonly cpuMs: number;
-  /** CPU time of the longest turn of the event loop, in ms, which other programs do not change. */
+  /** CPU time of the longest turn of the event loop, in ms. Other programs do not change it. */
   readonly turnMs: number;
   /** Delays of the event loop, in ms. */
   readonly delayP99Ms: number;
@@ -21,7 +21,7 @@ export const probeArgs = [
 ];
 
 /**
- * Measures a server by its metrics and its probe. The delays and turns are those since the last
+ * Measures a server by its metrics and its probe. The delays and turns count since the last
  * measurement.
  */
 export class ServerMeter {

@@ -2,7 +2,7 @@ import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { accountEmail, type Site } from "./attack-case.ts";
 import { prepared } from "./patient.ts";
 
-/** First loopback address of a case; those of the ordinary clients are lower. */
+/** First loopback address of a case. Ordinary clients have lower addresses. */
 const FIRST_ADDRESS = 100;
 
 /** Returns the server as the case of an index sees it. Passwords are the emails. */

@@ -6,7 +6,7 @@ import type { ProcessOptions } from "../../test/lab/real/processes/vaultsync-pro
 import { SERVICE_ACCOUNT } from "../../test/lab/real/world.ts";
 
 /**
- * Mounts the ServiceAccount for one process, in a mount namespace of its own, and executes the rest
+ * Mounts the ServiceAccount for one process, in a separate mount namespace, and executes the rest
  * of its arguments.
  */
 const MOUNT = `mount -t tmpfs tmpfs /var/run && mkdir -p ${SERVICE_ACCOUNT_DIRECTORY} && mount --bind "$0" ${SERVICE_ACCOUNT_DIRECTORY} && exec "$@"`;

@@ -20,7 +20,7 @@ export interface KubeObject {
 }
 
 /**
- * The administrator's client, on kept connections, so that thousands of objects take seconds.
+ * The administrator's client. Its connections are kept open: thousands of objects take seconds.
  * Disposing it closes them.
  */
 export class KubeWriter implements Disposable {

@@ -33,7 +33,7 @@ export interface Run {
   readonly repeats: number;
   readonly settings: Settings;
   readonly samples: Samples;
-  /** Called after each measurement, so that a run that is interrupted has a result. */
+  /** Called after each measurement: an interrupted run has a result. */
   readonly onProgress: () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** Clock ticks per second of /proc, which is the same on every Linux that Node supports. */
+/** Clock ticks per second of /proc, the same on every Linux that Node supports. */
 const TICKS = 100;
 
 interface Usage {
@@ -12,8 +12,8 @@ interface Usage {
 
 async function usageOf(pid: number | string): Promise<Usage> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may contain spaces; pgrp is the 5th, the
-  // times are the 14th to 17th.
+  // The second field is the name in parentheses and may contain spaces; pgrp is the 5th, the times
+  // are the 14th to 17th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields
     .slice(11, 15)
@@ -31,7 +31,8 @@ export async function cpuSeconds(pid: number): Promise<number> {
 }
 
 /**
- * Returns the CPU time of a process with one thread that starts others, and of those, in seconds.
+ * Returns the CPU time, in seconds, of a process with one thread that starts others, and of its
+ * children.
  */
 export async function cpuSecondsWithChildren(pid: number): Promise<number> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8"))
@@ -56,8 +57,7 @@ export async function groupCpuSeconds(group: number): Promise<number> {
 export interface Memory {
   readonly now: number;
   /**
-   * The part of `now` that no file backs, which is what the kubelet counts of a process in a
-   * container.
+   * The part of `now` that no file backs: the kubelet counts this part of a process in a container.
    */
   readonly anonymous: number;
   /** Since the start of the process. */

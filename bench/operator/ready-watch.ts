@@ -7,7 +7,7 @@ const status = z
   .object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) })
   .default({ conditions: [] });
 
-/** An own watch of the resources of a namespace, which counts those that are Ready. */
+/** A separate watch of the resources of a namespace that counts the Ready ones. */
 export class ReadyWatch implements AsyncDisposable {
   readonly #ready = new Set<string>();
   #watch: ObjectWatch | undefined;

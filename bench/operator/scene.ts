@@ -26,7 +26,7 @@ export interface Scene {
   readonly subject: Subject;
   readonly namespace: string;
   readonly content: Content;
-  /** The way to the vault, which delays and counts requests. */
+  /** The proxy to the vault. It delays and counts requests. */
   readonly proxy: FaultProxy;
   /** Ends an outage. */
   readonly restoreVault: () => void;

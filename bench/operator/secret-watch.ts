@@ -9,7 +9,7 @@ export const VALUE_KEY = "value";
 const data = z.record(z.string(), z.string()).default({});
 
 /**
- * An own watch of the Secrets of a namespace, which reports when a Secret has a value. Only the
+ * A separate watch of the Secrets of a namespace that reports when a Secret has a value. Only the
  * first line of a value is compared.
  */
 export class SecretWatch implements AsyncDisposable {

@@ -19,7 +19,7 @@ import { KubeWriter, type KubeObject } from "./kube-writer.ts";
 import { VALUE_KEY } from "./secret-watch.ts";
 import { StubVaultProcess } from "./stub-vault/stub-vault-process.ts";
 
-/** So that the logins of a thousand accounts do not measure the hashing of passwords. */
+/** Cheap parameters: the logins of a thousand accounts do not measure the hashing of passwords. */
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const API_VERSION = "vaultsync.dev/v1alpha1";
 

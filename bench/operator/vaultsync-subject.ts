@@ -6,8 +6,8 @@ import { INTERVAL_SECONDS, type RunningSubject, type Subject, type Work } from "
 export interface Variant {
   /**
    * `list`: one connection for each account, followed as the vault supports it. `per-key`: a
-   * connection for each resource, listed once per interval, so that the number of requests grows
-   * with the resources as it does where every secret is polled.
+   * connection for each resource, listed once per interval. The number of requests then grows with
+   * the resources, as where every secret is polled.
    */
   readonly mode: "list" | "per-key";
   /** `main.js` of another build, measured as `before`. */

@@ -1,8 +1,8 @@
 import type { VaultResponse } from "../../test/lab/vault/vault-client.ts";
 
 /**
- * A client with a secret of its own, on connections that are kept open. Each request resolves with
- * a response as expected.
+ * A client with a separate secret, on connections that are kept open. Each request resolves with a
+ * response as expected.
  */
 export interface BenchClient {
   health(): Promise<void>;

@@ -11,7 +11,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 export const code = (text: string): string => `\`${text}\``;
 
-/** Escapes plain text so that Markdown shows it unchanged. */
+/** Escapes plain text: Markdown shows it unchanged. */
 export const plain = (text: string): string => text.replaceAll("<", "&lt;").replaceAll("*", "\\*");
 
 /**

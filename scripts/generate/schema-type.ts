@@ -6,7 +6,7 @@ export function isSchema(schema: unknown): schema is JsonSchema {
   return typeof schema === "object" && schema !== null && !Array.isArray(schema);
 }
 
-/** Returns the bounds as text; those of safe integers are omitted. */
+/** Returns the bounds as text. Omits the bounds of safe integers. */
 function range(minimum: unknown, maximum: unknown): string {
   const from =
     typeof minimum === "number" && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined;

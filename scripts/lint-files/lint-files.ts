@@ -20,7 +20,8 @@ type Run = (
 ) => { status: number | null; stdout: string; stderr: string; error?: Error };
 
 /**
- * Runs the linters one after the other. A missing program does not keep the others from running.
+ * Runs the linters one after the other. A missing program does not keep the next linters from
+ * running.
  */
 export async function lintFiles(linters: readonly Linter[], run: Run): Promise<LintOutcome[]> {
   const outcomes: LintOutcome[] = [];

@@ -45,7 +45,7 @@ const received: readonly Example[] = [
   ["analytics-readonly", "Connection string for dashboards", 9, { expiration_time: 365 }],
 ];
 
-/** Days before now at which the vault does what it is asked to, so that the example has a past. */
+/** Days before now at which the vault handles a request. They give the example a past. */
 interface PastClock extends Clock {
   daysAgo: number;
 }

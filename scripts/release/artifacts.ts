@@ -23,7 +23,7 @@ import { command } from "./command.ts";
 export interface ReleaseOptions {
   readonly root: string;
   readonly version: string;
-  /** Repository of the image, which `install.yaml` and the chart name. */
+  /** Repository of the image, as `install.yaml` and the chart name it. */
   readonly image: string;
   /** The folder of the files; it is emptied. */
   readonly output: string;
@@ -54,8 +54,8 @@ function addLockFile(source: string): void {
 }
 
 /**
- * Builds and packs the command line. The lock file is in the package, so that an installation has
- * the packages that were tested.
+ * Builds and packs the command line. The lock file is in the package: an installation has the
+ * packages that were tested.
  * @throws Error unless the package, installed in an empty folder, runs
  */
 function packProgram(

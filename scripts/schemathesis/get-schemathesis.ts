@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The release with which the documented results were produced. */
+/** The release that produced the documented results. */
 const RELEASE = "4.32.5";
 
 const environment = fileURLToPath(

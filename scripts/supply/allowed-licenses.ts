@@ -16,8 +16,8 @@ const allowed = new Set([
 ]);
 
 /**
- * Returns the packages with another license. One with a choice needs a decision, so that
- * expressions are not allowed either.
+ * Returns the packages with another license. A choice of licenses needs a decision: expressions are
+ * not allowed either.
  */
 export function packagesNotAllowed(packages: readonly ProductionPackage[]): ProductionPackage[] {
   return packages.filter(({ license }) => !allowed.has(license));

@@ -28,7 +28,7 @@ function installedPackages(directory: string): Set<string> {
   return found;
 }
 
-/** Reports whether a component is a package in a folder of its own. */
+/** Reports whether a component is a package in a separate folder. */
 function isPackage({ name, purl }: Component): boolean {
   return purl.startsWith("pkg:npm/") && !bundled.includes(name);
 }

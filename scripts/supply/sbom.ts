@@ -53,7 +53,8 @@ function packageComponent({ name, version, license, integrity }: ProductionPacka
 }
 
 /**
- * Returns Node, which the image contains in the version that the Dockerfile and `npm ci` name.
+ * Returns Node in the version that the image contains. The Dockerfile and `npm ci` name that
+ * version.
  * @throws Error if they differ
  */
 function nodeComponent(

@@ -111,7 +111,7 @@ test("an ExternalSecret with all that can be carried over", async () => {
     },
   });
   expect(adopt.split("\n").map((line) => line.trim())).toEqual([
-    // Its finalizer would delete the Secret, which --cascade=orphan does not prevent.
+    // Its finalizer would delete the Secret: --cascade=orphan does not prevent that.
     `kubectl patch externalsecret db -n shop --type=merge -p '{"spec":{"target":{"deletionPolicy":"Retain"}}}'`,
     "kubectl delete externalsecret db -n shop --cascade=orphan",
     "kubectl annotate secret db-login -n shop vaultsync.dev/adopt=VaultSecret/db",

@@ -50,8 +50,8 @@ async function callerAt({
 }
 
 /**
- * Starts a server with a pipe as its standard output, which is read up to the first line only, and
- * then not or by `lines`.
+ * Starts a server with a pipe as its standard output. The pipe is read up to the first line only,
+ * and then not or by `lines`.
  */
 async function serveToPipe() {
   const args = [

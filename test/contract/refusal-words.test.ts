@@ -7,7 +7,7 @@ import { defaultLimits, defaultQuotas, type QuotaName } from "../../src/vault/se
 import { passwordProblem } from "../../src/vault/server/accounts/password-rules.ts";
 import { reasonText, refusalText, waitText } from "../../src/vault/web/text/refusal-words.ts";
 
-/** Words of the interface, which mean nothing to a user of the pages. */
+/** Words of the interface that mean nothing to a user of the pages. */
 const WIRE =
   /[a-z]+_[a-z_]+|\bfield\b|\bbody\b|\bbytes\b|expected (?:string|int|number|array)|<=|>=|\btoken or session\b/u;
 

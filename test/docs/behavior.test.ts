@@ -23,7 +23,7 @@ interface Stage {
   readonly values: Values;
 }
 
-/** The values of secrets that are not those of {@link protect}. */
+/** The values of secrets that differ from the default of {@link protect}. */
 type Values = Readonly<Record<string, string>>;
 const valueOf = (values: Values, name: string): object =>
   name in values ? { key_value: values[name] } : {};

@@ -87,7 +87,7 @@ describe("Markdown links", () => {
 });
 
 describe("a broken link is found", () => {
-  // Split, so that the test does not name pages that do not exist.
+  // Split, because the test must not name pages that do not exist.
   const missing = ["docs", "missing.md"].join("/");
   const heading = ["docs/design/engine.md", "no-such-heading"].join("#");
 

@@ -38,7 +38,7 @@ async function withOtherToken(path: string): Promise<string> {
   return path;
 }
 
-/** Replaces the verb of the first request for a list, which depends on the API server. */
+/** Replaces the verb of the first request for a list. That verb depends on the API server. */
 const withList = (text: string): string =>
   text.replace("cannot watch resource", "cannot list resource");
 

@@ -33,7 +33,7 @@ const connection = (name: string, spec: object): object => ({
   },
 });
 
-/** A VaultSecret of one key of its own name that uses a connection. */
+/** A VaultSecret that reads the secret of the same name through a connection. */
 function through(name: string, of: string): object {
   const data = [{ secretKey: "password", remoteRef: { key: name } }];
   return {

@@ -239,7 +239,7 @@ test("a second release serves the namespaces of its list, and no others", async 
   expect(await run(`kubectl auth can-i update secrets -n shop ${account}`)).toBe("yes\n");
   expect(await run(`kubectl auth can-i list vaultsecrets -n shop ${account}`)).toBe("yes\n");
   await expect(run(`kubectl auth can-i get secrets -n default ${account}`)).rejects.toThrow("no");
-  // The policies of this release limit its ServiceAccount, as those of the other one do theirs.
+  // The policies of each release limit the ServiceAccount of that release.
   const forbidden = `kubectl create secret generic not-a-target -n shop --dry-run=server ${account}`;
   const denial = "ValidatingAdmissionPolicy 'vaultsync-team-operator-targets'";
   await expect

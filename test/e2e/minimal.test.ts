@@ -26,8 +26,8 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
   operatorNamespace = await plane.createNamespace("minimal");
   manifests = await manifestsOf(plane, "deploy/overlays/minimal", operatorNamespace);
-  // The rules of the cluster keep those of deploy/base for other tests, so these have names of
-  // their own.
+  // The rules of the cluster stay as in deploy/base for other tests: these rules get separate
+  // names.
   const rbac = JSON.stringify(
     manifests.filter((manifest) => isRbac(manifest.kind) && !isOfUsers(manifest)),
   ).replaceAll('"name":"vaultsync', `"name":"${operatorNamespace}`);
@@ -55,7 +55,7 @@ afterAll(async () => {
 const isRbac = (kind: string): boolean =>
   kind === "ServiceAccount" || /^(?:Cluster)?Role(?:Binding)?$/u.test(kind);
 
-/** Reports whether this is a role of deploy/cluster, which no binding gives to the operator. */
+/** Reports whether this is a role of deploy/cluster that no binding gives to the operator. */
 const isOfUsers = ({ kind, metadata: { name } }: (typeof manifests)[number]): boolean =>
   kind === "ClusterRole" &&
   !manifests.some((other) => other.kind === "ClusterRoleBinding" && other.metadata.name === name);

@@ -146,13 +146,13 @@ const reported: Readonly<Record<string, Mistake>> = {
   ),
 };
 
-/** Those that only an operator without --allow-http reports. */
+/** Mistakes that only an operator without --allow-http reports. */
 const strictly: Readonly<Record<string, Mistake>> = {
   "http without --allow-http": ofConnection("http", {}),
   "loopback address without --allow-http": ofConnection("loopback", { url: tls.url }),
 };
 
-/** Those that the API server rejects. */
+/** Mistakes that the API server rejects. */
 const rejected: Readonly<Record<string, object>> = {
   "URL with /v1": connection("v1", { url: "https://vault.example.com/v1" }),
   "version in quotes": vaultSecret("quoted", { password: { key: "shop-db", version: "1" } }),

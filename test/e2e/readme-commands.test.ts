@@ -21,14 +21,14 @@ const isRun = ({ command }: PageCommand): boolean =>
 
 let directory: string;
 let env: NodeJS.ProcessEnv;
-/** That of the manual setup, which the installations use as well. */
+/** The control plane of the manual setup. The installations use it as well. */
 let controlPlane: ControlPlane;
 const running: ShellProcess[] = [];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-readme-"));
   const { PATH = "", HOME } = process.env;
-  // A new terminal: without the Node of `npm ci`, which only npm scripts find.
+  // A new terminal has no Node of `npm ci`: only npm scripts find it.
   const others = PATH.split(delimiter).filter((entry) => !entry.includes("node_modules"));
   env = { PATH: [directory, ...others].join(delimiter), HOME, CI: "true" };
 });
@@ -39,8 +39,8 @@ afterAll(async () => {
 });
 
 /**
- * Replaces the names that a reader chooses, so that files are outside the checkout and `npm ci`
- * does not run twice.
+ * Replaces the names that a reader chooses: files are outside the checkout, and `npm ci` does not
+ * run twice.
  */
 function concrete(command: string): string {
   return command
@@ -104,7 +104,8 @@ describe("README.md", () => {
       lastOutput = shell.output;
     }
     expect(lastOutput).toMatch(/vaultsecret\S*\/shop-db +True +Synced/);
-    // The control plane, which came first, stays for the next tests; the others free their ports.
+    // The control plane came first and stays for the next tests. Disposing the later shells frees
+    // their ports.
     for (const shell of running.splice(1)) await shell[Symbol.asyncDispose]();
   });
 

@@ -108,8 +108,8 @@ test.concurrent("a foreign Secret is left unchanged, and the target is created o
   expect(bytesOf(ours, "password")?.toString()).toBe(value);
 });
 
-// The targets of the next two tests were written long ago, so that only the watch of targets can
-// notify the operator.
+// The targets of the next two tests were written long ago: only the watch of targets can notify the
+// operator.
 test("an external change of a Secret is reverted without a request to the vault", async () => {
   const before = await exposes();
   const value = values.get("edited");
@@ -155,7 +155,7 @@ test("a source that is no longer listed is reported and keeps its key; other key
   await world.protect("stays", world.canaries.text("stays 1"));
   await world.apply(vaultSecret("partly", { leaves: "leaves", stays: "stays" }));
   await world.ready("VaultSecret", "partly");
-  // The scope of the connection no longer includes it, so that the list does not contain it.
+  // The scope of the connection no longer includes it: the list does not contain it.
   await world.plane.kubectl(
     [
       "patch",

@@ -3,7 +3,10 @@ import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "../lab/real/world.ts";
 
-/** Secrets of another user that are shared with the operator's account, which trusts that user. */
+/**
+ * Secrets of another user that are shared with the operator's account. The account trusts that
+ * user.
+ */
 const DBA = "dba@example.com";
 
 let world: World;

@@ -309,7 +309,7 @@ test.each([
 );
 
 test("released targets stay when the CRDs are deleted, without anything of the operator", async () => {
-  // Its garbage collection shows that that of the targets would have happened.
+  // The garbage collection of this ConfigMap shows that the targets would have been collected.
   const { metadata } = await world.until("VaultConnection", "vault", () => true);
   const owner = {
     apiVersion: "vaultsync.dev/v1alpha1",

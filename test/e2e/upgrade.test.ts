@@ -285,7 +285,7 @@ test("targets restored with owner references, which Kubernetes deletes, are crea
   };
   await restore(other.plane, other.namespace, backup, { withOwners: true });
   await kubectlIn(other, ["create", "-f", "-"], JSON.stringify(dependent));
-  // Its garbage collection shows that that of the targets has happened.
+  // The garbage collection of this ConfigMap shows that the targets were collected too.
   await other.gone("ConfigMap", "dependent", 60_000);
   await allReady(other);
   for (const name of ["owned", "found"])

@@ -33,7 +33,7 @@ function valueIn({ text }: Scrape, series: string): number {
   return line === undefined ? Number.NaN : Number(line.slice(series.length + 1));
 }
 
-/** Scrapes until a series has a value of which `test` is true. */
+/** Scrapes until the value of a series satisfies `matches`. */
 async function scrapeUntil(
   operator: OperatorProcess,
   series: string,

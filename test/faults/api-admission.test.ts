@@ -114,7 +114,7 @@ async function webhook(kind: Kind, verdict: string, secret: string): Promise<Asy
     ],
   });
   if (status !== 201) throw new Error(`${kind}: ${status} ${body}`);
-  // The API server learns of a webhook by a watch of its own.
+  // The API server learns of a webhook by a separate watch.
   await waitUntil("the webhook is effective", () => isReviewed(secret));
   return {
     async [Symbol.asyncDispose]() {
@@ -138,8 +138,8 @@ async function isReviewed(secret: string): Promise<boolean> {
 }
 
 /**
- * Returns the number of writes to the Secret of a lane while `action` runs, which may wait for the
- * first one.
+ * Returns the number of writes to the Secret of a lane while `action` runs. `action` may wait for
+ * the first one.
  */
 async function writesDuring(
   lane: Lane,
@@ -159,10 +159,7 @@ async function writesDuring(
   return writes();
 }
 
-/**
- * The delay between two repairs doubles from 5 s, so that the next one may be more than a minute
- * away.
- */
+/** The delay between two repairs doubles from 5 s: the next one may be more than a minute away. */
 async function expectRecovery(lane: Lane): Promise<void> {
   await lane.protect();
   await lane.inSync(120_000);
@@ -202,7 +199,7 @@ test.concurrent("K8: a webhook that does not respond delays a write and changes 
 
 test.concurrent.each([
   ["changes the data", "k8-changed", "/changes-data", "TargetRejected", /./],
-  // The policy, which comes after webhooks, denies a target without the label.
+  // The policy comes after webhooks, and denies a target without the label.
   [
     "removes the label",
     "k8-stripped",

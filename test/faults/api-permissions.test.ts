@@ -36,7 +36,7 @@ test.concurrent("K7: permissions removed at run time stop writes, and work resum
     "DELETE",
     `${RBAC}/namespaces/${farm.namespace}/rolebindings/${OPERATOR}`,
   );
-  // The API server learns of it by a watch of its own.
+  // The API server learns of it by a separate watch.
   const user = `system:serviceaccount:${farm.namespace}:${OPERATOR}`;
   const mayWrite = ["auth", "can-i", "update", "secrets", `--as=${user}`];
   const { plane, namespace } = farm;

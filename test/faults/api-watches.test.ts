@@ -7,8 +7,8 @@ import { Farm, type Lane } from "./support/farm.ts";
 import type { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**
- * The operator's watches of a real API server break in every way. What happened meanwhile is found,
- * with as few lists as possible.
+ * The operator's watches of a real API server break in every way. The operator finds what happened
+ * during the break, with as few lists as possible.
  */
 let proxy: FaultProxy;
 afterAll(() => proxy[Symbol.asyncDispose]());

@@ -15,8 +15,8 @@ interface Tenant {
   readonly proxy: FaultProxy;
   readonly email: string;
   /**
-   * Stores the next version of the entry of this account, which has the same name as that of the
-   * other.
+   * Stores the next version of the entry of this account. The other account has an entry of the
+   * same name.
    */
   readonly protect: () => Promise<string>;
 }
@@ -35,7 +35,7 @@ const secretOf = (
 });
 
 /**
- * Creates the connection and the resource in one namespace, through a proxy of its own to the vault
+ * Creates the connection and the resource in one namespace, through a separate proxy to the vault
  * of the first.
  */
 async function tenant(farm: Farm, vault: Farm): Promise<Tenant> {

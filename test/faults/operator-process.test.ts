@@ -10,8 +10,8 @@ import { Farm, reports, type FarmOptions } from "./support/farm.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
 /**
- * The operator's process is stopped or stalled, or its clock jumps. Each test has an operator of
- * its own.
+ * The operator's process is stopped or stalled, or its clock jumps. Each test has a separate
+ * operator.
  */
 const farmWith = (options: FarmOptions = {}): Promise<Farm> =>
   Farm.create({ accounts: 4, ...options });

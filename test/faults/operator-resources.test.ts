@@ -6,8 +6,8 @@ import { Farm } from "./support/farm.ts";
 import * as faults from "./support/faults.ts";
 
 /**
- * The operator's process lacks memory, file descriptors or a disk. Each test has an operator of its
- * own.
+ * The operator's process lacks memory, file descriptors or a disk. Each test has a separate
+ * operator.
  */
 
 /**

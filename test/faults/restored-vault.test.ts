@@ -60,7 +60,7 @@ class RestorableVault implements AsyncDisposable {
     return this.#command("backup", "--data", this.#path(this.#store), "--to", this.#path("backup"));
   }
 
-  /** Replaces the data by that of the backup. */
+  /** Replaces the data with the backup. */
   async restore(): Promise<void> {
     await this.#running?.[Symbol.asyncDispose]();
     this.#store = "second.db";
@@ -110,7 +110,7 @@ interface Scene {
   readonly name: string;
   readonly vault: RestorableVault;
   readonly proxy: FaultProxy;
-  /** The value of version 2, which is not part of the backup. */
+  /** The value of version 2. The backup does not contain it. */
   readonly second: string;
 }
 
@@ -164,7 +164,7 @@ test.concurrent("V16: a version that was stored again after a restore, at anothe
     expect(written(name)).toEqual([second, again]);
   }));
 
-/** Changes a list to that of a vault that does not say when a version was created. */
+/** Changes a list as if the vault did not say when a version was created. */
 const withoutTimes = ({ secrets }: { secrets: object[] }): object => ({
   secrets: secrets.map((one) => ({ ...one, created_at: undefined, updated_at: undefined })),
 });

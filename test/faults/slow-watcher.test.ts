@@ -5,8 +5,8 @@ import { Farm } from "./support/farm.ts";
 /** The operator reads its watch of a real API server so slowly that the server closes it. */
 const METRIC = 'apiserver_terminated_watchers_total{group="vaultsync.dev",resource="vaultsecrets"}';
 /**
- * Close to the largest size of all annotations of an object, so that few events fill the buffers of
- * the connection.
+ * Close to the largest size of all annotations of an object: few events fill the buffers of the
+ * connection.
  */
 const FILLING = "x".repeat(240 * 1024);
 const MAX_CHANGES = 600;

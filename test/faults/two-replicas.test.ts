@@ -6,8 +6,7 @@ import * as faults from "./support/faults.ts";
 import { createReplicaAccount } from "./support/replica-account.ts";
 
 /**
- * Two replicas of one Lease, each with a ServiceAccount of its own, so that the audit log
- * distinguishes them.
+ * Two replicas of one Lease. Each has a separate ServiceAccount: the audit log distinguishes them.
  */
 const READS: readonly Operation[] = ["expose", "version_expose"];
 const WRITES = ["create", "update", "patch", "delete"];

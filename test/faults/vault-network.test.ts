@@ -17,8 +17,8 @@ afterAll(() => machine[Symbol.dispose]());
 const world = Farm.use(() => ({ accounts: 30, process: machine.options }));
 
 /**
- * Stores the next version, which the operator must not see, and checks that it is synced once the
- * fault has ended.
+ * Stores the next version while the fault hides it from the operator, and checks that it is synced
+ * once the fault has ended.
  */
 async function expectRecovery(lane: Lane): Promise<void> {
   expect(lane.written).toEqual([lane.values[0]]);

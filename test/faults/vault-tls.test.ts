@@ -31,8 +31,8 @@ const world = Farm.use(() => ({
 }));
 
 /**
- * Stores the next version, which the operator must not see, and checks that it is synced once the
- * fault has ended.
+ * Stores the next version while the fault hides it from the operator, and checks that it is synced
+ * once the fault has ended.
  */
 async function expectRecovery(lane: Lane): Promise<void> {
   expect(lane.written).toEqual([lane.values[0]]);

@@ -7,7 +7,7 @@ import type { FuzzTarget } from "./search.ts";
 
 /** Longest head of a request that Node.js accepts, less the lines that every request here has. */
 const HEAD_BYTES = 15 * 1024;
-/** A request takes about a millisecond, so that small inputs say nothing. */
+/** A request takes about a millisecond: small inputs say nothing. */
 const MIN_BYTES = 1024;
 
 const NAMES = [

@@ -34,7 +34,7 @@ const templates = fc
     maxLength: 24,
   })
   .map((texts) => texts.join(""));
-/** Templates whose syntax is right, so that most of them are rendered. */
+/** Templates whose syntax is right: most of them are rendered. */
 const expressions = fc
   .tuple(
     fc.constantFrom(

@@ -244,7 +244,7 @@ const SHAPES: readonly (readonly [type: string, key: string, fragments: readonly
   ["kubernetes.io/ssh-auth", "ssh-privatekey", SSH_TEXTS],
 ];
 
-/** Values of typed Secrets, which the operator checks before it writes them. */
+/** Values of typed Secrets. The operator checks them before it writes them. */
 export function shapeTargets(): readonly FuzzTarget[] {
   const pair = [
     ["tls.crt", Buffer.from(chainPem)],

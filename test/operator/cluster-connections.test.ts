@@ -18,8 +18,8 @@ const allow = (secrets: string[], files: string[] = []): object => ({
 });
 
 /**
- * Returns a running operator, and the VaultSecret shop/db, which follows the secret shop-db through
- * a connection of the cluster.
+ * Returns a running operator and the VaultSecret shop/db. It follows the secret shop-db through a
+ * connection of the cluster.
  */
 async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene> {
   const scene = new ClusterScene();

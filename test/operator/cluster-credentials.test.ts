@@ -13,8 +13,8 @@ const db = { namespace: "shop", name: "db" };
 const access = [{ namespaceSelector: { matchLabels: {} }, secrets: ["*"] }];
 
 /**
- * Returns a running operator, and the VaultSecret shop/db, which is synced through a connection of
- * the cluster.
+ * Returns a running operator and the VaultSecret shop/db, synced through a connection of the
+ * cluster.
  */
 async function start(): Promise<ClusterScene> {
   const scene = new ClusterScene();

@@ -18,8 +18,8 @@ function start(requestsPerSecond = Infinity): { scene: SimulatedWorld; vault: Si
 }
 
 /**
- * Returns the requests about VaultSecrets, targets and events since the last reset, and those for
- * values, and resets them.
+ * Returns the requests about VaultSecrets, targets, events and values since the last reset, and
+ * resets them.
  */
 function takeRequests(scene: SimulatedWorld, vault: SimulatedVault): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -34,7 +34,7 @@ import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
  * more.
  */
 const LAG_MS = 100;
-/** Time in milliseconds that a read of a value takes, so that access changes meanwhile. */
+/** Time in milliseconds that a read of a value takes: access changes during reads. */
 const READ_MS = 300;
 /** Time in milliseconds after which every effect of a command has happened. */
 const SETTLE_MS = 12_000;

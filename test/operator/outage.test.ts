@@ -9,7 +9,7 @@ const INTERVAL = MINUTE;
 const CONNECTIONS = 40;
 
 /**
- * A scene with connections of vaults that hold their lists, or not, which fail and are listed
+ * A scene with connections of vaults that hold their lists, or not. The vaults fail and are listed
  * together.
  */
 async function startVaults({ holds }: { readonly holds: boolean }) {
@@ -51,7 +51,7 @@ test.each([
     await using vaults = await startVaults(options);
     const steady = (await vaults.listsWithin(10 * INTERVAL)).length / 10;
     vaults.setDown(true);
-    // The first retries follow each other closely, so that a short interruption is a short delay.
+    // The first retries follow each other closely: a short interruption is a short delay.
     const first = await vaults.listsWithin(INTERVAL);
     expect(first.length).toBeLessThanOrEqual(7 * CONNECTIONS);
     const during = await vaults.listsWithin(10 * INTERVAL);

@@ -53,8 +53,7 @@ describe("a source that is missing", () => {
     const start = scene.clock.monotonic();
     while (scene.value("shop", "a") !== undefined) await scene.clock.advance(100);
     const [first = 0] = vault.listedAt;
-    // Three lists within less than two intervals, which the jitter allows, are followed by a
-    // fourth.
+    // The jitter allows three lists within less than two intervals. A fourth list follows them.
     expect([3, 4]).toContain(vault.listedAt.length);
     expect(scene.clock.monotonic() - first).toBeGreaterThanOrEqual(2 * MINUTE);
     expect(scene.clock.monotonic() - start).toBeLessThan(PROOF);

@@ -17,8 +17,8 @@ const failures: readonly Failure[] = [
 const flags: readonly OperatorFlags[] = [{ leaderElect: false }, {}, { shards: 3 }];
 
 /**
- * Starts an operator. Whether a request fails depends on its number among those of its verb and
- * resource.
+ * Starts an operator. Whether a request fails depends on its number among the requests of its verb
+ * and resource.
  */
 function start(
   scene: SimulatedWorld,

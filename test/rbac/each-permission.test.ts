@@ -15,7 +15,7 @@ import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { PermissionScene } from "./permission-scene.ts";
 
 /**
- * Each permission of deploy/namespaced, removed from a real operator of its own: `npm test -- rbac`.
+ * Each permission of deploy/namespaced, removed from a separate real operator: `npm test -- rbac`.
  */
 const files = [
   "deploy/chart/files/tenant/rbac.yaml",

@@ -91,8 +91,8 @@ export class PermissionScene implements AsyncDisposable {
   }
 
   /**
-   * What kept the operator from doing everything; `undefined` if it did, or was denied something
-   * before.
+   * Error that kept the operator from doing everything; `undefined` if it did, or was denied
+   * something before.
    */
   get failure(): unknown {
     return this.#failure;

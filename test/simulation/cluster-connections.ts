@@ -2,23 +2,21 @@ import type { Random } from "../../src/lib/random.ts";
 import type { Command } from "./commands.ts";
 import { CLUSTER_ACCOUNT, CREATOR, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
-/**
- * Name of the ClusterVaultConnection, which is that of a VaultConnection in each namespace as well.
- */
+/** Name of the ClusterVaultConnection and of a VaultConnection in each namespace. */
 const NAME = "main";
 /** Entries that an access allows: all, some, or none. */
 const GLOBS = [["*"], ["*"], ["s*", "f1"], ["s1", "f*"], ["s2"], []] as const;
 const TEAMS = ["red", "blue"] as const;
 
 /**
- * Reports whether an episode has a connection of the cluster. Other episodes are those of earlier
- * releases, also their planted bugs.
+ * Reports whether an episode has a connection of the cluster. Other episodes are the same as in
+ * earlier releases, including their planted bugs.
  */
 export const hasClusterConnections = (seed: number): boolean => seed % 7 === 1 || seed % 7 === 2;
 
 /**
- * Returns the commands with a ClusterVaultConnection: some resources refer to it, some secrets are
- * those of its account, and its access, its vault and the labels of the namespaces change.
+ * Returns the commands with a ClusterVaultConnection: some resources refer to it, some secrets
+ * belong to its account, and its access, its vault and the labels of the namespaces change.
  */
 export function withClusterConnections(commands: readonly Command[], random: Random): Command[] {
   const make = new ClusterCommandMaker(random);

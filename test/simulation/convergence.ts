@@ -32,9 +32,9 @@ const CALM_STEPS = 3;
 /** Steps within which the absence of a source is proven after a start. */
 const PROOF_STEPS = 3;
 /**
- * Time in ms in which nothing may happen. Half of the time of a simulation would be spent in the
- * longer one, which only finds what the operator does after its longest wait: one seed in so many
- * has it.
+ * Time in ms in which nothing may happen. The longer time would take half of the time of a
+ * simulation and only finds what the operator does after its longest wait: one seed in so many has
+ * it.
  */
 const QUIET_MS = { usual: 120_000, long: 600_000, seedsPerLong: 5 };
 

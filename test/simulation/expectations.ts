@@ -135,7 +135,7 @@ function outcome(
   const content = expectedContent(world, spec, needed);
   const problem = contentProblem(spec, content);
   const reasons = [...problem, ...(isFixed(spec, existing) ? ["TargetImmutable"] : [])];
-  // The other keys are merged meanwhile, unless they belong to others.
+  // The remaining keys are still merged, unless they belong to others.
   const merged = spec.target?.creationPolicy === "Merge" ? ["TargetConflict"] : [];
   if (needed.some(({ base64 }) => base64 === undefined))
     return failing(...MISSING, ...reasons, ...merged);
@@ -171,7 +171,7 @@ function outcomeOf(
         world.vaults.originsIn(now[key]!).length === 0);
     if (Object.keys(content).some(isForeign)) return "anything";
     const isChanged = Object.entries(content).some(([key, base64]) => now[key] !== base64);
-    // A target that became one of others stays immutable.
+    // A target that became an object of another owner stays immutable.
     return isChanged && existing["immutable"] === true ? failing("TargetImmutable") : ready;
   }
   // A key whose optional source is missing would be removed too.

@@ -13,7 +13,7 @@ export interface Episode {
   readonly commands: readonly Command[];
 }
 
-/** The paths of all fields that a user can write, by kind; those of choices with each value. */
+/** The paths of all fields that a user can write, by kind. Choices have a path for each value. */
 export const fieldsOf = {
   VaultSecret: schemaPaths(vaultSecretSpec),
   VaultFile: schemaPaths(vaultFileSpec),

@@ -1,6 +1,6 @@
 import { type Episode, episodeFeatures, fieldsIn, specFeatures } from "./features.ts";
 
-/** The names of all features: those of a spec first. */
+/** The names of all features, the features of a spec first. */
 const featureNames: readonly string[] = [
   ...Object.keys(specFeatures),
   ...Object.keys(episodeFeatures),

@@ -8,7 +8,7 @@ import type {
 } from "../../src/operator/vault-client/http/vault-transport.ts";
 import { RefusedError, TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
-/** A proxy that ends every request that takes longer, as those in front of a vault do. */
+/** A proxy that ends every request that takes longer, like the proxies in front of a vault. */
 export interface Proxy {
   readonly cutMs: number;
   readonly how: "504" | "reset";

@@ -7,8 +7,8 @@ import { plantedBugs, sourcesWith } from "./planted-bugs.ts";
 const STEPS = 50_000;
 
 /**
- * The bugs that this suite looks for, with the first episode of each run: one that finds the bug
- * today, so that the run takes seconds. Later ones follow if it does not. `npm run simulation:bugs`
+ * The bugs that this suite looks for, with the first episode of each run. That episode finds the
+ * bug today: the run takes seconds. Later ones follow if it does not. `npm run simulation:bugs`
  * looks for all.
  */
 const firstEpisodes: Readonly<Record<string, number>> = {

@@ -19,7 +19,7 @@ export function randomCommands(random: Random, count: number): Command[] {
   return commands.slice(0, count);
 }
 
-/** Makes sequences of commands, most of which are a single one. */
+/** Makes sequences of commands. Most of them have a single command. */
 class SequenceMaker {
   readonly #draw: Draw;
   readonly #make: CommandMaker;
@@ -120,8 +120,8 @@ class SequenceMaker {
   }
 
   /**
-   * Returns the commands that bring keys of a resource into an object of others, and those that
-   * give them new versions.
+   * Returns the commands that bring keys of a resource into an object of a user, and the commands
+   * that give these keys new versions.
    */
   #merged(): { readonly synced: Command[]; readonly rotated: Command[] } {
     const [vault, namespace, name] = [
@@ -238,7 +238,7 @@ class SequenceMaker {
     ];
   }
 
-  /** An object of others exists before the resource that merges into it or adopts it. */
+  /** An object of a user exists before the resource that merges into it or adopts it. */
   #handOver(): Command[] {
     const [namespace, name] = [this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
     const kind = this.#draw.below(0.7) ? "VaultSecret" : "VaultFile";

@@ -6,7 +6,7 @@ import type { Random } from "../../src/lib/random.ts";
  * `whenMissing: Delete`.
  */
 const FREQUENT = ["removals", "whenMissing", "apiFaults", "silence", "skews"] as const;
-/** Features of which an episode has a handful, or none. */
+/** Features that are rare: an episode has a handful, or none. */
 const RARE = [
   "Orphan",
   "Merge",
@@ -36,8 +36,8 @@ const RARE = [
 ] as const;
 export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];
 /**
- * Share of the episodes with none of the rare features, and the highest number of them in the
- * others.
+ * Share of the episodes with none of the rare features, and the highest number of them in an
+ * episode with some.
  */
 const PLAIN_SHARE = 0.3;
 const MAX_RARE = 14;

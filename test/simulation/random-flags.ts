@@ -19,8 +19,7 @@ const NAMESPACES_FILE = "/etc/vaultsync/namespaces";
 const SHARE = 0.2;
 
 /**
- * Returns random flags: most configurations have one or two, so that a violation has few possible
- * causes.
+ * Returns random flags. Most configurations have one or two: a violation has few possible causes.
  */
 export function randomFlags(random: Random): OperatorFlags {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;

@@ -89,7 +89,10 @@ export class SpecMaker {
     return this.#mix.has(feature) && this.below(0.5);
   }
 
-  /** Says whose secrets are used: those of the creator in an episode without the feature. */
+  /**
+   * Returns the fields that say whose secrets are used: the creator's in an episode without the
+   * feature.
+   */
   #received(): object {
     if (!this.#mix.has("trustedOwners")) return { trustedOwners: [CREATOR] };
     const trustedOwners = this.pick([

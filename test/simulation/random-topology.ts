@@ -9,8 +9,8 @@ import { tokenSecretOf } from "./stored-tokens.ts";
 import { NAMESPACES, SYSTEM_NAMESPACE, VAULTS, vaultAt } from "./world.ts";
 
 /**
- * Features that an episode may have in addition to its flags. Each has a few, so that a violation
- * has few possible causes.
+ * Features that an episode may have in addition to its flags. Each has a few: a violation has few
+ * possible causes.
  */
 const TOPOLOGIES = [
   "flags",
@@ -144,7 +144,7 @@ class TopologyMaker {
       !isMerged
     )
       return { ...command, spec: { ...spec, target: { ...target, type: OTHER_TYPE } } };
-    // A target without a controller of its own is the one that another operator can take.
+    // Another operator can take only a target that its resource does not control.
     if (this.#mix.has("controllers") && this.#random() < 0.3)
       return { ...command, spec: { ...spec, target: { ...target, creationPolicy: "Orphan" } } };
     if (

@@ -7,8 +7,8 @@ import { OTHER_TYPE } from "./random-flags.ts";
 import type { World } from "./world.ts";
 
 /**
- * Reports whether the operator works with an object: those of the cluster need an operator for all
- * namespaces.
+ * Reports whether the operator works with an object. Objects of the cluster need an operator for
+ * all namespaces.
  */
 export function isServed(
   { rights, replicas }: World,

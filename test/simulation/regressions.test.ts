@@ -24,8 +24,8 @@ describe("the operator converges after what the simulation has found:", () => {
     }
   });
 
-  // The status showed the version of the former source as that of the new one, which was then held
-  // for being lower.
+  // The status showed the version of the former source as the version of the new one. The new
+  // version was then held for being lower.
   test("a key has another source that cannot be read, and the target is deleted meanwhile", async () => {
     const write: Command = { type: "write-secret", ...ENTRY };
     const other = { data: [{ secretKey: "k1", remoteRef: { key: "s2" } }] };

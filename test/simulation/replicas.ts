@@ -47,7 +47,7 @@ export class Replicas {
   greatestSkewMs = 0;
   readonly #options: ReplicasOptions;
   readonly #replicas: (Replica | undefined)[] = [];
-  /** By the name of the process, also of those that have ended. */
+  /** Configurations by the name of the process, including processes that have ended. */
   readonly #configs = new Map<string, OperatorConfig>();
   #config = operatorConfig(DEFAULT_FLAGS);
   #count = USUAL_COUNT;

@@ -64,8 +64,8 @@ function stateOf({ server }: World): ReadonlyMap<string, unknown> {
 }
 
 /**
- * No watch shows an object of others: the next process finds it, where this one was content with a
- * missing source.
+ * No watch shows an object of another owner: the next process finds it, where this one was content
+ * with a missing source.
  */
 const isFoundConflict = (state: unknown): boolean =>
   findCondition((state as { readonly conditions?: [] }).conditions, "Ready")?.reason ===
@@ -78,10 +78,10 @@ const isFoundConflict = (state: unknown): boolean =>
 const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", "files"];
 
 /**
- * Returns a status without what a restart may change. A restart logs in again, so that a connection
- * is not ready in between. A pause of logins remains in the status when it is over, the absence of
- * a source is proven again, without which nothing is stalled, and the numbers of secrets and files
- * are those of the last write.
+ * Returns a status without what a restart may change. A restart logs in again: a connection is not
+ * ready in between. A pause of logins remains in the status when it is over. The absence of a
+ * source is proven again: until then nothing is stalled. The numbers of secrets and files come from
+ * the last write.
  */
 function comparable({ kind, status = {} }: KubeObject): unknown {
   const { conditions = [] } = status as {

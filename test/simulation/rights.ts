@@ -7,9 +7,8 @@ import type { Replicas } from "./replicas.ts";
 const LISTS: ReadonlySet<string> = new Set(["list", "watch"]);
 
 /**
- * The permissions of the operator, which follow from its flags as those of `deploy` do: with
- * `--namespaces` those of Roles, which come and go, and with `--target-watch=off` without lists of
- * Secrets.
+ * The permissions of the operator. They follow from its flags as in `deploy`: with `--namespaces`
+ * the permissions of Roles that come and go, and with `--target-watch=off` no lists of Secrets.
  */
 export class Rights {
   readonly #replicas: Replicas;

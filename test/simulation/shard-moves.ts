@@ -3,11 +3,11 @@ import type { Command } from "./commands.ts";
 import { accountOf, urlOf, VAULTS } from "./world.ts";
 
 /**
- * An object of others that resources of several shards merge keys into: the connections of its
+ * An object of a user that resources of several shards merge keys into: the connections of its
  * namespace are in two of them.
  */
 export const MERGED = { kind: "Secret", namespace: "two", name: "shared-target" } as const;
-/** The connections of that namespace, each at a vault of its own. */
+/** The connections of that namespace, each at a separate vault. */
 const CONNECTIONS = { main: VAULTS[0], other: VAULTS[1] } as const;
 
 /**

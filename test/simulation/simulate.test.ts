@@ -15,8 +15,8 @@ import { SYSTEM_NAMESPACE, World } from "./world.ts";
 import { WriteRules } from "./write-rules.ts";
 
 /**
- * The secret arrives only if a change of the vault wakes up the resource: not at the end of its own
- * wait of five minutes.
+ * The secret arrives only if a change of the vault wakes up the resource: not at the end of the
+ * resource's wait of five minutes.
  */
 const needed: readonly Command[] = [
   connection(),

@@ -1,6 +1,6 @@
 import { certificate } from "../lab/certificates.ts";
 
-/** A part of every value of the simulation, so that one in the wrong place is recognized. */
+/** A part of every value of the simulation. It identifies a value in the wrong place. */
 export const CANARY = "cnry";
 
 /** The forms that the value of a secret may have: a JSON object with certain members, or a text. */

@@ -112,7 +112,7 @@ export class SimulatedVaults {
 
   /**
    * Returns the times, on the wall clock, at which deadlines have removed entries of this name or
-   * will: those of one owner, or of all.
+   * will: entries of one owner, or of all.
    */
   deadlinesOf(vault: string, name: string, owner?: string): readonly number[] {
     const all = this.#deadlines.get(`${vault} ${name}`) ?? [];

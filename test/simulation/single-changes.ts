@@ -70,7 +70,7 @@ export class SingleChanges {
     ];
   }
 
-  /** A source of a template reaches its deadline, without which nothing can be rendered. */
+  /** A source of a template reaches its deadline. Without the source nothing can be rendered. */
   #expiredVariable(): Command[] {
     const scene = this.#scene();
     const spec = {
@@ -120,7 +120,7 @@ export class SingleChanges {
     ];
   }
 
-  /** The latest version disappears, which no user accepts. */
+  /** The latest version disappears. No user accepts that. */
   #lowerVersion(): Command[] {
     const scene = this.#scene();
     const { vault, namespace } = scene;

@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** A value in a path of its own: a choice among few, as opposed to a text or a number. */
+/**
+ * Reports whether a value has a separate path: a choice among few, as opposed to a text or a
+ * number.
+ */
 const isChoice = (value: unknown): boolean => typeof value === "boolean";
 
 /**
@@ -24,7 +27,7 @@ export function pathsOf(value: unknown, known: ReadonlySet<string>, path = ""): 
 }
 
 /**
- * Returns the paths of all fields of a schema and, of a choice, those of its values, such as
+ * Returns the paths of all fields of a schema and, for a choice, the paths of its values, such as
  * `suspend=true`.
  */
 export function schemaPaths(schema: z.ZodType, path = ""): Set<string> {

@@ -14,7 +14,7 @@ import { Violation } from "./violation.ts";
  */
 const LIFETIME_HOURS = 0.5;
 const NAME = /^tokens-(\w)$/;
-/** The tokens of the simulated vaults, which must appear nowhere but in their Secrets. */
+/** The tokens of the simulated vaults. They must appear nowhere but in their Secrets. */
 export const TOKEN = /(access|refresh)-token-\d/;
 
 /** Returns the name of the Secret with a pair of tokens for a vault. */

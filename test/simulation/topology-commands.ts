@@ -35,7 +35,7 @@ export type TopologyCommand =
   /** Puts a proxy in front of a vault, or removes it. */
   | { readonly type: "proxy"; readonly vault: string; readonly proxy?: Proxy }
   /**
-   * Another operator makes itself the controller of an object, which it creates if there is none;
+   * Another operator makes itself the controller of an object, creating it if there is none;
    * `replace`: instead of all owners.
    */
   | ({

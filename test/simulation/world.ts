@@ -243,7 +243,7 @@ export class World {
     this.replicas.calm();
   }
 
-  /** Ends everything, so that nothing of this world runs on. */
+  /** Ends everything: nothing of this world runs on. */
   end(): void {
     this.replicas.crashAll();
   }

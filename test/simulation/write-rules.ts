@@ -85,7 +85,10 @@ export class WriteRules {
     }
   }
 
-  /** Collects violations: a thrown one would be the response to the operator, which retries. */
+  /**
+   * Collects violations. A thrown one would be the response to the operator, and the operator
+   * retries.
+   */
   #report(change: Change): void {
     try {
       this.#check(change);

@@ -39,14 +39,14 @@ const withKeyAlone = () =>
   runInProcess(["vault", "audit", "verify", log, "--master-key-file", keyFile]);
 const withKey = () => verify("--master-key-file", keyFile);
 
-/** Serves some requests, which leave lines, and stops. */
+/** Serves some requests that leave lines, and stops. */
 async function serve(): Promise<void> {
   await using vault = await start();
   const caller = await vault.client(`u${count}@example.com`);
   for (const key_name of ["a", "b"]) await caller.call("protect", { key_name, key_value: "x" });
 }
 
-/** Starts and stops a server without its user, which exists. */
+/** Starts and stops a server without its user. The user exists. */
 async function startAgain(): Promise<void> {
   await using _vault = await TestVault.start({
     data,
@@ -58,8 +58,7 @@ async function startAgain(): Promise<void> {
 
 /**
  * Does what a writer of volume and database can: removes a line, recomputes the chain, and records
- * its end, as `anchor` writes it. The lines have no MACs, as those of an earlier release, or keep
- * theirs.
+ * its end, as `anchor` writes it. The lines have no MACs, as in an earlier release, or keep theirs.
  */
 async function removeLine(
   anchor: (end: string, recorded: string) => string,

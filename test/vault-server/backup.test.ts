@@ -54,7 +54,7 @@ test.each(["same", "other"] as const)(
     const vault = await TestVault.start({ data: fixture.data.location, masterKey: fixture.ring() });
     const { ann, bob, file } = await fillForBackup(vault);
     const before = await lists([ann, bob]);
-    // Stops the server, so that it does not send the outbox meanwhile.
+    // Stops the server: it must not send the outbox before the backup.
     await vault[Symbol.asyncDispose]();
     expect(await fixture.backUp("backup", "--master-key-file", fixture.path("key"))).toMatchObject({
       code: 0,

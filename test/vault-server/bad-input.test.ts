@@ -43,7 +43,7 @@ const raw = (
     headers: { "content-type": "application/json", authorization: ann.token, ...headers },
     body,
   });
-/** Sends bytes on a connection of its own and reads until the server ends it. */
+/** Sends bytes on a separate connection and reads until the server ends it. */
 const speak = async (...pieces: (string | Buffer)[]): Promise<string> => {
   const socket = connect(Number(new URL(vault.url).port), "127.0.0.1");
   // The server may respond and close the connection before everything is sent.

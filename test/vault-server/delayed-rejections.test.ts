@@ -8,7 +8,7 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString, VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 
-/** Asks the server to keep the connection open, which it does not do for each. */
+/** Asks the server to keep the connection open. The server does not do that for every request. */
 const open = { connection: "keep-alive" };
 const limits = {
   rejectionsPerSecond: 0.001,

@@ -29,7 +29,7 @@ const changes: readonly (readonly [Operation, object])[] = [
   ["delete_all_files", {}],
 ];
 
-/** Changes that create rows of their user, each with a user of its own. */
+/** Changes that create rows of their user, each with a separate user. */
 const creations: readonly (readonly [Operation, object, string])[] = [
   ["protect", { key_name: "late", key_value: "v" }, "eve@example.com"],
   ["team_create", { group_id: "late" }, "fay@example.com"],

@@ -14,7 +14,7 @@ const ANN = "ann@example.com";
 /** More guesses than any limit admits. */
 const MANY_GUESSES = 300;
 
-/** All clients have one address here, like those behind a proxy that is not trusted. */
+/** All clients have one address here, as behind a proxy that is not trusted. */
 class Proxied implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly vault: TestVault;
@@ -26,7 +26,7 @@ class Proxied implements AsyncDisposable {
 
   static async start(): Promise<Proxied> {
     const clock = new VirtualClock();
-    // The rate of rejections is that of another test.
+    // Another test covers the rate of rejections.
     return new Proxied(
       clock,
       await TestVault.start({ clock, limits: { rejectionBurst: 1e6, unauthenticatedBurst: 1e6 } }),

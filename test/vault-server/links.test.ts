@@ -31,7 +31,9 @@ const linkReads = [
 const linkOperations = [...linkReads, ["protect_link", { key_value: "new" }]] as const;
 const unsharedOperations = [...unsharedReads, ["protect", { key_value: "new" }]] as const;
 
-/** Calls each operation on the secret and returns those with another outcome than `expected`. */
+/**
+ * Calls each operation on the secret. Returns the operations with another outcome than `expected`.
+ */
 async function deviations(
   expected: string,
   caller: VaultClient,

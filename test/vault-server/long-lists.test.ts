@@ -13,7 +13,8 @@ let ann: VaultClient;
 let bob: VaultClient;
 
 /**
- * Inserts `COUNT` rows in addition to those of the API; the values are expressions of `i`, from 1.
+ * Inserts `COUNT` rows in addition to the rows of the API; the values are expressions of `i`, from
+ * 1.
  */
 async function insertMany(into: string, values: string): Promise<void> {
   const numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)";

@@ -48,7 +48,8 @@ function insertRows(data: string): void {
 
 interface Most {
   /**
-   * Rows that one statement returned or changed, and those of one that reads versions of secrets.
+   * Rows that one statement returned or changed, and rows of a statement that reads versions of
+   * secrets.
    */
   rows: number;
   versions: number;
@@ -146,7 +147,7 @@ test("no statement of a request reads or changes more rows the more a secret has
     expect([name, (await request()).outcome()]).toEqual([name, "200"]);
     const { rows, versions, erased, ms } = recorded.most;
     if (isLarge) process.stdout.write(`${name}: longest statement ${ms.toFixed(1)} ms\n`);
-    // One grant at most, that of the request.
+    // One grant at most: the grant of the request.
     if (rows > MOST_ROWS || versions > MOST_VALUES || erased > 1)
       exceeding.push(`${name}: ${JSON.stringify(recorded.most)}`);
   }

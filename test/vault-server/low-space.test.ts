@@ -159,8 +159,7 @@ test("the reserve is released when the audit log cannot be written, and comes ba
   const { size, blocks, mode } = await stat(reserve());
   expect([size, blocks * 512 >= size, mode & 0o777]).toEqual([8 * 1024 * 1024, true, 0o600]);
 
-  // The log fails for another reason, which a full disk stands for: it is opened again at the
-  // second attempt.
+  // The full disk stands for another failure of the log: it is opened again at the second attempt.
   await becomes(disk, 0, vault);
   await rm(directory.join("audit.jsonl"));
   expect((await caller.call("delete", { key_name: "a" })).outcome()).toBe("200");

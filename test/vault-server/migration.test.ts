@@ -11,8 +11,8 @@ import { sqliteMigrations } from "../../src/vault/server/store/sqlite/sqlite-mig
 import { backedUpTables, omittedTables } from "../../src/vault/server/store/tables/raw-tables.ts";
 
 /**
- * Schema version of the rows; keep it when a step is added, so that the steps since then are tested
- * with rows.
+ * Schema version of the rows. Keep it when a step is added: the steps since then are tested with
+ * rows.
  */
 const VERSION = 8;
 const [ANN, BOB, CID] = ["ann@example.com", "bob@example.com", "cid@example.com"];

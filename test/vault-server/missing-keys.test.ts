@@ -13,8 +13,8 @@ const [lost, kept] = [generateMasterKey(), generateMasterKey()];
 const idOf = (key: typeof lost): string => new MasterKey(key).id;
 
 /**
- * Stores two secrets and a file under the key `lost`, and a secret and a token under the key
- * `kept`, which is current.
+ * Stores two secrets and a file under the key `lost`, and a secret and a token under the current
+ * key `kept`.
  */
 async function fill({ location }: VaultData): Promise<string> {
   let token: string;

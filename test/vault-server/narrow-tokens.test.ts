@@ -6,7 +6,7 @@ import { scopeString, VaultClient } from "../lab/vault/vault-client.ts";
 
 const email = "ann@example.com";
 const NARROW = scopeString({ secret_name: ["nothing"] });
-/** Access tokens of the narrow login, which refreshes yield. */
+/** Access tokens of the narrow login, from refreshes. */
 const TOKENS = 8;
 
 async function start(

@@ -4,7 +4,7 @@ import { errorCodes } from "../../src/protocol/error-codes.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 /**
- * Tests that iterate over all operations or only list them, so that they prove nothing about one.
+ * Tests that iterate over all operations or only list them. They prove nothing about one operation.
  */
 const notCounted = ["operation-coverage.test.ts", "api-description.test.ts"];
 

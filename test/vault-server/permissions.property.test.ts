@@ -26,7 +26,7 @@ import {
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient, VaultResponse } from "../lab/vault/vault-client.ts";
 
-// Some are more frequent, so that steps affect each other.
+// Some are more frequent: steps affect each other.
 const anyUser = fc.constantFrom(...users, "ann" as const, "ann" as const, "bob" as const);
 const anyName = fc.constantFrom(...names, "one" as const, "one" as const);
 const anyTeam = fc.constantFrom(...teams, "red" as const, "red" as const);
@@ -62,7 +62,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.tuple(anyUser, anyTeam).map((args) => deleteTeam(...args)) },
 );
-/** Initial secrets and teams, so that few sequences are without effect. */
+/** Initial secrets and teams: few sequences are without effect. */
 const beginning: Step[] = [
   protect("ann", "one"),
   protect("bob", "one"),
@@ -135,7 +135,7 @@ async function view(
   for (const owner of [undefined, ...users]) {
     const body = { key_name, ...(owner !== undefined && { owner: emailOf(owner) }) };
     const revealed = await caller.call("expose_link", body);
-    // The metadata names the owner, so that a mix-up of secrets is detected.
+    // The metadata names the owner, to detect a mix-up of secrets.
     const { owner: said, metadata } = revealed.json();
     seen[`expose_link of ${owner}`] =
       said === undefined || metadata.of === localPart(said) ? outcomeOf(revealed, said) : metadata;

@@ -22,7 +22,7 @@ test("a request counts as one for every 20 changes and may exceed the rate once"
       permission: "R",
     });
   expect((await share(["a", "b"], 100)).status).toBe(200);
-  // 18 were left, of which these 200 shares took ten, and a further one took one.
+  // 18 were left: these 200 shares took ten, and a further one took one.
   for (let left = 7; left >= 0; left -= 1) expect((await share(["a"], 20)).status).toBe(200);
   expect((await share(["a"], 1)).outcome()).toBe("429 rate_limited");
   await clock.advance(100);

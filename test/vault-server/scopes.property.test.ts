@@ -37,7 +37,7 @@ const anyPair = fc
   .chain((attribute) =>
     fc.constantFrom(...written[attribute]).map((value): Pair => [attribute, value]),
   );
-/** Generates any pairs; attributes without a pair get `*`, so that the scope is valid. */
+/** Generates any pairs. Attributes without a pair get `*`, to keep the scope valid. */
 const anyScope = fc
   .array(anyPair, { maxLength: 8 })
   .map((pairs): Pair[] => [

@@ -43,7 +43,7 @@ const issue = (vault: TestVault, request: object): Promise<VaultResponse> =>
     ...request,
   });
 
-/** Sends a request as a client with this address, which a trusted proxy forwards. */
+/** Sends a request as a client with this address, forwarded by a trusted proxy. */
 const from = (
   vault: TestVault,
   address: string,

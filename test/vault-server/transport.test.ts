@@ -10,7 +10,7 @@ import { sessionOperationPath, operationPath } from "../../src/protocol/operatio
 import { operations as definitions } from "../../src/protocol/operations.ts";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
 
-/** Those of the web application too. */
+/** The paths of the API and of the web application. */
 const servedPath = { ...operationPath, ...sessionOperationPath };
 const operations = Object.keys(servedPath).filter(
   (name): name is keyof typeof servedPath => name in servedPath,

@@ -8,7 +8,7 @@ import { operationPath, sessionOperationPath } from "../../src/protocol/operatio
 
 const limits = { loginFailuresPerNetwork: 3 };
 
-/** Fails logins of new accounts, so that only the IP address can be throttled. */
+/** Fails logins of new accounts: only the IP address can be throttled. */
 async function outcomes(
   vault: TestVault,
   forwarded: readonly (string | undefined)[],

@@ -169,7 +169,8 @@ test("a client that does not send its JSON body, or does not read the response, 
 });
 
 /**
- * Opens six connections and returns the number of those that the server closes without a response.
+ * Opens six connections. Returns the number of connections that the server closes without a
+ * response.
  */
 async function refusedConnections(options: Parameters<typeof TestVault.start>[0]) {
   await using vault = await TestVault.start(options);

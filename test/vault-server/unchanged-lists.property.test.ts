@@ -20,8 +20,8 @@ const clientIndex = fc.nat({ max: emails.length - 1 });
 const name = fc.constantFrom("one", "one", "one", "two");
 
 /**
- * Generates one request by one client about another one. Many are rejected, which must not change a
- * list either.
+ * Generates one request by one client about another one. Many are rejected: a rejected request must
+ * not change a list either.
  */
 function request(
   label: string,
@@ -96,7 +96,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant<Step>(["the sweeper runs", ({ clock }) => clock.advance(10_000)]),
 );
 
-/** Initial state, so that there is something to remove. */
+/** Initial state: there is something to remove. */
 const start: readonly Step[] = [
   ["one", ({ clients: [ann] }) => ann!.call("protect", { key_name: "one", key_value: "v" })],
   [

@@ -11,7 +11,7 @@ const bob = "bob@example.com";
 /** More than the buffers of two sockets. */
 const FILE_BYTES = 48 * 1024 * 1024;
 
-/** Sends the request for a file on a connection of its own, which is not read. */
+/** Sends the request for a file on a separate connection, and does not read it. */
 async function openDownload(
   url: string,
   { token, email }: VaultClient,

@@ -25,7 +25,7 @@ async function listed(): Promise<{ filename: string; version: number; sha256: st
   return (await anns.call("list_file")).json().files;
 }
 
-/** Returns the button of a file's row, which shows its versions. */
+/** Returns the button of a file's row. It shows the versions of the file. */
 function row(page: Page, name: string): Locator {
   return page.getByRole("button", { name, exact: true });
 }

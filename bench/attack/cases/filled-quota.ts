@@ -9,8 +9,8 @@ const name = "filled-quota";
 const MIB = 1024 * 1024;
 
 /**
- * Sizes of the values that fill a quota, so that little is left, and number of them: next to the
- * other cases the quota is larger.
+ * Sizes of the values that fill a quota almost completely, and number of them: next to the other
+ * cases the quota is larger.
  */
 const SIZES = [MIB - 1, 64 * 1024, 4 * 1024];
 const MOST = 16;

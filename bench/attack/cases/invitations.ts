@@ -52,7 +52,7 @@ async function ask(account: VaultClient, round: Round, next: () => number): Prom
   }
 }
 
-/** A share without invitations, which reveals who has an account. */
+/** A share without invitations: its response reveals who has an account. */
 export const invitations: AttackCase = {
   name,
   title: "shares without invitations, which ask who has an account",

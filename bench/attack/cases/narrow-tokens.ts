@@ -40,7 +40,7 @@ function shotOf(
   });
 }
 
-/** A token that reaches nothing, which takes the waits and the request rate of its account. */
+/** A token that reaches nothing but uses up the waits and the request rate of its account. */
 export const narrowTokensCase: AttackCase = {
   name,
   title: "200 waits and a flood by tokens of the owner that reach nothing",

@@ -5,7 +5,7 @@ import { shotLoop } from "../shot-loop.ts";
 const LOOPS = 20;
 const SCRIPT = /src="\.?(\/assets\/[^"]+)"/u;
 
-/** Compressed documents, which strangers can request without limit. */
+/** Compressed documents that strangers can request without limit. */
 export const pages: AttackCase = {
   name: "pages",
   title: "compressed GETs of strangers: the script of the page, the API description",

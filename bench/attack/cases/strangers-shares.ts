@@ -9,7 +9,7 @@ import {
 import { largeMetadata, storeLarge } from "../large-metadata.ts";
 import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 
-/** Number of secrets of each attacker, so that all of them exceed what an operator reads. */
+/** Number of secrets of each attacker. Together they exceed what an operator reads. */
 const SECRETS = 280;
 const NAMES_PER_SHARE = 20;
 const MAX_LIST_BYTES = 64 * 1024 * 1024;

@@ -16,7 +16,7 @@ const NEIGHBOR = "failing";
 const FAILING_SHARE = 0.09;
 const reads: ReadonlySet<string> = new Set([operationPath.version_expose, operationPath.expose]);
 
-/** A connection with many secrets, of which 9 % have changed and cannot be read. */
+/** A connection with many secrets: 9 % of them have changed and cannot be read. */
 export async function openFailing(count: number): Promise<NeighborScenario> {
   const { stage, healthy, owned } = await openStage([NEIGHBOR]);
   const unreadable = new Set<string>();

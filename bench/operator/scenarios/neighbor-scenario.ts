@@ -31,7 +31,7 @@ interface Healthy {
   isReady(operator: OperatorProcess): Promise<void>;
 }
 
-/** The first arm is the baseline of the others. */
+/** The first arm is the baseline. */
 export interface NeighborScenario extends AsyncDisposable {
   readonly stage: Stage;
   readonly healthy: Healthy;
@@ -61,7 +61,7 @@ export async function changeAll(client: VaultClient, names: readonly string[]): 
 }
 
 /**
- * Returns a stage with the healthy resources, which an operator has synced, and accounts for the
+ * Returns a stage with the healthy resources, already synced by an operator, and accounts for the
  * neighbors; and owns everything.
  */
 export async function openStage(

@@ -31,7 +31,7 @@ export async function timed(
 
 /**
  * B0: creates Secrets with a plain client, with different numbers of requests in flight. Returns
- * the highest rate per second, which bounds what any operator can write here.
+ * the highest rate per second: no operator can write faster here.
  */
 export async function measureRawWrites(
   stage: Stage,

@@ -29,7 +29,7 @@ export class StubAccount {
     return `W/"${this.#changes}"`;
   }
 
-  /** The body of a list, which is kept until a change. */
+  /** The body of a list, kept until a change. */
   get list(): Buffer {
     this.#list ??= Buffer.from(
       JSON.stringify({ secrets: [...this.#entries.values()].map(({ record }) => record) }),

@@ -8,7 +8,7 @@ import { flagsSchema } from "./flags-schema.ts";
 import { describedSchema, isGroup, jsonSchema, schemaOf, type JsonSchema } from "./schema.ts";
 import { chartValues, type ChartValue } from "./values.ts";
 
-/** The functions of the templates, which the charts share. */
+/** The functions of the templates. The charts share them. */
 const helpers = "templates/_helpers.tpl";
 
 /** A default of more characters is not shown. */

@@ -14,7 +14,7 @@ export interface Chart {
 const operator: Chart = {
   folder: "deploy/chart",
   command: operatorCommand,
-  // Two operators run during a rolling update, so that leaderElect is no choice.
+  // Two operators run during a rolling update: leaderElect cannot be a choice.
   ownFlags: [
     "kubeconfig",
     "namespace",

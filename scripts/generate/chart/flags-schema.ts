@@ -23,7 +23,7 @@ function schemaOfFlag({ flags, description, argChoices }: Option): object {
 
 /**
  * Returns the schema of the value `flags`: the flags of a command by their name in camel case,
- * except those that the chart sets itself.
+ * except the flags that the chart sets itself.
  */
 export function flagsSchema({ options }: Command, ofTheChart: readonly string[]): JsonSchema {
   const names = options.map((option) => option.attributeName());

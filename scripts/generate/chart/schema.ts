@@ -23,7 +23,10 @@ export const jsonSchema: z.ZodType<JsonSchema> = z.looseObject({
 /** Helm itself passes this value to a chart that is a dependency of another one. */
 const ofHelm = "global";
 
-/** A map whose names values.yaml lists, and not a value of its own such as `affinity`. */
+/**
+ * Reports whether a value is a map whose names values.yaml lists, and not one value such as
+ * `affinity`.
+ */
 export const isGroup = ({ properties }: JsonSchema, { fallback }: ChartValue): boolean =>
   properties !== undefined &&
   fallback !== null &&

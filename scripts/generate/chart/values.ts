@@ -23,8 +23,8 @@ function textOf(comment: string | null | undefined): string {
 }
 
 /**
- * Returns the comment above a pair. That of the first one belongs to its map, and at the root to
- * the document.
+ * Returns the comment above a pair. The comment above the first pair belongs to its map, and at the
+ * root to the document.
  */
 function commentOf({ items, commentBefore }: YAMLMap, pair: Pair, document: Document): string {
   const own = isNode(pair.key) ? pair.key.commentBefore : undefined;

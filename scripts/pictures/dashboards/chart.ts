@@ -24,8 +24,8 @@ const SECONDS = [15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400]
 const GAP_SECONDS = 15;
 
 /**
- * Returns a round distance of ticks, of which about `count` fit. Times and bytes are divided by 60
- * and by powers of 2.
+ * Returns a round distance between ticks: about `count` fit. Times and bytes are divided by 60 and
+ * by powers of 2.
  */
 function tickDistance(top: number, count: number, unit: string): number {
   const rough = top / count;

@@ -85,7 +85,7 @@ export class LiveScene implements AsyncDisposable {
     return new LiveScene({ plane, operator, vault, clients, network }, auditLog, running.move());
   }
 
-  /** What Prometheus scrapes. */
+  /** Targets that Prometheus scrapes. */
   get targets(): Target[] {
     return [
       {

@@ -7,7 +7,7 @@ import { SCRAPE_SECONDS, type Prometheus } from "./prometheus.ts";
 /** Size of the grid of Grafana, in pixels. */
 const GRID = { columns: 24, row: 38, gap: 8, width: 1_600 };
 const COLUMN = (GRID.width - GRID.gap) / GRID.columns;
-/** Colors of series, and of thresholds: those of Grafana's dark theme. */
+/** Colors of series and of thresholds, as in Grafana's dark theme. */
 const palette = [
   "#73bf69",
   "#f2cc0c",

@@ -19,7 +19,7 @@ import {
 
 /**
  * ClusterVaultConnections on a real API server with the permissions of deploy/base. The server does
- * not stream lists, so that every permission is needed.
+ * not stream lists: every permission is needed.
  */
 const PLATFORM = "platform@example.com";
 const OPERATOR_NAMESPACE = "vaultsync-system";

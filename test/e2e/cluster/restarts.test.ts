@@ -23,9 +23,7 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
 });
 
-/**
- * Records every content that each Secret of the namespace has over time, from a watch of its own.
- */
+/** Records every content that each Secret of the namespace has over time, from a separate watch. */
 async function recordContents(signal: AbortSignal): Promise<Map<string, Set<string>>> {
   const api = new KubeClient({
     credentials: await loadCredentials({ kubeconfig: world.plane.kubeconfigPath }),
@@ -130,7 +128,7 @@ test("a watch with an expired resourceVersion (410) restarts and detects deletio
   await world.operator.stop();
   // The outage is longer than the lease allows: without leader election the process may continue.
   const operator = await world.startClusterOperator(["--no-leader-elect", "--log-level", "debug"]);
-  // Everything was reconciled once, so that only watches can trigger another reconcile.
+  // Every resource was reconciled once: only watches can trigger another reconcile.
   await waitUntil("every resource is reconciled", async () => {
     const { body } = await operator.page("/metrics");
     return (

@@ -5,8 +5,8 @@ import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../../lab/real/world.ts";
 
 /**
- * Two replicas share the connections: each writes for its own, and takes over those of a replica
- * that is killed.
+ * Two replicas share the connections. Each replica writes for its connections, and takes over the
+ * connections of a replica that is killed.
  */
 const SECOND = { serviceAccount: "vaultsync-second", namespace: "vaultsync-system" };
 const SECOND_USER = `system:serviceaccount:${SECOND.namespace}:${SECOND.serviceAccount}`;
@@ -26,8 +26,8 @@ afterAll(async () => {
 });
 
 /**
- * Returns names of connections of which each shard has the same number: the namespace is random,
- * and so is their distribution.
+ * Returns names of connections, the same number for each shard. The namespace is random, and so is
+ * the distribution of names.
  */
 function namesOfEveryShard(namespace: string): string[] {
   const byShard = Array.from({ length: SHARDS }, (): string[] => []);
@@ -55,8 +55,8 @@ function resource(name: string): object {
 }
 
 /**
- * Gives a second ServiceAccount the permissions of the first, so that the audit log distinguishes
- * the replicas.
+ * Gives a second ServiceAccount the permissions of the first: the audit log then distinguishes the
+ * replicas.
  */
 async function bindSecondAccount(): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";

@@ -10,8 +10,8 @@ const health = z.object({ kstatus: verdict, argo: verdict });
 export type Health = z.output<typeof health>;
 
 /**
- * Returns the health of objects in kstatus, which Flux uses, and in Argo CD by the script of
- * `deploy/gitops/argocd`.
+ * Returns the health of objects as Flux (kstatus) and Argo CD (the script of
+ * `deploy/gitops/argocd`) determine it.
  */
 export async function healthOf(objects: readonly unknown[]): Promise<Health[]> {
   const child = spawn(await goTool("health"), [script], { stdio: ["pipe", "pipe", "pipe"] });

@@ -30,7 +30,7 @@ export class ImageRecorder {
     this.#path = path;
   }
 
-  /** Writes the program to a folder, which is in the `PATH` of the commands. */
+  /** Writes the program to a folder that is in the `PATH` of the commands. */
   static async install(folder: string): Promise<ImageRecorder> {
     const path = join(folder, "docker");
     await writeFile(path, `#!${process.execPath}\n${program}`, { mode: 0o755 });

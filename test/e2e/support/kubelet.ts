@@ -38,11 +38,11 @@ type Pod = z.output<typeof Pod>;
 const listens = /^--listen=/u;
 
 /**
- * Plays the kubelet for the pods of the operator, which a control plane creates and no node runs:
- * starts each as a process, with the arguments, the variables, the ConfigMaps and the
- * ServiceAccount of the pod, and reports it as ready when it is. Different from a node are the
- * port, which is free, the paths of mounted ConfigMaps, and `--allow-http`, which permits a vault
- * on a loopback address.
+ * Plays the kubelet for the pods of the operator: a control plane creates them, and no node runs
+ * them. Starts each as a process, with the arguments, the variables, the ConfigMaps and the
+ * ServiceAccount of the pod, and reports it as ready when it is. Three things differ from a node:
+ * the port (a free one), the paths of mounted ConfigMaps, and `--allow-http`, to permit a vault on
+ * a loopback address.
  */
 export class Kubelet implements AsyncDisposable {
   readonly #plane: ControlPlane;
@@ -51,7 +51,7 @@ export class Kubelet implements AsyncDisposable {
   readonly #processes = new Map<string, OperatorProcess>();
   readonly #directories: string[] = [];
 
-  /** `images` are those that can be pulled. */
+  /** `images` returns the images that can be pulled. */
   constructor(plane: ControlPlane, namespace: string, images: () => Promise<ReadonlySet<string>>) {
     this.#plane = plane;
     this.#namespace = namespace;

@@ -9,8 +9,8 @@ import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ACCOUNT } from "../../lab/real/world.ts";
 
 /**
- * A vault that can be stopped and restarted with its data at the same address, and replaced by
- * another server meanwhile.
+ * A vault that can be stopped, and restarted with its data at the same address. Until the restart,
+ * another server can replace it.
  */
 export class PersistentVault implements AsyncDisposable {
   readonly #directory: string;

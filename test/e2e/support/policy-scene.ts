@@ -71,8 +71,8 @@ export function policiesIn(overlay: string): Policy[] {
 }
 
 /**
- * Returns a policy without one of its validations, for a ServiceAccount of its own, and the binding
- * of it.
+ * Returns a policy without one of its validations, for a separate ServiceAccount, and the binding
+ * of the policy.
  */
 export function withoutValidation(
   policy: Policy,
@@ -155,7 +155,7 @@ export const controllers: readonly object[] = [
   { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "foreign" }, data },
 ];
 
-/** Objects that the writes are about. `uids` are those of the controllers, in their order. */
+/** Objects that the writes are about. `uids` are the uids of the controllers, in their order. */
 export function objects([ours, theirs]: readonly string[]): object[] {
   const owned = { labels: marks, annotations: { "vaultsync.dev/owner": "VaultSecret/db" } };
   return [

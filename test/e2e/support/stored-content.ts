@@ -1,8 +1,8 @@
 import type { World } from "../../lab/real/world.ts";
 
 /**
- * Stores the secret `db` and the file `web.conf` in the vault, and returns their contents, which
- * are canaries.
+ * Stores the secret `db` and the file `web.conf` in the vault. Returns their contents: both are
+ * canaries.
  */
 export async function storeSecretAndFile(world: World): Promise<{ value: string; file: string }> {
   const [value, file] = [world.canaries.text("value"), world.canaries.text("file")];

@@ -41,7 +41,7 @@ export function rulesWithout(rules: readonly Rule[], permission: string): Rule[]
 /**
  * Repeats a request of the operator for each permission of the rules, as a user who has all of them
  * but this one. The request has no body: authorization comes before the body is read.
- * @param namespace that of the rules; `undefined` for those of the cluster
+ * @param namespace namespace of the rules; `undefined` for rules of the cluster
  * @throws Error for a permission that no request used
  */
 export function repeatWithout(

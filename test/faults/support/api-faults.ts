@@ -14,7 +14,7 @@ export const watches =
   (request) =>
     collectionOf(request) === resource && query(request).has("watch");
 
-/** Lists, also those that are streamed as the start of a watch. */
+/** Selects lists, including streamed lists at the start of a watch. */
 export const lists =
   (resource: string): Selector =>
   (request) =>

@@ -29,7 +29,9 @@ export interface FarmOptions {
   readonly process?: OperatorOptions;
   /** URL and authority of the API server for the operator, for example of a proxy. */
   readonly api?: { readonly server: string; readonly ca?: string };
-  /** ServiceAccount of the farm's namespace for the operator; by default that of deploy/base. */
+  /**
+   * ServiceAccount of the farm's namespace for the operator. Default: the account of deploy/base.
+   */
   readonly account?: string;
   /** Default: the control plane that all test files share. */
   readonly plane?: ControlPlane;
@@ -38,7 +40,7 @@ export interface FarmOptions {
 export interface LaneOptions {
   /** Host in the URL of the connection instead of the proxy's address. */
   readonly host?: string;
-  /** Certificate of the proxy, which then serves https. */
+  /** Certificate of the proxy. With it, the proxy serves https. */
   readonly tls?: TlsOptions;
   /** Fields of the VaultConnection. */
   readonly spec?: object;
@@ -62,7 +64,7 @@ export function reports({ status }: ObservedObject, reason: string, message = /.
 
 /**
  * One namespace with one operator and one vault, for many lanes that run in parallel: a fault in
- * one of them must not affect the others.
+ * one lane must not affect another.
  */
 export class Farm implements AsyncDisposable {
   readonly plane: ControlPlane;
@@ -138,7 +140,7 @@ export class Farm implements AsyncDisposable {
     return last;
   }
 
-  /** Starts an operator for this namespace only, so that test files can run in parallel. */
+  /** Starts an operator for this namespace only: test files can run in parallel. */
   async startOperator(args: readonly string[] = ["--no-leader-elect"]): Promise<OperatorProcess> {
     const all = ["--namespaces", this.namespace, ...args, ...(this.#options.args ?? [])];
     const operator = await OperatorProcess.start(this.kubeconfig, all, this.#options.process);
@@ -241,8 +243,8 @@ export class Farm implements AsyncDisposable {
 }
 
 /**
- * A VaultConnection through a proxy of its own to the vault, with a VaultSecret of the same name.
- * Its Secret has the key `value` with the latest version of the entry.
+ * A VaultConnection through a separate proxy to the vault, with a VaultSecret of the same name. Its
+ * Secret has the key `value` with the latest version of the entry.
  */
 export class Lane implements AsyncDisposable {
   readonly name: string;
@@ -333,7 +335,7 @@ export class Lane implements AsyncDisposable {
     await this.until("VaultConnection", isReady, withinMs);
   }
 
-  /** Deletes the resources, so that they cause no more requests. */
+  /** Deletes the resources: they cause no more requests. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#farm.delete("VaultSecret", this.name);
     await this.#farm.delete("VaultConnection", this.name);

@@ -15,9 +15,7 @@ type Callback = (
 ) => void;
 const systemLookup = dns.lookup;
 
-/**
- * The form of `lookup` that returns all addresses, which is the only one that the operator uses.
- */
+/** The form of `lookup` that returns all addresses. The operator uses no other form. */
 function lookup(hostname: string, options: object, callback: Callback): void {
   const known = machine().hosts?.[hostname];
   if (known === undefined) {

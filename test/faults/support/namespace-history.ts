@@ -16,8 +16,8 @@ interface Version {
 }
 
 /**
- * Every version that the objects of a namespace have over time, from watches of its own that pass
- * no proxy. It shows states that exist only for a short time.
+ * Every version that the objects of a namespace have over time, from separate watches that pass no
+ * proxy. It shows states that exist only for a short time.
  */
 export class NamespaceHistory implements AsyncDisposable {
   readonly #plane: ControlPlane;
@@ -107,7 +107,7 @@ export class NamespaceHistory implements AsyncDisposable {
     }
   }
 
-  /** Watches from the current state, which arrives as additions. */
+  /** Watches from the current state. That state arrives as additions. */
   async #watch(kind: string, signal: AbortSignal): Promise<void> {
     const { server, ca, token } = this.#plane.access;
     const url = new URL(`${collection(kind, this.#namespace)}?watch=1`, server);

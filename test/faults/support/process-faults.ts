@@ -13,8 +13,8 @@ export interface Machine {
   /** Milliseconds by which the wall clock differs from the real one. */
   readonly clockOffsetMs?: number;
   /**
-   * Factor by which timers and the monotonic clock run faster, set before the start, so that a test
-   * needs no real minutes.
+   * Factor by which timers and the monotonic clock run faster, set before the start. With it, a
+   * test needs no real minutes.
    */
   readonly clockSpeed?: number;
   /** Blocks the event loop once, for so many milliseconds. */

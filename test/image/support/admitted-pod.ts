@@ -71,7 +71,7 @@ export type AdmittedPod = z.infer<typeof AdmittedPod>;
 
 /**
  * Installs the operator as a user does, and returns the pod that the API server has admitted for
- * its Deployment. There is no node, so that it stays pending.
+ * its Deployment. The pod stays pending because there is no node.
  */
 export async function installOperator(controlPlane: ControlPlane): Promise<AdmittedPod> {
   const applied = await controlPlane.kubectl(["apply", "--server-side", "--kustomize", overlay]);

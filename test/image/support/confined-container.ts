@@ -81,9 +81,7 @@ export class ConfinedContainer implements AsyncDisposable {
     return containerLog(this.#id);
   }
 
-  /**
-   * Returns the files that differ from the image, but for the mount points, which Docker creates.
-   */
+  /** Returns the files that differ from the image, except the mount points that Docker creates. */
   async changedFiles(): Promise<string[]> {
     const lines = (await docker(["diff", this.#id])).split("\n").filter((line) => line !== "");
     return lines.filter(

@@ -11,9 +11,7 @@ import { docker } from "../../lab/docker/docker.ts";
 import { freePort } from "../../lab/control-plane/supervisor/free-port.ts";
 import { ConfinedContainer } from "./confined-container.ts";
 
-/**
- * Returns an address of this machine that is not its loopback one, which the operator would reject.
- */
+/** Returns a non-loopback address of this machine: the operator would reject the loopback one. */
 function address(): string {
   const found = Object.values(networkInterfaces())
     .flat()
@@ -24,9 +22,9 @@ function address(): string {
 }
 
 /**
- * `vault serve` in a container, on https with a certificate of its own authority, which this
- * process trusts from then on. Its data and its master key are in a Docker volume with one account.
- * Disposing it removes everything.
+ * `vault serve` in a container, on https with a certificate of a test authority. This process
+ * trusts that authority from then on. The data and the master key are in a Docker volume with one
+ * account. Disposing it removes everything.
  */
 export class VaultContainer implements AsyncDisposable {
   readonly url: string;

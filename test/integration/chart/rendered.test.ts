@@ -90,7 +90,7 @@ describe("the notes of the release", () => {
     const { code } = await plane.kubectl(label.trim().split(" ").slice(1));
     expect(code).toBe(0);
     expect(await notes(namespace, image)).not.toContain("WARNING");
-    // The label is also that of the policy against the deletion.
+    // The policy against the deletion uses this label too.
     const confirm = "vaultsync.dev/confirm-delete=true";
     await plane.kubectl(["annotate", "namespace", namespace, confirm]);
     await plane.kubectl(["delete", "namespace", namespace, "--wait=false"]);

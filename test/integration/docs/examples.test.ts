@@ -23,7 +23,7 @@ function manifestsIn(page: string): z.output<typeof Manifest>[] {
     .filter((manifest) => manifest !== undefined);
 }
 
-/** A custom resource of the Prometheus Operator, which is not installed here. */
+/** A custom resource of the Prometheus Operator. That operator is not installed here. */
 const ofOthers = ["PodMonitor"];
 
 const pages = execFileSync("git", ["ls-files", "README.md", "docs"], {

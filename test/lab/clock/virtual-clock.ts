@@ -84,8 +84,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances both clocks by `ms` and fires every timer that becomes due, including those created
-   * meanwhile.
+   * Advances both clocks by `ms` and fires every timer that becomes due, including timers created
+   * by those that fire.
    */
   async advance(ms: number): Promise<void> {
     const target = this.#monotonic + ms;

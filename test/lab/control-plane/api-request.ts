@@ -14,7 +14,7 @@ export interface ApiResponse {
 }
 
 /**
- * Sends one JSON request on a connection of its own and returns the response, whatever its status.
+ * Sends one JSON request on a separate connection and returns the response, whatever its status.
  * @throws Error without a complete response within `timeoutMs`
  */
 export function apiRequest(

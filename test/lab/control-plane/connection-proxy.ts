@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
 /**
- * A TCP relay on loopback in front of an API server, which counts connections and can reset them.
- * It does not terminate TLS.
+ * A TCP relay on loopback in front of an API server that counts connections and can reset them. It
+ * does not terminate TLS.
  */
 export interface ConnectionProxy extends AsyncDisposable {
   /** URL to use instead of the API server's; the server's certificate is valid for it. */

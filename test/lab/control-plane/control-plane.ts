@@ -105,7 +105,7 @@ export class ControlPlane {
   /**
    * Writes a kubeconfig for `identity` and returns its path; it is removed with the control plane.
    * The token of a ServiceAccount comes from a TokenRequest and is valid for a day. `server` and
-   * `ca` replace the API server's address and authority, e.g. by those of a proxy.
+   * `ca` replace the API server's address and authority, e.g. by the ones of a proxy.
    */
   async kubeconfigFor(
     identity: Identity,
@@ -127,8 +127,8 @@ export class ControlPlane {
   }
 
   /**
-   * Starts a relay in front of the API server, in this process, which counts and resets
-   * connections. The caller disposes it.
+   * Starts a relay in front of the API server, in this process, that counts and resets connections.
+   * The caller disposes it.
    */
   connectionProxy(): Promise<ConnectionProxy> {
     return startConnectionProxy(this.access.server);

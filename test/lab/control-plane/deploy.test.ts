@@ -364,7 +364,7 @@ describe("deploy", () => {
       level,
       "--output=jsonpath={.metadata.uid}",
     );
-    // kubectl prints the headers of the response, which name the level.
+    // kubectl prints the headers of the response. They name the level.
     const levels = async (): Promise<unknown> => {
       const { stderr } = await controlPlane.kubectl([...args, "-v=8"], { kubeconfig });
       return [...stderr.matchAll(/X-Kubernetes-Pf-Prioritylevel-Uid: (\S+)/giu)].at(-1)?.[1];

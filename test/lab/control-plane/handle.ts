@@ -23,12 +23,12 @@ export const Timings = z.object({
 export type Timings = z.infer<typeof Timings>;
 
 /**
- * Description of a running control plane in its directory, with which any process of the same user
- * can use it.
+ * Description of a running control plane in its directory. Any process of the same user can use the
+ * control plane with it.
  */
 export const Handle = z.object({
   directory: z.string(),
-  /** The supervisor's process id, which is also its process group. */
+  /** The supervisor's process id. It is also its process group. */
   pid: z.int(),
   server: z.string(),
   /** PEM of the certificate authority. */
@@ -45,7 +45,7 @@ export type Handle = z.infer<typeof Handle>;
 export const handleFileName = "handle.json";
 
 /**
- * Reads the handle of the control plane at `path`, which is its directory or its handle file.
+ * Reads the handle of the control plane at `path`: its directory or its handle file.
  * @throws Error when there is no handle or the supervisor is not running
  */
 export async function readHandle(path: string): Promise<Handle> {

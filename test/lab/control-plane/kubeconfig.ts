@@ -1,4 +1,4 @@
-/** Returns a kubeconfig with one cluster and one user, as JSON, which is valid YAML. */
+/** Returns a kubeconfig with one cluster and one user, as JSON (JSON is valid YAML). */
 export function kubeconfig(access: {
   server: string;
   ca: string;

@@ -1,4 +1,4 @@
-/** Replaces fenced code blocks with empty lines, so that line numbers stay. */
+/** Replaces fenced code blocks with empty lines: line numbers stay. */
 function withoutCode(markdown: string): string {
   return markdown.replaceAll(/^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gmu, (block) =>
     block.replaceAll(/[^\n]/gu, ""),

@@ -69,8 +69,8 @@ export class OperatorScene implements AsyncDisposable {
 
   /**
    * Stops the operator, if it runs, and starts another one that remembers nothing. `takesOver`: its
-   * watches of workloads are complete before its controllers start, as those of a replica that
-   * becomes leader.
+   * watches of workloads are complete before its controllers start, as in a replica that becomes
+   * leader.
    */
   async restart({ takesOver = false } = {}): Promise<void> {
     await this.stop();

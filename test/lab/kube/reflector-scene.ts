@@ -41,8 +41,7 @@ export class ReflectorScene {
   ) {
     this.server = server;
     server.handler = ({ query }, response, socket) => {
-      // As an API server without streaming lists, so that a list is one request that is not a
-      // watch.
+      // As an API server without streaming lists: a list is one request that is not a watch.
       if (query.has("sendInitialEvents")) json(response, 422, failureStatus(422, "Invalid"));
       else if (query.has("watch")) this.#watch(query, response, socket);
       else this.#list(response);

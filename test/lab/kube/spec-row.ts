@@ -14,7 +14,7 @@ export interface SpecRow {
 
 /** Rejected by a validation rule, with the same message on both sides. */
 export const rejectedByRule = (message: string): SpecRow["rejected"] => ({ message, both: true });
-/** Rejected by the schema, with a message of its own on each side. */
+/** Rejected by the schema, with a different message on each side. */
 export const rejectedBySchema = (message: string): SpecRow["rejected"] => ({
   message,
   both: false,

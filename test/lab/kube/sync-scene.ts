@@ -126,7 +126,7 @@ export class SyncScene {
     this.#reconciler = this.#start();
   }
 
-  /** Reconciles once in another process of the operator, which has the same watches. */
+  /** Reconciles once in another process of the operator that has the same watches. */
   async reconcileElsewhere(): Promise<void> {
     const own = this.#reconciler;
     this.#reconciler = this.#start();

@@ -33,7 +33,7 @@ function settled(work: () => void | Promise<void>, callback: (error?: Error | nu
   void (async () => work())().then(() => callback(), callback);
 }
 
-/** A real SMTP server on a loopback port, which can go away and come back. */
+/** A real SMTP server on a loopback port that can go away and come back. */
 export class TestSmtpServer implements AsyncDisposable {
   readonly deliveries: Delivery[] = [];
   /** Number of connections. */

@@ -85,8 +85,8 @@ const values: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reports whether a label of a metric can have a value, of which `..` stands for two digits. Labels
- * without a closed set have any.
+ * Reports whether a label of a metric can have a value. `..` stands for two digits. Labels without
+ * a closed set have any.
  */
 export function isKnownValue(metric: string, label: string, value: string): boolean {
   if (value === "") return true;

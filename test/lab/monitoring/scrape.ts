@@ -11,8 +11,8 @@ export interface Scrape {
 interface Sample {
   readonly value: number;
   /**
-   * True if the value grows while the process stays in its state: that of a counter or a time, but
-   * not that of another gauge.
+   * True if the value grows while the process stays in its state: true of a counter or a time, but
+   * not of another gauge.
    */
   readonly grows: boolean;
 }
@@ -43,7 +43,7 @@ function samplesIn({ text, labels }: Scrape): Map<string, Sample> {
   return samples;
 }
 
-/** The interval of the series, in seconds: that of the PodMonitors. */
+/** The interval of the series, in seconds, as in the PodMonitors. */
 export const INTERVAL = 30;
 
 /**

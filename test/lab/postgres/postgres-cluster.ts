@@ -149,7 +149,7 @@ export class PostgresCluster implements AsyncDisposable {
       ? `-c listen_addresses=127.0.0.1 -c port=${tcp.port}`
       : "-c listen_addresses=''";
     const tls = tcp?.cert === undefined ? "" : "-c ssl=on";
-    // The operating system survives the tests, so that a killed server loses nothing without fsync.
+    // The operating system survives the tests: a killed server loses nothing without fsync.
     const disk = durable ? "" : "-c fsync=off -c full_page_writes=off";
     const settings = `${network} ${tls} ${disk} -c unix_socket_directories='${this.directory}' -c max_connections=300`;
     const log = join(this.directory, "log");
@@ -168,8 +168,8 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /**
-   * Returns a second server that streams from this one, which acknowledges commits only when both
-   * have them.
+   * Returns a second server that streams from this one. This server acknowledges commits only when
+   * both have them.
    */
   async standby(): Promise<PostgresCluster> {
     await this.down("fast");

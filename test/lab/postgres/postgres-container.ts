@@ -7,7 +7,7 @@ import { freePort } from "../control-plane/supervisor/free-port.ts";
 import { dockerDaemon, hasBridge, provideImage } from "../docker/docker.ts";
 import { prepareTestcontainers } from "../docker/prepare-testcontainers.ts";
 
-/** The release of the npm packages, so that both sources have the same server. */
+/** The release of the npm packages: both sources have the same server. */
 const publishedImage = "postgres:18.4";
 const pullMs = 60_000;
 const database = "postgres";

@@ -49,7 +49,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const given = process.env["VAULTSYNC_TEST_POSTGRES"];
   const url = given ?? (await startServer(starting));
   const template = `vaultsync_template_${process.pid}`;
-  // The database sorts by a language, so that code point order can only come from the tables.
+  // The database sorts by a language: code point order can only come from the tables.
   const language = "LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'";
   await withAdmin(
     url,

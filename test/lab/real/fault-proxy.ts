@@ -25,7 +25,7 @@ export interface ProxiedRequest {
   readonly body: Buffer;
   /** Time of arrival in milliseconds, monotonic. */
   readonly at: number;
-  /** Port of the client, which identifies the connection. */
+  /** Port of the client. It identifies the connection. */
   readonly remotePort: number;
 }
 
@@ -117,8 +117,8 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   /**
-   * Resets all connections, so that requests in flight end too, and applies the fault to every
-   * later request.
+   * Resets all connections, to end requests in flight too, and applies the fault to every later
+   * request.
    */
   inject(fault: Fault): void {
     this.#fault = fault;

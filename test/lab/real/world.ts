@@ -61,16 +61,16 @@ export interface WorldOptions {
   readonly refreshInterval?: string;
   /** URL of the API server for the operator, for example of a proxy. */
   readonly server?: string;
-  /** PEM of the authority of `server`, if it is not that of the API server. */
+  /** PEM of the authority of `server`, if it differs from the authority of the API server. */
   readonly ca?: string;
-  /** The operator's ServiceAccount; that of deploy/base by default. */
+  /** The operator's ServiceAccount. Default: the account of deploy/base. */
   readonly account?: { readonly serviceAccount: string; readonly namespace: string };
   readonly vault?: TestVault;
   /** The control plane; the shared one by default. */
   readonly plane?: ControlPlane;
 }
 
-/** A namespace with a VaultConnection to a vault of its own. The test starts the operator. */
+/** A namespace with a VaultConnection to a separate vault. The test starts the operator. */
 export class World implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly vault: TestVault;
@@ -134,14 +134,14 @@ export class World implements AsyncDisposable {
     );
   }
 
-  /** Starts an operator for this namespace only, so that test files can run in parallel. */
+  /** Starts an operator for this namespace only: test files can run in parallel. */
   startOperator(): Promise<OperatorProcess> {
     return this.startClusterOperator(["--namespaces", this.namespace, "--no-leader-elect"]);
   }
 
   /**
    * Starts an operator for the whole cluster with leader election, as deploy/base does. No other
-   * operator may run meanwhile.
+   * operator may run at the same time.
    */
   async startClusterOperator(args: readonly string[] = []): Promise<OperatorProcess> {
     const operator = await OperatorProcess.start(this.kubeconfig, args);
@@ -284,7 +284,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** A VaultSecret named `name` that reads the secrets of `keys`, each under a key of its own. */
+/** A VaultSecret named `name` that reads the secrets of `keys`, each under a separate key. */
 export function vaultSecret(
   name: string,
   keys: Readonly<Record<string, string | object>>,

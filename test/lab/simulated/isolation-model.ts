@@ -17,10 +17,7 @@ export interface ModelResource {
   readonly name: string;
   readonly connection: SceneConnection;
   readonly names: readonly string[];
-  /**
-   * The names are found by a rule, so that those without access are not found instead of not
-   * allowed.
-   */
+  /** A rule finds the names: names without access are not found instead of not allowed. */
   readonly isFound?: boolean;
 }
 

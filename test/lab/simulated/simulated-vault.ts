@@ -82,7 +82,7 @@ export class SimulatedVault extends InMemoryVault {
     return transport;
   }
 
-  /** Creates secrets, or a new version of those that exist. */
+  /** Creates secrets, or a new version of existing secrets. */
   write(...names: readonly string[]): void {
     for (const name of names) {
       const version = (this.#versions.get(name) ?? 0) + 1;

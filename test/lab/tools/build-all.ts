@@ -2,8 +2,8 @@ import { terminalProgress } from "../control-plane/progress.ts";
 import { goTool, goToolNames } from "./go-tool.ts";
 
 /**
- * Vitest's global setup: builds the programs of go/ that are not in the cache, which takes minutes
- * the first time, outside of the tests.
+ * Vitest's global setup: builds the programs of go/ that are not in the cache. The first time this
+ * takes minutes, outside of the tests.
  */
 export default async function setup(): Promise<void> {
   const progress = terminalProgress();

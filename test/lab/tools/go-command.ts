@@ -37,7 +37,7 @@ export async function findGo(environment: NodeJS.ProcessEnv): Promise<GoCommand 
   return {
     version,
     async count(directory, packages) {
-      // -mod=readonly overrides a -mod in GOFLAGS, which may require a missing vendor directory.
+      // -mod=readonly overrides a -mod in GOFLAGS that may require a missing vendor directory.
       const list = ["list", "-mod=readonly", "-deps", ...packages];
       const { stdout } = await run("go", list, { cwd: directory, env, maxBuffer: 1 << 26 });
       return stdout.trim().split("\n").length;

@@ -23,8 +23,8 @@ export const goToolNames = Object.keys(packages) as readonly GoToolName[];
 
 /**
  * Returns the path of a program of the version that its module pins: from the user's cache, or
- * built once, which takes about a minute on two cores. Installed programs are not used, because
- * their version and with it their results differ.
+ * built once in about a minute on two cores. Installed programs are not used, because their version
+ * and with it their results differ.
  * @throws Error if it is not in the cache and there is no Go, or the build failed
  */
 export async function goTool(

@@ -12,7 +12,7 @@ export interface InstallOptions {
 }
 
 /**
- * Fills `cache` with `make`, which writes the programs `names` into a given directory. The cache
+ * Fills `cache` with `make`. `make` writes the programs `names` into a given directory. The cache
  * appears complete, by one rename. Of two processes one works while the other waits and then uses
  * the result. A killed process leaves a temporary directory that the next one removes.
  */

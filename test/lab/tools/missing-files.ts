@@ -1,7 +1,7 @@
 import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Returns those of `names` that are not executable files in `directory`. */
+/** Returns the `names` that are not executable files in `directory`. */
 export async function missingFiles(directory: string, names: readonly string[]): Promise<string[]> {
   const missing: string[] = [];
   for (const name of names) {

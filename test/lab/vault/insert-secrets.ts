@@ -6,7 +6,7 @@ const metadata = JSON.stringify(defaultMetadata);
 
 /**
  * Inserts many secrets of one user into a SQLite data file, named `listed-000000` and so on. They
- * equal those of `protect`, except that their values cannot be read.
+ * equal the secrets of `protect`, except that their values cannot be read.
  */
 export function insertSecrets(location: string, owner: string, count: number, now: number): void {
   // A server may be using the file.

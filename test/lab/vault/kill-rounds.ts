@@ -11,8 +11,8 @@ const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /**
- * Writes of one client: acknowledged versions by number, and those in flight when the server was
- * killed.
+ * Writes of one client: acknowledged versions by number, and the writes in flight when the server
+ * was killed.
  */
 class Ledger {
   /** Resolves at the next acknowledgement. */
@@ -72,7 +72,7 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
 }
 
 /**
- * Compares stored versions with those sent; returns the number of stored versions that were never
+ * Compares stored with sent versions. Returns the number of stored versions that were never
  * acknowledged.
  */
 function compare(
@@ -134,7 +134,7 @@ async function verify(client: VaultClient, ledger: Ledger): Promise<number> {
   return kept;
 }
 
-/** Removes verified secrets and files, so that the next rounds do not verify them again. */
+/** Removes verified secrets and files: the next rounds do not verify them again. */
 async function clear(client: VaultClient, ledger: Ledger): Promise<void> {
   for (const key_name of ledger.secrets.keys())
     await retryRateLimited(() => client.call("delete", { key_name }));
@@ -160,7 +160,7 @@ async function addWriters(
 
 /**
  * Repeatedly kills the server with SIGKILL at a random time under parallel writers, restarts it and
- * verifies all data. Data is cleared every fifth round only, so that rounds continue with it.
+ * verifies all data. Data is cleared every fifth round only: rounds continue with it.
  * @throws Error when a write is lost, torn or numbered twice
  */
 export async function killRounds(

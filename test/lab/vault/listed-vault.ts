@@ -30,7 +30,7 @@ class ListedConnection extends InMemoryConnection {
     this.#poll();
   }
 
-  /** Lists once per interval, so that the connection does not become stale. */
+  /** Lists once per interval: the connection does not become stale. */
   #poll(): void {
     this.#clock.timer(60_000, () => {
       if (this.closed) return;

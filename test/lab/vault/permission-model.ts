@@ -1,6 +1,6 @@
 import type { VaultClient, VaultResponse } from "./vault-client.ts";
 
-/** Few users, secrets and teams, so that random steps affect each other. */
+/** Few users, secrets and teams: random steps affect each other. */
 export const users = ["ann", "bob", "cid", "dee"] as const;
 export type User = (typeof users)[number];
 export const names = ["one", "two"] as const;

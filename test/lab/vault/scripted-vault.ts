@@ -87,8 +87,8 @@ export async function textOf(
 }
 
 /**
- * Waits until so many requests of an operation have ended, so that none of them has a deadline on
- * the clock.
+ * Waits until so many requests of an operation have ended: then none of them has a deadline on the
+ * clock.
  */
 export async function requestsEnded(
   { requests }: ObservedConnection,

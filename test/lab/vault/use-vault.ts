@@ -21,8 +21,8 @@ const TOKEN_HOURS = 1e6;
 
 /**
  * Starts the vault of a test file, practically without a request rate, logs in three users and
- * stops the vault after the file's tests. Awaited at the top level of the file, so that tests and
- * helpers share constants.
+ * stops the vault after the file's tests. Awaited at the top level of the file: tests and helpers
+ * share constants.
  */
 export async function useVault({
   more = [],

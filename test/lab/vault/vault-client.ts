@@ -85,7 +85,7 @@ export interface FileUpload {
 }
 
 /**
- * Returns files as a `multipart/form-data` body, assembled by hand so that nothing is added or
+ * Returns files as a `multipart/form-data` body. It is assembled by hand: nothing is added or
  * escaped.
  */
 export function multipartBody(files: readonly FileUpload[], boundary = "test-boundary"): Buffer {

@@ -24,7 +24,7 @@ export function onPostgres(): boolean {
 /** A transaction before which no server writes. */
 interface HeldWrites extends AsyncDisposable {
   change(sql: string): Promise<unknown>;
-  /** Commits, so that the servers continue. */
+  /** Commits: the servers continue. */
   commit(): Promise<unknown>;
 }
 
@@ -62,7 +62,7 @@ class SqliteData implements VaultData {
     return join(this.#directory, "vault.db");
   }
 
-  /** Opens the file, which a server may be using. */
+  /** Opens the file. A server may be using it. */
   #open(): DatabaseSync {
     return new DatabaseSync(this.location, { timeout: 30_000 });
   }
@@ -159,8 +159,8 @@ class PostgresData implements VaultData {
 }
 
 /**
- * Creates data in the store under test: a file in a new directory, or a database, which has the
- * current tables unless it is `empty`.
+ * Creates data in the store under test: a file in a new directory, or a database. A database has
+ * the current tables unless it is `empty`.
  */
 export async function createVaultData({ empty = false } = {}): Promise<VaultData> {
   return onPostgres()

@@ -3,7 +3,7 @@ import { OperatorScene } from "../../lab/kube/operator-scene.ts";
 import { PushScene } from "../../lab/simulated/push-scene.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 
-/** The deadlines of a queue share a timer, so that one timer less is no deadline at all. */
+/** The deadlines of a queue share a timer: one timer less means no deadline at all. */
 test("a VaultSecret that is deleted leaves no deadline in the queue", async () => {
   await using scene = await OperatorScene.start();
   const { clock, server } = scene;

@@ -26,7 +26,8 @@ async function finding(
 
 const stage = { environment_type: "stage", cloud_type: "aws" };
 /**
- * Returns a spec that removes what its rule, which requests this metadata, does not find any more.
+ * Returns a spec whose rule requests this metadata and that removes what the rule does not find any
+ * more.
  */
 const ruleOf = (metadata: object, find: object = {}) => ({
   data: undefined,

@@ -187,7 +187,7 @@ describe("a change of creationPolicy to Merge together with the name of the targ
 });
 
 describe.each(["Owner", "Orphan"])("a change of creationPolicy from Merge to %s", (policy) => {
-  /** Starts an operator that has merged the key `password` into an object of others. */
+  /** Starts an operator that has merged the key `password` into an object of a user. */
   async function merged(): Promise<OperatorScene> {
     const scene = await OperatorScene.start();
     scene.vault().lists({ name: "db" });

@@ -50,7 +50,7 @@ test("values that never end take the memory of their tenant only, and for 30 s a
   const honest = await shop.connected({ ...common, tenant: "shop/" });
   const { bytes } = await honest.connection.reader(recordOf(honest, "a"))(1, signal);
   expect(Buffer.from(bytes.reveal()).toString()).toBe("v1");
-  // One of them has the memory, and the others wait for it in turn.
+  // One of them has the memory. All further ones wait for it in turn.
   for (let count = 1; count <= 2; count += 1) {
     await clock.advance(30_001);
     await expect.poll(() => ended.length).toBe(count);

@@ -60,7 +60,7 @@ test("bodies that never end take the memory of their tenant only, and for 30 s a
   await expect.poll(() => stranger.count("list_no_dup")).toBe(4);
   const { connection } = await shop.connected({ ...common, tenant: "shop/" });
   expect(connection.snapshot?.secretCount).toBe(10);
-  // One of them has the memory, and the others wait for it in turn.
+  // One of them has the memory. All further ones wait for it in turn.
   for (let ended = 1; ended <= 4; ended += 1) {
     await clock.advance(30_001);
     await expect

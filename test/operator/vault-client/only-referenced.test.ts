@@ -14,7 +14,7 @@ import { referencesTo, type ObservedConnection } from "../../lab/vault/vault-con
 const prefix = "cloud_type:*,environment_type:*,application_type:*,classification:*,";
 
 /**
- * Responds with the entries that the scope of the token admits, which the test reads from the
+ * Responds with the entries that the scope of the token admits. The test reads the scope from the
  * logins.
  */
 const scopedList =

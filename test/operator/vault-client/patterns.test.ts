@@ -15,10 +15,7 @@ const ALL = patternReference("");
 
 let lists = 0;
 
-/**
- * Returns the snapshot after one with a list of these secrets, which is searched for these
- * references.
- */
+/** Returns the snapshot after one with a list of these secrets, searched for these references. */
 function snapshot(
   secrets: readonly Partial<SecretRecord>[],
   references: readonly string[],

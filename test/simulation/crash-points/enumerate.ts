@@ -21,7 +21,7 @@ interface Run {
   readonly events: ReadonlyMap<string, number>;
   readonly violations: readonly string[];
   readonly fired: boolean;
-  /** False if a user took an object over, so that the final state is another. */
+  /** False if a user took an object over: then the final state differs. */
   readonly isComparable: boolean;
 }
 
@@ -58,8 +58,8 @@ export async function enumerateFaults(scenario: Scenario): Promise<Enumeration> 
 }
 
 /**
- * Runs a scenario with at most one fault, until its state is that of the run without one or the
- * time is over.
+ * Runs a scenario with at most one fault, until its state equals the state of the run without one
+ * or the time is over.
  */
 async function run(
   scenario: Scenario,

@@ -27,8 +27,8 @@ const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
 /**
  * Returns everything that has to be the same with and without a fault: all objects but events and
- * Leases, without times, versions of objects and identifiers, which differ. Tokens are replaced by
- * whether the vault accepts them.
+ * Leases, without the times, versions of objects and identifiers that differ. Tokens are replaced
+ * by whether the vault accepts them.
  */
 export function finalState(world: World): Record<string, unknown> {
   const kinds = [
@@ -91,7 +91,7 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
     ...(object.kind === "Secret" && { data: secretContent(world, object) }),
     ...(object.kind === "VaultConnection" && { status: withoutCounts(object["status"]) }),
     ...(object.kind === "VaultPush" && { status: withoutPushFacts(object["status"]) }),
-    // Each change of the annotation counts as a generation, of which a fault may add one.
+    // Each change of the annotation counts as a generation. A fault may add one.
     ...(object.kind === "Deployment" && { status: undefined }),
   };
   return JSON.parse(
@@ -103,9 +103,9 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
 }
 
 /**
- * `status.connection` is a digest with the uid of the connection; `status.target.digest` and that
- * of a pod template are digests with the content key, which is random;
- * `status.target.resourceVersion` only saves a read after a restart.
+ * `status.connection` is a digest with the uid of the connection. `status.target.digest` and the
+ * digest of a pod template use the content key, a random one. `status.target.resourceVersion` only
+ * saves a read after a restart.
  */
 const withoutIdentities = (name: string, value: unknown): unknown =>
   name === "resourceVersion"
@@ -114,7 +114,7 @@ const withoutIdentities = (name: string, value: unknown): unknown =>
       ? "ID"
       : value;
 
-/** The numbers of entries are those of the last list that concerned a resource. */
+/** The numbers of entries come from the last list that concerned a resource. */
 const withoutCounts = (status: unknown): object => ({
   ...(status as object),
   secrets: undefined,

@@ -3,7 +3,7 @@ import { sleepByTimer } from "../../lab/clock/sleep-by-timer.ts";
 import type { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 
 /**
- * The clock of one operator process. After a crash no timer fires, so that nothing of the process
+ * The clock of one operator process. After a crash no timer fires: nothing of the process
  * continues.
  */
 export class MortalClock implements Clock {

@@ -22,7 +22,7 @@ export interface Process {
   crash(): Promise<never>;
   /** Reports whether an object is a target, or would be one. */
   isTarget(resource: ResourceDescriptor, ref: Partial<ObjectRef>): boolean;
-  /** Makes an object that of a user. */
+  /** Gives an object to a user. */
   takeOver(resource: ResourceDescriptor, name: string): void;
   /** Called with the token of each request to the vault. */
   onToken(token: string): void;

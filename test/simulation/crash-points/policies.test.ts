@@ -9,7 +9,7 @@ import { connect, type Scenario, sync, synced } from "./scenario.ts";
 import { testScenarios } from "./test-scenarios.ts";
 import { ACCOUNT, TEAM, type World } from "./world.ts";
 
-/** A connection that lists often, so that an absence is proven soon. */
+/** A connection that lists often: an absence is proven soon. */
 function connectOften(world: World): void {
   connect(world, { follow: "Interval", refreshInterval: "5s" });
 }
@@ -41,8 +41,8 @@ function confirmRemovals(world: World): void {
 }
 
 /**
- * Time after which also a request without a response was repeated, so that the next act finds the
- * same state.
+ * Time after which also a request without a response was repeated: the next act finds the same
+ * state.
  */
 const AFTER_TIMEOUT_MS = 60_000;
 /** The content of a Secret of a user. */

@@ -10,7 +10,7 @@ const WEB = { kind: "Deployment", name: "web" };
 const WINDOW_MS = 30_000;
 
 /**
- * Creates a Deployment, which another client scales, and a resource that restarts it for each of
+ * Creates a Deployment that another client scales, and a resource that restarts it for each of
  * these secrets.
  */
 function restarting(...names: readonly string[]): (world: World) => void {

@@ -19,7 +19,7 @@ export interface Scenario {
   /** Content that the scenario removes: `Secret/db`, or `Secret/db user` for one key. */
   readonly losses?: readonly string[];
   /**
-   * True if garbage collection may be faster than the operator, so that other events are right as
+   * True if garbage collection may be faster than the operator: then other events are right as
    * well.
    */
   readonly racesCollection?: boolean;

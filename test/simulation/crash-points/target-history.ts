@@ -19,9 +19,7 @@ import { CANARY, containsSecret, TEAM, type World } from "./world.ts";
 
 type Losses = readonly string[];
 
-/**
- * Watches every write of the operator and reports those that must not happen to `world.violations`.
- */
+/** Watches every write of the operator. Reports forbidden writes to `world.violations`. */
 export function watchHistory(world: World, scenario: Scenario): void {
   world.server.onCommit((change) => {
     if (!change.user.startsWith("operator-")) return;
@@ -61,7 +59,7 @@ const isManaged = (object: KubeObject): boolean => {
   );
 };
 
-/** The keys of others stay unchanged. */
+/** The keys of other owners stay unchanged. */
 function* brokenMerge(
   name: string,
   before: KubeObject | undefined,

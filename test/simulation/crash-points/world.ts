@@ -177,7 +177,7 @@ export class World {
     for (const { stop } of this.#processes) stop.abort(new Error("SIGTERM"));
   }
 
-  /** Kills all processes, so that nothing of this world runs on. */
+  /** Kills all processes: nothing of this world runs on. */
   end(): void {
     for (const process of this.#processes) this.#kill(process);
   }
@@ -277,7 +277,7 @@ export class World {
 }
 
 const secrets = [CANARY, PASSWORD, "access-token-", "refresh-token-"];
-/** Without the last characters, which depend on what follows. */
+/** Without the last characters, because they depend on what follows. */
 const encoded = secrets.map((secret) => Buffer.from(secret).toString("base64").slice(0, 16));
 
 /** Reports whether a text contains a value, a password or a token, plain or in base64. */

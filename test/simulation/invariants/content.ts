@@ -13,7 +13,7 @@ import {
 const outputsFor = (specs: readonly Spec[], key: string): Output[] =>
   specs.flatMap((spec) => outputsOf(spec)).filter((output) => output.key === key);
 
-/** Reports whether a template of these specs makes a key, which then is no part of a value. */
+/** Reports whether a template of these specs makes a key: then it is no part of a value. */
 const isRendered = (specs: readonly Spec[], key: string): boolean =>
   specs.some(
     ({ target }) => target?.template !== undefined && Object.hasOwn(target.template.data, key),
@@ -135,7 +135,8 @@ function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: s
 }
 
 /**
- * A target is created with all keys of a spec, except for those whose source may be removed (I3).
+ * Checks that a target is created with all keys of a spec, except keys whose source may be removed
+ * (I3).
  */
 export function checkComplete(write: TargetWrite): void {
   const { world, history, name, namespace, before, owner, was, is, versions } = write;

@@ -27,7 +27,7 @@ interface FormerHolder {
   readonly wasDeleted: boolean;
 }
 
-/** The holder of a Lease now, and those before by the name of the replica. */
+/** The current holder of a Lease, and former holders by the name of the replica. */
 interface Holders {
   now: string;
   readonly former: Map<string, FormerHolder>;
@@ -94,7 +94,7 @@ const leaseName = (key: string, shards: number): string =>
   shards === 1 ? "vaultsync" : `vaultsync-${shardOf(key, shards)}-of-${shards}`;
 
 /**
- * Returns the keys whose shards may write an object, for `Leadership.check`: those of its
+ * Returns the keys whose shards may write an object, for `Leadership.check`: the keys of its
  * connections, or the namespace of a workload.
  */
 export function shardKeysOf(history: KnownSpecs, { resource, before, after }: Change): string[] {
@@ -124,8 +124,8 @@ const restartsOf = ({ status }: KubeObject): string =>
   JSON.stringify((status as { restarts?: unknown } | undefined)?.restarts);
 
 /**
- * Reports whether a status shows another restart of a workload, which may be in another shard than
- * the resource.
+ * Reports whether a status shows another restart of a workload. The workload may be in another
+ * shard than the resource.
  */
 const showsRestart = (before: KubeObject, after: KubeObject): boolean =>
   restartsOf(before) !== restartsOf(after);

@@ -34,7 +34,7 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
 }
 
 /**
- * Returns the keys that a resource merged into an object, before or after a write, but not those
+ * Returns the keys that a resource merged into an object, before or after a write, without the keys
  * that others keep.
  */
 export function ownKeys({

@@ -12,7 +12,7 @@ import type { TargetWrite } from "./target-write.ts";
 /** Time for which a replica that was suspended may not know the current specs, in milliseconds. */
 const RESUMED_MS = 90_000;
 
-/** Returns the current spec of a resource, and that of its connection. */
+/** Returns the current spec of a resource and the spec of its connection. */
 function current(
   { server }: World,
   namespace: string,
@@ -33,8 +33,8 @@ function current(
 }
 
 /**
- * Reports whether bytes are those of a source that a spec requests for this key, at the vault of
- * its connection.
+ * Reports whether bytes come from a source that a spec requests for this key, at the vault of its
+ * connection.
  */
 function fits(
   { vaults }: World,
@@ -51,9 +51,9 @@ function fits(
 }
 
 /**
- * Once a key has bytes of the present spec, it does not get those of a former one again, whichever
- * replica works on which of the two connections (I2). While watches lag, a replica may not know the
- * present spec.
+ * Checks that a key with bytes of the present spec does not get bytes of a former one again,
+ * whichever replica works on which of the two connections (I2). While watches lag, a replica may
+ * not know the present spec.
  */
 export function checkMove({
   world,

@@ -66,7 +66,7 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
     const needsAll = isDerived(spec) || (spec.target?.type ?? "Opaque") !== "Opaque";
     const isOwnGone = isAnyGone((each) => ofSpec(each).flatMap(({ items }) => items));
     const isWholeGone = needsAll && Object.keys(is).length === 0 && isAnyGone(itemsOf);
-    // A member does not name its object: with one of several, those that are missing leave.
+    // A member does not name its object: with one of several objects, the missing members leave.
     const isMemberGone =
       output.items.some(isExtracted) && isAnyGone((each) => itemsOf(each).filter(isExtracted));
     if (!isOwnGone && !isWholeGone && !isMemberGone) {

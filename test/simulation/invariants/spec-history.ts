@@ -49,7 +49,7 @@ export interface KnownSpecs {
    */
   isSettled(namespace: string | undefined): boolean;
   /**
-   * Returns the specs that the replica may still follow: the current one, and those that were
+   * Returns the specs that the replica may still follow: the current spec, and specs that were
    * changed a short time ago.
    */
   recent(namespace: string | undefined, owner: string): readonly Spec[];
@@ -128,8 +128,8 @@ export class SpecHistory {
   }
 
   /**
-   * Returns what a replica knows now. One that was suspended until a short time ago knows nothing
-   * of what changed meanwhile.
+   * Returns what a replica knows now. A replica that was suspended until a short time ago knows
+   * nothing of the changes during the suspension.
    */
   knownTo(user: string): KnownSpecs {
     const world = this.#world;

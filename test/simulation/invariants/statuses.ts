@@ -50,8 +50,8 @@ export function checkStatus(
 }
 
 /**
- * A resource that is Ready has a target in which every key has the reported version, which is the
- * latest listed one (I13).
+ * A resource that is Ready has a target in which every key has the reported version: the latest
+ * listed one (I13).
  */
 function checkReady(world: World, name: string, status: Status, after: KubeObject): void {
   const { items = [], target } = status;

@@ -27,11 +27,11 @@ export interface TargetWrite {
    * `<kind>/<name>`; empty if none does.
    */
   readonly owner: string;
-  /** The resource adds keys to an object of others. */
+  /** The resource adds keys to an object of another owner. */
   readonly isMerge: boolean;
   /** Another writer changed the object since the last write of the operator. */
   readonly isTampered: boolean;
-  /** Content in base64; of a merge that of its own keys. */
+  /** Content in base64; for a merge, the content of the resource's keys only. */
   readonly was: Content;
   /** Content before or, if a user has deleted the object, the content that was written last. */
   readonly last: Content;

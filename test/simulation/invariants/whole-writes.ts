@@ -61,7 +61,7 @@ const hasScope = (history: KnownSpecs, namespace: string | undefined, spec: Spec
 const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean =>
   owner !== undefined && owner !== kept.owner;
 
-/** Reports whether a value has no such part, so that a key stays unchanged. */
+/** Reports whether a value has no such part: then a key stays unchanged. */
 const lacksPart = ({ member }: Item, { parts }: Origin): boolean =>
   member !== undefined && !parts.has(member);
 

@@ -7,8 +7,8 @@ import { addSecret, secretOf, ANN, NOW } from "../../lab/vault/store-conformance
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { everyByte } from "../../lab/vault/vault-data.ts";
 
-// What was altered or swapped in the database is refused: test/vault-server/at-rest.test.ts, which
-// runs on this store too.
+// What was altered or swapped in the database is refused: see test/vault-server/at-rest.test.ts.
+// That file runs on this store too.
 
 test("no value, file, password or token is readable in any file of the database server", async () => {
   await using cluster = await PostgresCluster.start();

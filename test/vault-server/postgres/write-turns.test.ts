@@ -69,7 +69,7 @@ test("a write of another account passes the queue of a secret that one account w
     await addVersion(store, BOB);
     doneBefore.push(hot.done - before);
   }
-  // Those that are in the database, and those that follow while bob's write is there.
+  // Writes that are in the database, and writes that follow while bob's write is there.
   expect(Math.max(...doneBefore)).toBeLessThan(IN_FLIGHT / 2);
   expect(hot.done).toBeLessThan(IN_FLIGHT);
   expect((await Promise.all(writing)).toSorted((a, b) => a - b)).toEqual(

@@ -3,7 +3,7 @@ import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ann, bob, secretRoute } from "./ann-and-bob.ts";
 
 /**
- * Starts the vault of a test file, filled so that no page of Ann is empty, and stops it after the
+ * Starts the vault of a test file, with content for every page of Ann, and stops it after the
  * file's tests.
  */
 export async function useFilledVault(): Promise<TestVault> {

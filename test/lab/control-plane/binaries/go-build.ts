@@ -57,7 +57,7 @@ async function build(directory: string, go: GoCommand, progress: Progress): Prom
   }
 }
 
-/** Without the stamp the server reports v0.0.0, which clients reject. */
+/** Without the stamp the server reports v0.0.0: clients reject that version. */
 function versionFlags(): string {
   const stamp = "k8s.io/component-base/version";
   const [major, minor] = kubernetesVersion.slice(1).split(".");

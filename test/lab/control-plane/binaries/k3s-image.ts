@@ -40,7 +40,7 @@ async function onPath(name: string, path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Copies the binary of k3s, which is kubectl under that name. It runs on Linux only. */
+/** Copies the binary of k3s. Named kubectl, it acts as kubectl. It runs on Linux only. */
 async function kubectlFromImage(directory: string): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   const kubectl = join(directory, "kubectl");

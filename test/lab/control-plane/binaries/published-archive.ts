@@ -19,8 +19,8 @@ const index =
   "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
 const releases = "https://dl.k8s.io";
 /**
- * Time limit of a small request, short so that the next source is tried soon when these hosts are
- * not reachable.
+ * Time limit of a small request. It is short because the next source must be tried soon when these
+ * hosts are not reachable.
  */
 const requestTimeoutMs = 5000;
 const downloadTimeoutMs = 600_000;
@@ -39,7 +39,7 @@ interface Archive {
 
 /**
  * The archive of envtest (etcd, kube-apiserver, kubectl) and the controller manager of the same
- * release, which it lacks.
+ * release. The archive lacks the controller manager.
  */
 export const publishedArchive: Source = {
   name: "the published envtest archive",

@@ -126,8 +126,8 @@ function etcdArguments(): string[] {
 }
 
 /**
- * Returns the arguments of kube-apiserver. Paths are relative to the directory, which is the
- * working directory of every component.
+ * Returns the arguments of kube-apiserver. Paths are relative to the directory: every component
+ * works in it.
  */
 function apiServerArguments(
   directory: string,

@@ -7,8 +7,8 @@ import { waitUntil } from "../../clock/wait-until.ts";
 
 const restartDelayMs = 1000;
 /**
- * Time between SIGTERM and SIGKILL. An API server would wait a minute for its watches, which do not
- * end by themselves.
+ * Time between SIGTERM and SIGKILL. Watches do not end by themselves: an API server would wait a
+ * minute for them.
  */
 const gracePeriodMs = 2000;
 const readyTimeoutMs = 120_000;
@@ -16,7 +16,7 @@ const readyTimeoutMs = 120_000;
 export interface ComponentOptions {
   /** Directory of the executable. */
   readonly binaries: string;
-  /** Working directory, which also contains `<name>.log`. */
+  /** Working directory. It also contains `<name>.log`. */
   readonly directory: string;
   /** Kills the process when aborted; its data is not needed any more. */
   readonly signal: AbortSignal;

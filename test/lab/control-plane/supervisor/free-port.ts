@@ -2,9 +2,8 @@ import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
 /**
- * Returns a free loopback port below the range of ephemeral ports, so that no outgoing connection
- * takes it while the API server is stopped. Another process may still take it, so the caller has to
- * retry.
+ * Returns a free loopback port below the range of ephemeral ports: no outgoing connection takes it
+ * while the API server is stopped. Another process may still take it: the caller has to retry.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {

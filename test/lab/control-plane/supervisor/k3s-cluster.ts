@@ -67,7 +67,7 @@ export async function startK3sCluster(options: {
   await writeFile(join(directory, "audit-policy.yaml"), auditPolicy);
   // The server runs as root, and appends to the file of this user.
   await writeFile(join(directory, "audit.log"), "", { mode: 0o600 });
-  // In its own process group, so that it outlives the end of this one.
+  // In a separate process group: it outlives the end of this process.
   const remove = (): void =>
     void spawn("docker", ["rm", "--force", "--volumes", name], {
       detached: true,

@@ -11,7 +11,7 @@ import { Settings, type Message } from "./settings.ts";
 /**
  * Owns one control plane while its standard input is open. The other end of that pipe closes with
  * the process that started it, even after kill -9; then all servers are stopped and the directory
- * is removed. It has its own process group, so that Ctrl-C at the terminal reaches the owner only.
+ * is removed. It has its own process group: Ctrl-C at the terminal reaches the owner only.
  */
 const settings = Settings.parse(JSON.parse(process.argv[2] ?? ""));
 const directory = await mkdtemp(join(tmpdir(), "vaultsync-control-plane-"));

@@ -4,8 +4,8 @@ import { program } from "../../../../src/program.ts";
 import type { ProcessResult } from "./vaultsync-process.ts";
 
 /**
- * Runs a command that starts no server without a child process, which is faster; collects what it
- * prints.
+ * Runs a command that starts no server, and collects what it prints. It is faster than a child
+ * process.
  */
 export async function runInProcess(
   args: readonly string[],

@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * A line of a shell, run by bash in a process group of its own. Disposing it interrupts the whole
+ * A line of a shell, run by bash in a separate process group. Disposing it interrupts the whole
  * group, like Ctrl-C.
  */
 export class ShellProcess implements AsyncDisposable {

@@ -10,8 +10,7 @@ export const readyLine = z.strictObject({
 });
 
 /**
- * `vaultsync vault serve` on a free port, so that a test can measure or kill it. Disposing it stops
- * it.
+ * `vaultsync vault serve` on a free port, for tests that measure or kill it. Disposing it stops it.
  */
 export class VaultServerProcess extends VaultsyncProcess {
   #ready: z.infer<typeof readyLine> = { url: "" };

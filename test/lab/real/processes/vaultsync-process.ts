@@ -10,8 +10,8 @@ const root = join(import.meta.dirname, "../../../..");
 const main = join(root, process.env["VAULTSYNC_TEST_PROGRAM"] ?? "src/main.ts");
 
 /**
- * Lets the processes of all tests share the compiled sources, which saves half of the time of their
- * start. Benchmarks do not.
+ * Lets the processes of all tests share the compiled sources: their start takes half the time.
+ * Benchmarks do not.
  */
 const compileCache = process.env["VITEST"] && {
   NODE_COMPILE_CACHE: join(root, "node_modules/.cache/vaultsync-test"),
@@ -37,7 +37,7 @@ export interface ProcessOptions {
   readonly program?: string | undefined;
   /** Arguments of Node, before the program. */
   readonly nodeArgs?: readonly string[];
-  /** Starts a process group of its own, which Ctrl-C in a terminal does not reach. */
+  /** Starts a separate process group: Ctrl-C in a terminal does not reach it. */
   readonly detached?: boolean;
   /** File that receives standard error as it arrives, in addition to `stderr`. */
   readonly logFile?: string;

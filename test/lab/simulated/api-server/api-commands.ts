@@ -10,7 +10,7 @@ import {
 } from "../../../../src/operator/kube/resource.ts";
 import { typeOf } from "./resource-rules.ts";
 
-/** One request, as data, so that it can be sent to several API servers. */
+/** One request, as data: it can be sent to several API servers. */
 export interface ApiCommand {
   readonly op:
     | "create"

@@ -50,9 +50,7 @@ export class ClusterControllers {
     }
   }
 
-  /**
-   * Deletes an object whose owners are all gone, and removes the references to those that are gone.
-   */
+  /** Deletes an object whose owners are all gone, and removes references to missing owners. */
   #collect({ collection, object }: Entry, byUid: ReadonlyMap<string | undefined, Entry>): void {
     const { ownerReferences = [], ...metadata } = object.metadata;
     if (ownerReferences.length === 0 || metadata.deletionTimestamp) return;

@@ -53,7 +53,7 @@ export class Collection {
     for (const watch of this.watches) watch.deliver(change);
   }
 
-  /** Forgets the history, so that a watch from before now fails with 410, as after a compaction. */
+  /** Forgets the history: a watch from before now fails with 410, as after a compaction. */
   compact(version: number): void {
     this.#history = [];
     this.#oldest = version;
@@ -95,7 +95,7 @@ export class Collection {
   }
 }
 
-/** One watch of one client, which a test can delay, drop, silence, or make to repeat events. */
+/** One watch of one client. A test can delay, drop or silence it, or make it repeat events. */
 export class OpenWatch {
   readonly client: string;
   readonly resource: ResourceDescriptor;

@@ -131,8 +131,8 @@ export interface Applied {
 }
 
 /**
- * Merges the fields of `patch` into `live` and removes those that `manager` applied before and now
- * omits.
+ * Merges the fields of `patch` into `live`. Removes the fields that `manager` applied before and
+ * now omits.
  */
 export function applyFields(live: Json, owners: Owners, manager: string, patch: Json): Applied {
   const wanted = fieldsOf(patch);

@@ -1,4 +1,4 @@
-/** JSON of the API, which may be changed. */
+/** JSON of the API that may be changed. */
 export type Json = Record<string, unknown>;
 
 export function isJson(value: unknown): value is Json {
@@ -12,8 +12,8 @@ export function objectAt(value: unknown, field: string): Json {
 }
 
 /**
- * Returns a read-only copy without the fields that are `undefined`, as a request body transfers it,
- * so that a caller that changes what it has read fails. It shares the parts that are frozen, i.e.
+ * Returns a read-only copy without the fields that are `undefined`, as a request body transfers it.
+ * A caller that changes what it has read fails. The copy shares the parts that are frozen, i.e.
  * such copies already: most of an object is the same after a write.
  */
 export function transferred<T>(value: T): T {

@@ -3,7 +3,7 @@ import type { KubeObject, ObjectMeta } from "../../../../src/operator/kube/resou
 import { isJson, type Json } from "./json.ts";
 import { invalid, StatusError } from "./status-error.ts";
 
-/** Characters of generated names, without those that form words. */
+/** Characters of generated names, chosen to form no words. */
 const CHARACTERS = "bcdfghjklmnpqrstvwxz2456789";
 
 interface SystemFields {

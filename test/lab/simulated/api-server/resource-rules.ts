@@ -28,7 +28,7 @@ export const mayCreateByUpdate = ({ kind }: ResourceDescriptor): boolean =>
   kind === "Lease" || kind === "Event";
 
 /**
- * Reports whether two states of a custom object differ only in metadata and status, so that the
+ * Reports whether two states of a custom object differ only in metadata and status: then the
  * generation is the same.
  */
 export function hasSameSpec(before: KubeObject, after: KubeObject): boolean {

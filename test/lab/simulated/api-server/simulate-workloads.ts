@@ -2,7 +2,7 @@ import { workloadDescriptor } from "../../../../src/operator/controllers/restart
 import type { KubeObject, ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";
 
-/** The kinds whose controllers are simulated; that of a Rollout is a program of its own. */
+/** The kinds whose controllers are simulated. The controller of a Rollout is a separate program. */
 const kinds: readonly ResourceDescriptor[] = [
   workloadDescriptor.Deployment,
   workloadDescriptor.StatefulSet,

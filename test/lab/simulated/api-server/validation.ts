@@ -6,7 +6,10 @@ import { badRequest, invalid } from "./status-error.ts";
 const MAX_DATA_BYTES = 1_048_576;
 const MAX_ANNOTATIONS_BYTES = 262_144;
 
-/** Keys of which a Secret of a type needs all, or one, and which of them must contain JSON. */
+/**
+ * Keys of each type of Secret: all of `all` or one of `one` are required, and `json` must contain
+ * JSON.
+ */
 const SECRET_TYPES: Readonly<
   Record<string, { readonly all?: string[]; readonly one?: string[]; readonly json?: string }>
 > = {

@@ -82,7 +82,7 @@ beforeAll(async () => {
 afterAll(() => real[Symbol.asyncDispose]());
 
 /**
- * Sends a request and returns its outcome. `tokens` are those of the user, of unlimited and limited
+ * Sends a request and returns its outcome. `tokens` are the user's tokens, of unlimited and limited
  * scope.
  */
 type Send = (

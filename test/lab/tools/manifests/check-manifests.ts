@@ -14,12 +14,12 @@ export interface Findings {
 /** Flags of kube-score for the manifests of this project. */
 const kubeScoreFlags = [
   "--exit-one-on-warning",
-  // That of the oldest version that we support.
+  // The oldest version that we support.
   "--kubernetes-version=v1.30",
   "--enable-optional-test=container-seccomp-profile",
   "--enable-optional-test=container-ports-check",
-  // A limit of the CPU throttles an operator while the others need it, and it loses its lease; a
-  // request shares the CPU fairly.
+  // A limit of the CPU throttles an operator while other pods need the CPU, and it loses its lease;
+  // a request shares the CPU fairly.
   "--ignore-container-cpu-limit",
   // A tag of ours is immutable. With Always, a pod could not restart while the registry cannot be
   // reached.

@@ -59,7 +59,7 @@ function kindsOf(schema: Schema): z.output<typeof Kind>[] {
   return kinds.length === 1 ? kinds : [];
 }
 
-/** Returns a schema whose objects have no other fields than those that it names, at any depth. */
+/** Returns a schema whose objects have only the fields that the schema names, at any depth. */
 function rejectUnknown(schema: Schema): Schema {
   const isObject = typeof schema["properties"] === "object";
   const isOpen =

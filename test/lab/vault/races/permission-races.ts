@@ -27,7 +27,7 @@ async function race(
     await scene.ledger.attempt(name, closed, () => grant(round));
     if ((await revoke(round)).status !== 200) return;
     closed.begin();
-    // Those that begin and end within the period.
+    // Attempts that begin and end within the period.
     await Promise.all(readers.map(attempt));
   });
   const reading = readers.map((reader) => scene.repeat(() => attempt(reader)));

@@ -9,9 +9,7 @@ import { writeRaces } from "./write-races.ts";
 
 const NAMES = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
 
-/**
- * Races of which each has succeeded at least once before a run ends, however slow the machine is.
- */
+/** Races. Each has succeeded at least once before a run ends, however slow the machine is. */
 const RACES = [
   "delete",
   "deletion of a user",
@@ -30,7 +28,7 @@ const CHECK_MS = 100;
 interface Races {
   /** Number of requests and commands that succeeded, by race. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Number of values that were read, each of which has a line in the audit log. */
+  /** Number of values that were read. Each read has a line in the audit log. */
   readonly reads: number;
   /** Rules that were broken. */
   readonly violations: readonly string[];

@@ -14,7 +14,9 @@ import type { Store, Transaction } from "../../../../src/vault/server/store/stor
 export const NOW = 1_700_000_000_000;
 /** Beyond JavaScript's dates and 64-bit integers. */
 export const FAR = 1e18 + 0.5e6;
-/** In order by code point, which is not the order of UTF-16: U+FFFD comes before U+10000. */
+/**
+ * In order by code point. The order of UTF-16 differs: by code point, U+FFFD comes before U+10000.
+ */
 export const SORTED_NAMES = [
   "",
   " ",
