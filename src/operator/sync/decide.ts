@@ -81,7 +81,7 @@ const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map
 export const isDropped = (resolution: Resolution): boolean =>
   "deletion" in resolution && resolution.deletion === "due";
 
-/** Reports whether every source is there or gone, so that nothing has to be retained. */
+/** Reports whether every source is there or gone: nothing has to be retained. */
 const isLossless = (resolutions: readonly Resolution[]): boolean =>
   resolutions.every((one) => one.state === "found" || one.state === "unusable" || isDropped(one));
 
@@ -160,7 +160,7 @@ function entryOf(
   return current && { from: "target", id, synced: current, item, refetch: undefined };
 }
 
-/** Returns the sum of the sizes, as far as listed: those of secrets are not. */
+/** Returns the sum of the listed sizes. The vault does not list the sizes of secrets. */
 function listedBytes(resolutions: readonly Resolution[]): number {
   let total = 0;
   for (const resolution of resolutions) {
@@ -183,8 +183,8 @@ export const targetName = ({ target }: SyncResource): string => `the ${target.ki
 type ForeignTarget = Extract<TargetState, { readonly state: "foreign" }>;
 
 /**
- * Returns the condition for a target name that another object has. Its owner, if known, is this
- * resource if a tool has removed both the label and the owner reference, which took the object away
+ * Returns the condition for a target name that another object has. Its owner, if known, can be this
+ * resource: a tool has removed both the label and the owner reference and so taken the object away
  * from it.
  */
 export function targetConflict(
@@ -263,8 +263,8 @@ const isAllDropped = (resource: SyncResource, resolutions: readonly Resolution[]
 
 /**
  * Decides for a target that would have no key, or not those that its type requires. It is removed
- * if it has bytes of sources that are gone; an object of others only loses the keys of the
- * resource. See docs/design/engine.md#removals.
+ * if it has bytes of sources that are gone; an object that the resource merges into only loses its
+ * keys. See docs/design/engine.md#removals.
  */
 function decideWithout(
   resource: SyncResource,
@@ -327,8 +327,8 @@ function actionFor(
 /**
  * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the
  * order of the spec. A target is only created complete: none is written while an item is
- * unavailable. An existing target keeps the bytes of unavailable items and follows the others; if
- * its annotations no longer identify those bytes, it is left unchanged. See
+ * unavailable. An existing target keeps the bytes of unavailable items and follows all other items;
+ * if its annotations no longer identify those bytes, it is left unchanged. See
  * docs/design/engine.md#target-writes and docs/design/engine.md#removals.
  */
 export function decide(

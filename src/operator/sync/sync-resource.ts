@@ -20,8 +20,8 @@ export interface Find {
 /** One source of a target, and what becomes of its bytes. */
 export interface SyncItem {
   /**
-   * Identifies the item in the claims of the target and in the status. It is the key of the target,
-   * unless the item is extracted: then it is its place in the spec, which is no valid key.
+   * Identifies the item in the claims of the target and in the status. The id is the key of the
+   * target. For an extracted item it is the place in the spec: never a valid key.
    */
   readonly id: string;
   /** Name of the secret or file in the vault. */
