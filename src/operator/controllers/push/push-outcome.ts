@@ -87,8 +87,7 @@ export function pushFailure(error: unknown, item: PushItem, { owner }: WritableE
 }
 
 /**
- * Reports whether a failure concerns the whole connection, so that pushing further keys would fail
- * as well.
+ * Reports whether a failure concerns the whole connection: pushing further keys would fail as well.
  */
 export function concernsConnection(error: unknown): boolean {
   return (

@@ -161,8 +161,8 @@ export class PushReconciler {
     const { resource } = parsed;
     const isWanted = resource.deletionPolicy === "Delete";
     if (isWanted !== hasFinalizer(object)) {
-      // Before the first push, so that no entry remains. The object changes, which requeues the
-      // resource.
+      // Before the first push: a deletion must leave no entry. The change of the object requeues
+      // the resource.
       await setFinalizer(api, object, isWanted, signal);
       return nothing(DONE);
     }
@@ -172,7 +172,7 @@ export class PushReconciler {
   }
 
   /**
-   * Adds a list of the vault that covers all names, for a forced sync one of its own; or returns
+   * Adds a list of the vault that covers all names (a separate list for a forced sync), or returns
    * the result of a reconcile that has to wait for it.
    */
   #observeList(started: Started, resource: PushResource): Observed | Result {
@@ -293,7 +293,7 @@ export class PushReconciler {
     return outcomes;
   }
 
-  /** Returns the memory of this very object. */
+  /** Returns the memory of this object, not of an earlier one with its name. */
   #memoryOf(key: string, { metadata }: KubeObject, before: PushStatus): PushMemory {
     const uid = metadata.uid ?? "";
     const known = this.#memory.get(key);

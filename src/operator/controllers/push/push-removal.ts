@@ -60,7 +60,7 @@ interface Result {
 
 /**
  * Time in milliseconds after which a deletion no longer waits for a VaultConnection that does not
- * exist: that of a whole namespace removes both.
+ * exist: the deletion of a namespace removes both.
  */
 const ABSENT_CONNECTION_MS = 5 * 60_000;
 const CHECK_MS = 60_000;

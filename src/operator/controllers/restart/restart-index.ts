@@ -90,9 +90,9 @@ function namesOf(source: RestartSource | undefined): GroupNames<Group> {
 }
 
 /**
- * Finds the resources that concern a workload. Keys are those of the queues. A resource takes
- * no memory if it has no references, no restarts, and a target of the default kind and its own
- * name, as most resources.
+ * Finds the resources that concern a workload. Keys are queue keys. Most resources take no memory:
+ * they have no references, no restarts, and a target of the default kind with the name of the
+ * resource.
  */
 export class RestartIndex {
   readonly #resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>;

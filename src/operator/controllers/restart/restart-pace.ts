@@ -11,8 +11,8 @@ const namespaceOf = (workload: string): string => parseWorkloadKey(workload).nam
 
 /**
  * Limits the rollouts of each namespace: a change of one Secret may restart hundreds of workloads.
- * Those that wait are restarted in the order in which they came. A workload that rolls out and is
- * to be restarted again waits as well if others do, so that ten of them cannot keep all places.
+ * Waiting workloads are restarted in their order of arrival. A workload that rolls out and is to be
+ * restarted again waits as well if others do: ten of them must not keep all places.
  */
 export class RestartPace {
   readonly #clock: Clock;
