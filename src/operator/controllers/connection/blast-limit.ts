@@ -114,8 +114,8 @@ export class BlastLimits {
   readonly #ofOrigin = new Map<string, BlastLimit>();
 
   /**
-   * Adds a connection to those of the vault at this URL. Returns its limit, and the way to remove
-   * the connection.
+   * Adds a connection to the vault at this URL. Returns the limit of the vault, and a function that
+   * removes the connection.
    */
   join(
     url: string,

@@ -54,8 +54,7 @@ export interface ConnectionReconcilerOptions {
   /** The connections of both kinds. */
   readonly resources: ReadonlyStore<KubeObject>;
   /**
-   * The operator's namespace, which has the Secrets and certificates of each
-   * ClusterVaultConnection.
+   * The operator's namespace: it has the Secrets and certificates of each ClusterVaultConnection.
    */
   readonly namespace: string;
   readonly connections: ConnectionRegistry;
@@ -112,7 +111,7 @@ export class ConnectionReconciler {
     const client = connections.client(key);
     client?.setReferences(referencesOf(key));
     connections.pruneRemovals(key);
-    // The object has changed then, which requeues the connection.
+    // The patch changed the object: its watch event requeues the connection.
     if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
     const notReady = (await this.#writeStatus(key, object, problem, signal)) === "False";
     if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done", notReady };
@@ -152,8 +151,8 @@ export class ConnectionReconciler {
     const { removals } = state;
     if (removals.isResuming) return false;
     const { held } = removals;
-    // First, so that it cannot confirm others later. The version of the object rules out that it
-    // was changed meanwhile.
+    // The annotation goes first: otherwise it could confirm other removals later. The patch names
+    // the version of the object: that excludes a concurrent change.
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const patch = { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: null } } };
     await api.patch(
@@ -233,8 +232,8 @@ export class ConnectionReconciler {
   }
 
   /**
-   * Returns the namespace of the Secrets and certificates of a connection, which no field of it can
-   * choose.
+   * Returns the namespace of the Secrets and certificates of a connection. No field of the
+   * connection can choose it.
    */
   #namespaceOf(key: string): string {
     return connectionKindOf(key) === "ClusterVaultConnection"

@@ -89,7 +89,9 @@ export interface ConnectionRegistryOptions {
   readonly blastLimits: BlastLimits;
   /** Reports whether there is a connection of this key that is not being deleted. */
   readonly exists: (key: string) => boolean;
-  /** Return the controllers, which in turn use the registry. */
+  /**
+   * Return the controllers. They are functions because the controllers use the registry in turn.
+   */
   readonly users: () => ConnectionUsers;
   readonly reporter: () => ConnectionReporter;
 }
@@ -160,8 +162,7 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Opens the connection, or reopens it if `fingerprint` differs from that of the open one. Returns
-   * whether it did.
+   * Opens the connection, or reopens it if its `fingerprint` has changed. Returns whether it did.
    */
   async open(
     key: string,

@@ -1,8 +1,8 @@
 import type { EntryKind } from "../../vault-client/connection.ts";
 
 /**
- * The first list without a name: its number among those of its kind, and its arrival in monotonic
- * milliseconds.
+ * The first list without a name: its number among the lists of its kind, and its arrival in
+ * monotonic milliseconds.
  */
 export interface Absence {
   readonly list: number;
@@ -26,8 +26,8 @@ export class ListedNames {
   /** Names that disappeared, and that a user has to confirm. */
   readonly held = new Set<string>();
   /**
-   * Those of {@link held} whose keys no resource removes any more: they are held again as soon as
-   * one does.
+   * Names in {@link held} whose keys no resource removes any more. They are held again as soon as a
+   * resource removes them.
    */
   readonly waived = new Set<string>();
   /** Names that disappeared together with held ones, and whose keys no resource removes. */

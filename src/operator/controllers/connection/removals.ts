@@ -252,8 +252,8 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Returns the absence of a name. That of a rule which no list was compared with, because it is
-   * new, begins now.
+   * Returns the absence of a name. If a rule is so new that no list was compared with it, its
+   * absence begins now.
    */
   #absence(
     kind: EntryKind,
@@ -294,8 +294,7 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Reports whether the removal of a name that is gone is not proven yet, so that a hold would
-   * still prevent it.
+   * Reports whether the removal of a missing name is not proven yet: a hold would still prevent it.
    */
   #isPending(absence: Absence, progress: ListProgress): boolean {
     return this.#ownProof(absence, progress) > 0 || !this.#isCounted(absence, progress);

@@ -62,6 +62,6 @@ type WriteAction = "created" | "updated" | "repaired" | "deleted" | "pushed" | "
 
 /** Observes the writes of targets and entries; implemented by the metrics. Must not throw. */
 export interface WriteObserver {
-  /** @param kind that of the resource whose target or entry it is */
+  /** @param kind kind of the resource whose target or entry was written */
   written(kind: "VaultSecret" | "VaultFile" | "VaultPush", action: WriteAction): void;
 }

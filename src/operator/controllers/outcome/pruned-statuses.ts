@@ -74,8 +74,8 @@ export class PrunedStatuses {
   }
 
   /**
-   * Reports whether `status` is what was sent when the API server stored `stored`, so that writing
-   * it again changes nothing.
+   * Reports whether `status` is what was sent when the API server stored `stored`: writing it again
+   * changes nothing.
    */
   includes(key: string, stored: unknown, status: object): boolean {
     const pruned = this.#byKey.get(key);

@@ -21,7 +21,7 @@ export function withEcho(report: Report, resource: SyncResource, before: SyncSta
 }
 
 /**
- * Syncs a resource, a forced one after a list of its own. While that list has not succeeded, also
+ * Syncs a resource, a forced one after a separate list. While that list has not succeeded, also
  * after the echo, the resource is synced with the last list and is not ready.
  */
 export async function syncForced(

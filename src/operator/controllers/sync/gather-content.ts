@@ -75,9 +75,9 @@ export function gatherContent(
 }
 
 /**
- * Returns the entries by what is made of them together: each makes a key of its own, unless the
- * content is derived from all of them. Then the target never has what was made of some sources in
- * their new version and of others in their last one.
+ * Groups the entries by what is made of them together: each makes a separate key, unless the
+ * content is derived from all of them. A derived target never mixes new versions of some sources
+ * with earlier versions of other sources.
  */
 function partsOf(entries: readonly Entry[], resource: SyncResource): readonly (readonly Entry[])[] {
   if (!isDerived(resource)) return entries.map((entry) => [entry]);
@@ -108,8 +108,8 @@ async function gatherPart(
 
 /**
  * Returns what the target has of these entries, if that can be trusted and nothing else is in it.
- * What an earlier spec made of them is not kept: it would be next to what this spec makes of
- * others.
+ * What an earlier spec made of them is not kept: it would be next to what this spec makes of other
+ * entries.
  */
 function keptPart(
   entries: readonly Entry[],

@@ -37,8 +37,8 @@ type NewContent = Assembled | { readonly content: "unchanged" | "none"; readonly
 
 /**
  * Returns the content that is made of `entries`. If there is none, the bytes of sources that are
- * gone leave the target nevertheless: it keeps what it has of the others, and is removed if that is
- * not valid or cannot be distinguished. See docs/design/engine.md#removals.
+ * gone leave the target nevertheless: it keeps what it has of the remaining sources, and is removed
+ * if that is not valid or cannot be distinguished. See docs/design/engine.md#removals.
  */
 export async function newContent(
   entries: readonly Entry[],

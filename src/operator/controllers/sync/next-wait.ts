@@ -5,7 +5,7 @@ import type { Report } from "../../sync/report.ts";
 import { EXPIRY_NOTICE_MS } from "../../sync/sync-status.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
 
-/** Reasons that an object of others has, which its owner may change. */
+/** Reasons that concern an object of another owner. That owner may change it. */
 const OF_OTHERS: ReadonlySet<Reason> = new Set(["TargetConflict", "TargetMissing", "AdoptionHeld"]);
 
 /**

@@ -322,8 +322,8 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   isObject(status) ? status : {};
 
 /**
- * Reports whether the status is about the current spec, as that of each unchanged resource at the
- * start of the operator.
+ * Reports whether the status is about the current spec. When the operator starts, that holds for
+ * each unchanged resource.
  */
 const isObserved = (object: KubeObject): boolean =>
   statusOf(object)["observedGeneration"] === object.metadata.generation;

@@ -28,7 +28,7 @@ export const targetChanged = (reason: string): SyncResult => ({
   next: { outcome: "retry", cause: "target", reason },
 });
 
-/** Returns a failure for content that must not replace that of the target. */
+/** Returns a failure for content that must not replace the content of the target. */
 export function rejected({ reason, message }: ReadyCondition): Failure {
   return { ...lasting(reason, `${message}; the target is left unchanged`, DONE), why: message };
 }

@@ -346,7 +346,7 @@ function concluded(report: Report, { content: { problem }, failure }: Assembled)
 }
 
 /**
- * Returns the versions to report: those of kept items only if their bytes are of the source that is
+ * Returns the versions to report. A kept item has one only if its bytes are from the source that is
  * requested now.
  */
 function versionsOf({ claims, fetched }: Gathered, { versions }: Report): Map<string, number> {
