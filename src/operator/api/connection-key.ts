@@ -7,10 +7,10 @@ export interface ConnectionRef {
 }
 
 /**
- * Returns the key of a connection in queues, metrics and log entries, which is the key of its
- * object in a store: `namespace/name` of a VaultConnection, `name` of a ClusterVaultConnection.
- * Names contain no slash, so two connections never have the same key.
- * @param namespace that of the resource
+ * Returns the key of a connection in queues, metrics, log entries and object stores:
+ * `namespace/name` of a VaultConnection, `name` of a ClusterVaultConnection. Names contain no
+ * slash, so two connections never have the same key.
+ * @param namespace namespace of the resource
  */
 export function connectionKey({ kind, name }: ConnectionRef, namespace: string): string {
   return kind === "ClusterVaultConnection" ? name : `${namespace}/${name}`;

@@ -109,9 +109,8 @@ function openApiSchema(schema: z.ZodType): Json {
 }
 
 /**
- * Returns the schema of a status. Its default, which no spec has, makes a resource that no operator
- * has seen differ from one that is in sync: kstatus takes a resource without `observedGeneration`
- * for current.
+ * Returns the schema of a status. Its default is a generation that no spec has: kstatus considers a
+ * resource without `observedGeneration` current, also if no operator has seen it yet.
  */
 function statusSchema(status: z.ZodType): Json {
   const schema = openApiSchema(status.describe("The observed state, which the operator writes."));
