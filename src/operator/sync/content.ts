@@ -96,7 +96,9 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
 const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 
-/** Returns an object without prototype, in which `__proto__`, a valid key, is an ordinary one. */
+/**
+ * Returns an object without prototype: `__proto__` is a valid key and must be an ordinary property.
+ */
 const bare = <T>(): Record<string, T> => Object.create(null);
 
 /**

@@ -86,8 +86,8 @@ const isLossless = (resolutions: readonly Resolution[]): boolean =>
   resolutions.every((one) => one.state === "found" || one.state === "unusable" || isDropped(one));
 
 /**
- * Reports whether a target has bytes of the vault: nothing of an object that is handed over has to
- * go.
+ * Reports whether a target has bytes of the vault. An object that is handed over has none: nothing
+ * of it has to go.
  */
 const isOwn = (target: TargetState): target is Extract<TargetState, { readonly state: "owned" }> =>
   target.state === "owned" && target.adoption === undefined;
@@ -108,9 +108,9 @@ export function droppedFrom(
 }
 
 /**
- * Reports whether a target may lose bytes of other sources for those that are gone. A deadline is a
- * promise to their creators, and `whenMissing: Delete` is about all sources; an optional one that
- * is missing takes nothing with it that the policy retains.
+ * Reports whether a target may lose bytes of other sources because of sources that are gone. A
+ * deadline is a promise to their creators, and `whenMissing: Delete` is about all sources; a
+ * missing optional source takes nothing with it that the policy retains.
  */
 export function outweighsOthers(
   { whenMissing }: SyncResource,

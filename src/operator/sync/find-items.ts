@@ -14,7 +14,7 @@ const MAX_CLAIM_BYTES = 200 * 1024;
 /** Length of the claim of one item without its key and its name. */
 const CLAIM_BYTES = 100;
 
-/** The items of a resource, the rules that find none, and what they find and cannot use. */
+/** The items of a resource, the rules that find none, and the found items that cannot be used. */
 export interface FoundItems {
   readonly items: readonly SyncItem[];
   readonly unmatched: readonly Find[];
@@ -70,7 +70,7 @@ export function hasMetadata(
 /**
  * Returns the names that this rule found, according to the claims of a target. A rule that changed
  * continues with a name that the list lacks, if the name keeps its key: nothing else says whether
- * it would match. What the list has, the rule finds itself.
+ * it would match. The rule itself finds the names that the list has.
  */
 export function claimedNames(
   find: Find,

@@ -40,7 +40,7 @@ export interface Remembered {
   /** Origin of the bytes that the target contains under the key of the item. */
   readonly synced: SyncedKey | undefined;
   /**
-   * Version that the target had last, according to the status: also if the target was deleted
+   * Version that the target had last, according to the status, even if the target was deleted
    * since.
    */
   readonly served?: number | undefined;
@@ -131,8 +131,8 @@ export type Resolution =
   /** Found, but without a key: `why` is the reason. The item is omitted. */
   | { readonly state: "unusable"; readonly item: SyncItem; readonly why: string }
   /**
-   * Not an entry, but a rule that finds none. `strangers` shared what it would find if the
-   * connection named them, as far as asked.
+   * A rule that finds no entry. `strangers` shared what it would find if the connection named them,
+   * as far as asked.
    */
   | { readonly state: "unmatched"; readonly item: SyncItem; readonly strangers?: readonly string[] }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
@@ -266,8 +266,8 @@ function resolveLatest(
 }
 
 /**
- * Returns the version of this entry that the target has, or without a target the one that the
- * status shows. The version of another owner's entry says nothing about this one.
+ * Returns the version of this entry in the target or, without a target, in the status. The version
+ * of another owner's entry says nothing about this one.
  */
 function earlierVersion(
   item: SyncItem,

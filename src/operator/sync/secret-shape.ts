@@ -107,7 +107,7 @@ export const hasShape = ({ target }: Pick<SyncResource, "target">): boolean =>
 
 /**
  * Checks the content of a Secret before it is written: a program that reads a certificate without
- * its key, or a configuration that is none, fails later and elsewhere. Returns the condition for
+ * its key, or an invalid configuration, fails later and elsewhere. Returns the condition for
  * content that its type does not allow. Pure and total.
  */
 export function shapeProblem(

@@ -7,8 +7,8 @@ import type { Reason } from "../api/reasons.ts";
  */
 export interface Staleness {
   /**
-   * Time of the last list before, in milliseconds since the epoch; of the opening of the connection
-   * if there was none.
+   * Time of the last list before that, in milliseconds since the epoch; if there was no list, the
+   * time at which the connection was opened.
    */
   readonly since: number;
   readonly reason: Reason;

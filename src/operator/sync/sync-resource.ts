@@ -11,7 +11,7 @@ export interface Find {
   readonly metadata: Readonly<Record<string, string>>;
   /** Rules that make the keys of the names. */
   readonly rewrite: readonly Rewrite[];
-  /** Short digest of all of this but the place. */
+  /** Short digest of the rule, without its place in the spec. */
   readonly digest: string;
   /** The `form` of the items that it finds. */
   readonly form?: string | undefined;

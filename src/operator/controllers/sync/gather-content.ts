@@ -34,7 +34,7 @@ export interface Gathered {
   readonly claims: ReadonlyMap<string, SyncedKey>;
   /** The items whose bytes were read from the vault. */
   readonly fetched: ReadonlySet<string>;
-  /** Why a key does not have the version that it should have. */
+  /** Reason why a key does not have the version that it should have. */
   readonly problem?: Failure | undefined;
 }
 
@@ -44,12 +44,12 @@ interface ReadInput extends Input {
   readonly lag: Failure | undefined;
 }
 
-/** Content of nothing. */
+/** Empty content. */
 export const NO_CONTENT: Gathered = { keys: [], claims: new Map(), fetched: new Set() };
 
 /**
  * Assembles the content of a target: synced bytes from the target itself if it can be trusted, all
- * others from the vault. Returns `unavailable` if the bytes of an entry are in neither, or the
+ * other bytes from the vault. Returns `unavailable` if the bytes of an entry are in neither, or the
  * failure that prevents a complete content.
  */
 export function gatherContent(

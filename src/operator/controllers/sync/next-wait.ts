@@ -22,7 +22,7 @@ export function nextWait(
   const add = (what: Wait["for"], atMostMs = 0): void => void waits.push({ for: what, atMostMs });
   for (const resolution of resolutions ?? []) {
     if (resolution.state === "missing") add("connection", resolution.provenInMs);
-    // Nothing names the source of a removed key any more, so the next reconcile reports the state
+    // Nothing names the source of a removed key any more: the next reconcile reports the state
     // without it.
     if (isDropped(resolution) && resolution.item.foundBy !== undefined) add("time", TARGET_WAIT_MS);
     if (resolution.state !== "found") continue;

@@ -16,9 +16,9 @@ interface Targets {
 const kinds = { VaultSecret: vaultSecretKind, VaultFile: vaultFileKind };
 
 /**
- * Returns the patch after which an object is no target of a resource any more: without the owner
- * reference that garbage collection follows, and without the label and the annotations by which the
- * operator recognizes it. All else stays.
+ * Returns the patch that releases an object from a resource: it removes the owner reference that
+ * garbage collection follows, and the label and the annotations by which the operator recognizes
+ * the object. Everything else stays.
  */
 export function releasePatch(
   resource: SyncResource,

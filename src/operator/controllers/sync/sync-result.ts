@@ -35,8 +35,8 @@ export function rejected({ reason, message }: ReadyCondition): Failure {
 
 /**
  * Returns the result of a failed reconcile. A failure that is retried says nothing about an
- * existing target: Ready reports what else is known to be wrong, or stays unchanged. Without a
- * target, Ready reports the failure.
+ * existing target: Ready reports other known problems, or stays unchanged. Without a target, Ready
+ * reports the failure.
  */
 export function failed(report: Report, { condition, next }: Failure, hasTarget: boolean): Reported {
   if (next.outcome === "done") return { report: { ...report, readyCondition: condition }, next };

@@ -178,7 +178,7 @@ export class TargetRecords {
     }
   }
 
-  /** Drops what was read of the targets of a deleted resource, and what it has merged. */
+  /** Drops what was read of the targets of a deleted resource, and the record of what it merged. */
   stopReading(resource: SyncResource): void {
     const { namespace, target } = resource;
     if (isMerged(resource)) this.forget(keyOfTarget(resource));
@@ -215,7 +215,7 @@ export class TargetRecords {
     isRepair: boolean,
   ): Repairs | undefined {
     const isGone = isMerged(resource) && keys?.size === 0;
-    // A former target is found by what was read and written, also if no status names it yet.
+    // Reads and writes are recorded: a former target is found even if no status names it yet.
     if (!isMerged(resource)) this.#options.watched[resource.target.kind].written?.(object);
     this.#recordOwn(
       resource,
@@ -299,8 +299,8 @@ export class TargetRecords {
   }
 
   /**
-   * Takes in a change of the target with this key, once. Reports whether it is anything but the
-   * echo of an own write.
+   * Records a change of the target with this key, once. Reports whether it is more than the echo of
+   * an own write.
    */
   observe(key: string, change: StoreChange<TargetMetadata>): boolean {
     if (change.type === "deleted") return this.#observeDeleted(key, change.before.uid);
