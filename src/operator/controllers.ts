@@ -33,7 +33,9 @@ import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
 import type { References } from "./vault-client/connection.ts";
 
-/** Time in milliseconds in which changed references are passed to the connection together. */
+/**
+ * Time in milliseconds for which changed references are collected before the connection gets them.
+ */
 const REFERENCES_DELAY_MS = 100;
 
 /** The objects of the API server that the controllers follow. */

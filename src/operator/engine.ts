@@ -218,7 +218,7 @@ async function runShard(
 }
 
 /**
- * Returns what the restarts of one shard are decided for: its part of the workloads, and the
+ * Returns the objects that the restarts of one shard depend on: its part of the workloads, and the
  * resources of all shards.
  */
 function restartOptions({ config, reflectors, workloads }: Engine, shard: number): RestartOptions {

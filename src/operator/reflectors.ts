@@ -27,8 +27,8 @@ export interface ReflectorsOptions {
   /** The operator serves all namespaces. Otherwise it may not read cluster-scoped objects. */
   readonly isForCluster: boolean;
   /**
-   * Without it Secrets are neither listed nor watched: targets are read one by one, and no change
-   * of credentials is seen.
+   * If false, the operator does not list or watch Secrets: it reads targets one by one, and sees no
+   * change of credentials.
    */
   readonly watchSecrets: boolean;
   /** Time in milliseconds after which every collection is listed again; 0 turns it off. */

@@ -63,8 +63,7 @@ const conditionsIn = (status: unknown): readonly unknown[] =>
   isObject(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
 
 /**
- * Returns the condition Ready of a status of any kind; `undefined` if it has none, or one of
- * another form.
+ * Returns the condition Ready of a status of any kind; `undefined` if it is absent or malformed.
  */
 export function readyIn(status: unknown): z.output<typeof readyForm> | undefined {
   return readyForm.safeParse(

@@ -365,8 +365,8 @@ export function explainToUser(
 }
 
 /**
- * Returns the message of a failure: what was tried where and as whom, what is wrong, and what to
- * do.
+ * Returns the message of a failure: the attempt with its address and account, the cause, and the
+ * remedy.
  */
 export function explainFailure(error: Error | undefined, facts: ConnectionFacts): string {
   const { field, cause, remedy } = connectionProblem(error, facts);

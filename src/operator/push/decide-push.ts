@@ -1,8 +1,8 @@
 import type { PushItemStatus } from "../api/vault-push.ts";
 
 /**
- * Everything that decides about one key: what the Secret has, what the vault has, and what was
- * pushed last.
+ * Facts that decide about one key: the content of the Secret, the content of the vault, and the
+ * last push.
  */
 export interface PushFacts {
   /** HMAC of the entry and the bytes of the key. */

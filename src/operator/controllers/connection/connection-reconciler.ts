@@ -121,8 +121,8 @@ export class ConnectionReconciler {
   }
 
   /**
-   * Returns the delay after which a resource is to be reconciled whose status another process
-   * changed; see StatusWriter.
+   * Returns the delay after which to reconcile a resource whose status another process changed; see
+   * StatusWriter.
    */
   statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     return this.#statusesOf(key).repairDelay(key, before, now);
@@ -168,8 +168,8 @@ export class ConnectionReconciler {
   }
 
   /**
-   * Opens the connection that the spec describes. Returns why that is not possible, in which case
-   * an open one is kept.
+   * Opens the connection that the spec describes. If that is not possible, keeps an open one and
+   * returns the reason.
    */
   async #open(key: string, object: KubeObject, signal: AbortSignal): Promise<string | undefined> {
     const { connections } = this.#options;
@@ -309,7 +309,10 @@ function publishedStaleness(
   return { since, reason: isReason(condition.reason) ? condition.reason : "VaultUnreachable" };
 }
 
-/** Finds the connections whose credentials are in a Secret, whose key is `namespace/name`. */
+/**
+ * Finds the connections whose credentials are in a Secret. The key of the Secret is
+ * `namespace/name`.
+ */
 class CredentialsIndex {
   readonly #secrets = new Map<string, string>();
   readonly #connections = new Map<string, Set<string>>();

@@ -198,7 +198,7 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Takes in, before any resource is reconciled, that resources refer to other names or follow
+   * Records, before any resource is reconciled, that resources refer to other names or follow
    * another policy.
    */
   referencesChanged(key: string): void {
@@ -233,8 +233,8 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Closes a connection whose object is absent. Always notifies its resources: they may have seen
-   * an earlier state, also when there is nothing to close.
+   * Closes a connection whose object is absent. Always notifies its resources, even if there is
+   * nothing to close: they may have seen an earlier state.
    */
   async close(key: string): Promise<void> {
     await this.#close(key);

@@ -71,7 +71,7 @@ export class Removals implements BlastMember, Disposable {
     this.#leave = leave;
   }
 
-  /** Number of names for whose disappearance all removals are held; 0: none are. */
+  /** Number of disappeared names because of which all removals are held; 0 without a hold. */
   get held(): number {
     if (this.#isOutdated) this.#reconsider();
     return (this.#held ??= this.#countHeld());
@@ -92,7 +92,7 @@ export class Removals implements BlastMember, Disposable {
     return this.#oldest(({ previousAt }) => previousAt);
   }
 
-  /** Takes in a list: call it with every change, before any resource sees the snapshot. */
+  /** Processes a list: call it with every change, before any resource sees the snapshot. */
   observe(snapshot: Snapshot, change: SnapshotChange): void {
     const wasHeld = this.held > 0;
     this.#observe("secret", snapshot, change.secrets, (name) => snapshot.secrets(name).length > 0);
@@ -115,7 +115,7 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Takes in that resources refer to other names, feed other targets from them, or keep their keys
+   * Records that resources refer to other names, feed other targets from them, or keep their keys
    * when they are gone.
    */
   referencesChanged(): void {
@@ -154,8 +154,8 @@ export class Removals implements BlastMember, Disposable {
 
   /**
    * Returns how much longer a name must be absent, in milliseconds, to count as deleted; 0 if it
-   * does. One failed list is not evidence, nor are several within a second. With `rule`, the name
-   * is listed, and must lack the metadata that the rule requests.
+   * does. One failed list is no evidence; several within a second are none either. With `rule`, the
+   * name is listed and must lack the metadata that the rule requests.
    */
   untilProven(snapshot: Snapshot, kind: EntryKind, name: string, rule?: string): number {
     const progress = snapshot.progress(kind);
@@ -315,7 +315,7 @@ export class Removals implements BlastMember, Disposable {
         lost.add(`${kind} ${name}`);
         for (const target of facts.targetsOf(kind, name, rule)) lostTargets.add(target);
       }
-      // What a rule lost is listed.
+      // Names that a rule lost are still listed.
       if (rule !== undefined) continue;
       const all = [...group.listed, ...group.lost()];
       names += all.length;

@@ -70,8 +70,8 @@ export class FreshLists {
   }
 
   /**
-   * Returns why the list that a resource requested failed, as long as none has succeeded through
-   * this connection, and tries again.
+   * Returns why the list that a resource requested failed, until a list succeeds through this
+   * connection, and tries again.
    */
   failure(key: string, connection: Connection): Error | undefined {
     const known = this.#lists.get(key);

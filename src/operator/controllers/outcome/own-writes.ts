@@ -84,7 +84,7 @@ export class OwnWrites<T extends Versioned> {
   }
 
   /**
-   * Reports whether a state that the watch shows is a remembered write, or precedes it. If it is
+   * Reports whether a state that the watch shows is a remembered write, or older than one. If it is
    * the write, keeps the watched object instead of the equal one that the API server returned: the
    * store has the watched one anyway.
    */

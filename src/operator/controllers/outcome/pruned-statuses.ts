@@ -37,9 +37,8 @@ interface Pruned {
 }
 
 /**
- * Stores the statuses of which the API server dropped fields, because the installed CRD is older
- * than this operator. Each would otherwise differ from its resource, and be written, at every
- * reconcile.
+ * Stores the statuses whose fields the API server dropped because the installed CRD is older than
+ * this operator. Otherwise every reconcile would find a difference and write the status again.
  */
 export class PrunedStatuses {
   readonly #byKey = new Map<string, Pruned>();

@@ -70,7 +70,7 @@ export function regarding({
   return { resource: kinds.get(kind) ?? vaultSecretKind, namespace, name, uid };
 }
 
-/** States in which nothing is wrong although the resource is not ready, with their messages. */
+/** States in which a resource is not ready although nothing is wrong, with their messages. */
 const EXPECTED = new Map([
   ["Progressing", "resource is not ready yet"],
   ["Suspended", "resource is suspended"],

@@ -106,10 +106,10 @@ export class StatusWriter {
   }
 
   /**
-   * Returns the time in milliseconds after which a resource is to be reconciled whose status the
-   * watch shows changed; `undefined` for an own write. A status that another writer changed is
-   * repaired immediately twice within a minute; then the delay grows up to 5 minutes: two operators
-   * must not overwrite each other's statuses as fast as the API server permits.
+   * Returns the time in milliseconds after which to reconcile a resource whose changed status the
+   * watch shows; `undefined` for an own write. A status that another writer changed is repaired
+   * immediately twice within a minute; then the delay grows up to 5 minutes: two operators must not
+   * overwrite each other's statuses as fast as the API server permits.
    */
   repairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     if (!this.#isUnknown(key, before, now)) return undefined;

@@ -35,8 +35,8 @@ export interface PushControllerOptions {
 }
 
 /**
- * Maximum number of VaultPushes of one connection that are reconciled simultaneously: the
- * connection must have capacity left for reads.
+ * Maximum number of VaultPushes of one connection that are reconciled simultaneously: reads of the
+ * connection continue next to them.
  */
 const MAX_IN_FLIGHT = 2;
 

@@ -31,9 +31,7 @@ export interface PushSummary {
 /** Maximum number of problems in a message. */
 const SHOWN = 3;
 
-/**
- * Returns the Ready condition: the problems of one reason, first of all one that requires action.
- */
+/** Returns the Ready condition: the problems of one reason, preferably one that requires action. */
 function readyOf(outcomes: readonly PushOutcome[]): ReadyCondition {
   const problems = outcomes.flatMap(({ problem, failure }) => problem ?? failure?.condition ?? []);
   const worst = problems.find(({ reason }) => isStalled(reason)) ?? problems[0];

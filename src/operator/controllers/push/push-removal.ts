@@ -244,8 +244,8 @@ const isCreated = ({ memory }: Context, item: PushItem): boolean =>
   memory.records.get(itemId(item))?.created === true;
 
 /**
- * Reports whether the listed version is certainly the one that was pushed. Without a creation time
- * nothing is certain.
+ * Reports whether the listed version is certainly the pushed one. Without a creation time, that is
+ * never certain.
  */
 function isProven(
   record: PushItemStatus,

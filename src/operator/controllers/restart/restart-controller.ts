@@ -64,8 +64,7 @@ export class RestartController {
   constructor(options: RestartControllerOptions) {
     const { clock, random, resources } = options;
     this.#options = options;
-    // One workload of a namespace at a time: several of them may show themselves in the status of
-    // one resource.
+    // One workload of a namespace at a time: the status of one resource may show several of them.
     const limits = new QueueLimits(clock, CONCURRENCY);
     this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1, limits });
     const stores = {

@@ -27,9 +27,7 @@ export interface RestartSource {
   readonly restarts: readonly RestartStatus[];
 }
 
-/**
- * Parses a resource. References that are not valid count as none: such a resource is not synced.
- */
+/** Parses a resource. Invalid references are ignored as a whole: such a resource is not synced. */
 export function restartSource(kind: SyncKind, object: KubeObject): RestartSource {
   const { namespace = "", name } = object.metadata;
   const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;

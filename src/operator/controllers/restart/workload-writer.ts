@@ -24,8 +24,8 @@ function templateContent({ spec }: KubeObject): string | undefined {
  * Writes the annotations of workloads by server-side apply: the state of the restarts in the
  * metadata, and the digest of the content in the pod template, both in one request. No other field
  * is sent. The operator owns both annotations: it takes over the value of another manager, as
- * `kubectl rollout undo` leaves it. The version that was read is the precondition: what is written
- * was decided for it, and another leader may have restarted the workload since.
+ * `kubectl rollout undo` leaves it. The precondition is the version that was read: the decision was
+ * made for it, and another leader may have restarted the workload since.
  */
 export class WorkloadWriter {
   readonly #api: KubeApi;
