@@ -151,8 +151,8 @@ export class ConnectionReconciler {
     const { removals } = state;
     if (removals.isResuming) return false;
     const { held } = removals;
-    // The annotation goes first: otherwise it could confirm other removals later. The patch names
-    // the version of the object: that excludes a concurrent change.
+    // The annotation is removed first: otherwise it could confirm other removals later. The patch
+    // names the version of the object: that excludes a concurrent change.
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const patch = { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: null } } };
     await api.patch(

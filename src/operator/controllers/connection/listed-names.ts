@@ -27,7 +27,7 @@ export class ListedNames {
   readonly held = new Set<string>();
   /**
    * Names in {@link held} whose keys no resource removes any more. They are held again as soon as a
-   * resource removes them.
+   * resource removes those keys.
    */
   readonly waived = new Set<string>();
   /** Names that disappeared together with held ones, and whose keys no resource removes. */
