@@ -54,7 +54,7 @@ export const operatorFlags = z
 export type OperatorConfig = Readonly<z.output<typeof operatorFlags>>;
 export type OperatorFlags = z.input<typeof operatorFlags>;
 
-/** Reports whether the operator serves all namespaces, and not those of a list only. */
+/** Reports whether the operator serves all namespaces, not only the listed ones. */
 export const isForCluster = ({ namespaces, namespacesFile }: OperatorConfig): boolean =>
   namespaces === undefined && namespacesFile === undefined;
 

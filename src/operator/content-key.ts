@@ -61,8 +61,8 @@ async function readOrCreate(
 
 /**
  * Returns the HMAC key for the content of targets (docs/design/engine.md#identity-of-target-bytes).
- * It is stored in a Secret in the namespace of the operator, which creates it on its first start.
- * If it is lost, each value is read from the vault once more.
+ * The operator creates it on its first start and stores it in a Secret in its own namespace. If the
+ * key is lost, the operator reads each value from the vault once more.
  *
  * Failures are reported and retried with backoff; rejects only with the signal's reason.
  */

@@ -33,7 +33,9 @@ import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
 import type { References } from "./vault-client/connection.ts";
 
-/** Time in milliseconds in which changed references are passed to the connection together. */
+/**
+ * Time in milliseconds for which changed references are collected before the connection gets them.
+ */
 const REFERENCES_DELAY_MS = 100;
 
 /** The objects of the API server that the controllers follow. */
@@ -54,7 +56,7 @@ export interface WatchedObjects extends SyncedObjects {
 export type SyncObserver = SyncsOptions["observer"] & RestartObserver;
 
 /**
- * Options of the restarts of workloads. The resources are those of all shards: a workload may use
+ * Options of the restarts of workloads. `secrets` and `files` cover all shards: a workload may use
  * targets of several.
  */
 export interface RestartOptions {
@@ -291,8 +293,8 @@ export class Controllers implements AsyncDisposable {
   }
 
   /**
-   * Passes what the resources refer to, once for all changes of a short time, so that a bulk change
-   * costs one list.
+   * Passes the references of the resources to the client, once for all changes within a short time:
+   * a bulk change costs one list.
    */
   #onReferencesChange(connection: string): void {
     this.connections.referencesChanged(connection);

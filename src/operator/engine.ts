@@ -39,15 +39,13 @@ import { valueMemory } from "./vault-client/vault-api.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 
 /**
- * The operator's ports and settings. Everything that it does goes through them, so that all of it
- * can be simulated.
+ * The operator's ports and settings. Everything that the operator does goes through them: tests can
+ * simulate all of it.
  */
 export interface EngineOptions {
   readonly config: OperatorConfig;
   readonly api: FencedKubeApi;
-  /**
-   * A client with a connection of its own, so that no other request delays the renewal of a Lease.
-   */
+  /** A client with a separate connection: no other request delays the renewal of a Lease. */
   readonly leaseApi: KubeApi;
   /**
    * Opens the transport to the vault at `url`. `ca` is the PEM bundle to trust instead of the
@@ -70,7 +68,7 @@ export interface EngineOptions {
    * log.
    */
   readonly problems?: ApiProblems | undefined;
-  /** Called when all caches have synced, but those of the namespaces that the API server denies. */
+  /** Called when all caches have synced, except in namespaces that the API server denies. */
   readonly onReady: () => void;
 }
 
@@ -220,7 +218,7 @@ async function runShard(
 }
 
 /**
- * Returns what the restarts of one shard are decided for: its part of the workloads, and the
+ * Returns the objects that the restarts of one shard depend on: its part of the workloads, and the
  * resources of all shards.
  */
 function restartOptions({ config, reflectors, workloads }: Engine, shard: number): RestartOptions {

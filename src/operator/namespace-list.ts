@@ -54,9 +54,9 @@ export interface FollowNamespacesOptions {
 }
 
 /**
- * Reads the file repeatedly and passes changed lists, until the signal is aborted. A file that
- * cannot be used changes nothing, and neither does an empty one: it is more likely a mistake than
- * the wish to serve no namespace. Never rejects.
+ * Reads the file repeatedly and passes changed lists, until the signal is aborted. An unusable file
+ * changes nothing. An empty file counts as unusable: it is more likely a mistake than the wish to
+ * serve no namespace. Never rejects.
  */
 export async function followNamespaces(
   options: FollowNamespacesOptions,

@@ -31,10 +31,10 @@ export function syncObserver(metrics: OperatorMetrics): SyncObserver {
 }
 
 /**
- * Returns the observer of a new client of a vault, which counts and times its requests and cache
+ * Returns the observer of a new client of a vault. It counts and times requests, and counts cache
  * lookups.
- * @param openCircuitBreakers keys of the connections whose circuit breaker is open, which the
- * observer updates
+ * @param openCircuitBreakers keys of the connections whose circuit breaker is open; the observer
+ * updates them
  */
 export function vaultObserver(
   metrics: OperatorMetrics,

@@ -27,8 +27,8 @@ export interface ReflectorsOptions {
   /** The operator serves all namespaces. Otherwise it may not read cluster-scoped objects. */
   readonly isForCluster: boolean;
   /**
-   * Without it Secrets are neither listed nor watched: targets are read one by one, and no change
-   * of credentials is seen.
+   * If false, the operator does not list or watch Secrets: it reads targets one by one, and sees no
+   * change of credentials.
    */
   readonly watchSecrets: boolean;
   /** Time in milliseconds after which every collection is listed again; 0 turns it off. */
@@ -58,8 +58,8 @@ const version = ({ metadata }: KubeObject): string | undefined => metadata.resou
 
 /**
  * Returns the reflectors of everything the operator watches: its own kinds completely; its targets
- * and the credentials Secrets as metadata only, so that no watch brings the value of a Secret into
- * memory, and unrelated Secrets cost nothing. Nothing is watched before {@link namespaceWatches}.
+ * and the credentials Secrets as metadata only. No watch brings the value of a Secret into memory,
+ * and unrelated Secrets cost nothing. Nothing is watched before {@link namespaceWatches}.
  */
 export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(
@@ -120,9 +120,7 @@ export function createReflectors(options: ReflectorsOptions) {
   };
 }
 
-/**
- * Returns the watches of the workloads, which do not start before a resource refers to their kind.
- */
+/** Returns the watches of the workloads. A watch starts when a resource refers to its kind. */
 export function createWorkloadWatches(
   options: ReflectorsOptions,
 ): Readonly<Record<WorkloadKind, WorkloadWatch>> {
@@ -137,7 +135,7 @@ export function createWorkloadWatches(
 
 export type Reflectors = ReturnType<typeof createReflectors>;
 
-/** Returns the watches of these reflectors and workloads, which start with the first namespaces. */
+/** Returns the watches of these reflectors and workloads. They start with the first namespaces. */
 export function namespaceWatches(
   reflectors: Reflectors,
   workloads: Readonly<Record<WorkloadKind, WorkloadWatch>>,

@@ -16,7 +16,7 @@ import type { Reflectors } from "./reflectors.ts";
 export interface SampleSources {
   readonly reflectors: Reflectors;
   readonly watches: Pick<NamespaceWatches, "denied">;
-  /** Those of the shards of this replica; none while others lead. */
+  /** Controllers of the shards that this replica leads; empty while it leads none. */
   readonly running: ReadonlySet<Controllers>;
   /** Keys of the connections whose circuit breaker is open. */
   readonly openCircuitBreakers: ReadonlySet<string>;
@@ -25,8 +25,8 @@ export interface SampleSources {
 }
 
 /**
- * Returns the current values of the gauges. Each is computed when it is read: a gauge reads one,
- * and that of the resources takes a pass over all of them.
+ * Returns the current values of the gauges. Each value is computed when its gauge reads it;
+ * counting the resources takes a pass over all of them.
  */
 export function operatorSamples({
   reflectors,

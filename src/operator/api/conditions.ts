@@ -19,8 +19,8 @@ export interface ConditionNow {
 }
 
 /**
- * Maximum length of a message in characters. The API server enforces a similar limit for the
- * conditions of its own kinds.
+ * Maximum length of a message in characters. The API server limits the conditions of built-in kinds
+ * similarly.
  */
 const MAX_MESSAGE = 1024;
 
@@ -31,8 +31,8 @@ const MAX_MESSAGE = 1024;
 const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).toWellFormed();
 
 /**
- * Returns the conditions to write: exactly those of `now` (one that is no longer true is omitted),
- * each with the time of the last change of its status. `timestamp` is RFC 3339.
+ * Returns the conditions to write: exactly the conditions in `now` (one that is no longer true is
+ * omitted), each with the time of the last change of its status. `timestamp` is RFC 3339.
  */
 export function mergeConditions(
   before: readonly Condition[] | undefined,
@@ -63,8 +63,7 @@ const conditionsIn = (status: unknown): readonly unknown[] =>
   isObject(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
 
 /**
- * Returns the condition Ready of a status of any kind; `undefined` if it has none, or one of
- * another form.
+ * Returns the condition Ready of a status of any kind; `undefined` if it is absent or malformed.
  */
 export function readyIn(status: unknown): z.output<typeof readyForm> | undefined {
   return readyForm.safeParse(
@@ -73,8 +72,8 @@ export function readyIn(status: unknown): z.output<typeof readyForm> | undefined
 }
 
 /**
- * Returns the types of the conditions other than Ready that are True in a status of any kind; types
- * of others are ignored.
+ * Returns the types of the conditions other than Ready that are True in a status of any kind;
+ * condition types of other controllers are ignored.
  */
 export function trueConditionsIn(status: unknown): ConditionType[] {
   const isTrue = (type: ConditionType): boolean =>

@@ -7,10 +7,10 @@ export interface ConnectionRef {
 }
 
 /**
- * Returns the key of a connection in queues, metrics and log entries, which is the key of its
- * object in a store: `namespace/name` of a VaultConnection, `name` of a ClusterVaultConnection.
- * Names contain no slash, so two connections never have the same key.
- * @param namespace that of the resource
+ * Returns the key of a connection in queues, metrics, log entries and object stores:
+ * `namespace/name` of a VaultConnection, `name` of a ClusterVaultConnection. Names contain no
+ * slash, so two connections never have the same key.
+ * @param namespace namespace of the resource
  */
 export function connectionKey({ kind, name }: ConnectionRef, namespace: string): string {
   return kind === "ClusterVaultConnection" ? name : `${namespace}/${name}`;
@@ -22,9 +22,9 @@ export function connectionKindOf(key: string): ConnectionKind {
 }
 
 /**
- * Returns the tenant of a connection: who waits when the connection causes much work, and no one
- * else does. It is the namespace of a VaultConnection, whose users create its Secrets too; each
- * ClusterVaultConnection is one by itself. The two never have the same text.
+ * Returns the tenant of a connection: only its tenant waits when a connection causes much work. The
+ * tenant of a VaultConnection is its namespace, whose users create its Secrets too; each
+ * ClusterVaultConnection is a separate tenant. The two never have the same text.
  */
 export function tenantOf(key: string): string {
   const end = key.indexOf("/") + 1;

@@ -238,7 +238,7 @@ describe.each(definitions)("$file", ({ file, metadata, spec }) => {
         ...undescribed(schema.additionalProperties, `${path}{}`),
       ];
     };
-    // The API server adds those of the fields that every kind has.
+    // The API server adds the descriptions of the fields that every kind has.
     const common = ["apiVersion", "kind", "metadata"].map((field) => `${spec.names.kind}.${field}`);
     expect(undescribed(version?.schema.openAPIV3Schema, spec.names.kind)).toEqual(common);
   });

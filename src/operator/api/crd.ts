@@ -109,9 +109,8 @@ function openApiSchema(schema: z.ZodType): Json {
 }
 
 /**
- * Returns the schema of a status. Its default, which no spec has, makes a resource that no operator
- * has seen differ from one that is in sync: kstatus takes a resource without `observedGeneration`
- * for current.
+ * Returns the schema of a status. Its default is a generation that no spec has: kstatus considers a
+ * resource without `observedGeneration` current, even if no operator has seen it yet.
  */
 function statusSchema(status: z.ZodType): Json {
   const schema = openApiSchema(status.describe("The observed state, which the operator writes."));
@@ -167,8 +166,9 @@ const definitions: readonly Definition[] = [
 ];
 
 /**
- * Annotations of what has to outlive its removal from a repository: Flux and Argo CD neither prune
- * nor delete an object that has them. They would delete the policies against the deletion first.
+ * Annotations of objects that have to outlive their removal from a repository: Flux and Argo CD do
+ * not prune or delete an object with them. Without them, the tools would first delete the policies
+ * against deletion.
  */
 const KEPT = {
   "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",

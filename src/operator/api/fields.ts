@@ -202,8 +202,8 @@ export const rewrite = nonEmpty(
 );
 
 /**
- * Requires one of the lists `fields` of a spec. They are optional in the schema, so that the API
- * server reports this message and not its own.
+ * Requires one of the lists `fields` of a spec. The schema declares them optional: the API server
+ * then reports this message and not its own.
  */
 export function requireEntries<
   K extends string,

@@ -32,8 +32,9 @@ export const METADATA_ANNOTATION = "vaultsync.dev/metadata";
 export const MERGE_DOMAIN = "merge.vaultsync.dev";
 
 /**
- * Label of an object while resources with `creationPolicy: Merge` have keys in it, so that a watch
- * shows it. Each of them applies it, so that it disappears with the keys of the last one.
+ * Label of an object while resources with `creationPolicy: Merge` have keys in it: the watch
+ * selects by this label. Each of these resources applies the label; it disappears with the keys of
+ * the last one.
  */
 export const MERGED_LABEL = "vaultsync.dev/merged";
 

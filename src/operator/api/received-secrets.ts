@@ -16,7 +16,7 @@ export interface Trust {
   readonly receive: "Trusted" | "Anyone";
 }
 
-/** The owner of a secret according to a list, which may omit both fields. */
+/** The owner of a secret according to a list. The list may omit both fields. */
 interface Ownership {
   readonly owner?: string | undefined;
   readonly shared?: boolean | undefined;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { objectName } from "./fields.ts";
 import { withRule } from "./validation.ts";
 
-/** Kinds of workloads that can be restarted; `Rollout` is that of Argo Rollouts. */
+/** Kinds of workloads that can be restarted; `Rollout` is the kind of Argo Rollouts. */
 export const workloadKinds = ["Deployment", "StatefulSet", "DaemonSet", "Rollout"] as const;
 export type WorkloadKind = (typeof workloadKinds)[number];
 

@@ -32,8 +32,8 @@ const namesOf = (domains: readonly string[]): string =>
   `^([^/]*[.])?(${domains.join("|").replaceAll(".", "[.]")})/`;
 const RESERVED = namesOf(RESERVED_DOMAINS);
 /**
- * Names of labels and annotations that `deploy/policies` does not let the operator set; it sets
- * those of vaultsync.dev itself.
+ * Names of labels and annotations that `deploy/policies` does not let the operator set. The
+ * operator itself sets the names of vaultsync.dev.
  */
 export const RESERVED_BY_OTHERS = namesOf(DOMAINS_OF_OTHERS);
 const NAME = "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$";
@@ -108,7 +108,7 @@ const immutable = z
   );
 
 /**
- * Requires that a target with the policy `Merge` has none of `fields`, which belong to the owner of
+ * Requires that a target with the policy `Merge` has none of `fields`: they belong to the owner of
  * the object.
  */
 export function onlyKeysIfMerged<
@@ -122,7 +122,7 @@ export function onlyKeysIfMerged<
   });
 }
 
-/** Policies and templates of the target, which every kind with a target has. */
+/** Policies and templates of the target, common to all kinds with a target. */
 export const targetPolicies = {
   labels: metadataOf(labelValue).describe(
     "Labels of the target. Those of this resource are never copied.",

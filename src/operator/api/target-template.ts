@@ -21,7 +21,7 @@ const someKeys = withRule(keys, {
   check: (templates) => Object.keys(templates).length > 0,
 });
 
-/** zod ignores the name `__proto__`, which is why the API server rejects it. */
+/** The API server rejects the name `__proto__` because zod ignores it. */
 const validKeys = withRule(someKeys, {
   cel: `self.all(k, size(k) <= ${MAX_KEY_LENGTH} && k.matches('${OBJECT_KEY_PATTERN}') && k != '__proto__')`,
   message:

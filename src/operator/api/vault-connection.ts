@@ -4,7 +4,8 @@ import { withRule } from "./validation.ts";
 import { conditions, timestamp } from "./status.ts";
 
 /**
- * Defaults are applied in code and not by the API server, so that GitOps tools see no difference.
+ * Defaults, applied in code: if the API server applied them, GitOps tools would report a
+ * difference.
  */
 export const connectionDefaults = {
   passwordKey: "password",

@@ -41,8 +41,8 @@ const VAULT_DOWN = "check the vault and the proxies before it";
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/gu, "");
 
 /**
- * Reports whether the host of a URL is an address, or has always the same one, so that no DNS
- * record can be wrong.
+ * Reports whether no DNS record of the host of a URL can be wrong: the host is an address, or a
+ * name of the loopback address.
  */
 const isAddress = (url: URL): boolean => isIP(hostOf(url)) !== 0 || isLoopback(hostOf(url));
 
@@ -328,7 +328,7 @@ export function listProblem(
   kind: ConnectionKind,
 ): { reason: Reason; message: string } {
   const { reason } = connectionProblem(error, facts);
-  // The spec to correct, if any, is that of the connection.
+  // If a spec has to be corrected, it is the spec of the connection.
   const isOfVault =
     reason === "VaultUnreachable" || reason === "RateLimited" || reason === "UnexpectedResponse";
   const message = `the vault was not listed for the forced sync: ${explainToUser(error, facts, kind)}`;
@@ -365,8 +365,8 @@ export function explainToUser(
 }
 
 /**
- * Returns the message of a failure: what was tried where and as whom, what is wrong, and what to
- * do.
+ * Returns the message of a failure: the attempt with its address and account, the cause, and the
+ * remedy.
  */
 export function explainFailure(error: Error | undefined, facts: ConnectionFacts): string {
   const { field, cause, remedy } = connectionProblem(error, facts);

@@ -13,8 +13,8 @@ import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure } from "./connection-problem.ts";
 
 /**
- * Returns the conditions that stay unchanged. After a restart nothing new is known about a
- * connection until a list succeeds or fails, so that it is Ready or not as before.
+ * Returns the conditions that stay unchanged. After a restart a connection keeps its condition
+ * Ready until a list succeeds or fails: nothing new is known before.
  */
 function staying(
   { conditions = [] }: ConnectionStatus,

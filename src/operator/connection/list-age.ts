@@ -30,7 +30,7 @@ export function lastHeard({ connection, openedAtMonotonic }: Listed): number {
   return connection.snapshot?.listedAtMonotonic ?? openedAtMonotonic;
 }
 
-/** Returns the monotonic time from which the connection is stale if it does not list before. */
+/** Returns the monotonic time from which the connection is stale, unless it lists before. */
 export function staleAt(entry: Listed): number {
   return lastHeard(entry) + Math.max(STALE_AFTER_INTERVALS * entry.intervalMs, MIN_STALE_MS);
 }

@@ -19,8 +19,8 @@ export type ParsedConnection =
        */
       readonly access: readonly AccessEntry[];
       /**
-       * Identifies everything that a client is opened with, so not the access, which may change
-       * while it is open.
+       * Identifies everything that a client is opened with. Access is not included: it may change
+       * while the client is open.
        */
       readonly fingerprint: string;
     }

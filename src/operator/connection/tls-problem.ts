@@ -16,8 +16,8 @@ function untrusted(facts: ConnectionFacts): string {
 }
 
 /**
- * Returns what a code of Node or OpenSSL for a connection without a verified peer means. The spec
- * need not be wrong: a certificate is renewed at the vault.
+ * Returns the meaning of a code of Node or OpenSSL for a connection without a verified peer. The
+ * spec may be right: a certificate is renewed at the vault.
  */
 export function tlsProblem(
   code: string,

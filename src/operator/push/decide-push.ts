@@ -1,8 +1,8 @@
 import type { PushItemStatus } from "../api/vault-push.ts";
 
 /**
- * Everything that decides about one key: what the Secret has, what the vault has, and what was
- * pushed last.
+ * Facts that decide about one key: the content of the Secret, the content of the vault, and the
+ * last push.
  */
 export interface PushFacts {
   /** HMAC of the entry and the bytes of the key. */
@@ -20,17 +20,17 @@ export interface PushFacts {
 /**
  * `keep`: the vault has the bytes. `removed`: the vault removed them at the deleteTime, and the key
  * is unchanged since. `compare`: the bytes of the listed version are to be read first. `push`:
- * `restored` if the key is unchanged since the last push, so that another writer changed or deleted
- * the entry.
+ * `restored` if the key is unchanged since the last push: another writer changed or deleted the
+ * entry.
  */
 export type PushDecision =
   | { readonly action: "keep" | "removed" | "compare" }
   | { readonly action: "push"; readonly restored: boolean };
 
 /**
- * Decides what to do with one key. A push needs a difference between the bytes of the Secret and
- * those of the vault, never one between version numbers: so a push whose result is unknown, or was
- * not reported, is not repeated.
+ * Decides what to do with one key. A push requires that the bytes of the Secret and the vault
+ * differ; version numbers do not count. A push whose result is unknown, or was not reported, is
+ * therefore not repeated.
  */
 export function decidePush({ content, listed, record, now }: PushFacts): PushDecision {
   const unchanged = record?.content === content;

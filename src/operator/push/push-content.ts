@@ -11,7 +11,7 @@ export interface KeyFacts {
   readonly size: number;
   /** The bytes are UTF-8, as the value of a secret has to be. */
   readonly isText: boolean;
-  /** SHA-256 of the bytes, which the vault lists for files. It never leaves the memory. */
+  /** SHA-256 of the bytes, as the vault lists it for files. It never leaves the memory. */
   readonly sha256: string;
 }
 
@@ -40,7 +40,7 @@ export function keyFacts(contentKey: Redacted<Uint8Array>, bytes: Uint8Array): K
 
 /**
  * Returns the HMAC that a status shows: of the entry and the digest of its bytes. It includes the
- * entry, so that two statuses do not reveal that two entries have the same bytes.
+ * entry: two statuses do not reveal that two entries have the same bytes.
  */
 export function entryContent(
   contentKey: Redacted<Uint8Array>,

@@ -18,8 +18,8 @@ export function readPushStatus(status: unknown): PushStatus {
 }
 
 /**
- * Returns the status after one reconcile. It equals `before` if nothing changed, so that the caller
- * can skip the write.
+ * Returns the status after one reconcile. It equals `before` if nothing changed: the caller can
+ * skip the write.
  */
 export function nextPushStatus(
   before: PushStatus,

@@ -43,8 +43,8 @@ export type RestartDecision =
     };
 
 /**
- * Returns the digests of the sources: of one that is not synced, because it was recreated, the
- * recorded one.
+ * Returns the digests of the sources. A source that is not synced because it was recreated has its
+ * recorded digest.
  */
 function currentContent({ sources, state }: RestartInput): Map<string, string> {
   const current = new Map<string, string>();

@@ -40,7 +40,7 @@ const workload = z.object({
 /**
  * Returns the Secrets and ConfigMaps, as `<kind>/<name>`, whose content the pods of a workload
  * read: by env, envFrom, volumes and projected volumes, init containers included. Secrets of image
- * pulls are none of them: running pods do not use them.
+ * pulls are not included: running pods do not use them.
  */
 export function podReferences(object: unknown): ReadonlySet<string> {
   const pod = workload.safeParse(object).data?.spec.template.spec;

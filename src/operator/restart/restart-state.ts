@@ -14,7 +14,7 @@ export interface Restart {
 }
 
 /**
- * The state of the restarts of a workload, which an annotation of its metadata stores; see
+ * The state of the restarts of a workload, stored in an annotation of its metadata; see
  * docs/design/restarts.md#state.
  */
 export interface RestartState {
@@ -39,7 +39,7 @@ const schema = z.object({
 });
 
 /**
- * Parses the annotation of a workload; an absent or malformed one is that of a workload without any
+ * Parses the annotation of a workload. An absent or malformed one stands for a workload without any
  * content.
  */
 export function parseRestartState(text: string | undefined): RestartState {

@@ -5,7 +5,7 @@ import type { WorkloadKind } from "../api/rollout-restart.ts";
 export type RolloutProgress =
   | { readonly result: "RolledOut" }
   | { readonly result: "Failed"; readonly message: string }
-  /** `paused`: it waits for a user, so that no deadline applies. */
+  /** `paused`: it waits for a user, and no deadline applies. */
   | { readonly result: "Progressing"; readonly paused: boolean; readonly message?: string };
 
 const count = z.number().catch(0);

@@ -89,8 +89,8 @@ function keptConditions(
 }
 
 /**
- * Returns the generation and the conditions after one reconcile. They equal those of `before` if
- * nothing changed.
+ * Returns the generation and the conditions after one reconcile. Both equal their values in
+ * `before` if nothing changed.
  */
 export function attemptStatus(before: AttemptStatus, attempt: Attempt) {
   const { readyCondition, reconciling, generation, now } = attempt;

@@ -55,11 +55,10 @@ export interface DigestInput {
 
 /**
  * Returns the base64url HMAC-SHA256 of a target under the key of the installation. It covers what
- * the annotations claim, so that an edited version or source is noticed like an edited value. It is
- * computed from the digests of the keys, so that a change of one key does not require the bytes of
- * the others. Each text is prefixed with its length, and each list with its size, so that different
- * targets never produce the same input. A plain hash would let a reader of the metadata guess short
- * values.
+ * the annotations claim: an edited version or source is noticed like an edited value. It is
+ * computed from the digests of the keys: a change of one key does not require the bytes of all
+ * keys. Each text is prefixed with its length, and each list with its size: different targets never
+ * produce the same input. A plain hash would let a reader of the metadata guess short values.
  */
 export function contentDigest(
   key: Redacted<Uint8Array>,
@@ -82,7 +81,7 @@ export function contentDigest(
   return hmac.digest("base64url");
 }
 
-/** Keeps a byte order mark, which is part of the content. */
+/** Keeps a byte order mark: it is part of the content. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Returns the text that the bytes encode; `undefined` if they are not UTF-8. */
@@ -97,7 +96,9 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
 const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 
-/** Returns an object without prototype, in which `__proto__`, a valid key, is an ordinary one. */
+/**
+ * Returns an object without prototype: `__proto__` is a valid key and must be an ordinary property.
+ */
 const bare = <T>(): Record<string, T> => Object.create(null);
 
 /**

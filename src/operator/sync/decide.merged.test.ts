@@ -10,7 +10,7 @@ import { decide, type Plan } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
-/** A resource that adds its key `a` to an object of others. */
+/** A resource that adds its key `a` to an object of another owner. */
 const item = syncItem("a");
 const policy = { creationPolicy: "Merge", labels: {}, annotations: {}, immutable: false } as const;
 const resource = syncResource([item], {

@@ -81,13 +81,13 @@ const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map
 export const isDropped = (resolution: Resolution): boolean =>
   "deletion" in resolution && resolution.deletion === "due";
 
-/** Reports whether every source is there or gone, so that nothing has to be retained. */
+/** Reports whether every source is there or gone: nothing has to be retained. */
 const isLossless = (resolutions: readonly Resolution[]): boolean =>
   resolutions.every((one) => one.state === "found" || one.state === "unusable" || isDropped(one));
 
 /**
- * Reports whether a target has bytes of the vault: nothing of an object that is handed over has to
- * go.
+ * Reports whether a target has bytes of the vault. An object that is handed over has none: nothing
+ * of it has to go.
  */
 const isOwn = (target: TargetState): target is Extract<TargetState, { readonly state: "owned" }> =>
   target.state === "owned" && target.adoption === undefined;
@@ -108,9 +108,9 @@ export function droppedFrom(
 }
 
 /**
- * Reports whether a target may lose bytes of other sources for those that are gone. A deadline is a
- * promise to their creators, and `whenMissing: Delete` is about all sources; an optional one that
- * is missing takes nothing with it that the policy retains.
+ * Reports whether a target may lose bytes of other sources because of sources that are gone. A
+ * deadline is a promise to their creators, and `whenMissing: Delete` is about all sources; a
+ * missing optional source takes nothing with it that the policy retains.
  */
 export function outweighsOthers(
   { whenMissing }: SyncResource,
@@ -160,7 +160,7 @@ function entryOf(
   return current && { from: "target", id, synced: current, item, refetch: undefined };
 }
 
-/** Returns the sum of the sizes, as far as listed: those of secrets are not. */
+/** Returns the sum of the listed sizes. The vault does not list the sizes of secrets. */
 function listedBytes(resolutions: readonly Resolution[]): number {
   let total = 0;
   for (const resolution of resolutions) {
@@ -183,8 +183,8 @@ export const targetName = ({ target }: SyncResource): string => `the ${target.ki
 type ForeignTarget = Extract<TargetState, { readonly state: "foreign" }>;
 
 /**
- * Returns the condition for a target name that another object has. Its owner, if known, is this
- * resource if a tool has removed both the label and the owner reference, which took the object away
+ * Returns the condition for a target name that another object has. Its owner, if known, can be this
+ * resource: a tool has removed both the label and the owner reference and so taken the object away
  * from it.
  */
 export function targetConflict(
@@ -263,8 +263,8 @@ const isAllDropped = (resource: SyncResource, resolutions: readonly Resolution[]
 
 /**
  * Decides for a target that would have no key, or not those that its type requires. It is removed
- * if it has bytes of sources that are gone; an object of others only loses the keys of the
- * resource. See docs/design/engine.md#removals.
+ * if it has bytes of sources that are gone; an object that the resource merges into only loses its
+ * keys. See docs/design/engine.md#removals.
  */
 function decideWithout(
   resource: SyncResource,
@@ -327,8 +327,8 @@ function actionFor(
 /**
  * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the
  * order of the spec. A target is only created complete: none is written while an item is
- * unavailable. An existing target keeps the bytes of unavailable items and follows the others; if
- * its annotations no longer identify those bytes, it is left unchanged. See
+ * unavailable. An existing target keeps the bytes of unavailable items and follows all other items;
+ * if its annotations no longer identify those bytes, it is left unchanged. See
  * docs/design/engine.md#target-writes and docs/design/engine.md#removals.
  */
 export function decide(

@@ -14,14 +14,14 @@ const MAX_CLAIM_BYTES = 200 * 1024;
 /** Length of the claim of one item without its key and its name. */
 const CLAIM_BYTES = 100;
 
-/** The items of a resource, the rules that find none, and what they find and cannot use. */
+/** The items of a resource, the rules that find none, and the found items that cannot be used. */
 export interface FoundItems {
   readonly items: readonly SyncItem[];
   readonly unmatched: readonly Find[];
   readonly unusable: readonly UnusableItem[];
 }
 
-/** A found item without a key of its own, and the reason. */
+/** A found item without a key, and the reason. */
 export interface UnusableItem {
   readonly item: SyncItem;
   readonly why: string;
@@ -43,8 +43,8 @@ export const unfound = ({
 ];
 
 /**
- * Returns what the claim of an item records about the rule that found it, so that it is known while
- * the list lacks the name.
+ * Returns what the claim of an item records about the rule that found it: the operator knows the
+ * rule while the list lacks the name.
  */
 export const foundText = ({ foundBy, source }: SyncItem): string | undefined =>
   foundBy && `${foundBy.digest}:${source}`;
@@ -70,7 +70,7 @@ export function hasMetadata(
 /**
  * Returns the names that this rule found, according to the claims of a target. A rule that changed
  * continues with a name that the list lacks, if the name keeps its key: nothing else says whether
- * it would match. What the list has, the rule finds itself.
+ * it would match. The rule itself finds the names that the list has.
  */
 export function claimedNames(
   find: Find,
@@ -121,8 +121,8 @@ interface Names {
 
 /**
  * Returns which of several names has the key that they all make; `undefined`: none. An own entry
- * comes before received ones, which never take a key from a name that has it, also if that one is
- * gone.
+ * comes before received ones. A received entry never takes a key from a name that has it, even if
+ * that name is gone.
  */
 function holderOf(
   claimants: readonly Claimant[],
@@ -163,8 +163,8 @@ function claimantsOf(find: Find, { now, earlier }: Names): Claimant[] {
 
 /**
  * Returns the items of a resource: those that its spec names, those that its rules find in the
- * list, and those that they found earlier and that are gone. A name without a key of its own is
- * omitted, and prevents no other. Pure and total.
+ * list, and those that its rules found earlier and that are gone. A name without a key is omitted;
+ * all other names are used. Pure and total.
  */
 export function findItems(
   { items, finds }: Pick<SyncResource, "items" | "finds">,

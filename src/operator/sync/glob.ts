@@ -1,7 +1,7 @@
 /**
  * Returns a function that reports whether a text matches a glob: `*` stands for any characters,
- * also none and also `/`; every other character stands for itself. There is nothing to escape and
- * nothing to backtrack: the time is linear.
+ * including none and `/`; every other character stands for itself. There is no escaping and no
+ * backtracking: the time is linear.
  */
 export function globMatcher(glob: string): (text: string) => boolean {
   const [first = "", ...rest] = glob.split("*");

@@ -2,8 +2,8 @@ import { type Find, isDerived, type SyncItem, type TargetTemplate } from "./sync
 import { shortDigest } from "./target.ts";
 
 /**
- * Increased when a function of templates yields something else for the same input, so that targets
- * are written again.
+ * Increased when a function of templates yields something else for the same input: the operator
+ * then writes the targets again.
  */
 const FUNCTIONS_VERSION = 1;
 
@@ -30,9 +30,9 @@ interface Requested {
 }
 
 /**
- * Returns the items with the digest of how the content is made of them, so that a changed
- * instruction rewrites the target although sources and versions are the same. If the content is
- * computed from all items together, each has the digest of all instructions.
+ * Returns the items with the digest of how the content is made of them: a changed instruction
+ * rewrites the target even if sources and versions are the same. If the content is computed from
+ * all items together, each has the digest of all instructions.
  */
 export function withForms({ items, finds }: Requested, template?: TargetTemplate): Requested {
   const others = template === undefined ? [] : [FUNCTIONS_VERSION, Object.entries(template.data)];

@@ -38,7 +38,7 @@ export function formatManagedNames({ labels, annotations }: TargetPolicy): strin
 
 /**
  * Reports whether a target has the requested labels and annotations, and none that was requested
- * earlier only.
+ * only earlier.
  */
 export function hasManagedMetadata(
   policy: TargetPolicy,

@@ -18,7 +18,7 @@ const digestOf = (text: string): string =>
 
 /**
  * Returns the name of the annotation in which a resource records what it merged into an object.
- * Each resource has its own, so that several resources can merge into one object.
+ * Each resource has a separate annotation: several resources can merge into one object.
  */
 export function mergeAnnotation({ kind, name }: SyncResource): string {
   const readable = `${kind.toLowerCase()}.${name}`;
@@ -47,7 +47,7 @@ const claims = z.object({
 
 /**
  * Formats the annotations about the content of a target as one annotation of a merged object.
- * `keys` are the merged keys, if they are not those of the sources.
+ * `keys` are the merged keys, if they differ from the keys of the sources.
  */
 export function formatClaims(
   annotations: Readonly<Record<string, string>>,
@@ -73,7 +73,7 @@ function readClaims(
 }
 
 /**
- * Returns the annotations that a resource would have on a target of its own; none if it has not
+ * Returns the annotations that a resource would have on a separate target; none if it has not
  * merged anything.
  */
 export function parseClaims(
@@ -91,7 +91,7 @@ export function parseClaims(
 }
 
 /**
- * Returns the keys that a resource merged into an object; `undefined` if they are those of its
+ * Returns the keys that a resource merged into an object; `undefined` if they are the keys of its
  * sources.
  */
 export function mergedKeysOf(

@@ -14,8 +14,8 @@ type Grant = (kind: EntryKind, name: string) => boolean;
 
 /**
  * The names that a namespace may read through a connection. `none`: no entry of its access selects
- * the namespace. `unknown`: the labels of the namespace are not known, or the spec is invalid, so
- * that nothing may be read, nor reported as lost.
+ * the namespace. `unknown`: the labels of the namespace are not known, or the spec is invalid.
+ * Nothing may be read then, and nothing reported as lost.
  */
 export type NamespaceAccess = Grant | "none" | "unknown";
 
@@ -25,7 +25,7 @@ export interface AccessRule {
   readonly names: Readonly<Record<EntryKind, readonly ((name: string) => boolean)[]>>;
 }
 
-/** Access through a VaultConnection, which is in the same namespace. */
+/** Access through a VaultConnection: it is in the same namespace. */
 export const everything: Grant = () => true;
 
 /** Compiles the entries of `spec.access`. */

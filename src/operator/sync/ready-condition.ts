@@ -112,8 +112,8 @@ function explain(problem: Problem, absent: string | undefined): string {
           ? `no longer has the metadata that ${problem.item.foundBy?.id} requests`
           : `is not in ${problem.list ?? "the vault's list"}`;
       if (problem.deletion !== undefined) {
-        // A restart ends the proof of a deletion, which must not change the message of one that was
-        // made.
+        // A restart ends the proof of a deletion. The message of a completed deletion must not
+        // change with it.
         const deletion = problem.isAbsent === true ? "due" : problem.deletion;
         return `${source} ${isnt}; ${deletions[deletion]}`;
       }

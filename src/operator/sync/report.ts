@@ -30,8 +30,8 @@ export interface Report {
    */
   readonly verified: string | undefined;
   /**
-   * Digest of the bytes of the verified target; `undefined` if it was not read, so that it is the
-   * one that the status shows.
+   * Digest of the bytes of the verified target; `undefined` if it was not read: then the digest in
+   * the status applies.
    */
   readonly digest: string | undefined;
   /** Version by key of the target, as far as known. */

@@ -40,7 +40,7 @@ export interface Remembered {
   /** Origin of the bytes that the target contains under the key of the item. */
   readonly synced: SyncedKey | undefined;
   /**
-   * Version that the target had last, according to the status: also if the target was deleted
+   * Version that the target had last, according to the status, even if the target was deleted
    * since.
    */
   readonly served?: number | undefined;
@@ -56,21 +56,19 @@ export interface Remembered {
    */
   readonly sameName?: boolean | undefined;
   /**
-   * The `delete_time` of the source according to the last list of this very connection that
-   * contained it.
+   * The `delete_time` of the source according to the last list of this connection that contained
+   * it.
    */
   readonly deleteAt: number | undefined;
   /** Arrival time of the first list without the source, if it is not listed. */
   readonly missingSince: number;
-  /**
-   * Time in milliseconds for which the name must still be missing, so that its deletion is proven.
-   */
+  /** Time in milliseconds for which the name must still be missing to prove its deletion. */
   readonly provenInMs?: number | undefined;
   /** The list has an entry of the name that the rule which found it does not match any more. */
   readonly isListed?: boolean | undefined;
   /** The list, for a message: "the list of ops@example.com". */
   readonly list?: string | undefined;
-  /** Another listed name that is nearly the same as that of the source. */
+  /** Another listed name, nearly the same as the name of the source. */
   readonly near?: string | undefined;
   /** All removals of the connection are held. */
   readonly held?: boolean | undefined;
@@ -121,8 +119,8 @@ export type Resolution =
       readonly isAbsent?: boolean;
     }
   /**
-   * Listed, but only from owners whom neither the connection nor the item names. `deleteAt` is that
-   * of the bytes of the target.
+   * Listed, but only from owners whom neither the connection nor the item names. `deleteAt`:
+   * deadline of the entry whose bytes the target has.
    */
   | {
       readonly state: "untrusted";
@@ -130,11 +128,11 @@ export type Resolution =
       readonly owner: string | undefined;
       readonly deleteAt?: number | undefined;
     }
-  /** Found, but without a key of its own: `why` names it. The item is omitted. */
+  /** Found, but without a key: `why` is the reason. The item is omitted. */
   | { readonly state: "unusable"; readonly item: SyncItem; readonly why: string }
   /**
-   * Not an entry, but a rule that finds none. `strangers` shared what it would find if the
-   * connection named them, as far as asked.
+   * A rule that finds no entry. `strangers` shared what it would find if the connection named them,
+   * as far as asked.
    */
   | { readonly state: "unmatched"; readonly item: SyncItem; readonly strangers?: readonly string[] }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
@@ -153,8 +151,8 @@ export type Resolution =
     };
 
 /**
- * Returns the deadline of the entry that an item refers to. That of another owner says nothing
- * about the bytes of the target.
+ * Returns the deadline of the entry that an item refers to. The deadline of another owner's entry
+ * says nothing about the bytes of the target.
  */
 export function deadlineOf(resolution: Resolution): number | undefined {
   if (resolution.state === "other-owner") return undefined;
@@ -166,15 +164,15 @@ export function deadlineOf(resolution: Resolution): number | undefined {
 }
 
 /**
- * Time in milliseconds, after the first list without a source, for which its removal waits for the
- * values of others that the vault fails to serve. Then the target is removed if nothing valid can
- * be made of what is left.
+ * Time in milliseconds, after the first list without a source, for which its removal waits for
+ * values of other sources that the vault fails to serve. Then the target is removed if nothing
+ * valid can be made of what is left.
  */
 const REMOVAL_WAIT_MS = 5 * 60_000;
 
 /**
- * Prefers an own entry over a shared one of the same name, and the one that was served over others,
- * so that no other user can break a resource by sharing a secret with it.
+ * Prefers an own entry over shared ones of the same name, then the entry that was served: no other
+ * user can break a resource by sharing a secret with it.
  */
 function choose(
   matching: readonly Candidate[],
@@ -230,8 +228,8 @@ export function resolveItem(
 }
 
 /**
- * Reports whether the served entry is gone and another user shares one of the same name, which must
- * not replace it without consent.
+ * Reports whether the served entry is gone and another user shares one of the same name. It must
+ * not replace the served entry without consent.
  */
 function isReplacement(
   item: SyncItem,
@@ -268,8 +266,8 @@ function resolveLatest(
 }
 
 /**
- * Returns the version of this entry that the target has, or without a target the one that the
- * status shows. The version of another owner's entry says nothing about this one.
+ * Returns the version of this entry in the target or, without a target, in the status. The version
+ * of another owner's entry says nothing about this one.
  */
 function earlierVersion(
   item: SyncItem,
@@ -284,7 +282,7 @@ function earlierVersion(
 
 /**
  * Returns whether the vault removed an entry that it does not list, and what becomes of the key.
- * That of an optional item is removed on the same evidence as any other; where there is none,
+ * The key of an optional item is removed on the same evidence as any other key; without a key,
  * nothing is removed.
  */
 function resolveGone(
@@ -314,7 +312,7 @@ function resolveGone(
       isAbsent,
     };
   }
-  // Bytes of another source, which an earlier spec named, are not those of this one.
+  // Bytes of another source that an earlier spec named do not count.
   const hasBytes = remembered.synced !== undefined && remembered.sameName === true;
   if (item.isOptional === true && !hasBytes) return { state: "missing", item, deletion: "due" };
   const missing = {

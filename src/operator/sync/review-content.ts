@@ -18,12 +18,12 @@ const isSameOrigin = (one: SyncedKey, other: SyncedKey | undefined): boolean =>
   sameCreation(one.createdAt, other.createdAt);
 
 /**
- * Checks the bytes of one key before they replace those that the target had. `items` are those that
+ * Checks the bytes of one key before they replace the bytes in the target. `items`: the items that
  * the bytes are made of. Returns a reason to keep the earlier bytes, or `undefined`. A value that
  * becomes empty with a new version, or that changes without one, is rejected until a user accepts
- * the version: that is how a broken vault and a restored backup appear. A value that is made in
- * another way than before is what the user requested, and a template may yield nothing without a
- * source that was removed. See docs/design/engine.md#identity-of-target-bytes.
+ * the version: a broken vault and a restored backup look like that. A value that is made in another
+ * way than before is what the user requested, and a template may yield nothing without a source
+ * that was removed. See docs/design/engine.md#identity-of-target-bytes.
  */
 export function reviewKey(
   resource: SyncResource,

@@ -72,7 +72,7 @@ function checkBasicAuth(text: TextOf, keys: ReadonlySet<string>): void {
 
 const SSH_MAGIC = Buffer.from("openssh-key-v1\0");
 
-/** Checks a key of SSH, which may have a password; only OpenSSH reads its own format. */
+/** Checks an SSH key. It may have a password; only OpenSSH reads its own format. */
 function checkSshKey(text: TextOf): void {
   const key = "ssh-privatekey";
   const block = reading(key, () => pemBlocks(text(key))[0]);
@@ -99,15 +99,15 @@ const checks = new Map<string, (text: TextOf, keys: ReadonlySet<string>) => void
 ]);
 
 /**
- * Reports whether the content of the target must have the shape of its type, so that a change of
- * one key needs all of them.
+ * Reports whether the content of the target must have the shape of its type: a change of one key
+ * then needs all keys.
  */
 export const hasShape = ({ target }: Pick<SyncResource, "target">): boolean =>
   checks.has(target.type ?? "");
 
 /**
  * Checks the content of a Secret before it is written: a program that reads a certificate without
- * its key, or a configuration that is none, fails later and elsewhere. Returns the condition for
+ * its key, or an invalid configuration, fails later and elsewhere. Returns the condition for
  * content that its type does not allow. Pure and total.
  */
 export function shapeProblem(

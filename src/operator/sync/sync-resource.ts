@@ -11,7 +11,7 @@ export interface Find {
   readonly metadata: Readonly<Record<string, string>>;
   /** Rules that make the keys of the names. */
   readonly rewrite: readonly Rewrite[];
-  /** Short digest of all of this but the place. */
+  /** Short digest of the rule, without its place in the spec. */
   readonly digest: string;
   /** The `form` of the items that it finds. */
   readonly form?: string | undefined;
@@ -20,8 +20,8 @@ export interface Find {
 /** One source of a target, and what becomes of its bytes. */
 export interface SyncItem {
   /**
-   * Identifies the item in the claims of the target and in the status. It is the key of the target,
-   * unless the item is extracted: then it is its place in the spec, which is no valid key.
+   * Identifies the item in the claims of the target and in the status. The id is the key of the
+   * target. For an extracted item it is the place in the spec: never a valid key.
    */
   readonly id: string;
   /** Name of the secret or file in the vault. */

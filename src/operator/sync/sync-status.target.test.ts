@@ -62,8 +62,8 @@ describe("nextStatus target", () => {
     expect(versionOf(next(written, { effect: "deleted" }))).toBeUndefined();
   });
 
-  // The status named a state with other versions, so that a process whose watch still showed that
-  // state reported these again.
+  // If the status named a state with other versions, a process whose watch still shows that state
+  // would report those versions again.
   test("has the resourceVersion of the verified state if that has other versions than the status", () => {
     const written = next({}, { verified: "5", effect: "updated", ...found(2) });
     expect(versionOf(next(written, { verified: "6", ...found(2) }))).toBe("5");

@@ -91,9 +91,9 @@ export function showsServed(
 
 /**
  * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault
- * at its deadline. A status with the source shows whether the target has its bytes, but not those of
- * another vault. One without it, of this spec and complete, says that a target has them only if
- * `isClaimed`: that it was not written yet.
+ * at its deadline. A status with the source shows whether the target has its bytes, but not bytes
+ * of another vault. If a complete status of this spec lacks the source, the target has its bytes
+ * only if `isClaimed`: the status was not written yet.
  */
 export function removesWhenGone(
   { whenRemoved, whenMissing, items: wanted, generation }: SyncResource,
@@ -181,8 +181,8 @@ function factsOf(resolution: Resolution, version: number | undefined): ItemFacts
 }
 
 /**
- * Returns the version in the target; if there is no target, the one that it had last, so that a
- * later one cannot be lower.
+ * Returns the version in the target; if there is no target, the last one that it had: a later one
+ * must not be lower.
  */
 function lastVersion(
   before: SyncStatus,
@@ -246,8 +246,8 @@ function hasOtherVersions(
 }
 
 /**
- * Reports whether the bytes are not those of the last status: a process changed them that ended
- * before it wrote the status.
+ * Reports whether the bytes differ from the last status: a process changed them and ended before it
+ * wrote the status.
  */
 function hasOtherBytes(before: SyncStatus, { digest, verified }: StatusInput): boolean {
   const shown = before.target?.digest;
@@ -256,8 +256,8 @@ function hasOtherBytes(before: SyncStatus, { digest, verified }: StatusInput): b
 
 /**
  * Returns the target that was in sync last, until another one is: it exists, and has to be removed
- * then. Its resourceVersion is that of the last write, or of the last verified state if there was
- * none, for this generation of the spec. A process whose watch still shows that state reports its
+ * then. Its resourceVersion names the last write for this generation of the spec, or the last
+ * verified state if there was no write. A process whose watch still shows that state reports its
  * versions.
  */
 function targetStatus(
@@ -291,7 +291,7 @@ function targetStatus(
 
 /**
  * Reports whether the content of this state of the target was verified for this generation of the
- * spec, so that it need not be read after a restart.
+ * spec: it need not be read after a restart.
  */
 export function isVerifiedBy(
   { target, observedGeneration }: SyncStatus,
@@ -307,8 +307,8 @@ export function isVerifiedBy(
 }
 
 /**
- * Returns the status after one reconcile. It equals `before` if nothing changed, so that the caller
- * can skip the write; see docs/design/status.md#status-writes.
+ * Returns the status after one reconcile. It equals `before` if nothing changed: the caller can
+ * skip the write; see docs/design/status.md#status-writes.
  */
 export function nextStatus(before: SyncStatus, report: StatusInput): object {
   const { resource, readyCondition, resolutions, changed, now } = report;

@@ -15,7 +15,7 @@ const withPolicy = (creationPolicy: TargetPolicy["creationPolicy"]): SyncResourc
     policy: { creationPolicy, labels: {}, annotations: {}, immutable: false },
   });
 
-/** Returns the metadata of an object of others, with `changes`. */
+/** Returns the metadata of an object of another owner, with `changes`. */
 const object = (changes: Partial<TargetMetadata> = {}): TargetMetadata => ({
   uid: "uid-of-the-target",
   resourceVersion: "41",

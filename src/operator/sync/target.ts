@@ -74,17 +74,17 @@ export type TargetState =
       readonly content: string | undefined;
       /** Origins by item. */
       readonly synced: ReadonlyMap<string, SyncedKey>;
-      /** The keys that the resource merged; `undefined`: those of `synced`. */
+      /** The keys that the resource merged; `undefined`: the keys of `synced`. */
       readonly mergedKeys?: ReadonlySet<string> | undefined;
       /**
        * The annotations are malformed or incomplete: the target may have more keys than `synced`.
        */
       readonly annotationsCorrupted: boolean;
-      /** Its owners, labels and annotations are those that the spec requests. */
+      /** Its owners, labels and annotations match the spec. */
       readonly hasMetadata: boolean;
       /**
-       * The object of others that its owner hands over: nothing in it is of this resource yet.
-       * `confirmed`: the number of keys whose removal a user confirms.
+       * Its owner hands the object over: nothing in it is of this resource yet. `confirmed`: the
+       * number of keys whose removal a user confirms.
        */
       readonly adoption?: { readonly confirmed: string | undefined };
     };
@@ -104,14 +104,14 @@ export function vaultId(url: string, account: string): string {
 
 /**
  * Returns the identity of a connection. A deadline that one connection listed says nothing about
- * the list of another one, nor about that of another scope.
+ * the list of another connection or scope.
  */
 export function connectionId(uid: string, vault: string, scope: unknown): string {
   return shortDigest([uid, vault, scope ?? null]);
 }
 
 /**
- * Returns the identity of an entry of a vault: that of the vault and a short digest of the entry's
+ * Returns the identity of an entry: the identity of its vault and a short digest of the entry's
  * name and owner.
  */
 export function sourceId(vault: string, source: string, owner: string | undefined): string {
@@ -158,7 +158,8 @@ const marked = (mark: string, part: string | number | undefined): string =>
 
 /**
  * Formats a source for the annotation: its id, and, if there are, the creation time of the version,
- * the form, and what found it. The latter ends with a name, which may contain any character.
+ * the form, and what found it. What found it comes last, because it ends with a name: names may
+ * contain any character.
  */
 export function formatSource({ source, createdAt, form, found }: SyncedKey): string {
   return `${source}${marked("@", createdAt)}${marked("#", form)}${marked("=", found)}`;
@@ -255,8 +256,8 @@ function isAdopted(resource: SyncResource, { annotations, owners }: TargetMetada
 }
 
 /**
- * Reports whether the owners are right: under `Owner` this very resource is the controller (if it
- * is a deleted one of the same name, Kubernetes deletes the target), under `Orphan` nothing is.
+ * Reports whether the owners are right: under `Owner` this resource is the controller (if it is a
+ * deleted one of the same name, Kubernetes deletes the target), under `Orphan` nothing is.
  */
 function hasOwners(resource: SyncResource, metadata: TargetMetadata): boolean {
   if (resource.policy.creationPolicy === "Owner") return isControlledBy(resource, metadata);
@@ -283,8 +284,8 @@ function hasMetadata(resource: SyncResource, metadata: TargetMetadata): boolean 
 
 /**
  * Returns the state of a target whose annotations are not those that the operator wrote. Its
- * versions are the ones that the status reported last, so that an edit neither hides a version that
- * went back nor claims one. See docs/design/engine.md#identity-of-target-bytes.
+ * versions are the ones that the status reported last: an edit can neither hide a version that went
+ * back nor claim one. See docs/design/engine.md#identity-of-target-bytes.
  */
 export function withoutClaims(
   state: TargetState,

@@ -70,7 +70,7 @@ export function transform(item: SyncItem, bytes: Uint8Array): Uint8Array | Ready
 
 /**
  * Returns the members of a JSON object, or the condition for anything else. Names are part of the
- * value: no condition contains one. Total.
+ * value: no condition contains a name. Total.
  */
 export function extract(
   { source }: SyncItem,

@@ -19,7 +19,7 @@ export interface BlastMember {
   readonly heardAt: number;
   /** The same before its last list. */
   readonly heardBefore: number;
-  /** Returns what it lost: names whose removal is not proven yet, and those that are held. */
+  /** Returns its losses: names whose removal is not proven yet, and names that are held. */
   losses(): Losses;
   /**
    * Holds the removals of what it lost until a user confirms them. Returns whether they are more
@@ -53,14 +53,14 @@ function exceeds(members: Iterable<BlastMember>): boolean {
 }
 
 /**
- * The connections of this process to one vault, whose losses are counted together; see
+ * The connections of this process to one vault. Their losses are counted together; see
  * docs/design/engine.md#removals.
  */
 export class BlastLimit {
   readonly #members = new Set<BlastMember>();
   /**
-   * The connection whose list is taken in: what others lost is still pending if they waited for
-   * this list.
+   * The connection whose list is being processed: losses of other connections are still pending if
+   * they waited for this list.
    */
   #listing: BlastMember | undefined;
 
@@ -88,8 +88,7 @@ export class BlastLimit {
   }
 
   /**
-   * Reports whether every connection has listed since: what the same fault took from them is
-   * counted.
+   * Reports whether every connection has listed since then: losses from the same fault are counted.
    */
   isHeardSince(at: number): boolean {
     for (const member of this.#members) {
@@ -114,8 +113,8 @@ export class BlastLimits {
   readonly #ofOrigin = new Map<string, BlastLimit>();
 
   /**
-   * Adds a connection to those of the vault at this URL. Returns its limit, and the way to remove
-   * the connection.
+   * Adds a connection to the vault at this URL. Returns the limit of the vault, and a function that
+   * removes the connection.
    */
   join(
     url: string,

@@ -11,9 +11,7 @@ export type CaBundle = { readonly pem: string | undefined } | { readonly problem
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/**
- * Returns the certificates in a text, and nothing else of it: the object may contain a private key.
- */
+/** Returns only the certificates in a text: the object may contain a private key. */
 function certificatesIn(text: string): string | undefined {
   const certificates = text.match(CERTIFICATE) ?? [];
   try {

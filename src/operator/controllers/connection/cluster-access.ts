@@ -24,9 +24,9 @@ interface Rules {
 }
 
 /**
- * Decides which namespaces may read what through a connection: everything through a
- * VaultConnection, which is in the same namespace, and what `spec.access` of a
- * ClusterVaultConnection allows now. See docs/design/security.md#cluster-connections.
+ * Decides which namespaces may read what through a connection: everything through a VaultConnection
+ * of the same namespace, and what `spec.access` of a ClusterVaultConnection allows now. See
+ * docs/design/security.md#cluster-connections.
  */
 export class ClusterAccess {
   readonly #options: ClusterAccessOptions;

@@ -27,7 +27,7 @@ export interface ConnectionControllerOptions {
 }
 
 /**
- * Delay in milliseconds within which status changes of a connection share one reconcile, and so one
+ * Delay in milliseconds within which status changes of a connection share one reconcile and one
  * status write.
  */
 const STATUS_DELAY_MS = 250;

@@ -54,8 +54,7 @@ export interface ConnectionReconcilerOptions {
   /** The connections of both kinds. */
   readonly resources: ReadonlyStore<KubeObject>;
   /**
-   * The operator's namespace, which has the Secrets and certificates of each
-   * ClusterVaultConnection.
+   * The operator's namespace: it has the Secrets and certificates of each ClusterVaultConnection.
    */
   readonly namespace: string;
   readonly connections: ConnectionRegistry;
@@ -112,7 +111,7 @@ export class ConnectionReconciler {
     const client = connections.client(key);
     client?.setReferences(referencesOf(key));
     connections.pruneRemovals(key);
-    // The object has changed then, which requeues the connection.
+    // The patch changed the object: its watch event requeues the connection.
     if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
     const notReady = (await this.#writeStatus(key, object, problem, signal)) === "False";
     if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done", notReady };
@@ -122,8 +121,8 @@ export class ConnectionReconciler {
   }
 
   /**
-   * Returns the delay after which a resource is to be reconciled whose status another process
-   * changed; see StatusWriter.
+   * Returns the delay after which to reconcile a resource whose status another process changed; see
+   * StatusWriter.
    */
   statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     return this.#statusesOf(key).repairDelay(key, before, now);
@@ -152,8 +151,8 @@ export class ConnectionReconciler {
     const { removals } = state;
     if (removals.isResuming) return false;
     const { held } = removals;
-    // First, so that it cannot confirm others later. The version of the object rules out that it
-    // was changed meanwhile.
+    // The annotation is removed first: otherwise it could confirm other removals later. The patch
+    // names the version of the object: that excludes a concurrent change.
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const patch = { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: null } } };
     await api.patch(
@@ -169,8 +168,8 @@ export class ConnectionReconciler {
   }
 
   /**
-   * Opens the connection that the spec describes. Returns why that is not possible, in which case
-   * an open one is kept.
+   * Opens the connection that the spec describes. If that is not possible, keeps an open one and
+   * returns the reason.
    */
   async #open(key: string, object: KubeObject, signal: AbortSignal): Promise<string | undefined> {
     const { connections } = this.#options;
@@ -233,8 +232,8 @@ export class ConnectionReconciler {
   }
 
   /**
-   * Returns the namespace of the Secrets and certificates of a connection, which no field of it can
-   * choose.
+   * Returns the namespace of the Secrets and certificates of a connection. No field of the
+   * connection can choose it.
    */
   #namespaceOf(key: string): string {
     return connectionKindOf(key) === "ClusterVaultConnection"
@@ -310,7 +309,10 @@ function publishedStaleness(
   return { since, reason: isReason(condition.reason) ? condition.reason : "VaultUnreachable" };
 }
 
-/** Finds the connections whose credentials are in a Secret, whose key is `namespace/name`. */
+/**
+ * Finds the connections whose credentials are in a Secret. The key of the Secret is
+ * `namespace/name`.
+ */
 class CredentialsIndex {
   readonly #secrets = new Map<string, string>();
   readonly #connections = new Map<string, Set<string>>();

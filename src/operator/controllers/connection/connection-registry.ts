@@ -89,7 +89,9 @@ export interface ConnectionRegistryOptions {
   readonly blastLimits: BlastLimits;
   /** Reports whether there is a connection of this key that is not being deleted. */
   readonly exists: (key: string) => boolean;
-  /** Return the controllers, which in turn use the registry. */
+  /**
+   * Return the controllers. They are functions because the controllers use the registry in turn.
+   */
   readonly users: () => ConnectionUsers;
   readonly reporter: () => ConnectionReporter;
 }
@@ -160,8 +162,7 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Opens the connection, or reopens it if `fingerprint` differs from that of the open one. Returns
-   * whether it did.
+   * Opens the connection, or reopens it if its `fingerprint` has changed. Returns whether it did.
    */
   async open(
     key: string,
@@ -197,7 +198,7 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Takes in, before any resource is reconciled, that resources refer to other names or follow
+   * Records, before any resource is reconciled, that resources refer to other names or follow
    * another policy.
    */
   referencesChanged(key: string): void {
@@ -232,8 +233,8 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Closes a connection whose object is absent. Always notifies its resources: they may have seen
-   * an earlier state, also when there is nothing to close.
+   * Closes a connection whose object is absent. Always notifies its resources, even if there is
+   * nothing to close: they may have seen an earlier state.
    */
   async close(key: string): Promise<void> {
     await this.#close(key);

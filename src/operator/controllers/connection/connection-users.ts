@@ -19,8 +19,8 @@ export interface RemovalFacts {
   /** Returns the rules whose regular expression matches the name. */
   rulesOf(kind: EntryKind, name: string): Iterable<MetadataRule>;
   /**
-   * Reports whether a resource shows that it has the bytes of this entry, which was listed before
-   * this connection was opened.
+   * Reports whether a resource shows that it has the bytes of this entry: the entry was listed
+   * before this connection was opened.
    */
   wasServed(kind: EntryKind, name: string): boolean;
   /**
@@ -50,9 +50,9 @@ export interface ConnectionCallbacks {
   readonly onCircuitChange: (open: boolean) => void;
 }
 
-/** The resources that use connections. Keys are those of the connections; see `connectionKey`. */
+/** The resources that use connections. Keys are connection keys; see `connectionKey`. */
 export interface ConnectionUsers {
-  /** The list of the vault, which arrived at `listedAt` (monotonic), changed in these names. */
+  /** The list of the vault that arrived at `listedAt` (monotonic) differs in these names. */
   onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;
   /**
    * The connection changed in a way that concerns all its resources. `list` is its first list, or

@@ -10,8 +10,8 @@ const signal = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /**
- * A store of the Secret `shop/pair`, which has the pair `canary-access`, `canary-refresh` and
- * another key.
+ * A store of the Secret `shop/pair` with the pair `canary-access`, `canary-refresh` and another
+ * key.
  */
 function scene(
   changes: { data?: object; type?: string; annotations?: Record<string, string> } = {},

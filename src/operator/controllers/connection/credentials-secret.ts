@@ -6,7 +6,7 @@ import { type KubeObject, SECRETS } from "../../kube/resource.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 
 /**
- * A Secret of credentials in the namespace of its connection, which may be sent to the host of
+ * A Secret in the namespace of its connection, with credentials that may be sent to the host of
  * `url`.
  */
 export interface CredentialsRef {
@@ -30,8 +30,8 @@ function checkType(secret: KubeObject, ref: CredentialsRef): void {
 }
 
 /**
- * Checks the hosts a Secret is limited to, so that a user who can only write connections cannot
- * have it sent to another host.
+ * Checks the hosts a Secret is limited to: a user who can only write connections must not have it
+ * sent to another host.
  */
 function checkHost(secret: KubeObject, { name, url }: CredentialsRef): void {
   const allowed = secret.metadata.annotations?.[HOSTS_ANNOTATION];
@@ -45,8 +45,8 @@ function checkHost(secret: KubeObject, { name, url }: CredentialsRef): void {
 }
 
 /**
- * Reads a Secret of credentials. It is read again for each use, so that they stay in memory no
- * longer than necessary.
+ * Reads a Secret of credentials. Each use reads it again: credentials stay in memory no longer than
+ * necessary.
  * @throws CredentialsError; KubeError when the API server is unavailable
  */
 export async function readCredentials(

@@ -1,8 +1,8 @@
 import type { EntryKind } from "../../vault-client/connection.ts";
 
 /**
- * The first list without a name: its number among those of its kind, and its arrival in monotonic
- * milliseconds.
+ * The first list without a name: its number among the lists of its kind, and its arrival in
+ * monotonic milliseconds.
  */
 export interface Absence {
   readonly list: number;
@@ -12,7 +12,7 @@ export interface Absence {
 }
 
 /**
- * The referenced names of one kind: listed ones, and ones that disappeared. Or those that rules
+ * The referenced names of one kind: listed ones and ones that disappeared; or the names that rules
  * with the same metadata lost.
  */
 export class ListedNames {
@@ -26,8 +26,8 @@ export class ListedNames {
   /** Names that disappeared, and that a user has to confirm. */
   readonly held = new Set<string>();
   /**
-   * Those of {@link held} whose keys no resource removes any more: they are held again as soon as
-   * one does.
+   * Names in {@link held} whose keys no resource removes any more. They are held again as soon as a
+   * resource removes those keys.
    */
   readonly waived = new Set<string>();
   /** Names that disappeared together with held ones, and whose keys no resource removes. */
@@ -38,13 +38,13 @@ export class ListedNames {
     this.rule = rule;
   }
 
-  /** Takes in that the list has this name. */
+  /** Records that the list has this name. */
   found(name: string): void {
     this.#isBack(name);
     this.listed.add(name);
   }
 
-  /** Takes in that the list lacks this name. `wasServed`: it was listed before the first list. */
+  /** Records that the list lacks this name. `wasServed`: it was listed before the first list. */
   missed(name: string, absence: () => Absence, wasServed: () => boolean): void {
     if (this.absences.has(name)) return;
     this.absences.set(name, absence());
@@ -102,7 +102,7 @@ export class ListedNames {
     return isLess;
   }
 
-  /** Takes in that a user confirmed what is lost. */
+  /** Records that a user confirmed the losses. */
   confirm(): void {
     for (const names of [this.gone, this.held, this.waived, this.spared]) names.clear();
   }

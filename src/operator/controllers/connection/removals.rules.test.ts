@@ -8,7 +8,7 @@ import {
   RemovalsVault,
 } from "../../../../test/lab/simulated/removals-scene.ts";
 
-/** Returns a connection with a rule that requests metadata, which found so many names. */
+/** Returns a connection with a rule that requests metadata and found `count` names. */
 function ruled(count: number): RemovalsConnection {
   const one = alone();
   one.hasRules = true;

@@ -71,7 +71,7 @@ export class Removals implements BlastMember, Disposable {
     this.#leave = leave;
   }
 
-  /** Number of names for whose disappearance all removals are held; 0: none are. */
+  /** Number of disappeared names because of which all removals are held; 0 without a hold. */
   get held(): number {
     if (this.#isOutdated) this.#reconsider();
     return (this.#held ??= this.#countHeld());
@@ -92,7 +92,7 @@ export class Removals implements BlastMember, Disposable {
     return this.#oldest(({ previousAt }) => previousAt);
   }
 
-  /** Takes in a list: call it with every change, before any resource sees the snapshot. */
+  /** Processes a list: call it with every change, before any resource sees the snapshot. */
   observe(snapshot: Snapshot, change: SnapshotChange): void {
     const wasHeld = this.held > 0;
     this.#observe("secret", snapshot, change.secrets, (name) => snapshot.secrets(name).length > 0);
@@ -115,7 +115,7 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Takes in that resources refer to other names, feed other targets from them, or keep their keys
+   * Records that resources refer to other names, feed other targets from them, or keep their keys
    * when they are gone.
    */
   referencesChanged(): void {
@@ -154,8 +154,8 @@ export class Removals implements BlastMember, Disposable {
 
   /**
    * Returns how much longer a name must be absent, in milliseconds, to count as deleted; 0 if it
-   * does. One failed list is not evidence, nor are several within a second. With `rule`, the name
-   * is listed, and must lack the metadata that the rule requests.
+   * does. One failed list is no evidence; several within a second are none either. With `rule`, the
+   * name is listed and must lack the metadata that the rule requests.
    */
   untilProven(snapshot: Snapshot, kind: EntryKind, name: string, rule?: string): number {
     const progress = snapshot.progress(kind);
@@ -252,8 +252,8 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Returns the absence of a name. That of a rule which no list was compared with, because it is
-   * new, begins now.
+   * Returns the absence of a name. If a rule is so new that no list was compared with it, its
+   * absence begins now.
    */
   #absence(
     kind: EntryKind,
@@ -294,8 +294,7 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Reports whether the removal of a name that is gone is not proven yet, so that a hold would
-   * still prevent it.
+   * Reports whether the removal of a missing name is not proven yet: a hold would still prevent it.
    */
   #isPending(absence: Absence, progress: ListProgress): boolean {
     return this.#ownProof(absence, progress) > 0 || !this.#isCounted(absence, progress);
@@ -316,7 +315,7 @@ export class Removals implements BlastMember, Disposable {
         lost.add(`${kind} ${name}`);
         for (const target of facts.targetsOf(kind, name, rule)) lostTargets.add(target);
       }
-      // What a rule lost is listed.
+      // Names that a rule lost are still listed.
       if (rule !== undefined) continue;
       const all = [...group.listed, ...group.lost()];
       names += all.length;

@@ -8,8 +8,8 @@ import { type Failure, lasting, retryable, waitFor } from "./outcome.ts";
  */
 const SLOW_RETRY_MS = 60_000;
 /**
- * A rejection of the vault lasts until the spec or the list changes, which requeues the resource,
- * or permissions do.
+ * Time in milliseconds after which a rejected request is tried again: permissions may have changed.
+ * A change of the spec or the list requeues the resource earlier.
  */
 const PERMANENT_WAIT_MS = 10 * 60_000;
 
@@ -101,7 +101,7 @@ function rejection(code: PermanentCode, text: string, isWrite: boolean): string 
 
 /**
  * Returns the failure of a request for one entry of the vault: its reason, what to do, and when it
- * is tried again. The message contains no value, and no delay, so that retries share it.
+ * is tried again. The message contains no value, and no delay: it stays the same for all retries.
  */
 export function entryFailure(error: VaultError, entry: string, isWrite = false): Failure {
   const message = (text: string): string => `${entry}: ${text}`;

@@ -44,8 +44,8 @@ export class FreshLists {
   }
 
   /**
-   * Lists the vault for a request of a resource, the first time and after each failure. Another
-   * request has a list of its own.
+   * Lists the vault for a request of a resource, the first time and after each failure. Each
+   * request has a separate list.
    */
   request(
     key: string,
@@ -70,8 +70,8 @@ export class FreshLists {
   }
 
   /**
-   * Returns why the list that a resource requested failed, as long as none has succeeded through
-   * this connection, and tries again.
+   * Returns why the list that a resource requested failed, until a list succeeds through this
+   * connection, and tries again.
    */
   failure(key: string, connection: Connection): Error | undefined {
     const known = this.#lists.get(key);
@@ -105,7 +105,7 @@ export class FreshLists {
     const { connection, kinds, abort } = list;
     const end = (state: FreshListState): void => {
       if (abort.signal.aborted) return;
-      // The first failure stays, so that what is reported does not change with each further one.
+      // The first failure stays: further failures do not change what is reported.
       if (state === "listed" || list.state === "requested") list.state = state;
       this.#requeue(key);
     };

@@ -43,8 +43,8 @@ export function lasting(reason: Reason, message: string, next: ReconcileResult):
 }
 
 /**
- * Returns the report of a forced sync whose own list failed: what was made of the last list is not
- * Ready. A report that is not Ready stays unchanged.
+ * Returns the report of a forced sync whose list failed: content from the last list is not Ready. A
+ * report that is not Ready stays unchanged.
  */
 export function withListFailure<R extends Pick<Attempt, "readyCondition" | "reconciling">>(
   report: R,
@@ -62,6 +62,6 @@ type WriteAction = "created" | "updated" | "repaired" | "deleted" | "pushed" | "
 
 /** Observes the writes of targets and entries; implemented by the metrics. Must not throw. */
 export interface WriteObserver {
-  /** @param kind that of the resource whose target or entry it is */
+  /** @param kind kind of the resource whose target or entry was written */
   written(kind: "VaultSecret" | "VaultFile" | "VaultPush", action: WriteAction): void;
 }

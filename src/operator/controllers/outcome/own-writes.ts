@@ -22,15 +22,15 @@ export type OwnWrite<T> = { readonly at: number } & (
 export const WATCH_LAG_MS = 20_000;
 
 /**
- * Reports whether version `a` precedes `b`. `false` if they are not numbers, so that the watch is
- * trusted then.
+ * Reports whether version `a` precedes `b`. `false` if they are not numbers: the watch is trusted
+ * then.
  */
 export function isOlder(a: string, b: string): boolean {
   return /^\d+$/.test(a) && /^\d+$/.test(b) && BigInt(a) < BigInt(b);
 }
 
 /**
- * Reports whether the watch does not show this write yet. An older state of the very object proves
+ * Reports whether the watch does not show this write yet. An older state of the same object proves
  * that, for however long a silent watch shows it. Otherwise `false` after {@link WATCH_LAG_MS}: the
  * object may have been deleted during a gap of the watch.
  */
@@ -49,8 +49,8 @@ export function isAheadOfWatch<T extends Versioned>(
 }
 
 /**
- * Stores the writes of this process that the watch has not shown yet, so that a reconcile right
- * after a write sees it.
+ * Stores the writes of this process that the watch has not shown yet: a reconcile right after a
+ * write sees the write.
  */
 export class OwnWrites<T extends Versioned> {
   /** In the order of the writes. */
@@ -84,9 +84,9 @@ export class OwnWrites<T extends Versioned> {
   }
 
   /**
-   * Reports whether a state that the watch shows is a remembered write, or precedes it. Then
-   * remembers the object of the watch, which is stored anyway, instead of the equal one that the
-   * API server returned.
+   * Reports whether a state that the watch shows is a remembered write, or older than one. If it is
+   * the write, keeps the watched object instead of the equal one that the API server returned: the
+   * store has the watched one anyway.
    */
   observe(key: string, shown: T): boolean {
     const write = this.#writes.get(key);

@@ -37,9 +37,8 @@ interface Pruned {
 }
 
 /**
- * Stores the statuses of which the API server dropped fields, because the installed CRD is older
- * than this operator. Each would otherwise differ from its resource, and be written, at every
- * reconcile.
+ * Stores the statuses whose fields the API server dropped because the installed CRD is older than
+ * this operator. Otherwise every reconcile would find a difference and write the status again.
  */
 export class PrunedStatuses {
   readonly #byKey = new Map<string, Pruned>();
@@ -74,8 +73,8 @@ export class PrunedStatuses {
   }
 
   /**
-   * Reports whether `status` is what was sent when the API server stored `stored`, so that writing
-   * it again changes nothing.
+   * Reports whether `status` is what was sent when the API server stored `stored`: writing it again
+   * changes nothing.
    */
   includes(key: string, stored: unknown, status: object): boolean {
     const pruned = this.#byKey.get(key);

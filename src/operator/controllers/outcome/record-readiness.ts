@@ -44,8 +44,8 @@ export function recordReadiness(
 }
 
 /**
- * Returns the note of an event about a recovery. Its time makes each an event of its own: the last
- * one shown is the last one.
+ * Returns the note of an event about a recovery. The time in the note makes each recovery a
+ * separate event: the last one shown is the latest.
  */
 export function recoveryNote(earlier: Ready, { message }: Ready): string {
   return `${message}; it was not Ready since ${earlier.lastTransitionTime ?? "an unknown time"}: ${earlier.reason}`;
@@ -70,7 +70,7 @@ export function regarding({
   return { resource: kinds.get(kind) ?? vaultSecretKind, namespace, name, uid };
 }
 
-/** States in which nothing is wrong although the resource is not ready, with their messages. */
+/** States in which a resource is not ready although nothing is wrong, with their messages. */
 const EXPECTED = new Map([
   ["Progressing", "resource is not ready yet"],
   ["Suspended", "resource is suspended"],

@@ -39,7 +39,7 @@ export class StatusWriter {
   readonly #ownWrites: OwnWrites<StoredStatus>;
   /** Statuses whose write has no response yet: the watch may show them before. */
   readonly #inFlight = new Map<string, InFlight>();
-  /** Resources whose status may be that of another writer. */
+  /** Resources whose status may be from another writer. */
   readonly #unknown = new Set<string>();
   /** The recent writes that replaced such a status. */
   readonly #repairs = new Map<string, RepairCount>();
@@ -59,7 +59,7 @@ export class StatusWriter {
     this.#pruned = new PrunedStatuses(`${descriptor.plural}.${descriptor.group}`, clock, logger);
   }
 
-  /** Returns the status that was written last, which the watch may not show yet. */
+  /** Returns the status that was written last. The watch may not show it yet. */
   current(key: string, object: KubeObject): unknown {
     return this.#stored(key, object).status;
   }
@@ -106,10 +106,10 @@ export class StatusWriter {
   }
 
   /**
-   * Returns the time in milliseconds after which a resource is to be reconciled whose status the
-   * watch shows changed; `undefined` for an own write. A status that another writer changed is
-   * repaired immediately twice within a minute; then the delay grows up to 5 minutes, so that two
-   * operators do not overwrite each other's statuses as fast as the API server permits.
+   * Returns the time in milliseconds after which to reconcile a resource whose changed status the
+   * watch shows; `undefined` for an own write. A status that another writer changed is repaired
+   * immediately twice within a minute; then the delay grows up to 5 minutes: two operators must not
+   * overwrite each other's statuses as fast as the API server permits.
    */
   repairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     if (!this.#isUnknown(key, before, now)) return undefined;
@@ -118,9 +118,9 @@ export class StatusWriter {
   }
 
   /**
-   * Reports whether the watch shows another status than this process knew: that of another process,
-   * or an own one that it no longer remembered. A reconcile before may have skipped a write because
-   * of the outdated status.
+   * Reports whether the watch shows a status that this process did not know: one from another
+   * process, or an own one that it no longer remembered. A reconcile before may have skipped a
+   * write because of the outdated status.
    */
   #isUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
     const { status } = now;

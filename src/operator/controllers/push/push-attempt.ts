@@ -109,7 +109,7 @@ export class PushAttempt {
     }
   }
 
-  /** The last push, if it was to this very entry. */
+  /** The last push, if it was to this entry. */
   get #record(): PushItemStatus | undefined {
     const record = this.#context.memory.records.get(this.#id);
     return record?.owner?.toLowerCase() === this.#entry.owner?.toLowerCase() ? record : undefined;
@@ -119,10 +119,7 @@ export class PushAttempt {
     return this.#entry.record && listedVersion(this.#entry.record);
   }
 
-  /**
-   * Identifies the entry among those of all vaults. Connections with different accounts may push to
-   * it.
-   */
+  /** Identifies the entry across all vaults. Connections with different accounts may push to it. */
   get #budgetKey(): string {
     const { facts, account } = this.#context.access;
     const { kind, name } = this.#item;

@@ -36,7 +36,7 @@ export interface PushControllerOptions {
 
 /**
  * Maximum number of VaultPushes of one connection that are reconciled simultaneously: reads of the
- * connection go on meanwhile.
+ * connection continue next to them.
  */
 const MAX_IN_FLIGHT = 2;
 

@@ -31,9 +31,7 @@ export interface PushSummary {
 /** Maximum number of problems in a message. */
 const SHOWN = 3;
 
-/**
- * Returns the Ready condition: the problems of one reason, first of all one that requires action.
- */
+/** Returns the Ready condition: the problems of one reason, preferably one that requires action. */
 function readyOf(outcomes: readonly PushOutcome[]): ReadyCondition {
   const problems = outcomes.flatMap(({ problem, failure }) => problem ?? failure?.condition ?? []);
   const worst = problems.find(({ reason }) => isStalled(reason)) ?? problems[0];
@@ -87,8 +85,7 @@ export function pushFailure(error: unknown, item: PushItem, { owner }: WritableE
 }
 
 /**
- * Reports whether a failure concerns the whole connection, so that pushing further keys would fail
- * as well.
+ * Reports whether a failure concerns the whole connection: pushing further keys would fail as well.
  */
 export function concernsConnection(error: unknown): boolean {
   return (

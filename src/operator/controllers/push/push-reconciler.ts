@@ -49,7 +49,7 @@ interface Started {
   readonly signal: AbortSignal;
 }
 
-/** Everything that is decided from, but the Secret. */
+/** Facts that decide about a push, except for the Secret. */
 interface Observed extends Started {
   readonly resource: PushResource;
   readonly access: OpenConnection;
@@ -88,8 +88,8 @@ export class PushReconciler {
   }
 
   /**
-   * Returns the delay after which a resource is to be reconciled whose status another process
-   * changed; see StatusWriter.
+   * Returns the delay after which to reconcile a resource whose status another process changed; see
+   * StatusWriter.
    */
   statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     return this.#statuses.repairDelay(key, before, now);
@@ -146,7 +146,7 @@ export class PushReconciler {
     return { ...result, report: withListFailure(report, list, access.facts, kind) };
   }
 
-  /** Returns what is to be pushed, or the result of a reconcile that pushes nothing. */
+  /** Returns the resource to push, or the result of a reconcile that pushes nothing. */
   async #observeResource(started: Started): Promise<PushResource | Result> {
     const { object, signal } = started;
     const { api, limits, removal } = this.#options;
@@ -161,8 +161,8 @@ export class PushReconciler {
     const { resource } = parsed;
     const isWanted = resource.deletionPolicy === "Delete";
     if (isWanted !== hasFinalizer(object)) {
-      // Before the first push, so that no entry remains. The object changes, which requeues the
-      // resource.
+      // Before the first push: a deletion must leave no entry. The change of the object requeues
+      // the resource.
       await setFinalizer(api, object, isWanted, signal);
       return nothing(DONE);
     }
@@ -172,7 +172,7 @@ export class PushReconciler {
   }
 
   /**
-   * Adds a list of the vault that covers all names, for a forced sync one of its own; or returns
+   * Adds a list of the vault that covers all names (a separate list for a forced sync), or returns
    * the result of a reconcile that has to wait for it.
    */
   #observeList(started: Started, resource: PushResource): Observed | Result {
@@ -276,7 +276,7 @@ export class PushReconciler {
     }
   }
 
-  /** Pushes one key after the other, until one fails for a reason that concerns all of them. */
+  /** Pushes the keys one by one, until one fails for a reason that concerns all keys. */
   async #pushAll(context: PushContext): Promise<readonly PushOutcome[]> {
     const { resource, object } = context;
     const { rivals, limits } = this.#options;
@@ -293,7 +293,7 @@ export class PushReconciler {
     return outcomes;
   }
 
-  /** Returns the memory of this very object. */
+  /** Returns the memory of this object, not of an earlier one with its name. */
   #memoryOf(key: string, { metadata }: KubeObject, before: PushStatus): PushMemory {
     const uid = metadata.uid ?? "";
     const known = this.#memory.get(key);

@@ -60,7 +60,7 @@ interface Result {
 
 /**
  * Time in milliseconds after which a deletion no longer waits for a VaultConnection that does not
- * exist: that of a whole namespace removes both.
+ * exist: the deletion of a namespace removes both.
  */
 const ABSENT_CONNECTION_MS = 5 * 60_000;
 const CHECK_MS = 60_000;
@@ -244,8 +244,8 @@ const isCreated = ({ memory }: Context, item: PushItem): boolean =>
   memory.records.get(itemId(item))?.created === true;
 
 /**
- * Reports whether the listed version is certainly the one that was pushed. Without a creation time
- * nothing is certain.
+ * Reports whether the listed version is certainly the pushed one. Without a creation time, that is
+ * never certain.
  */
 function isProven(
   record: PushItemStatus,

@@ -44,8 +44,8 @@ function pushNames(resource: PushResource | undefined): GroupNames<Group> {
 }
 
 /**
- * Finds the resources of the cluster that contradict a VaultPush: those that read what it pushes
- * into the same Secret, which would never come to rest, and older ones that push to the same entry.
+ * Finds the resources of the cluster that contradict a VaultPush: readers that write what it pushes
+ * into the same Secret (an endless loop), and older VaultPushes to the same entry.
  */
 export class PushRivals {
   readonly #cluster: ClusterResources;
@@ -163,9 +163,7 @@ export class PushRivals {
     return new Set(rivals.filter((rival) => rival !== key));
   }
 
-  /**
-   * Any account of the vault counts: it may have received the secret, which then is the same entry.
-   */
+  /** Any account of the vault counts: if it has received the secret, it reads the same entry. */
   #readerOf(
     { namespace, secret }: PushResource,
     item: PushItem,
@@ -223,10 +221,7 @@ export class PushRivals {
   }
 }
 
-/**
- * Reports whether a rule may find the name. Its metadata, which can change at any time, does not
- * count.
- */
+/** Reports whether a rule may find the name, whatever its metadata: that can change at any time. */
 const findsName = ({ finds }: SyncResource, name: string): boolean =>
   finds.some(({ pattern }) => matchesPattern(patternReference(pattern), name));
 
@@ -241,8 +236,8 @@ function readerKey(reader: string): [SyncKind, string] {
 }
 
 /**
- * Orders resources by their age, and those of the same second by their keys, so that every process
- * sees the same order.
+ * Orders resources by age, and resources of the same second by key: every process sees the same
+ * order.
  */
 function isOlder({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean {
   const [a, b] = [one.creationTimestamp ?? "", other.creationTimestamp ?? ""];

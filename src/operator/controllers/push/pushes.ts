@@ -52,7 +52,7 @@ export class Pushes {
     const { controller } = this;
     const { cluster, pushes, targetSecrets } = this.#options;
     const stack = new DisposableStack();
-    // First, so that no VaultPush is reconciled before its rivals are known.
+    // First: the rivals of a VaultPush must be known before it is reconciled.
     stack.use(replayAndSubscribe(cluster.pushes, (change) => controller.rivalChanged(change)));
     stack.use(
       replayAndSubscribe(cluster.secrets, (change) =>

@@ -26,8 +26,8 @@ export interface RestartControllerOptions {
   readonly resources: Readonly<Record<SyncKind, Watched<KubeObject>>>;
   readonly watches: Readonly<Record<WorkloadKind, WorkloadWatch>>;
   /**
-   * Reports whether the shard of this controller is responsible for the workloads of a namespace,
-   * which share a limit.
+   * Reports whether the shard of this controller is responsible for the workloads of a namespace.
+   * They share a limit.
    */
   readonly isResponsible: (namespace: string) => boolean;
   /** Duration of the quiet window in milliseconds. */
@@ -53,7 +53,7 @@ const CONCURRENCY = 4;
 
 const turnOf = (key: string): string => parseWorkloadKey(key).namespace;
 
-/** Maps changes of resources and workloads to workloads, which are the keys of its work queue. */
+/** Maps changes of resources and workloads to workloads, the keys of its work queue. */
 export class RestartController {
   readonly queue: WorkQueue;
   readonly #options: RestartControllerOptions;
@@ -64,8 +64,7 @@ export class RestartController {
   constructor(options: RestartControllerOptions) {
     const { clock, random, resources } = options;
     this.#options = options;
-    // One workload of a namespace at a time: several of them may show themselves in the status of
-    // one resource.
+    // One workload of a namespace at a time: the status of one resource may show several of them.
     const limits = new QueueLimits(clock, CONCURRENCY);
     this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1, limits });
     const stores = {

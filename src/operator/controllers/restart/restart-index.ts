@@ -27,9 +27,7 @@ export interface RestartSource {
   readonly restarts: readonly RestartStatus[];
 }
 
-/**
- * Parses a resource. References that are not valid count as none: such a resource is not synced.
- */
+/** Parses a resource. Invalid references are ignored as a whole: such a resource is not synced. */
 export function restartSource(kind: SyncKind, object: KubeObject): RestartSource {
   const { namespace = "", name } = object.metadata;
   const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;
@@ -90,9 +88,9 @@ function namesOf(source: RestartSource | undefined): GroupNames<Group> {
 }
 
 /**
- * Finds the resources that concern a workload. Keys are those of the queues. A resource takes
- * no memory if it has no references, no restarts, and a target of the default kind and its own
- * name, as most resources.
+ * Finds the resources that concern a workload. Keys are queue keys. Most resources take no memory:
+ * they have no references, no restarts, and a target of the default kind with the name of the
+ * resource.
  */
 export class RestartIndex {
   readonly #resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>;

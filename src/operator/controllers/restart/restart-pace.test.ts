@@ -23,7 +23,7 @@ const waitingOf = (scene: RestartScene): string[] =>
     );
 const key = (name: string, namespace = "shop"): string => `Deployment/${namespace}/${name}`;
 
-/** Starts an operator with these Deployments, which use the secret `db`. */
+/** Starts an operator with these Deployments that use the secret `db`. */
 async function started(
   workloads: readonly string[] = names,
   spec: object = {},

@@ -11,8 +11,8 @@ const namespaceOf = (workload: string): string => parseWorkloadKey(workload).nam
 
 /**
  * Limits the rollouts of each namespace: a change of one Secret may restart hundreds of workloads.
- * Those that wait are restarted in the order in which they came. A workload that rolls out and is
- * to be restarted again waits as well if others do, so that ten of them cannot keep all places.
+ * Waiting workloads are restarted in their order of arrival. A workload that rolls out and is to be
+ * restarted again waits as well if others do: ten of them must not keep all places.
  */
 export class RestartPace {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class RestartPace {
   readonly #restartedAt = new Map<string, number>();
   /** The same workloads by namespace. */
   readonly #rolling = new Groups();
-  /** By namespace, in the order in which they came. */
+  /** By namespace, in order of arrival. */
   readonly #waiting = new Groups();
 
   /** @param requeue called with the key of a workload that waited and may be restarted now */
@@ -31,7 +31,7 @@ export class RestartPace {
   }
 
   /**
-   * Takes in the time of a restart whose rollout is in progress; `undefined` if the workload does
+   * Records the time of a restart whose rollout is in progress; `undefined` if the workload does
    * not roll out.
    */
   observe(workload: string, restartedAt: number | undefined): void {

@@ -110,7 +110,7 @@ export class RestartReconciler {
     this.#ownWrites = new OwnWrites(options.clock);
   }
 
-  /** Takes in a workload that a watch shows, before it is reconciled: its rollout counts. */
+  /** Records a workload that a watch shows, before it is reconciled: its rollout counts. */
   observe(key: string): void {
     const ref = parseWorkloadKey(key);
     const watched = this.#options.watches[ref.kind].store.get(ref.objectKey);
@@ -256,7 +256,7 @@ export class RestartReconciler {
       workloadMetadata(await this.#writer.record(ref, object, state, signal)),
     );
     memory.recorded = { text, at: now };
-    // What else there is to do is decided with the recorded state.
+    // Everything else is decided with the recorded state.
     return wait(1);
   }
 

@@ -28,8 +28,8 @@ const isOf =
     one.kind === kind && one.name === name;
 
 /**
- * Newest first; workloads that were never restarted last. Equal times in a fixed order, so that the
- * list does not change by itself.
+ * Newest first; workloads that were never restarted last. Equal times in a fixed order: the list
+ * does not change by itself.
  */
 function byTime(a: RestartStatus, b: RestartStatus): number {
   const [one, other] = [a, b].map(({ time = "", kind, name }) => ({
@@ -60,8 +60,8 @@ export class RestartStatuses {
   }
 
   /**
-   * Makes the statuses of these resources show an entry of the workload, and those of all others
-   * none.
+   * Makes the statuses of these resources show an entry of the workload, and removes the entry from
+   * all other statuses.
    * @throws KubeError, `Conflict` when a resource has changed concurrently
    */
   async show(

@@ -23,9 +23,9 @@ function templateContent({ spec }: KubeObject): string | undefined {
 /**
  * Writes the annotations of workloads by server-side apply: the state of the restarts in the
  * metadata, and the digest of the content in the pod template, both in one request. No other field
- * is sent. Each is the operator's own, so that a value of another manager, as `kubectl rollout
- * undo` leaves it, is taken over. The version that was read is the precondition: what is written
- * was decided for it, and another leader may have restarted the workload since.
+ * is sent. The operator owns both annotations: it takes over the value of another manager, as
+ * `kubectl rollout undo` leaves it. The precondition is the version that was read: the decision was
+ * made for it, and another leader may have restarted the workload since.
  */
 export class WorkloadWriter {
   readonly #api: KubeApi;
@@ -35,8 +35,8 @@ export class WorkloadWriter {
   }
 
   /**
-   * Stores the state of the restarts without a restart. Without the annotation of the pod template
-   * the apply would remove it, which is a rollout: it is repeated.
+   * Stores the state of the restarts without a restart. The annotation of the pod template is
+   * repeated: an apply without it would remove it and start a rollout.
    * @throws KubeError
    */
   record(

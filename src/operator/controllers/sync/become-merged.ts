@@ -26,12 +26,11 @@ const asOwner = (resource: SyncResource): SyncResource => ({
 });
 
 /**
- * Turns a target that belongs to a resource into an object of others that the resource has merged
- * its keys into: after its policy has become `Merge`. First the unchanged keys and what is known
- * about them are applied like merged ones; then the resource lets go of the rest, and its keys have
- * no owner but the merging one. The bytes stay. If the process ends in between, the object still is
- * a target, and all of this is repeated. @throws KubeError, `Conflict` when the target has changed
- * meanwhile
+ * Turns a target that belongs to a resource into an object that the resource has merged its keys
+ * into, after its policy has become `Merge`. First the unchanged keys and what is known about them
+ * are applied like merged keys; then the resource releases the rest, and only the merging manager
+ * owns the keys. The bytes stay. If the process ends in between, the object is still a target, and
+ * all of this is repeated. @throws KubeError, `Conflict` when the target has changed concurrently
  */
 export async function becomeMerged(
   { api, targets, contentKey }: BecomeMergedOptions,

@@ -3,7 +3,7 @@ import { parseFile } from "../../sync/parse-file.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import type { SourceKind } from "./source-kind.ts";
 
-/** Source of VaultFiles: their items are files of the vault, which are listed with their sizes. */
+/** Source of VaultFiles: their items are files of the vault, listed with their sizes. */
 export const fileSource: SourceKind = {
   descriptor: vaultFileKind,
   entries: "file",

@@ -21,8 +21,8 @@ export function withEcho(report: Report, resource: SyncResource, before: SyncSta
 }
 
 /**
- * Syncs a resource, a forced one after a list of its own. While that list has not succeeded, also
- * after the echo, the resource is synced with the last list and is not ready.
+ * Syncs a resource, a forced one after a separate list. Until that list succeeds, even after the
+ * echo, the resource is synced with the last list and is not ready.
  */
 export async function syncForced(
   lists: FreshLists,

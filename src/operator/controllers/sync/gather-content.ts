@@ -34,7 +34,7 @@ export interface Gathered {
   readonly claims: ReadonlyMap<string, SyncedKey>;
   /** The items whose bytes were read from the vault. */
   readonly fetched: ReadonlySet<string>;
-  /** Why a key does not have the version that it should have. */
+  /** Reason why a key does not have the version that it should have. */
   readonly problem?: Failure | undefined;
 }
 
@@ -44,12 +44,12 @@ interface ReadInput extends Input {
   readonly lag: Failure | undefined;
 }
 
-/** Content of nothing. */
+/** Empty content. */
 export const NO_CONTENT: Gathered = { keys: [], claims: new Map(), fetched: new Set() };
 
 /**
  * Assembles the content of a target: synced bytes from the target itself if it can be trusted, all
- * others from the vault. Returns `unavailable` if the bytes of an entry are in neither, or the
+ * other bytes from the vault. Returns `unavailable` if the bytes of an entry are in neither, or the
  * failure that prevents a complete content.
  */
 export function gatherContent(
@@ -75,9 +75,9 @@ export function gatherContent(
 }
 
 /**
- * Returns the entries by what is made of them together: each makes a key of its own, unless the
- * content is derived from all of them. Then the target never has what was made of some sources in
- * their new version and of others in their last one.
+ * Groups the entries by what is made of them together: each makes a separate key, unless the
+ * content is derived from all of them. A derived target never mixes new versions of some sources
+ * with earlier versions of other sources.
  */
 function partsOf(entries: readonly Entry[], resource: SyncResource): readonly (readonly Entry[])[] {
   if (!isDerived(resource)) return entries.map((entry) => [entry]);
@@ -108,8 +108,8 @@ async function gatherPart(
 
 /**
  * Returns what the target has of these entries, if that can be trusted and nothing else is in it.
- * What an earlier spec made of them is not kept: it would be next to what this spec makes of
- * others.
+ * What an earlier spec made of them is not kept: it would be next to what this spec makes of other
+ * entries.
  */
 function keptPart(
   entries: readonly Entry[],

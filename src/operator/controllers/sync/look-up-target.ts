@@ -36,8 +36,8 @@ export function currentState(
 }
 
 /**
- * Returns the state of the target that the watch shows, or reads it where the watch cannot show it
- * or lags behind the status, which another process wrote. @throws KubeError
+ * Returns the state of the target that the watch shows. Reads it where the watch cannot show it, or
+ * lags behind a status that another process wrote. @throws KubeError
  */
 export async function findTarget(
   options: Targets,
@@ -57,8 +57,8 @@ const isShown = ({ target }: SyncResource, shown: SyncStatus["target"]): boolean
   shown?.kind === target.kind && shown.name === target.name;
 
 /**
- * Reports whether an object that the watch does not show may exist, because it lacks the label: one
- * of others, or a target that was in sync and whose label a tool removed.
+ * Reports whether an object that the watch does not show may exist, because it lacks the label: an
+ * object of another owner, or a target that was in sync and whose label a tool removed.
  */
 function mayBeHidden(resource: SyncResource, { target, conditions }: SyncStatus): boolean {
   const reason = findCondition(conditions, "Ready")?.reason;

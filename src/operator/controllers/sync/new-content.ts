@@ -30,15 +30,15 @@ export interface Assembled {
 }
 
 /**
- * The content that a target is to have: `unchanged` is what it has, `none` that it is to be
- * removed. `failure` says why it is not what the spec requests.
+ * The content that a target is to have: `unchanged` keeps what it has, `none` removes the target.
+ * `failure` is the reason why it is not what the spec requests.
  */
 type NewContent = Assembled | { readonly content: "unchanged" | "none"; readonly failure: Failure };
 
 /**
  * Returns the content that is made of `entries`. If there is none, the bytes of sources that are
- * gone leave the target nevertheless: it keeps what it has of the others, and is removed if that is
- * not valid or cannot be distinguished. See docs/design/engine.md#removals.
+ * gone leave the target nevertheless: it keeps what it has of the remaining sources, and is removed
+ * if that is not valid or cannot be distinguished. See docs/design/engine.md#removals.
  */
 export async function newContent(
   entries: readonly Entry[],
@@ -111,8 +111,8 @@ function unavailable({ readyCondition, resolutions = [] }: Report): Failure {
 
 /**
  * Returns what the target has without the sources that are gone, if the spec that made it is the
- * current one and what is left is valid. It is not exact if other sources lose their keys too:
- * nothing says which member is of which extracted object.
+ * current one and what is left is valid. It is not exact if other sources lose their keys too: the
+ * target does not show which member belongs to which extracted object.
  */
 function contentWithout(
   dropped: readonly Resolution[],

@@ -5,7 +5,7 @@ import type { Report } from "../../sync/report.ts";
 import { EXPIRY_NOTICE_MS } from "../../sync/sync-status.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
 
-/** Reasons that an object of others has, which its owner may change. */
+/** Reasons that concern an object of another owner. That owner may change it. */
 const OF_OTHERS: ReadonlySet<Reason> = new Set(["TargetConflict", "TargetMissing", "AdoptionHeld"]);
 
 /**
@@ -22,7 +22,7 @@ export function nextWait(
   const add = (what: Wait["for"], atMostMs = 0): void => void waits.push({ for: what, atMostMs });
   for (const resolution of resolutions ?? []) {
     if (resolution.state === "missing") add("connection", resolution.provenInMs);
-    // Nothing names the source of a removed key any more, so the next reconcile reports the state
+    // Nothing names the source of a removed key any more: the next reconcile reports the state
     // without it.
     if (isDropped(resolution) && resolution.item.foundBy !== undefined) add("time", TARGET_WAIT_MS);
     if (resolution.state !== "found") continue;

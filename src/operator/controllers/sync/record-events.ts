@@ -82,7 +82,7 @@ export function recordEvents(
       note,
     });
   }
-  // The creation of a target, which is complete, shows that the resource has recovered.
+  // The creation of a complete target shows that the resource has recovered.
   if (effect !== "created" || report.readyCondition?.ready !== true)
     recordReadiness(events, object, "Sync", before, now);
 }

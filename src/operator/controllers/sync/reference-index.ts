@@ -38,7 +38,7 @@ const namesOf = ({
 
 /**
  * Finds the resources that a change concerns: by connection, by the name of a source, and by
- * target. Keys are those of the queue.
+ * target. Keys are queue keys.
  */
 export class ReferenceIndex {
   readonly #references = new Map<string, References>();
@@ -46,7 +46,7 @@ export class ReferenceIndex {
   /** Names of sources by connection and kind. */
   readonly #sources = new Groups();
   /**
-   * Those of them that are patterns: a change of one name is not compared with thousands of others.
+   * The patterns among the sources: a change of one name is not compared with thousands of names.
    */
   readonly #patterns = new Groups();
 

@@ -16,9 +16,9 @@ interface Targets {
 const kinds = { VaultSecret: vaultSecretKind, VaultFile: vaultFileKind };
 
 /**
- * Returns the patch after which an object is no target of a resource any more: without the owner
- * reference that garbage collection follows, and without the label and the annotations by which the
- * operator recognizes it. All else stays.
+ * Returns the patch that releases an object from a resource: it removes the owner reference that
+ * garbage collection follows, and the label and the annotations by which the operator recognizes
+ * the object. Everything else stays.
  */
 export function releasePatch(
   resource: SyncResource,
@@ -40,7 +40,7 @@ export function releasePatch(
 }
 
 /**
- * Deletes this very state of a target. @throws KubeError, `Conflict` when the target has changed
+ * Deletes exactly this state of a target. @throws KubeError, `Conflict` when the target has changed
  * since
  */
 export async function deleteTarget(
@@ -79,8 +79,8 @@ async function releaseTarget(
 
 /**
  * Removes the objects that belong to a resource and are not its target: former targets, whatever
- * the status says. Under `Orphan` they stay, released, and so does one that the resource does not
- * control, which was written under that policy.
+ * the status says. Under `Orphan` they are released and stay. So does an object that the resource
+ * does not control: it was written under that policy.
  * @throws KubeError
  */
 export async function removeFormerTargets(

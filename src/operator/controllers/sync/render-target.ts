@@ -158,9 +158,9 @@ export function renderTarget(rendering: Rendering, current: ObjectMeta | undefin
 }
 
 /**
- * Returns what a resource applies to this very state of an object of others: its keys, an
- * annotation about them, and the label by which a watch shows it; nothing to remove all of them.
- * `namesKeys`: the annotation lists the keys, because they are not those of the items.
+ * Returns what a resource applies to exactly this state of an object that it merges into: its keys,
+ * an annotation about them, and the label by which a watch shows it; nothing to remove all of them.
+ * `namesKeys`: the annotation lists the keys, because they differ from the keys of the items.
  */
 export function renderMerge(
   rendering: Rendering,

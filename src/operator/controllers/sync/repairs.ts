@@ -27,8 +27,8 @@ const rejected = ({ target }: SyncResource): ReadyCondition =>
   );
 
 /**
- * Counts a repair of a target. One that admission changed is followed by a delay also if it is the
- * first.
+ * Counts a repair of a target. If admission changed what was written, a delay follows even the
+ * first repair.
  */
 export function afterRepair(
   resource: SyncResource,

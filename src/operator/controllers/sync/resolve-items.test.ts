@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 const dba = { name: "db", owner: "dba@example.com", shared: true };
 const eve = { name: "db", owner: "eve@example.com", shared: true };
 
-/** Starts an operator that has synced what `dba` shares, which the vault removes in a minute. */
+/** Starts an operator that has synced what `dba` shares. The vault removes it in a minute. */
 async function sharedUntil(): Promise<OperatorScene> {
   const scene = await OperatorScene.start();
   scene.vault().lists({ ...dba, deleteAt: scene.clock.now() + MINUTE });

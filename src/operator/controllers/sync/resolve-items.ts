@@ -14,8 +14,8 @@ import { deadlineKey } from "./resource-memory.ts";
 import type { Observed } from "./stages.ts";
 
 /**
- * Returns which entry and version of the vault each item refers to, given what this target has and
- * what was listed before.
+ * Returns the entry and version of the vault that each item refers to, given what this target has
+ * and what was listed before.
  */
 export function resolveItems(input: Observed): Resolution[] {
   const { source, resource, access, snapshot, now, unmatched, unusable } = input;
@@ -28,9 +28,9 @@ export function resolveItems(input: Observed): Resolution[] {
 }
 
 /**
- * Returns for how many milliseconds the resource does not follow newer versions. A changed spec and
- * a forced sync do not wait, nor does a status of a replica whose clock was ahead by more than the
- * interval: it would be waited for as long again.
+ * Returns the time in milliseconds for which the resource does not follow newer versions. A changed
+ * spec and a forced sync do not wait. A status from a replica whose clock was ahead by more than
+ * the interval does not count: newer versions would wait as long again.
  */
 function refreshInMs({ resource, before, now }: Observed): number {
   const { refreshIntervalMs = 0, generation } = resource;
@@ -157,8 +157,8 @@ function isOfName(
 }
 
 /**
- * Returns the versions of the keys whose bytes are of the source that their item refers to, as far
- * as known. The version of another source or vault says nothing about what this one may serve.
+ * Returns the known versions of the keys whose bytes are from the source that their item refers to.
+ * The version of another source or vault says nothing about what this one may serve.
  */
 export function syncedVersions(
   { before, access, state }: Observed,

@@ -47,8 +47,8 @@ export class ResourceMemory {
   readonly #memory = new Map<string, Memory>();
 
   /**
-   * Returns the memory of this very object. A reconcile that outlives the object changes only its
-   * own copy.
+   * Returns the memory of the object with this uid. A reconcile that outlives the object changes
+   * only its own copy.
    */
   of(key: string, uid: string): Memory {
     const known = this.#memory.get(key);

@@ -44,7 +44,7 @@ export class RevocableReads {
     }
   }
 
-  /** Ends the reads through a connection: those of one namespace, or all. */
+  /** Ends the reads through a connection: the reads of one namespace, or all. */
   end(connection: string, namespace: string | undefined): void {
     for (const reads of this.#reads) {
       const isOfNamespace = namespace === undefined || reads.namespace === namespace;

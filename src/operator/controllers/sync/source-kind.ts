@@ -19,7 +19,7 @@ export interface SourceKind {
   /** Reports whether the snapshot says if the source of this item exists. */
   covers(snapshot: Snapshot, item: SyncItem): boolean;
   /**
-   * Returns the listed names that a rule of a resource finds: own entries, and those of creators
+   * Returns the listed names that a rule of a resource finds: own entries, and entries of creators
    * whom the connection trusts.
    */
   names(snapshot: Snapshot, find: Find, access: OpenConnection): readonly FoundName[];

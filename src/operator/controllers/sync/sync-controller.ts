@@ -305,7 +305,7 @@ const patternsOf = ({ finds }: SyncResource): string[] =>
 
 /**
  * Returns the names that the rules of a resource found, according to its status. After a restart,
- * nothing else shows that one of them is gone.
+ * only the status shows that one of them is gone.
  */
 function foundNames(kind: SyncKind, { finds }: SyncResource, object: KubeObject): string[] {
   if (finds.length === 0) return [];
@@ -322,16 +322,16 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   isObject(status) ? status : {};
 
 /**
- * Reports whether the status is about the current spec, as that of each unchanged resource at the
- * start of the operator.
+ * Reports whether the status is about the current spec. When the operator starts, that holds for
+ * each unchanged resource.
  */
 const isObserved = (object: KubeObject): boolean =>
   statusOf(object)["observedGeneration"] === object.metadata.generation;
 
 /**
  * Reports whether the vault lists a version of a source that is younger than the last sync of the
- * resource. The clocks of vault and operator may differ, so nothing but the order of work may
- * depend on it.
+ * resource. The clocks of vault and operator may differ: only the order of work may depend on the
+ * result.
  */
 function changedSinceSync(
   kind: SyncKind,

@@ -17,7 +17,7 @@ async function synced(): Promise<OperatorScene> {
   return scene;
 }
 
-/** Lists version 2, which the vault does not return yet. */
+/** Lists version 2 and fails to return it. */
 async function failsToReturn(scene: OperatorScene): Promise<void> {
   scene.vault().expose = () => {
     throw new TransientError("expose", "timeout");

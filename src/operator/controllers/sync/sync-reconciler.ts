@@ -91,8 +91,8 @@ export class SyncReconciler {
   }
 
   /**
-   * Returns the delay after which a resource is to be reconciled whose status another process
-   * changed; see StatusWriter.
+   * Returns the delay after which to reconcile a resource whose status another process changed; see
+   * StatusWriter.
    */
   statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
     return this.#statuses[parseSyncKey(key).kind].repairDelay(key, before, now);

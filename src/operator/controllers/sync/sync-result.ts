@@ -28,15 +28,15 @@ export const targetChanged = (reason: string): SyncResult => ({
   next: { outcome: "retry", cause: "target", reason },
 });
 
-/** Returns a failure for content that must not replace that of the target. */
+/** Returns a failure for content that must not replace the content of the target. */
 export function rejected({ reason, message }: ReadyCondition): Failure {
   return { ...lasting(reason, `${message}; the target is left unchanged`, DONE), why: message };
 }
 
 /**
  * Returns the result of a failed reconcile. A failure that is retried says nothing about an
- * existing target: Ready reports what else is known to be wrong, or stays unchanged. Without a
- * target, Ready reports the failure.
+ * existing target: Ready reports other known problems, or stays unchanged. Without a target, Ready
+ * reports the failure.
  */
 export function failed(report: Report, { condition, next }: Failure, hasTarget: boolean): Reported {
   if (next.outcome === "done") return { report: { ...report, readyCondition: condition }, next };

@@ -83,8 +83,8 @@ export function ownerKeys(key: string, metadata: TargetMetadata): string[] {
 }
 
 /**
- * Returns the names of a target in the index by owner. One that has the name of its owner, as most
- * have, is in no index: it is found by that name, which saves memory.
+ * Returns the names of a target in the index by owner. Most targets have the name of their owner
+ * and are found by it: omitting them from the index saves memory.
  */
 export function ownerIndex(key: string, metadata: TargetMetadata): string[] {
   return ownerKeys(key, metadata).filter((owner) => parseSyncKey(owner).objectKey !== key);

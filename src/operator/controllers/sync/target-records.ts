@@ -26,8 +26,9 @@ export function targetKey(kind: TargetKind, key: string): string {
 export const mergedKey = (object: string, resource: string): string => `${object} ${resource}`;
 
 /**
- * Returns the key of the target of a resource. Resources that merge into one object each have a key
- * of their own: what is known about the keys of one says nothing about those of another.
+ * Returns the key of the target of a resource. Each resource that merges into an object has a
+ * separate key: what is known about the keys of one resource says nothing about the keys of
+ * another.
  */
 function keyOfTarget(resource: SyncResource): string {
   const { kind, name, namespace, target } = resource;
@@ -51,7 +52,7 @@ type Keys = ReadonlyMap<string, KeyState>;
 interface Verified extends StateId {
   readonly type: string | undefined;
   readonly immutable: boolean;
-  /** The entries of {@link Keys} as JSON, which takes a quarter of the memory. */
+  /** The entries of {@link Keys} as JSON: it takes a quarter of the memory. */
   readonly keys: string | undefined;
 }
 
@@ -170,14 +171,14 @@ export class TargetRecords {
       const watched = this.#options.watched[kind];
       const named = [target, shown].flatMap((one) => (one?.kind === kind ? [one.name] : []));
       for (const name of new Set([...named, ...this.#ownedNames(resource, kind)])) {
-        // An object of others is looked up.
+        // An object that the resource merges into is looked up.
         if (!isMerged(resource) || !isSameTarget({ kind, name }, target))
           await watched.read?.({ namespace, name }, signal);
       }
     }
   }
 
-  /** Drops what was read of the targets of a deleted resource, and what it has merged. */
+  /** Drops what was read of the targets of a deleted resource, and the record of what it merged. */
   stopReading(resource: SyncResource): void {
     const { namespace, target } = resource;
     if (isMerged(resource)) this.forget(keyOfTarget(resource));
@@ -203,9 +204,9 @@ export class TargetRecords {
   }
 
   /**
-   * Records a write. `keys` is the content that it left, which is therefore verified; `undefined`
-   * if admission changed the object. `isRepair`: it reverted a change of another writer. Returns
-   * the recent repairs.
+   * Records a write. `keys` is the content that it left: this content is verified. `undefined` if
+   * admission changed the object. `isRepair`: it reverted a change of another writer. Returns the
+   * recent repairs.
    */
   recordWrite(
     resource: SyncResource,
@@ -214,7 +215,7 @@ export class TargetRecords {
     isRepair: boolean,
   ): Repairs | undefined {
     const isGone = isMerged(resource) && keys?.size === 0;
-    // A former target is found by what was read and written, also if no status names it yet.
+    // Reads and writes are recorded: a former target is found even if no status names it yet.
     if (!isMerged(resource)) this.#options.watched[resource.target.kind].written?.(object);
     this.#recordOwn(
       resource,
@@ -298,8 +299,8 @@ export class TargetRecords {
   }
 
   /**
-   * Takes in a change of the target with this key, once. Reports whether it is anything but the
-   * echo of an own write.
+   * Records a change of the target with this key, once. Reports whether it is more than the echo of
+   * an own write.
    */
   observe(key: string, change: StoreChange<TargetMetadata>): boolean {
     if (change.type === "deleted") return this.#observeDeleted(key, change.before.uid);

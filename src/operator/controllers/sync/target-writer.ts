@@ -62,9 +62,9 @@ export class TargetWriter {
   }
 
   /**
-   * Returns what the plan has to know about the content of the target. Reads it unless that is
-   * known already. Returns the metadata `now` if the target is no longer the one that the plan was
-   * decided for; another owner may have taken it.
+   * Returns what the plan has to know about the content of the target. Reads the content unless it
+   * is known already. Returns the metadata `now` if the target has changed since the plan was
+   * decided: another owner may have taken it.
    */
   async read(
     { action }: Plan,
@@ -338,7 +338,10 @@ function contested(
   };
 }
 
-/** Returns the result for a target that has its content: what that lacks is tried again. */
+/**
+ * Returns the result for a target that has its content: parts that the content lacks are tried
+ * again.
+ */
 function concluded(report: Report, { content: { problem }, failure }: Assembled): Reported {
   if (failure !== undefined) return failed(report, failure, true);
   if (problem === undefined) return { report, next: DONE };
@@ -346,7 +349,7 @@ function concluded(report: Report, { content: { problem }, failure }: Assembled)
 }
 
 /**
- * Returns the versions to report: those of kept items only if their bytes are of the source that is
+ * Returns the versions to report. A kept item has one only if its bytes are from the source that is
  * requested now.
  */
 function versionsOf({ claims, fetched }: Gathered, { versions }: Report): Map<string, number> {

@@ -14,8 +14,8 @@ const SLOW_RETRY_MS = 60_000;
 const NEW_KIND_RETRY_MS = 5_000;
 
 /**
- * Returns the fields that the API server names, and nothing else: its messages may quote values.
- * See docs/design/security.md#api-server-messages.
+ * Returns only the fields that the API server names: its messages may quote values. See
+ * docs/design/security.md#api-server-messages.
  */
 function fields(error: KubeError): string {
   return (
