@@ -17,8 +17,8 @@ export const booleanVariables = ({ options }: Command): Option[] =>
   );
 
 /**
- * Makes the environment variables of flags without a value mean what they say: `true` and `1` set
- * the flag, `false`, `0` and an empty variable do not. Commander sets the flag whatever its
+ * Gives the environment variables of flags without a value their literal meaning: `true` and `1`
+ * set the flag, `false`, `0` and an empty variable do not. Commander sets the flag whatever its
  * variable contains.
  * @throws CommanderError for any other content
  */

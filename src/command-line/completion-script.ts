@@ -3,7 +3,7 @@ import type { Command } from "commander";
 /** One command of a command line, as far as completion has to know it. */
 interface CompletedCommand {
   /**
-   * Its name and those of the commands around it, without the program: empty for the program
+   * Names from the outermost command to this one, without the program; empty for the program
    * itself.
    */
   readonly path: readonly string[];

@@ -8,7 +8,7 @@ export type Cell = string | { readonly text: string; readonly color: Color };
 
 const textOf = (cell: Cell): string => printable(typeof cell === "string" ? cell : cell.text);
 
-/** Returns the width of each column, that of its longest text. */
+/** Returns the width of each column: the length of its longest text. */
 function widths(rows: readonly (readonly Cell[])[]): number[] {
   const result: number[] = [];
   for (const row of rows) {

@@ -58,7 +58,7 @@ export const systemClock: Clock = {
       }
       await delay(Math.max(0, left), undefined, signal && { signal });
     } catch (error) {
-      // Node rejects with its own AbortError, which has the signal's reason only as its cause.
+      // Node rejects with its own AbortError and gives the signal's reason only as the cause.
       signal?.throwIfAborted();
       throw error;
     }
@@ -67,8 +67,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Resolves in the next turn of the event loop, so that a long computation can let other work run
- * between its slices.
+ * Resolves in the next turn of the event loop. A long computation awaits it between its slices, to
+ * let other work run.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

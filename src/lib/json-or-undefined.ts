@@ -1,4 +1,4 @@
-/** Parses JSON; `undefined` if the text is none. */
+/** Parses JSON. Returns `undefined` if the text is not JSON. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Returns the version in package.json, which has the same relative path from the sources and from
- * the build.
+ * Returns the version in package.json. Sources and build have the same relative path to that file.
  */
 export function packageVersion(): string {
   const manifest: { readonly version: string } = JSON.parse(

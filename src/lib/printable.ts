@@ -1,9 +1,8 @@
-/** Control characters, and those that reverse the direction of the text that follows. */
+/** Control characters, and characters that reverse the direction of the following text. */
 const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Returns a text of someone else without the characters that would change what a terminal shows
- * next to it.
+ * Returns untrusted text without the characters that would change what a terminal shows next to it.
  */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, "\uFFFD");

@@ -5,15 +5,15 @@ interface Waiter {
 }
 
 /**
- * Limits how many pieces of work run simultaneously, or how much they use together. Those that wait
- * are served in turn by party, those of one party in order: what a party waits for does not depend
- * on how much another one asks for.
+ * Limits how many pieces of work run simultaneously, or how much they use together. Waiting parties
+ * take turns, and the work of one party starts in order: the wait of a party does not depend on how
+ * much another party asks for.
  */
 export class Slots {
   #free: number;
   readonly #share: number;
   readonly #used = new Map<string, number>();
-  /** Those who wait, by party in the order of the turns: a `Map` keeps the order of insertion. */
+  /** Waiters by party in the order of the turns: a `Map` keeps the order of insertion. */
   readonly #waiting = new Map<string, Waiter[]>();
 
   /** @param share the most that one party gets */
@@ -79,7 +79,7 @@ export class Slots {
       this.#use(party, waiter.size);
       const others = this.#waiting.get(party) ?? [];
       others.shift();
-      // Its next turn comes after that of all others.
+      // The next turn of this party comes after the turns of all other parties.
       this.#waiting.delete(party);
       if (others.length > 0) this.#waiting.set(party, others);
       waiter.start();

@@ -26,8 +26,8 @@ export interface StrictJsonOptions {
   /** Maximum nesting of arrays and objects. */
   readonly maxDepth: number;
   /**
-   * Rejects an object with two members of one name, which two parsers may read differently, and
-   * names of more than 4 KiB.
+   * Rejects names of more than 4 KiB, and objects with two members of one name: two parsers may
+   * read such an object differently.
    */
   readonly uniqueNames?: boolean;
   /** Maximum number of members, elements, arrays and objects; unlimited by default. */
@@ -37,7 +37,7 @@ export interface StrictJsonOptions {
 /**
  * Parses JSON from an untrusted source: strict UTF-8, bounded depth. Skips a byte order mark. Names
  * such as `__proto__` become ordinary members.
- * @throws InvalidJsonError, of more values than allowed a TooManyValuesError
+ * @throws InvalidJsonError; TooManyValuesError above `maxValues`
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): unknown {
   const names = checkStructure(bytes, options);
@@ -58,8 +58,8 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * Scans the text once before it is parsed, so that costly input is rejected first, and returns the
- * number of member names. Malformed JSON may pass.
+ * Scans the text before it is parsed, to reject costly input first. Returns the number of member
+ * names. Malformed JSON may pass.
  */
 function checkStructure(
   bytes: Uint8Array,

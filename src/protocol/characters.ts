@@ -2,7 +2,7 @@
 // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
 
-/** Reports whether a text contains a control character, which no name may have. */
+/** Reports whether a text contains a control character: no name may have one. */
 export function hasControlCharacter(text: string): boolean {
   return CONTROL.test(text);
 }

@@ -88,18 +88,18 @@ export interface OperationDefinition {
    * that deletes or logs in.
    */
   readonly addsData?: true;
-  /** Frees disk space, so that its successes are not throttled while the server is low on it. */
+  /** Frees disk space: successes are not throttled while the server is low on it. */
   readonly freesSpace?: true;
   /** The response has an etag, and `if-none-match` may turn it into 304. */
   readonly etag?: true;
   /** With `if-none-match`, the preference `wait` makes the request wait until the list changes. */
   readonly waits?: true;
   /**
-   * The response is a list without values and tokens, so that it may be compressed
+   * The response is a list without values and tokens: it may be compressed
    * (docs/design/vault-contract.md#compression).
    */
   readonly compressible?: true;
-  /** Codes in addition to those of every operation. */
+  /** Codes in addition to the codes of every operation. */
   readonly errors: readonly ErrorCode[];
   readonly audit: AuditRule;
   /** Made-up JSON bodies; no request for uploads, no response for downloads. */

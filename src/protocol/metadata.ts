@@ -46,15 +46,15 @@ export function isStandardName(name: string): boolean {
   return standardNames.includes(name);
 }
 
-/** Reports a number beyond the range of a double, which JSON allows but would return as `null`. */
+/** Reports a number beyond the range of a double: JSON allows it but would return it as `null`. */
 function hasOverflow(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   return typeof value === "object" && value !== null && Object.values(value).some(hasOverflow);
 }
 
 /**
- * The `metadata` member of a request. The object is passed on unchanged, so that a custom name such
- * as `__proto__` stays data.
+ * The `metadata` member of a request. The object is passed on unchanged: a custom name such as
+ * `__proto__` stays data.
  */
 export const metadataObject = z
   .custom<Metadata>(isObject, "expected an object")

@@ -49,7 +49,7 @@ export function newTeamName(maxCharacters: number): z.ZodType<string> {
     });
 }
 
-/** Returns the schema of the name of a team that receives a share, which is never an address. */
+/** Returns the schema of the name of a team that receives a share: never an address. */
 export function receivingTeam(maxCharacters: number): z.ZodType<string> {
   return z
     .string()

@@ -13,8 +13,8 @@ export interface EndpointsOptions {
 }
 
 /**
- * The readiness of the process, which is 200 and not 503, and its problem. A ready process may have
- * one as well.
+ * The readiness of the process, 200 instead of 503, and its problem. A ready process may have one
+ * too.
  */
 export interface Readiness {
   readonly ready: boolean;
@@ -30,8 +30,8 @@ export interface Endpoints extends AsyncDisposable {
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and
- * no names of the vault's users.
+ * Serves `/healthz`, `/readyz` and `/metrics`. All are read-only and contain neither secret values
+ * nor names of the vault's users.
  */
 export async function serveEndpoints({
   listen,

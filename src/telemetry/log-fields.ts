@@ -1,6 +1,6 @@
 /**
- * Names of the fields that a log line may contain; any other field is printed as `[redacted]`, so
- * that a new field is allowed on purpose. They carry names, versions, counts, codes and durations
+ * Names of the fields that a log line may contain. Any other field is printed as `[redacted]`, to
+ * allow a new field only on purpose. The fields carry names, versions, counts, codes and durations
  * only. The names are API: dashboards and alerts read them.
  */
 export const logFields: ReadonlySet<string> = new Set([

@@ -31,7 +31,7 @@ export class MetricsRegistry {
   readonly #registry = new Registry();
   readonly #definitions: MetricDefinition[] = [];
 
-  /** Returns every metric but those of the process, in the order of their creation. */
+  /** Returns every metric except the process metrics, in the order of their creation. */
   get definitions(): readonly MetricDefinition[] {
     return this.#definitions;
   }
@@ -95,9 +95,7 @@ export class MetricsRegistry {
       );
   }
 
-  /**
-   * Node reports the time between two measurements, which is that of an idle process and the lag.
-   */
+  /** Subtracts the interval of the measurements: Node reports the interval plus the lag. */
   #subtractPrecision(metric: Metric | undefined): void {
     if (!(metric instanceof Gauge))
       throw new Error("prom-client has another metric of the event loop's lag");

@@ -172,7 +172,7 @@ function namespaceGauge(registry: MetricsRegistry, read: () => ReadonlyMap<strin
   registry.gauge(
     {
       name: "vaultsync_namespace_unavailable",
-      // Prometheus adds a label `namespace` of its own, that of the pod.
+      // Prometheus adds another label `namespace`: the namespace of the pod.
       help: "1 while the API server denies access to a namespace of --namespaces or --namespaces-file, 0 otherwise; per namespace.",
       labels: ["served_namespace"],
     },

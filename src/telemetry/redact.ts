@@ -6,8 +6,8 @@ const MASK = "[redacted]";
 const MAX_DEPTH = 3;
 
 /**
- * Returns the name, code and stack frames of an error, without its message, which can quote a
- * secret value.
+ * Returns the name, code and stack frames of an error, without its message: it can quote a secret
+ * value.
  */
 function errorFields(error: Error): object {
   const code = codeOf(error);

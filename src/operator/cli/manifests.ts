@@ -154,7 +154,7 @@ function readText(file: string, text: string, group: string, namespace: string):
 
 /**
  * Reads the objects of an API group from files and directories. Of other objects, only the labels
- * of Namespaces are read. `namespace` is that of objects without one.
+ * of Namespaces are read. `namespace` applies to objects without a namespace.
  * @throws Error when a path cannot be read
  */
 export async function readManifests(

@@ -31,8 +31,8 @@ const echoOf = ({ status }: KubeObject): unknown =>
   isObject(status) ? status["lastForceSync"] : undefined;
 
 /**
- * Sets the annotation that requests a sync. Another change of the resource at the same time is
- * kept. @throws KubeError
+ * Sets the annotation that requests a sync, and keeps concurrent changes of the resource.
+ * @throws KubeError
  */
 async function annotate(
   api: KubeApi,
@@ -52,9 +52,7 @@ async function annotate(
   }
 }
 
-/**
- * Requests a sync, and waits until the operator reports it. @throws Error that says why it does not
- */
+/** Requests a sync and waits until the operator reports it. @throws Error with the reason if not */
 async function syncOne(
   { api, namespace }: Cluster,
   { kind, name }: ResourceName,

@@ -17,7 +17,7 @@ const ACCOUNT = "ops@example.com";
 const OTHER = "eve@example.com";
 const PASSWORD = "password";
 
-/** Returns the checks of a connection that uses `db`, which `OTHER` shares, and an own secret. */
+/** Returns the checks of a connection that uses an own secret, and `db` of `OTHER`. */
 async function checksFor(
   connection: object,
   owner?: string,

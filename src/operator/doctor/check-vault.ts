@@ -23,7 +23,7 @@ export interface VaultCheckOptions {
   readonly settings: ConnectionSettings;
   readonly facts: ConnectionFacts;
   readonly credentials: CredentialSource;
-  /** Whose secrets the connection uses. */
+  /** The accounts whose secrets the connection uses. */
   readonly trust: Trust;
   /** The names that the resources of the connection refer to. */
   readonly references: NamedReferences;
@@ -141,7 +141,8 @@ function checkReferences(
 }
 
 /**
- * Checks that a secret of an account that is named, or of the connection's own, provides each name.
+ * Checks that each listed name has a secret of an account that the connection trusts or the
+ * reference names.
  */
 function checkOwners(
   { ok, failed }: Checks,

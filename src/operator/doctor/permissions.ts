@@ -56,8 +56,8 @@ export const clusterAccess: AccessAttributes = {
 };
 
 /**
- * Returns what the operator must be allowed to do in a namespace, in its own one, and, if it works
- * in all namespaces, in the cluster: then the namespace is empty.
+ * Returns the permissions that the operator needs in a namespace, in the operator's namespace and,
+ * if it works in all namespaces, in the cluster: `namespace` is then empty.
  */
 export function requiredAccess(
   namespace: string,

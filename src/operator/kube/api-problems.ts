@@ -30,7 +30,7 @@ const GATHER_MS = 2_000;
 /** Time in milliseconds after which a problem that persists is logged again. */
 const REPEAT_MS = 600_000;
 
-/** Orders failures from the one that explains the others. */
+/** Orders failures by how much they explain: the first is the cause to name. */
 const fromWorst = (a: FailedRequest, b: FailedRequest): number =>
   rankOf(a.error) - rankOf(b.error) || (a.subject.resource < b.subject.resource ? -1 : 1);
 
@@ -40,10 +40,10 @@ interface Logged {
 }
 
 /**
- * The requests to the API server that fail now and without which the operator cannot work, or not
- * in a namespace. They fail for one reason, mostly, and are retried every few seconds: so that this
- * reason can be found in the log, all of them share one line, with the words of the API server and
- * the remedy; those of denied namespaces share another one.
+ * The failing requests to the API server without which the operator cannot work, or cannot serve a
+ * namespace. Most fail for one reason, and each is retried every few seconds. To keep that reason
+ * visible in the log, all of them share one line with the words of the API server and the remedy;
+ * the requests in denied namespaces share a second line.
  */
 export class ApiProblems implements RequestProblems, Disposable {
   readonly #options: ApiProblemsOptions;

@@ -217,7 +217,7 @@ test("all objects together are limited to 250 events, then ten per second, warni
     270,
     Array.from({ length: 5 }, () => "Warning"),
   ]);
-  // At most 500 wait, so that no fault keeps the recorder busy for long.
+  // At most 500 wait: no fault keeps the recorder busy for long.
   await clock.advance(600_000);
   expect(types).toHaveLength(505);
 });

@@ -12,7 +12,7 @@ import {
   type ResourceDescriptor,
 } from "./resource.ts";
 
-/** An event of an object, which its owner reads with `kubectl describe`. */
+/** An event of an object, for its owner to read with `kubectl describe`. */
 export interface EventRecord {
   readonly resource: ResourceDescriptor;
   /**
@@ -81,15 +81,15 @@ const SERIES_WRITE_MS = 60_000;
  */
 const OBJECT_LIMIT = { burst: 25, perSecond: 1 / 300 };
 /**
- * Limits of the normal events of one reason in a namespace: those of a few resources are all
+ * Limits of the normal events of one reason in a namespace: all events of a few resources are
  * written, but the first sync of thousands does not cost an event next to the two writes of each.
  */
 const REASON_LIMIT = { burst: 25, perSecond: 1 };
 /** Namespace of the events of cluster-scoped objects: the API server rejects any other one. */
 const CLUSTER_EVENTS = "default";
 /**
- * Limits of all events together, so that a fault of thousands of objects costs the API server
- * little: a burst, then ten per second.
+ * Limits of all events together, a burst, then ten per second: a fault of thousands of objects
+ * costs the API server little.
  */
 const WRITE_BURST = 250;
 const WRITES_PER_SECOND = 10;
@@ -222,8 +222,8 @@ export class ApiEventRecorder implements EventRecorder {
   }
 
   /**
-   * Writes the count of a series once it is allowed, so that the time of the last repetition is
-   * known whatever happens next.
+   * Writes the count of a series once it is allowed, to record the time of the last repetition
+   * whatever happens next.
    */
   #countLater(series: Series, now: number): void {
     if (series.isDue) return;

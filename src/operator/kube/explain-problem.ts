@@ -6,7 +6,7 @@ const NAMED = 3;
 
 const TLS = /CERT|^UNABLE_TO_|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$/u;
 
-/** Kinds of failures, from the one that explains the others. */
+/** Kinds of failures. An earlier kind explains the later ones. */
 const severity = ["NotServed", "Unauthorized", "Forbidden", "Unavailable", "Timeout"];
 
 export const kindOf = (error: unknown): string => (error instanceof KubeError ? error.kind : "");
@@ -30,8 +30,8 @@ interface Installation {
 }
 
 /**
- * Returns what is wrong and the remedy. @param failing all requests that fail, of which those of
- * the same kind are named
+ * Returns what is wrong and the remedy. @param failing all requests that fail; the text names the
+ * resources with the same kind of failure
  */
 export function explainProblem(
   { subject, error }: FailedRequest,

@@ -82,9 +82,9 @@ export interface KubeErrorDetails {
 
 /**
  * The only error that this package rejects with, apart from the reason of an aborted signal. Its
- * message names the operation, the kind and the code. It never contains the server's message or
- * body, which can quote secret values; only a denied read has the server's `explanation`
- * (docs/design/security.md#api-server-messages).
+ * message names the operation, the kind and the code. The message never contains the server's
+ * message or body, because both can quote secret values. Only a denied read has the server's
+ * `explanation` (docs/design/security.md#api-server-messages).
  */
 export class KubeError extends Error {
   readonly kind: KubeErrorKind;

@@ -25,8 +25,8 @@ export interface FailedRequest {
 }
 
 /**
- * Reports whether the API server denies one namespace, or has none of this name, which says nothing
- * about the others.
+ * Reports whether the API server denies one namespace, or has no namespace of this name. Other
+ * namespaces may work nevertheless.
  */
 export function isDenied({ namespace = ALL_NAMESPACES }: RequestSubject, error: unknown): boolean {
   return namespace !== ALL_NAMESPACES && isKubeError(error, "Forbidden", "NotFound");

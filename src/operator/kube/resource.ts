@@ -75,8 +75,8 @@ export interface ObjectRef {
 }
 
 /**
- * Selects all namespaces in a list or watch; the only scope of a cluster-scoped resource. It is
- * explicit, so that a missing namespace is an error and not a read of the whole cluster
+ * Selects all namespaces in a list or watch; the only scope of a cluster-scoped resource. Explicit:
+ * a missing namespace is an error and not a read of the whole cluster
  * (docs/design/security.md#namespaces).
  */
 export const ALL_NAMESPACES = "*";
@@ -137,7 +137,7 @@ export function namespaceOf(key: string): string {
 }
 
 /**
- * Rejects dot segments, which encoding would leave unchanged and which would lead to another path.
+ * Rejects dot segments: encoding would leave them unchanged, and they would lead to another path.
  */
 function segment(name: string): string {
   if (name === "." || name === "..") throw new RangeError(`invalid object name "${name}"`);

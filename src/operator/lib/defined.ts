@@ -1,4 +1,4 @@
-/** Returns the members that are not `undefined`, which are those that JSON contains. */
+/** Returns the members that are not `undefined`, as in JSON. */
 export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const out: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
   for (const key in value) {

@@ -28,8 +28,8 @@ export class InFlightLimiter {
   }
 
   /**
-   * Waits for a slot, which disposing the result releases. Rejects with the signal's reason when it
-   * is aborted first.
+   * Waits for a slot; disposing the result releases it. Rejects with the signal's reason when the
+   * signal is aborted first.
    */
   async acquire(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();

@@ -18,7 +18,7 @@ export class RegExpProblem {
 }
 
 /**
- * A regular expression in the syntax of RE2, which takes time linear in the length of the text: no
+ * A regular expression in the syntax of RE2, matched in time linear in the length of the text: no
  * text makes it slow, and no user of a cluster can stop the operator with one.
  */
 export class LinearRegExp {
@@ -41,8 +41,8 @@ export class LinearRegExp {
   }
 
   /**
-   * Replaces every match by what `replacement` returns, which is given the text of a group by
-   * number or name.
+   * Replaces every match with the result of `replacement`. The function `group` returns the text of
+   * a group by number or name.
    */
   replaceAll(text: string, replacement: (group: (id: string) => string) => string): string {
     const matcher = this.#compiled.matcher(text);

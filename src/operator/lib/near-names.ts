@@ -10,9 +10,8 @@ const mostEdits = (name: string): number => (name.length < 4 ? 0 : name.length <
 const MAX_PAIRS = 10_000_000;
 
 /**
- * Returns the nearest of the `known` names for each of the others, if there is a near one; of
- * several the first in their order. The work is limited: if there are too many names, some have
- * none.
+ * Returns the nearest of the `known` names for each other name, if there is a near one; of several
+ * the first in their order. The work is limited: if there are too many names, some have none.
  */
 export function nearNames(
   others: Iterable<string>,

@@ -9,8 +9,8 @@ const ABSENT = Symbol("absent");
 
 /**
  * Returns a value equal to `now` that consists of `before` as far as the two are equal. Arrays and
- * plain objects are compared; any other object is that of `now`. What is stored for long then
- * remains where it is in memory, and what only one version has is collected soon.
+ * plain objects are compared; any other object comes from `now`. Values that are stored for long
+ * then remain where they are in memory, and what only one version has is collected soon.
  */
 export function reuseEqual<T>(before: T | undefined, now: T): T;
 export function reuseEqual(before: unknown, now: unknown): unknown {

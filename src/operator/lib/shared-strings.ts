@@ -7,10 +7,9 @@ let recent = new Map<string, string>();
 let earlier = new Map<string, string>();
 
 /**
- * Returns a string with the same content, which is one object for all that share it: a parser
- * creates each namespace, timestamp or uid again wherever it occurs, at some 40 bytes. Only the
- * strings that were shared last are known, so that nothing has to be forgotten. Never for values of
- * secrets.
+ * Returns a string with the same content: one object for all callers. A parser creates each
+ * namespace, timestamp or uid again wherever it occurs, at some 40 bytes. Only the strings that
+ * were shared last are known: nothing has to be forgotten. Never for values of secrets.
  */
 export function shared(text: string): string {
   if (text.length > MAX_LENGTH) return text;

@@ -11,7 +11,7 @@ export interface TokenBucketOptions {
 /** The sum of fractions may be slightly less than the token it stands for. */
 const WHOLE = 1 - 1e-6;
 
-/** A token bucket, which does not wait: its user tries again after `nextInMs`. */
+/** A token bucket that does not wait: its user tries again after `nextInMs`. */
 export class TokenBucket {
   readonly #options: TokenBucketOptions;
   #tokens: number;

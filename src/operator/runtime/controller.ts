@@ -5,8 +5,8 @@ import { resync, type ResyncOptions } from "./resync.ts";
 import type { RetryCause, WorkQueue } from "./work-queue.ts";
 
 /**
- * The event that a reconciliation waits for. Whatever it is, the key is reconciled again after
- * `atMostMs` at the latest, so that a missed wake-up costs time only.
+ * The event that a reconciliation waits for. Whatever the event, the key is reconciled again after
+ * `atMostMs` at the latest: a missed wake-up costs time only.
  */
 export interface Wait {
   readonly for: "connection" | "target" | "namespace" | "time";
@@ -17,7 +17,7 @@ export interface Wait {
 interface Retry {
   readonly outcome: "retry";
   readonly cause: Exclude<RetryCause, "unexpected">;
-  /** Why, in a few words without figures or values: a change of it is logged. */
+  /** The reason in a few words, without figures or values: a changed reason is logged. */
   readonly reason: string;
   /** Minimum time before the retry, in milliseconds. */
   readonly atLeastMs?: number | undefined;
@@ -27,9 +27,9 @@ interface Retry {
 interface Done {
   readonly outcome: "done";
   readonly wait?: Wait | undefined;
-  /** True if the attempt found that the resource is not ready, which no retry resolves. */
+  /** True if the attempt found that the resource is not ready: no retry resolves that. */
   readonly notReady?: boolean | undefined;
-  /** True if the object does not exist: a deadline that it had is dropped. */
+  /** True if the object does not exist: its deadline is dropped. */
   readonly gone?: boolean | undefined;
 }
 
@@ -41,7 +41,7 @@ export type ReconcileResult = Done | Retry;
 
 /**
  * The outcome of a reconciliation: `not_ready` if it found a problem that no retry resolves,
- * `error` for a failure that nothing provides for, `aborted` when the shutdown interrupted it.
+ * `error` for an unexpected failure, `aborted` when the shutdown interrupted it.
  */
 export type ReconcileOutcome = "done" | "not_ready" | "retry" | "error" | "aborted";
 
@@ -159,8 +159,8 @@ class Attempts {
   }
 
   /**
-   * A first failure is often gone with the retry, as a conflict is: from the second on each change
-   * of the reason is logged.
+   * A first failure, such as a conflict, often ends with the retry: from the second failure on,
+   * each change of the reason is logged.
    */
   #retry(
     key: string,
@@ -182,7 +182,7 @@ class Attempts {
 }
 
 /**
- * Returns the name and stack frames of an error, without its message, which may contain a secret
+ * Returns the name and stack frames of an error, without its message: it may contain a secret
  * value.
  */
 function traceOf(error: unknown): object {

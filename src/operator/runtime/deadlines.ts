@@ -11,8 +11,8 @@ interface Deadline {
 const OUTDATED = 64;
 
 /**
- * Deadlines of keys, one for each, on the monotonic clock. All share one timer, so that a deadline
- * costs some 100 bytes.
+ * Deadlines of keys, one for each, on the monotonic clock. All share one timer: a deadline costs
+ * some 100 bytes.
  */
 export class Deadlines {
   readonly #clock: Clock;

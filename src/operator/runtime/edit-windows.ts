@@ -17,9 +17,9 @@ interface Window {
 /**
  * Decides when an edited resource is reconciled: immediately after 4 s without such a reconcile,
  * else at the end of the window that the last one began. The windows of a resource double from 250
- * ms to 4 s while its edits continue, and each takes at random half of that or more, so that the
- * statuses of many edited resources are not written together. So a resource that is edited all the
- * time costs one reconcile and one status per 2 to 4 s, and no edit waits longer.
+ * ms to 4 s while its edits continue. Each window is cut at random, to at least half, to spread the
+ * statuses of many edited resources. A resource that is edited all the time costs one reconcile and
+ * one status per 2 to 4 s, and no edit waits longer.
  */
 export class EditWindows {
   readonly #clock: Clock;

@@ -5,12 +5,10 @@ import { TokenBucket } from "../lib/token-bucket.ts";
 const RETRIES_PER_SECOND = 10;
 /** Retries that pass together after a quiet time. */
 const RETRY_BURST = 100;
-/** Maximum number of keys that wait for another system, so that their memory has a limit too. */
+/** Maximum number of keys that wait for another system, to bound their memory. */
 const MAX_WAITING = 256;
 
-/**
- * The limits that queues share: those of one controller for all shards that this process works on.
- */
+/** Limits that the queues of one controller share: one queue for each shard of this process. */
 export class QueueLimits {
   readonly retries: TokenBucket;
   readonly #maxInFlight: number;
@@ -58,7 +56,7 @@ export class QueueLimits {
 
   /**
    * Runs the part of a key's processing that waits for another system. Other keys are processed
-   * meanwhile, so that slow systems do not delay those of fast ones.
+   * during the wait: slow systems do not delay the keys of fast ones.
    */
   async wait<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting += 1;

@@ -10,15 +10,15 @@ export interface ResyncOptions {
 /** Minimum time between two steps in milliseconds. */
 const STEP_MS = 1_000;
 /**
- * Number of keys that a step has at least. A reconcile alone, seconds after the last, costs three
- * times as much as one of fifty.
+ * Minimum number of keys of a step. A single reconcile, seconds after the last, costs three times
+ * as much as one of fifty.
  */
 const STEP_KEYS = 50;
 
 /**
  * Requeues every key once per round of `everyMs`, in steps that are spread evenly, until the signal
- * is aborted. A key that appears during a round is in the next one. So a wake-up that was missed
- * delays a resource, but not permanently.
+ * is aborted. A key that appears during a round is in the next one. A missed wake-up thus delays a
+ * resource, but not permanently.
  */
 export async function resync(
   { everyMs, keys }: ResyncOptions,

@@ -299,7 +299,7 @@ test("after shutdown workers get undefined, additions are ignored, and no timer 
 test("groups take turns, and the keys of one group are first in, first out", async () => {
   const { queue } = newQueue();
   for (const key of ["a/1", "a/2", "a/3", "b/1", "c/1", "c/2"]) queue.add(key);
-  // The fourth is taken as the oldest, which costs its group no turn.
+  // The fourth is taken as the oldest and costs its group no turn.
   expect(await drain(queue)).toEqual(["a/1", "b/1", "c/1", "a/2", "a/3", "c/2"]);
 });
 

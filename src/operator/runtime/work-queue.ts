@@ -9,9 +9,7 @@ import { RetryGate } from "./retry-gate.ts";
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /**
-   * Returns the group of a key that takes turns with the others within a priority: its namespace.
-   */
+  /** Returns the group of a key, its namespace. Within a priority, groups take turns. */
   readonly turnOf: (key: string) => string;
   /**
    * Returns the group of a key of which at most `maxInFlight` keys are processed simultaneously:
@@ -20,11 +18,11 @@ export interface WorkQueueOptions {
   readonly capOf?: (key: string) => string | undefined;
   /** No limit by default. */
   readonly maxInFlight?: number;
-  /** Shared with the queues of other shards; by default the queue has limits of its own. */
+  /** Shared with the queues of other shards; by default the queue has separate limits. */
   readonly limits?: QueueLimits | undefined;
 }
 
-/** Cause of a failure, whose end can end the backoff of the key early. */
+/** Cause of a failure. The end of the cause can end the backoff of the key early. */
 export type RetryCause = "api" | "vault" | "target" | "unexpected";
 
 interface Failure {
@@ -52,7 +50,7 @@ export class WorkQueue {
   readonly #processing = new Map<string, ReadyKey>();
   /** Number of keys being processed, by cap. */
   readonly #inFlight = new Map<string, number>();
-  /** Keys added while being processed, which are queued when done. */
+  /** Keys added while being processed, to be queued when done. */
   readonly #dirty = new Map<string, Priority>();
   /** Keys to be added later, with the priority. */
   readonly #later = new Map<string, Priority>();
@@ -90,7 +88,7 @@ export class WorkQueue {
   }
 
   /**
-   * Time since which the oldest ready key waits for a worker, in milliseconds; 0 when none is
+   * Time in milliseconds for which the oldest ready key has waited for a worker; 0 when none is
    * ready.
    */
   get oldestAgeMs(): number {
@@ -128,7 +126,7 @@ export class WorkQueue {
     if (at < (this.#deadlines.get(key) ?? Infinity)) this.#deadlines.set(key, at);
   }
 
-  /** Drops the deadline of a key: it would be kept until then, which may be a year. */
+  /** Drops the deadline of a key: otherwise the key is kept until then, perhaps for a year. */
   drop(key: string): void {
     this.#later.delete(key);
     this.#deadlines.delete(key);
@@ -162,8 +160,8 @@ export class WorkQueue {
   }
 
   /**
-   * Resets the failures of all keys that wait for a retry because of this cause, which has ended,
-   * and adds them, spread evenly.
+   * Resets the failures of all keys that wait for a retry because of this cause, and adds the keys,
+   * spread evenly. Call it when the cause has ended.
    */
   forgive(cause: RetryCause): void {
     let delayMs = 0;
@@ -186,7 +184,7 @@ export class WorkQueue {
     });
   }
 
-  /** Ends the processing of a key. It is queued again if it was added meanwhile. */
+  /** Ends the processing of a key. A key added during its processing is queued again. */
   done(key: string): void {
     const cap = this.#processing.get(key)?.cap ?? "";
     this.#processing.delete(key);
@@ -220,7 +218,7 @@ export class WorkQueue {
     this.add(key, priority);
   }
 
-  /** Retries of a connection wait neither for those of others nor for those with another cause. */
+  /** Returns the lane of a key: a retry waits only for retries with its connection and cause. */
   #laneOf(key: string): string {
     return `${this.#failures.get(key)?.cause} ${this.#options.capOf?.(key)}`;
   }

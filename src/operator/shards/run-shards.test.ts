@@ -11,7 +11,7 @@ import { shardOf } from "./shard-of.ts";
 
 const connections = Array.from({ length: 40 }, (_, n) => `team-${n}/vault`);
 
-/** One replica of the operator, which works on shards without doing anything. */
+/** One replica of the operator that works on shards without doing anything. */
 class Replica {
   readonly name: string;
   readonly shards: number;
@@ -296,8 +296,8 @@ test("the Leases of replicas that were killed are deleted later", async () => {
 
 test("a Lease that expires before its work starts is taken again", async () => {
   const scene = new Scene();
-  // The request that creates the Lease takes 9 s, and the list after it 2 s, which is more than the
-  // 10 s of the Lease.
+  // The request that creates the Lease takes 9 s, and the list after it 2 s: more than the 10 s of
+  // the Lease.
   const latencies = [1, 1, 1, 4_500, 4_500, 1_000, 1_000];
   const replica = scene.start("a", 1, () => latencies.shift() ?? 1);
   await scene.clock.advance(60_000);

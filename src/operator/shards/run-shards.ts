@@ -21,16 +21,13 @@ import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 import { quotaOf } from "./shard-of.ts";
 
 export interface ShardsOptions {
-  /**
-   * A client with a connection of its own, so that no other request delays a renewal. Without a
-   * fence.
-   */
+  /** A client with a separate connection and without a fence: no other request delays a renewal. */
   readonly api: KubeApi;
   readonly namespace: string;
   /** Unique to this process. */
   readonly identity: string;
   /**
-   * Number of parts that all connections are divided into. With 1, one replica works and the others
+   * Number of parts that all connections are divided into. With 1, one replica works and the rest
    * stand by.
    */
   readonly shards: number;
@@ -54,8 +51,8 @@ const LEASE_NAME = "vaultsync";
  */
 const HOLDER_LIST_MS = 60_000;
 /**
- * Share of the retry time between two lists of a replica that holds no shard: it is what a takeover
- * waits for.
+ * Share of the retry time between two lists of a replica that holds no shard: a takeover waits for
+ * it.
  */
 const STANDBY_SHARE = 1 / 4;
 
@@ -72,8 +69,8 @@ function shardLeaseName(shard: number, shards: number): string {
 }
 
 /**
- * Works on this replica's part of the shards, and takes over those of replicas that ended, until
- * `signal` is aborted; releases all of them then. See
+ * Works on this replica's part of the shards, and takes over the shards of replicas that ended,
+ * until `signal` is aborted; releases all of them then. See
  * docs/design/engine.md#leader-election-and-shards.
  * @throws Error when a Lease was lost; the process must exit then
  */
@@ -117,7 +114,7 @@ class ShardCoordinator implements AsyncDisposable {
   /** Rejects with the signal's reason when it is aborted; no error of the API server ends it. */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, random, shards } = this.#options;
-    // A single shard has one holder, so that replicas need not know each other.
+    // A single shard has one holder: replicas need not know each other.
     if (shards > 1) {
       this.#member = await acquireLease(this.#leaseOptions(this.#memberName, "replica"), signal);
       this.#failWhenLost(this.#member);
@@ -186,8 +183,8 @@ class ShardCoordinator implements AsyncDisposable {
   }
 
   /**
-   * Takes a shard if its Lease is free. Returns the failure of doing so, which does not concern the
-   * other shards.
+   * Takes a shard if its Lease is free. Returns the failure to do so, if any: other shards are
+   * unaffected.
    */
   async #tryTake(shard: number, signal: AbortSignal): Promise<unknown> {
     const { clock, shards } = this.#options;
@@ -208,8 +205,8 @@ class ShardCoordinator implements AsyncDisposable {
       await leadership.release();
       throw error;
     });
-    // A slow API server may have let the Lease expire meanwhile, and its loss is not reported
-    // again: the next step takes it again.
+    // A slow API server may have let the Lease expire during the request, and its loss is not
+    // reported again: the next step takes it again.
     if (leadership.lost.aborted) return undefined;
     if (this.#board.hasOtherDivision(shards)) await leadership.release();
     else this.#work(shard, leadership);
@@ -239,8 +236,8 @@ class ShardCoordinator implements AsyncDisposable {
   }
 
   /**
-   * Ends the work on a shard, then releases its Lease, so that another replica takes it over
-   * without waiting.
+   * Ends the work on a shard, then releases its Lease: another replica takes it over without
+   * waiting.
    */
   async #release(shard: number): Promise<void> {
     const held = this.#held.get(shard);

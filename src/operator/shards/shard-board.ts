@@ -56,8 +56,8 @@ export class ShardBoard {
   }
 
   /**
-   * Reports whether a shard of another division of the connections has a holder, which may write
-   * for any connection.
+   * Reports whether a shard of another division of the connections has a holder. That holder may
+   * write for any connection.
    */
   hasOtherDivision(shards: number): boolean {
     return this.#live("shard").some((record) => divisionOf(record) !== `${shards}`);

@@ -28,7 +28,7 @@ export function shardOf(connection: string, shards: number): number {
 
 /**
  * Returns how many shards a replica may hold. The quotas of all replicas add up to the number of
- * shards and differ by at most one, so that no replica waits for another to decide.
+ * shards and differ by at most one: no replica waits for another to decide.
  */
 export function quotaOf(identity: string, replicas: ReadonlySet<string>, shards: number): number {
   const sorted = [...new Set([...replicas, identity])].sort();

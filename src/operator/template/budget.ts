@@ -2,7 +2,7 @@ import { TemplateFault } from "./template-fault.ts";
 
 /** Work for one target in the thread of the event loop: less than 50 ms. */
 export const INLINE_UNITS = 512 * 1024;
-/** Work for one target: that of 32 hashes of passwords, some 2 s. */
+/** Work for one target: 32 hashes of passwords, some 2 s. */
 export const MAX_UNITS = 16 * 1024 * 1024;
 
 /** More work than this rendering may do. */

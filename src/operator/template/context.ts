@@ -17,13 +17,13 @@ export interface NamedVariable {
 
 /** Returns an object without a prototype. */
 const bare = <T>(members: Iterable<readonly [string, T]>): Record<string, T> =>
-  // `fromEntries` defines members, so that `__proto__` is one like any other.
+  // `fromEntries` defines members: `__proto__` is one like any other.
   Object.setPrototypeOf(Object.fromEntries(members), null);
 
 const isBare = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === null;
 
-/** The variables of a target, which all of its templates share. */
+/** The variables of a target, shared by all of its templates. */
 export interface Variables {
   /** In the order of loops. */
   readonly list: readonly NamedVariable[];
@@ -37,8 +37,8 @@ export function variablesOf(list: readonly NamedVariable[]): Variables {
 }
 
 /**
- * The names that a template can use: those of the variables, `vars`, and the variables of loops. It
- * replaces the way in which the library reads properties, which reaches the prototypes of its own
+ * The names that a template can use: the variables, `vars`, and the variables of loops. Replaces
+ * the way in which the library reads properties, because the library reaches the prototypes of
  * objects (`{{ empty.__proto__ }}`).
  */
 export class TemplateContext extends Context {
@@ -49,7 +49,7 @@ export class TemplateContext extends Context {
     super(names, liquid.options, { sync: true, globals: bare([]) }, { liquid });
     this.#budget = budget;
     this.variables = list;
-    // The library checks it before each node; its own limit is one of time, which depends on the
+    // The library checks it before each node. The library's limit is a time: it depends on the
     // machine.
     this.renderLimit.check = () => budget.spend(STEP_UNITS);
   }

@@ -10,7 +10,7 @@ import { operators } from "./operators.ts";
 import { TemplateFault } from "./template-fault.ts";
 import { Value } from "./value.ts";
 
-/** Maximum size of a value in a template: that of a target. */
+/** Maximum size of a value in a template in bytes, equal to the maximum of a target. */
 const MAX_VALUE_BYTES = 1024 * 1024;
 const CALL_UNITS = 64;
 const MAX_TEMPLATE_LENGTH = 16_384;

@@ -46,7 +46,7 @@ export class ForTag extends Tag {
     }
   }
 
-  /** Returns the templates that use the variable; for the analysis of names, which awaits it. */
+  /** Returns the templates that use the variable, for the analysis of names to await. */
   *children(): Generator<unknown, Template[]> {
     yield;
     return this.#body;

@@ -5,7 +5,7 @@ import { Value } from "./value.ts";
 
 /** Collects what the template of one key yields: text, or the bytes of its only expression. */
 export class Output implements Emitter {
-  /** Required by the library, which returns it. */
+  /** Required by the library, as its return value. */
   readonly buffer = "";
   readonly #budget: Budget;
   readonly #parts: (string | Value)[] = [];

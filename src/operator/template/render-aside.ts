@@ -17,17 +17,14 @@ interface Job extends Pick<RenderInput, "template" | "variables"> {
   readonly port: MessagePort;
 }
 
-/**
- * One thread at a time, so that they do not need memory and processors together; namespaces take
- * turns.
- */
+/** One thread at a time, to bound the memory and processors in use; namespaces take turns. */
 const thread = new Slots(1);
 const never = new AbortController().signal;
 
 /**
- * Renders the templates of a target as {@link renderTemplate} does. What takes longer, such as a
- * hash of a password, is done in a thread of its own, which has no environment, so that the event
- * loop is not blocked. Targets of one namespace delay one of another by one rendering at most.
+ * Renders the templates of a target as {@link renderTemplate} does. Longer work, such as a hash of
+ * a password, runs in a separate thread without an environment, to keep the event loop free.
+ * Targets of one namespace delay one of another by one rendering at most.
  */
 export async function renderAside(input: RenderInput, namespace: string): Promise<Rendering> {
   const rendering = renderTemplate(input, INLINE_UNITS);
@@ -63,7 +60,7 @@ async function inThread({ template, variables, seed }: RenderInput): Promise<Ren
   }
 }
 
-/** Waits for the end of a thread, which leaves its message. @throws the error that ended it */
+/** Waits for the end of a thread; its message stays queued. @throws the error that ended it */
 function ended(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   worker.once("error", reject).once("exit", () => resolve());

@@ -50,8 +50,8 @@ function salts(key: string, seed: Redacted<Uint8Array>): Tools["salt"] {
 
 /**
  * Returns the variables in the order of their names: the order in which the vault lists entries
- * must not change a target. A name may be a part of a value, that of a member of an object:
- * messages contain it only if a template does.
+ * must not change a target. A name may be a part of a value, such as the name of a member of an
+ * object: messages contain it only if a template does.
  */
 function sharedVariables({ template, variables }: RenderInput): Variables {
   const isPublic = (name: string): boolean =>

@@ -1,4 +1,4 @@
-/** A problem of a template, which its author can resolve. The message never contains a value. */
+/** A problem of a template that its author can resolve. The message never contains a value. */
 export class TemplateFault extends Error {
   override name = "TemplateFault";
 }

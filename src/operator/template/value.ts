@@ -1,11 +1,11 @@
 import { TemplateFault } from "./template-fault.ts";
 
-/** Keeps a byte order mark, which is part of the content. */
+/** Keeps a byte order mark: it is part of the content. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Bytes that a template handles: those of a variable, of a literal, or the result of a function.
- * They have no property that a template could read.
+ * Bytes that a template handles: a variable, a literal, or the result of a function. Has no
+ * property that a template could read.
  */
 export class Value {
   readonly #bytes: Uint8Array;
@@ -18,7 +18,7 @@ export class Value {
     this.#label = label;
   }
 
-  /** Returns a text, which is a literal of the template or the result of a function. */
+  /** Returns a text: a literal of the template or the result of a function. */
   static ofText(text: string, label: string): Value {
     const value = new Value(Buffer.from(text), () => label);
     value.#text = text;

@@ -16,9 +16,8 @@ import { VaultApi } from "./vault-api.ts";
 import { VaultConnectionClient } from "./vault-connection-client.ts";
 
 /**
- * Opens a connection, which immediately starts to log in and to list in the background. Never
- * throws for an unreachable vault or a forbidden address: the connection reports them as its
- * health.
+ * Opens a connection and immediately starts to log in and to list in the background. Never throws
+ * for an unreachable vault or a forbidden address: the connection reports them as its health.
  * @throws RangeError when the scope admits nothing
  */
 export function connect(options: ConnectionOptions): Connection {

@@ -15,8 +15,8 @@ export interface SecretRecord {
   readonly expiresAt: number | undefined;
   readonly deleteAt: number | undefined;
   /**
-   * Creation time of this version, if listed. It distinguishes a recreated name, which starts again
-   * at version 1.
+   * Creation time of this version, if listed. Distinguishes a recreated name, whose versions start
+   * again at 1.
    */
   readonly createdAt?: number | undefined;
 }
@@ -32,7 +32,7 @@ export interface FileVersion {
   readonly createdAt?: number | undefined;
 }
 
-/** A file as listed by the vault; its own fields are those of the latest version. */
+/** A file as listed by the vault; its own fields describe the latest version. */
 export interface FileRecord extends FileVersion {
   readonly filename: string;
   /** All listed versions in ascending order; at least the latest. */
@@ -87,9 +87,9 @@ export interface Snapshot {
   secrets(name: string): readonly SecretRecord[];
   readonly secretCount: number;
   /**
-   * Returns the arrival time of the first list without this secret, after the last one with it;
-   * that of the first list if the connection never listed it. `owner` selects one of several
-   * secrets of a name.
+   * Returns the arrival time of the first list without this secret, after the last one with it, or
+   * of the first list if the connection never listed it. `owner` selects one of several secrets of
+   * a name.
    */
   missingSince(name: string, owner: string | undefined): number;
   /**
@@ -147,8 +147,8 @@ export interface EntryBytes {
 export type EntryReader = (version: number, signal: AbortSignal) => Promise<EntryBytes>;
 
 /**
- * Limits the writes of one leader, so that none happens after another leader may have started.
- * `WriteFence` of `operator/kube` is one.
+ * Limits the writes of one leader: none happens after another leader may have started. `WriteFence`
+ * of `operator/kube` is one.
  */
 export interface WriteGuard {
   /** Reports whether a write may be sent now. */
@@ -157,18 +157,17 @@ export interface WriteGuard {
   writeTimeoutMs(): number;
 }
 
-/** The next version of a secret or file, which is created if it does not exist. */
+/** The next version of a secret or file; a missing entry is created. */
 export type EntryWrite = { readonly name: string; readonly guard: WriteGuard | undefined } & (
   | {
       readonly kind: "secret";
       readonly value: Redacted<string>;
-      /** The creator, which the `_link` operation is to name. */
+      /** The creator, for the `_link` operation to name. */
       readonly owner: string | undefined;
       /** Another account created the secret, so it is never replaced by one of this account. */
       readonly received: boolean;
       /**
-       * The secret is written with the `_link` operation, which changes neither metadata nor the
-       * removal time.
+       * The secret is written with the `_link` operation: metadata and removal time do not change.
        */
       readonly shared: boolean;
       readonly metadata: Readonly<Record<string, unknown>> | undefined;

@@ -4,7 +4,7 @@ interface Flight<T> {
   waiting: number;
 }
 
-/** One reason for all: an error of its own would collect its stack for each piece of work. */
+/** One reason for all: a new error would collect its stack for each piece of work. */
 const ABANDONED = new DOMException("the last caller has left", "AbortError");
 
 /**

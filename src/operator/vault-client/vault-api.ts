@@ -57,7 +57,7 @@ export interface ExposeRoute {
   readonly family: "own" | "link";
   /** Requests an exact version number instead of the latest version. */
   readonly exact: boolean;
-  /** Sends the owner, which distinguishes shared secrets of one name. */
+  /** Sends the owner, to distinguish shared secrets of one name. */
   readonly withOwner: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface VaultApiOptions {
   readonly tenant: string;
   readonly clock: Clock;
   readonly observer: VaultObserver;
-  /** Returns the tokens, which in turn are obtained with `send`. */
+  /** Returns the tokens, in turn obtained with `send`. */
   readonly tokens: () => TokenManager;
   readonly email: string;
   readonly timeoutMs: number;
@@ -209,7 +209,8 @@ export class VaultApi {
   }
 
   /**
-   * Returns the response to a write. It is sent once; after a 401, which stored nothing, once more.
+   * Sends a write once, and once more after a 401, because a 401 stored nothing. Returns the
+   * response.
    */
   async write(operation: Operation, { size, ...request }: WriteRequest): Promise<unknown> {
     const deadlineMs = this.#options.timeoutMs + size / SLOWEST_BYTES_PER_MS;
@@ -223,8 +224,8 @@ export class VaultApi {
 
   /**
    * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`. Time spent waiting
-   * for its turn does not count against the deadline. A closed guard, which is checked directly
-   * before the request is sent, prevents it.
+   * for its turn does not count against the deadline. The guard is checked directly before the
+   * request is sent; a closed one prevents it.
    */
   async send(request: VaultRequest, guard?: WriteGuard): Promise<VaultResponse> {
     const { transport, breaker, pace, gate, clock, observer } = this.#options;

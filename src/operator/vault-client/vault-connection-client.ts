@@ -34,8 +34,8 @@ export interface VaultConnectionClientOptions {
 }
 
 /**
- * A connection made of its parts, which it owns: it polls the list from its construction until it
- * is disposed.
+ * A connection made of parts, and their owner. Polls the list from its construction until it is
+ * disposed.
  */
 export class VaultConnectionClient implements Connection {
   readonly #transport: VaultTransport;

@@ -45,10 +45,7 @@ export class AccountFile {
     return { ...rest, accessToken: new Redacted(access), refreshToken: new Redacted(refresh) };
   }
 
-  /**
-   * Replaces the file in one step, so that a command that reads it at the same time sees a whole
-   * login.
-   */
+  /** Replaces the file in one step: a command that reads it at the same time sees a whole login. */
   async write({ accessToken, refreshToken, ...rest }: Account): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     const temporary = `${this.path}.${randomUUID()}`;

@@ -40,7 +40,7 @@ const json = (body: object): Body => ({
 
 type Response = Dispatcher.ResponseData;
 
-/** A vault and the connections to it, which its requests share. */
+/** A vault, and the connections that its requests share. */
 interface Vault {
   readonly url: string;
   readonly dispatcher: Dispatcher;
@@ -238,7 +238,7 @@ export class VaultClient {
   async #refresh(): Promise<void> {
     const used = this.#account.accessToken.reveal();
     if (this.#file) this.#account = await this.#file.read();
-    // Another login may be to another vault, which alone may see its tokens.
+    // Another login may be to another vault: only that vault may see its tokens.
     this.#vault = connectTo(this.#account);
     if (this.#account.accessToken.reveal() !== used) return;
     const body = { refresh_token: this.#account.refreshToken.reveal(), used_access_token: used };

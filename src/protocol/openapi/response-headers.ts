@@ -6,7 +6,7 @@ export interface Header {
   readonly schema: JsonSchema;
 }
 
-/** Response headers in addition to those of HTTP itself. */
+/** Response headers in addition to the headers of HTTP itself. */
 export const responseHeaders = {
   "x-request-id": {
     description: "Identifies this request in the server's log.",

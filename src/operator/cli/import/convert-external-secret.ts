@@ -7,12 +7,12 @@ import { FieldReader, type ReportField } from "./field-reader.ts";
 import { liquidTemplateOf } from "./liquid-template-of.ts";
 import { jsonPointerOf } from "./json-pointer-of.ts";
 
-/** A VaultSecret that does what an ExternalSecret did, as far as it can be carried over. */
+/** A VaultSecret that replaces an ExternalSecret, as far as its fields can be carried over. */
 export interface ConvertedSecret {
   readonly object: { readonly spec: object };
-  /** Name of the target, which exists already. */
+  /** Name of the existing target. */
   readonly target: string;
-  /** Only keys are merged into the target, which stays an object of others. */
+  /** Only keys are merged into the target: another owner keeps the object. */
   readonly isMerged: boolean;
   /**
    * The former operator deletes the Secret with the ExternalSecret, unless its policy is changed

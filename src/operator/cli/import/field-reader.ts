@@ -5,7 +5,7 @@ import { formatPath } from "../manifests.ts";
 export type ReportField = (path: readonly PropertyKey[], message: string) => void;
 
 /**
- * Reads the fields of an object one by one, and reports those that were not read: what has no
+ * Reads the fields of an object one by one, and reports unread fields: a field without a
  * counterpart is never lost silently.
  */
 export class FieldReader {
@@ -22,8 +22,8 @@ export class FieldReader {
   }
 
   /**
-   * Returns a text, which a number or boolean of YAML may stand for; `undefined` if the field is
-   * absent or another one.
+   * Returns a text, also for a number or boolean of YAML. Returns `undefined` if the field is
+   * absent, and reports any other type.
    */
   text(name: string): string | undefined {
     const value = this.#take(name);

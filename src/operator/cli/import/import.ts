@@ -29,10 +29,10 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the commands that hand over an existing Secret, which only its owner may do: the former
- * operator lets go of it without its deletion, and this one may take it. The former operator
- * deletes a Secret with `deletionPolicy: Delete` itself, whatever the garbage collector spares, so
- * that policy goes first; the deletion then sees the new one.
+ * Returns the commands that hand over an existing Secret; only its owner may run them. The former
+ * operator releases the Secret without deleting it, and this operator may take it. A
+ * `deletionPolicy: Delete` is changed first: the former operator deletes the Secret itself,
+ * whatever the garbage collector spares, and the deletion then sees the new policy.
  */
 function adoptCommands(
   { name, namespace }: Manifest,
@@ -45,8 +45,8 @@ function adoptCommands(
 }
 
 /**
- * Returns the YAML of a VaultSecret. One that lacks something of its ExternalSecret could replace a
- * Secret by fewer or other keys, so it is suspended, and says what is missing.
+ * Returns the YAML of a VaultSecret. An incomplete one could replace a Secret by fewer or other
+ * keys: it is suspended, and its first comment lists what is missing.
  */
 function yamlOf({ object }: ConvertedSecret, lost: readonly string[]): string {
   if (lost.length === 0) return `---\n${String(new Document(object))}`;

@@ -1,4 +1,4 @@
-/** Functions of Go templates that have the same result here, by their names there. */
+/** Functions with the same result in Go templates and here, by their names there. */
 const functions: ReadonlyMap<string, string> = new Map([
   ["toString", ""],
   ["b64enc", "base64"],

@@ -57,14 +57,14 @@ const mergedInto: TargetState = {
 
 const listed: Candidate = { ...unread, owner: undefined, own: true, latest: 1, sizes: undefined };
 
-/** Supposes that every source exists, because no list was read. */
+/** Assumes that every source exists, because no list was read. */
 const supposed = ({ items }: SyncResource): readonly Resolution[] =>
   items.map((item) => ({ state: "found", item, candidate: listed, version: 1 }));
 
 /**
  * Returns what the operator would report of a resource before it has read a value: the result of
- * its own rules for a resource without a target. `resolved` is `undefined` if its references were
- * not compared with the vault.
+ * the operator's rules for a resource without a target. `resolved` is `undefined` if its references
+ * were not compared with the vault.
  */
 export function checkResource(
   planned: PlannedResource,

@@ -51,7 +51,7 @@ export interface Plan {
   readonly pushes: readonly PlannedPush[];
 }
 
-/** Returns the key of a connection, which resources refer to. */
+/** Returns the key by which resources refer to a connection. */
 export const keyOfConnection = ({ manifest, kind }: PlannedConnection): string =>
   connectionKey({ kind, name: manifest.name }, manifest.namespace);
 
@@ -132,7 +132,7 @@ function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush | und
 }
 
 /**
- * Parses the specs. What is not valid becomes a problem and is not part of the plan.
+ * Parses the specs. An invalid spec becomes a problem and is not part of the plan.
  * @param moreTypes types of Secrets that the operator allows in addition to the default ones
  */
 export function planOf(

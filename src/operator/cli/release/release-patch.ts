@@ -68,7 +68,8 @@ export function releaseOfTarget({
 
 /**
  * Returns how to make a VaultPush deletable without an operator: without the finalizer that waits
- * for the deletion of its entries in the vault, which stay. `undefined` if it has none.
+ * for the deletion of its entries. The entries stay in the vault. `undefined` without that
+ * finalizer.
  */
 export function releaseOfPush({ finalizers = [] }: ObjectMeta): Release | undefined {
   if (!finalizers.includes(PUSH_FINALIZER)) return undefined;

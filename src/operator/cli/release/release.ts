@@ -52,7 +52,7 @@ async function outcomeOf(api: KubeApi, one: Releasable, signal: AbortSignal): Pr
     return released;
   } catch (error) {
     signal.throwIfAborted();
-    // It was deleted meanwhile.
+    // The object was deleted after it was listed.
     if (isKubeError(error, "NotFound")) return released;
     return {
       text: `failed: ${error instanceof Error ? error.message : String(error)}`,
@@ -61,7 +61,7 @@ async function outcomeOf(api: KubeApi, one: Releasable, signal: AbortSignal): Pr
   }
 }
 
-/** Adds to a denied request what else could be tried. */
+/** Adds a remedy to the error of a denied request. */
 function withRemedy(remedy: string): (error: unknown) => never {
   return (error) => {
     throw isKubeError(error, "Forbidden") ? new Error(`${error.message}: ${remedy}`) : error;
@@ -84,8 +84,8 @@ function tableOf(found: readonly Releasable[], outcomes: readonly Cell[]): strin
 }
 
 /**
- * Says why nothing may be released while an operator runs: it would create further targets, and add
- * finalizers again.
+ * Returns why nothing may be released while an operator runs: that operator would create further
+ * targets, and add finalizers again.
  */
 async function operatorProblem(
   { api }: Cluster,

@@ -59,7 +59,7 @@ function format(
   return sections.filter((section) => section !== "").join("\n");
 }
 
-/** Clears the terminal, so that the next status replaces the last one. */
+/** Clears the terminal before the next status. */
 const clear = (): void => void (process.stdout.isTTY && process.stdout.write("\u001B[H\u001B[2J"));
 
 async function showStatus(

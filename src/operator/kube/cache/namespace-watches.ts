@@ -8,17 +8,17 @@ export interface NamespaceWatchesOptions {
    */
   readonly collections: readonly NamespacedCollection[];
   /**
-   * Watches in a namespace that is served, which it does not wait for; each runs until the signal
-   * is aborted and never rejects.
+   * Watches in a served namespace. Serving does not wait for them. Each runs until the signal is
+   * aborted and never rejects.
    */
   readonly dependents: readonly { run(namespace: string, signal: AbortSignal): Promise<void> }[];
   readonly problems: RequestProblems | undefined;
 }
 
 /**
- * The namespaces that the operator serves. Each is served by itself, once all its collections are
- * listed: until then none of its objects is reported, so that no target counts as absent because
- * its list is missing. One whose lists are denied later keeps its objects.
+ * The namespaces that the operator serves. Each namespace is served once its own collections are
+ * listed. Until then none of its objects is reported: a target would otherwise count as absent
+ * because its list is missing. A namespace whose lists are denied later keeps its objects.
  */
 export class NamespaceWatches implements AsyncDisposable {
   readonly #options: NamespaceWatchesOptions;

@@ -46,7 +46,7 @@ export class ReflectorGroup<T> implements NamespacedCollection, Watched<T> {
     );
   }
 
-  /** Reports every change, those of one namespace in order, after it is stored. */
+  /** Reports every change after it is stored, in order within a namespace. */
   onChange(handler: (change: StoreChange<T>) => void): Disposable {
     this.#handlers.add(handler);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
@@ -82,7 +82,7 @@ export class ReflectorGroup<T> implements NamespacedCollection, Watched<T> {
     };
   }
 
-  /** No error of a handler keeps the others from a change. */
+  /** Notifies all handlers, also after one of them has failed. */
   #notify(change: StoreChange<T>): void {
     for (const handler of this.#handlers) {
       try {

@@ -25,7 +25,7 @@ export interface ReflectorOptions<T> {
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
   /**
-   * Time in milliseconds after which the collection is listed again, which repairs what a watch has
+   * Time in milliseconds after which the collection is listed again, to repair what a watch has
    * lost; 0 turns it off.
    */
   readonly relistMs?: number | undefined;
@@ -40,8 +40,8 @@ export interface ReflectorOptions<T> {
 }
 
 /**
- * The state of a reflector, which advances from one to the next and returns to an earlier one after
- * a failure.
+ * The state of a reflector: advances from one state to the next, and returns to an earlier one
+ * after a failure.
  */
 export type ReflectorState =
   /** There is no version to continue from, so a list is due. The store keeps its content. */
@@ -51,7 +51,7 @@ export type ReflectorState =
   | { readonly name: "Listed"; readonly resourceVersion: string }
   | { readonly name: "Watching"; readonly resourceVersion: string };
 
-/** Range of a watch's random duration, as in client-go, so that watches do not all end together. */
+/** Range of a watch's random duration, as in client-go, to keep watches from ending together. */
 const WATCH_SECONDS = { shortest: 300, longest: 600 };
 /**
  * A server that has sent a bookmark sends one a minute; after three missing ones the connection
@@ -60,7 +60,7 @@ const WATCH_SECONDS = { shortest: 300, longest: 600 };
 const SILENCE_AFTER_BOOKMARK_MS = 180_000;
 /** Shortest duration of a watch that ends when a list is due, in seconds. */
 const MIN_WATCH_SECONDS = 5;
-/** A watch that ends sooner without an event counts as failed, which prevents a tight loop. */
+/** A watch that ends sooner without an event counts as failed, to prevent a tight loop. */
 const SHORT_WATCH_MS = 1_000;
 /**
  * Delays of 0.8 … 30 s as in client-go, because `Backoff` waits between half and the whole of
@@ -227,9 +227,7 @@ export class Reflector<T> {
     }
   }
 
-  /**
-   * Returns a time around `relistMs` from now, so that the lists of many collections are spread.
-   */
+  /** Returns a random time around `relistMs` from now, to spread the lists of many collections. */
   #nextRelist(): number {
     const { clock, random, relistMs = 0 } = this.#options;
     return relistMs > 0 ? clock.monotonic() + jitter(random, relistMs, 0.1) : Infinity;
@@ -324,7 +322,7 @@ function resumeState(state: ReflectorState): ReflectorState {
     : { name: "Empty" };
 }
 
-/** Returns the error's name without its message, which may quote the object. */
+/** Returns the error's name without its message, because the message may quote the object. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

@@ -28,7 +28,7 @@ export interface AccessReviewer {
   ): Promise<boolean>;
 }
 
-/** The path of SubjectAccessReviews, which the API server decides and never stores. */
+/** The path of SubjectAccessReviews: decided by the API server, never stored. */
 export const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
 /** Returns the object that requests one decision. */

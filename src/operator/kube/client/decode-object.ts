@@ -17,9 +17,9 @@ export interface DecodedList {
 
 /**
  * Decodes an object of the API server. Checks only the metadata that this package uses; the caller
- * parses the rest. Sets `apiVersion` and `kind`, which items of built-in lists and metadata-only
- * responses lack, and drops `managedFields`, which may be larger than the rest. Equal strings are
- * shared, except in `data`, which may contain values of secrets.
+ * parses the rest. Sets `apiVersion` and `kind`, because items of built-in lists and metadata-only
+ * responses lack them. Drops `managedFields`, because they may be larger than the rest. Equal
+ * strings are shared, except in `data`, because it may contain values of secrets.
  * @throws KubeError `Unexpected` when the metadata is missing
  */
 export function decodeObject(

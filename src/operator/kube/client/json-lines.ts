@@ -28,9 +28,7 @@ export async function* readJsonLines(
   if (rest !== "") throw new KubeError({ kind: "Unavailable", operation, reason: "TruncatedLine" });
 }
 
-/**
- * Parses JSON. @throws KubeError `Unexpected`, and never the parser's error, which quotes the text
- */
+/** Parses JSON. @throws KubeError `Unexpected`, never the parser's error: it quotes the text */
 export function parseJson(text: string, operation: string): unknown {
   try {
     return JSON.parse(text);

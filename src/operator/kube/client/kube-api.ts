@@ -6,8 +6,8 @@ export interface ListOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   /**
-   * Requests pages and no stream of the list, which takes the permission to watch: for a small
-   * collection without a watch.
+   * Requests pages instead of a stream of the list, because a stream takes the permission to watch:
+   * for a small collection without a watch.
    */
   readonly paged?: boolean | undefined;
   /**
@@ -22,12 +22,12 @@ export interface ListPage {
   readonly items: readonly KubeObject[];
   /** Objects of earlier pages, and of this one, that were deleted during the list. */
   readonly deleted?: readonly KubeObject[];
-  /** The version at which a watch continues; that of the last page counts. */
+  /** The version at which a watch continues, taken from the last page. */
   readonly resourceVersion: string;
 }
 
 export interface WatchOptions extends ListOptions {
-  /** The version to continue from: that of a list, an event or a bookmark. */
+  /** The version to continue from, taken from a list, an event or a bookmark. */
   readonly resourceVersion: string;
   /** Time in seconds after which the server ends the watch. */
   readonly timeoutSeconds: number;
@@ -70,8 +70,8 @@ export interface ApplyOptions {
  * `KubeClient`.
  *
  * Every method rejects with a `KubeError`, or with the signal's reason when the signal is aborted.
- * Returned objects have the `apiVersion` and `kind` of the descriptor, also those of lists and
- * metadata-only reads. A write that rejects with `Timeout` or `Unavailable` may have happened
+ * All returned objects, also in lists and metadata-only reads, have the `apiVersion` and `kind` of
+ * the descriptor. A write that rejects with `Timeout` or `Unavailable` may have happened
  * nevertheless.
  */
 export interface KubeApi {
@@ -121,8 +121,8 @@ export interface KubeApi {
   ): Promise<KubeObject>;
   /**
    * Changes only the fields in `patch`, by JSON merge patch. Requires `resourceVersion` in `ref`;
-   * `Conflict` when the object has changed since. Returns the whole object, like every write, so
-   * that the caller notices what admission has changed.
+   * `Conflict` when the object has changed since. Returns the whole object, like every write: the
+   * caller notices what admission has changed.
    */
   patch(
     resource: ResourceDescriptor,
@@ -160,7 +160,7 @@ export interface KubeApi {
 }
 
 /**
- * Limits the writes of one leader, so that none happens after another leader may have started
+ * Limits the writes of one leader: none happens after another leader may have started
  * (docs/design/faults.md#i7-only-the-leader-writes).
  */
 export interface WriteFence {

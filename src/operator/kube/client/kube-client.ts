@@ -68,17 +68,14 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
   }
 
   /**
-   * Returns a client whose writes fail as `NotLeader` when the fence is closed. It shares the
-   * connections, and the limit of writes in flight, with this one, so that several leaders can have
-   * one each.
+   * Returns a client for one of several leaders: its writes fail as `NotLeader` when the fence is
+   * closed. The client shares the connections, and the limit of writes in flight, with this one.
    */
   fenced(fence: WriteFence): KubeApi {
     return new KubeClient(this.#options, fence, this.#requests);
   }
 
-  /**
-   * Closes all connections, also those of the fenced clients; requests and watches in flight fail.
-   */
+  /** Closes all connections, also of fenced clients; requests and watches in flight fail. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#requests[Symbol.asyncDispose]();
   }

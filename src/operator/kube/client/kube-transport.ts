@@ -35,8 +35,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
  */
 const HEADERS_TIMEOUT_MS = 30_000;
 /**
- * Below the 90 s after which an API server closes an idle connection, so that it is never reused
- * while being closed.
+ * Below the 90 s after which an API server closes an idle connection: no request uses a connection
+ * that is being closed.
  */
 const KEEP_ALIVE_MS = 45_000;
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;

@@ -29,9 +29,7 @@ export interface RequestSenderOptions {
 }
 
 const DEFAULT_CONCURRENCY = 16;
-/**
- * Connections in addition to those of the writes in flight, so that no read waits for a slow write.
- */
+/** Connections in addition to one per write in flight: no read waits for a slow write. */
 const CONNECTIONS_FOR_READS = 8;
 /** Time for one attempt of a request, in milliseconds. */
 const TIMEOUT_MS = 30_000;

@@ -16,7 +16,7 @@ const Cause = z.object({
 
 /**
  * The fields of `metav1.Status` that are used here. `message` leaves this file only for a denied
- * read, which quotes no value, and of a denied write only the name of the policy
+ * read, because it quotes no value there. For a denied write, only the name of the policy leaves it
  * (docs/design/security.md#api-server-messages).
  */
 const Status = z.object({
@@ -42,8 +42,8 @@ export interface FailedResponse {
   readonly body: unknown;
   readonly retryAfter?: string | undefined;
   /**
-   * The header that the API server adds to each of its responses, and a proxy in front of it to
-   * none of its own.
+   * The header that the API server adds to each of its responses. A proxy in front of it adds none
+   * to the responses that the proxy creates.
    */
   readonly auditId?: string | undefined;
   /** The request only reads, so the server's message quotes no object. */
@@ -53,7 +53,7 @@ export interface FailedResponse {
 }
 
 /**
- * Maps a failed response to a `KubeError`, which contains nothing of the server's own wording,
+ * Maps a failed response to a `KubeError`. The error contains nothing of the server's own wording,
  * unless a read was denied.
  */
 export function responseError(response: FailedResponse): KubeError {
@@ -97,8 +97,8 @@ function whyOwnerIsDenied(status: Status | undefined): string | undefined {
 }
 
 /**
- * Returns the name of the policy that denied a request: that of an object, in quotes that no name
- * contains.
+ * Returns the name of the policy that denied a request. The name of the object precedes it in
+ * quotes, and no name contains a quote.
  */
 function policyOf(code: number, status: Status | undefined): string | undefined {
   if (code !== 403 && code !== 422) return undefined;

@@ -72,7 +72,7 @@ export class Credentials {
   }
 
   /**
-   * Reports that the server rejected this access, so that the next call loads it again unless
+   * Reports that the server rejected this access. The next call loads the access again, unless
    * another call already has.
    */
   async reject(rejected: Access): Promise<void> {

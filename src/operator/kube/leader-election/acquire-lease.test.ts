@@ -21,7 +21,7 @@ interface Spec {
   leaseTransitions: number;
 }
 
-/** A loopback API server with one Lease, which fails on demand. */
+/** A loopback API server with one Lease. Requests fail on demand. */
 class LeaseServer {
   readonly clock = new VirtualClock();
   readonly writes: Spec[] = [];

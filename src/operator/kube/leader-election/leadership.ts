@@ -17,7 +17,7 @@ import { LEASES } from "../resource.ts";
  *
  * It is the fence of writes: `mayWrite` returns false from `renewDeadlineMs` after the last renewal
  * was *sent*, well before another process may take the Lease, even if this process or its machine
- * was suspended meanwhile. `lost` is aborted soon after. A lost Lease is never regained.
+ * was suspended in between. `lost` is aborted soon after. A lost Lease is never regained.
  */
 export class Leadership implements WriteFence, AsyncDisposable {
   readonly #options: LeaseOptions & { readonly timing: LeaseTiming };
@@ -63,9 +63,9 @@ export class Leadership implements WriteFence, AsyncDisposable {
   }
 
   /**
-   * Releases the Lease, so that the next leader does not wait until it expires. Call it when no
-   * write is in flight: `mayWrite` returns false from now on. Never rejects; if the API server is
-   * unavailable, the Lease expires by itself.
+   * Releases the Lease: the next leader does not wait until it expires. Call it when no write is in
+   * flight: `mayWrite` returns false from now on. Never rejects; if the API server is unavailable,
+   * the Lease expires by itself.
    */
   async release(): Promise<void> {
     if (this.#ended.signal.aborted) return;
@@ -127,8 +127,8 @@ export class Leadership implements WriteFence, AsyncDisposable {
   }
 
   /**
-   * Reads the Lease after a conflict, which is caused by another holder or by an own renewal whose
-   * response was lost.
+   * Reads the Lease after a conflict. The cause is another holder, or an own renewal whose response
+   * was lost.
    */
   async #recheck(signal: AbortSignal): Promise<void> {
     const { api, clock, namespace, name, identity, timing } = this.#options;

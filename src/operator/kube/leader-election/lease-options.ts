@@ -5,10 +5,7 @@ import type { KubeApi } from "../client/kube-api.ts";
 import type { RequestProblems } from "../request-problems.ts";
 
 export interface LeaseOptions {
-  /**
-   * A client with a connection of its own, so that no other request delays a renewal. Without a
-   * fence.
-   */
+  /** A client with a separate connection and without a fence: no other request delays a renewal. */
   readonly api: KubeApi;
   readonly namespace: string;
   readonly name: string;

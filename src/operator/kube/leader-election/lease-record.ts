@@ -58,7 +58,7 @@ export function heldLease(
   });
 }
 
-/** Returns the Lease to write when its holder releases it, so that it is free immediately. */
+/** Returns the Lease to write when its holder releases it: free immediately. */
 export function releasedLease(before: LeaseRecord, name: LeaseName, now: number): KubeObject {
   const { transitions } = before;
   return write(before, name, {

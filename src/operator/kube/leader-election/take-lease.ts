@@ -6,7 +6,7 @@ import { heldLease, type LeaseRecord, readLease } from "./lease-record.ts";
 import { Leadership } from "./leadership.ts";
 
 /**
- * Takes a free Lease, which is in this state, or missing.
+ * Takes a free Lease. @param found its current state, or `undefined` if it is missing
  * @throws KubeError, `Conflict` or `AlreadyExists` when another process was faster
  */
 export async function takeLease(

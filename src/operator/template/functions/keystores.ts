@@ -109,7 +109,7 @@ function parsed(certificate: Uint8Array): X509Certificate {
 }
 
 /**
- * Returns the certificates of a keystore: that of the key first, then the others in their order.
+ * Returns the certificates of a keystore: first the one of the key, then the rest in their order.
  */
 function chainOf(keystore: Pkcs12): readonly X509Certificate[] {
   if (keystore.certificates.length === 0)

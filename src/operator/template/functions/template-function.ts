@@ -6,9 +6,8 @@ import type { Value } from "../value.ts";
  */
 export interface Tools {
   /**
-   * Returns a salt of at most 32 bytes, which depends on the installation, on the target and on
-   * these inputs only: equal input has equal output, so that a target is not written again without
-   * a change.
+   * Returns a salt of at most 32 bytes that depends on the installation, on the target and on these
+   * inputs only. Equal input has equal output: a target is not written again without a change.
    */
   readonly salt: (purpose: string, size: number, ...inputs: readonly Uint8Array[]) => Buffer;
   /**

@@ -27,7 +27,7 @@ function text(value: string): Buffer {
   return Buffer.concat([size, bytes]);
 }
 
-/** The date of an entry. It is that of the certificate, because equal input has equal output. */
+/** The date of an entry: the certificate's date, because equal input has equal output. */
 function date({ validFromDate }: X509Certificate): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigInt64BE(BigInt(validFromDate.getTime()));

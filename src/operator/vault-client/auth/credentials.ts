@@ -30,8 +30,7 @@ export interface TokenStore {
 }
 
 /**
- * The credentials with which a connection logs in. They are read for each login, so that a change
- * is used.
+ * The credentials with which a connection logs in. Each login reads them again, to use a change.
  */
 export type CredentialSource =
   | { readonly kind: "password"; readonly read: (signal: AbortSignal) => Promise<StoredPassword> }

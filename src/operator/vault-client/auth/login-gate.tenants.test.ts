@@ -9,7 +9,7 @@ const signal = new AbortController().signal;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** A vault with one accepted password of one account, which tenants log in to. */
+/** A vault with one accepted password of one account. Several tenants log in to that account. */
 class Vault {
   readonly clock = new VirtualClock();
   readonly gate = new LoginGate(this.clock);

@@ -9,7 +9,7 @@ const signal = new AbortController().signal;
 const MINUTE = 60_000;
 const URL = "https://vault.example.com";
 
-/** A vault with one accepted password, which counts the logins that it rejected. */
+/** A vault with one accepted password, and a count of the logins that it rejected. */
 class Vault {
   readonly clock = new VirtualClock();
   readonly gate = new LoginGate(this.clock);

@@ -15,8 +15,8 @@ interface Account {
 }
 
 /**
- * Coordinates the logins of all connections of the process, so that the operator neither locks an
- * account nor floods a vault.
+ * Coordinates the logins of all connections of the process: the operator neither locks an account
+ * nor floods a vault.
  */
 export class LoginGate {
   readonly #clock: Clock;
@@ -29,8 +29,8 @@ export class LoginGate {
   }
 
   /**
-   * Returns the logins of a tenant to an account, which all its connections share, also after they
-   * are opened again.
+   * Returns the logins of a tenant to an account. All connections of the tenant share them, also
+   * after a connection is opened again.
    */
   account(url: string, email: string, tenant: string): AccountLogins {
     const origin = URL.parse(url)?.origin ?? url;
@@ -68,9 +68,8 @@ export class AccountLogins {
   }
 
   /**
-   * Runs `send` when it is its turn.
-   * @throws AuthError without running it while the credentials are paused; the error of `send`,
-   * which counts if it is an AuthError
+   * Runs `send` when it is its turn. An AuthError of `send` counts as a rejection.
+   * @throws AuthError without running it while the credentials are paused; the error of `send`
    */
   async run<T>(
     credentials: CredentialDigest,
@@ -93,8 +92,8 @@ export class AccountLogins {
   }
 
   /**
-   * Counts a rejection of these credentials. Returns the error to throw, which carries the time
-   * until the next attempt.
+   * Counts a rejection of these credentials. Returns the error to throw, with the time until the
+   * next attempt.
    */
   reject(credentials: CredentialDigest, error: AuthError): AuthError {
     return this.#account.rejected.reject(this.#tenant, credentials, error);

@@ -13,10 +13,7 @@ export interface PasswordTokensOptions extends TokenSourceOptions {
   readonly scope: RequestedScope;
 }
 
-/**
- * Gets tokens with a password, which is read for each login, and refreshes them while that is
- * possible.
- */
+/** Gets tokens with a password, read again for each login, and refreshes them while possible. */
 export class PasswordTokens implements TokenSource {
   readonly #options: PasswordTokensOptions;
   /** Tokens whose refresh the vault rejected. */

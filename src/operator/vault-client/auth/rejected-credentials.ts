@@ -5,12 +5,9 @@ const MINUTE_MS = 60_000;
 /** Pauses after the first, second, … rejection in a row. */
 const STEPS_MS = [1, 5, 15, 60].map((minutes) => minutes * MINUTE_MS);
 const LONGEST_MS = 60 * MINUTE_MS;
-/** Rejected credentials of one tenant after which its others wait too. */
+/** Number of rejected credentials beyond which a tenant waits with its other credentials too. */
 const MAX_OF_TENANT = 8;
-/**
- * Rejected credentials of all tenants after which the others of a tenant wait that has a rejected
- * one itself.
- */
+/** The same for all tenants together: beyond it, only tenants with a rejected one wait. */
 const MAX_OF_ACCOUNT = 32;
 
 /** Identifies credentials in this process only. */
@@ -39,14 +36,14 @@ const noPause = (): Pause => ({ count: 0, wall: 0, monotonic: Number.NEGATIVE_IN
 /**
  * The credentials of one account that the vault rejected, and for how long they are not sent again:
  * 1, 5, 15, then 60 minutes, whichever connection has them (docs/design/engine.md#rejected-logins).
- * Those of one tenant wait together, so that it sends one of them per step; a tenant is what has
- * connections and their Secrets. No tenant makes the first credentials of another one wait.
+ * A tenant is what has connections and their Secrets. Its rejected credentials wait together: one
+ * of them is sent per step. No tenant makes the first credentials of another one wait.
  */
 export class RejectedCredentials {
   readonly #clock: Clock;
   readonly #rejected = new Map<CredentialDigest, Rejected>();
   readonly #tenants = new Map<string, Tenant>();
-  /** Credentials that the vault accepted last: what others guess does not delay them. */
+  /** Credentials that the vault accepted last. Guesses do not delay them. */
   readonly #accepted = new Set<CredentialDigest>();
 
   constructor(clock: Clock) {
@@ -54,8 +51,8 @@ export class RejectedCredentials {
   }
 
   /**
-   * Counts a rejection of these credentials. Returns the error to throw, which carries the time
-   * until the next attempt.
+   * Counts a rejection of these credentials. Returns the error to throw, with the time until the
+   * next attempt.
    */
   reject(tenant: string, digest: CredentialDigest, error: AuthError): AuthError {
     this.#forgetOld();
@@ -122,7 +119,7 @@ export class RejectedCredentials {
     const known = this.#tenants.get(tenant) ?? { pause: noPause(), rejected: new Set() };
     known.rejected.delete(digest);
     known.rejected.add(digest);
-    // More of them change nothing for this tenant, and must not be what others have too many of.
+    // Further ones change nothing for this tenant, and must not count against other tenants.
     const [oldest] = known.rejected;
     if (oldest !== undefined && known.rejected.size > MAX_OF_TENANT + 1)
       known.rejected.delete(oldest);
@@ -131,8 +128,8 @@ export class RejectedCredentials {
   }
 
   /**
-   * Returns the later one of the pauses of the credentials and of the tenant, as far as they
-   * concern these credentials and are not over.
+   * Returns the later of the pauses, of the credentials and of the tenant, that concern these
+   * credentials and have not ended.
    */
   #pauseOf(tenant: string, digest: CredentialDigest): Pause | undefined {
     const rejected = this.#rejected.get(digest);
@@ -153,8 +150,7 @@ export class RejectedCredentials {
   }
 
   /**
-   * Forgets what was not rejected for an hour after its pause, so that it starts again with a
-   * minute.
+   * Forgets what was not rejected for an hour after its pause: its next pause is a minute again.
    */
   #forgetOld(): void {
     const isOld = ({ monotonic }: Pause): boolean =>

@@ -17,8 +17,8 @@ interface UnsavedTokens {
 
 /**
  * Gets tokens from a stored pair. A pair that another program stored is adopted; otherwise the pair
- * is refreshed, and stored before it is used, so that a crash never leaves the store with a pair
- * that the vault has replaced.
+ * is refreshed, and stored before it is used: a crash never leaves the store with a pair that the
+ * vault has replaced.
  */
 export class StoredTokenSource implements TokenSource {
   readonly #options: StoredTokenSourceOptions;
@@ -55,7 +55,7 @@ export class StoredTokenSource implements TokenSource {
     return this.#used ? this.#options.logins.reject(this.#used.digest, error) : error;
   }
 
-  /** Reports whether the stored pair is the one in use, so that it has to be refreshed. */
+  /** Reports whether the stored pair is the one in use and has to be refreshed. */
   #isSame(stored: StoredTokens, current: Token | undefined): boolean {
     return stored.access.reveal() === current?.access.reveal();
   }

@@ -62,7 +62,7 @@ export class TokenManager {
     return this.#options.scope.setNames(names);
   }
 
-  /** Returns those of the names that a request sent now can read. */
+  /** Returns the `names` that a request sent now can read. */
   readable(names: ReadonlySet<string>): ReadonlySet<string> {
     const admitted = this.#token?.scope?.names;
     return admitted === undefined
@@ -107,7 +107,7 @@ export class TokenManager {
   }
 
   /**
-   * Counts a 401 to a fresh token as a rejected login, so that requests cannot loop. Returns the
+   * Counts a 401 to a fresh token as a rejected login, to keep requests from looping. Returns the
    * error to throw.
    */
   markRejected(token: Token, error: AuthError): AuthError {
@@ -122,9 +122,7 @@ export class TokenManager {
     return failure;
   }
 
-  /**
-   * Ends the backoff after a failed renewal, so that the next request reads the credentials again.
-   */
+  /** Ends the backoff after a failed renewal: the next request reads the credentials again. */
   credentialsChanged(): void {
     this.#retryAt = 0;
   }

@@ -34,8 +34,8 @@ export interface TokenSourceOptions {
 }
 
 /**
- * Runs an access to stored credentials. Errors of the store become transient, so that every failure
- * is a VaultError.
+ * Runs an access to stored credentials. Errors of the store become transient: every failure is a
+ * VaultError.
  */
 export async function fromStore<T>(signal: AbortSignal, access: () => Promise<T>): Promise<T> {
   try {

@@ -7,7 +7,7 @@ const FAILURES_TO_OPEN = 5;
 const MIN_RETRY_MS = 1_000;
 
 /**
- * Requests on which all others of a connection depend: if these fail, the vault fails, and not one
+ * Requests on which all requests of a connection depend: if these fail, the vault fails, not one
  * entry.
  */
 const CENTRAL: ReadonlySet<Operation> = new Set([
@@ -18,7 +18,7 @@ const CENTRAL: ReadonlySet<Operation> = new Set([
 
 export interface CircuitBreakerOptions {
   readonly clock: Clock;
-  /** Returns the time in ms until the next list, which is the probe. */
+  /** Returns the time in ms until the next list: the list is the probe. */
   readonly untilProbe: () => number;
   /** @param cause the failure that opened it; `undefined` when it closes */
   readonly onChange: (open: boolean, cause?: Error) => void;
@@ -26,10 +26,10 @@ export interface CircuitBreakerOptions {
 
 /**
  * Protects a failing vault: after 5 transient failures in a row only the list of secrets and the
- * logins that it needs are sent, at the pace of its own backoff, and a response to it closes the
- * circuit breaker. Only lists and logins count, and hosts that cannot be reached: an entry that the
- * vault cannot read says nothing about the others. After a `retry-after` in response to a list or
- * login no request at all is sent for the time that the vault names.
+ * logins that it needs are sent, at the pace of the list's backoff, and a response to the list
+ * closes the circuit breaker. Only lists, logins and unreachable hosts count: an entry that the
+ * vault cannot read says nothing about other entries. After a `retry-after` in response to a list
+ * or login, no request at all is sent for the time that the vault names.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;

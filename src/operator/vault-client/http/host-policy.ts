@@ -23,7 +23,7 @@ function blockList(ranges: readonly string[]): BlockList {
 }
 
 /**
- * Link-local, multicast and unspecified addresses, and those at which clouds serve instance
+ * Link-local, multicast and unspecified addresses, and the addresses at which clouds serve instance
  * credentials. Never allowed.
  */
 const forbidden = blockList([
@@ -38,7 +38,7 @@ const forbidden = blockList([
   "ff00::/8",
   "fd00:ec2::254/128", // AWS
   "fd20:ce::254/128", // Google Cloud
-  // Prefixes that embed an IPv4 address, to which a gateway would connect.
+  // Prefixes of addresses that embed an IPv4 address. A gateway would connect to that address.
   "64:ff9b::/96",
   "2002::/16",
   "2001::/32",
@@ -97,8 +97,8 @@ export type LookupAll = (
 ) => void;
 
 /**
- * Returns a lookup function for `net.connect`, so that the checked addresses are those that the
- * socket connects to: a second lookup could return others. One forbidden address refuses the name.
+ * Returns a lookup function for `net.connect`: the socket connects to the checked addresses,
+ * because a second lookup could return others. One forbidden address refuses the name.
  */
 export function policyLookup(policy: HostPolicy, lookup: LookupAll = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

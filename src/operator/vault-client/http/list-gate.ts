@@ -3,25 +3,23 @@ import { TokenBucket } from "../../lib/token-bucket.ts";
 
 /** Requests per second of all connections together, unless their intervals require more. */
 const MIN_PER_SECOND = 40;
-/** Number of these that pass together, for the logins and lists of a few connections. */
+/** Maximum burst of these requests, for the logins and lists of a few connections. */
 const BURST = 5;
 /** Share of the rate that the regular lists of all connections may need. */
 const REGULAR_SHARE = 0.5;
 
-/**
- * `first`: of a connection that was never listed, whose resources wait for it; `later`: any other.
- */
+/** `first`: of a connection that was never listed and whose resources wait; `later`: any other. */
 type Turn = "first" | "later";
 
 /**
- * Spreads the logins and lists of all connections of the process, so that a start with a thousand
- * of them, or the end of an outage, does not reach their vaults in one second. The first ones of
- * each connection take precedence. A single new connection passes immediately.
+ * Spreads the logins and lists of all connections of the process: the vaults do not receive them
+ * all in one second after a start with a thousand connections or at the end of an outage. The first
+ * requests of each connection take precedence. A single new connection passes immediately.
  */
 export class ListGate {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
-  /** Those who wait, each in order of arrival. */
+  /** Waiting requests by turn, in order of arrival. */
   readonly #waiting: Readonly<Record<Turn, Set<() => void>>> = {
     first: new Set(),
     later: new Set(),

@@ -4,10 +4,10 @@ import { InvalidJsonError, parseStrictJson, TooManyValuesError } from "../../../
 const MAX_DEPTH = 64;
 
 /**
- * Parses the body of a response. Returns `undefined`, which no JSON text means, when it is not
+ * Parses the body of a response. Returns `undefined`, never a JSON value, when the body is not
  * strict JSON, or when an object has two members of one name: the operator and another client could
  * read different versions of one entry.
- * @throws TooManyValuesError before it is parsed
+ * @throws TooManyValuesError before the body is parsed
  */
 export function parseJson(body: Uint8Array, maxValues = Infinity): unknown {
   try {

@@ -17,7 +17,7 @@ interface Waiting {
  * Returns all bytes of a response, or `undefined` as soon as they exceed `maxBytes`: by the
  * announced length before reading, by counting while reading. Buffers at most `maxBytes` and one
  * chunk.
- * @throws the error of the body; that of the memory
+ * @throws the error of the body or of the memory
  */
 export async function readBody(
   { headers, body }: Dispatcher.ResponseData,

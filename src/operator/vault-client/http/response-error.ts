@@ -80,8 +80,8 @@ function authError(
 
 /**
  * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body
- * has one. A "not found", or the rejection of a login, that is not JSON comes from a proxy, and is
- * an unexpected response.
+ * has one. A "not found" or a rejected login without JSON comes from a proxy: it is an unexpected
+ * response.
  * @param now wall-clock time
  */
 export function responseError(

@@ -15,8 +15,8 @@ const RETRY_MS = 1_000;
 
 /**
  * Limits the memory of the responses to all connections of the process, from before a body is read
- * until it is parsed. Tenants take turns, and one gets at most a quarter, so that the bodies of one
- * vault neither exhaust the memory nor delay those of others.
+ * until it is parsed. Tenants take turns, and one gets at most a quarter: the bodies of one vault
+ * neither exhaust the memory nor delay the bodies of other vaults.
  */
 export class ResponseMemory {
   /** Longest body that is read. */
@@ -28,7 +28,7 @@ export class ResponseMemory {
     this.#slots = new Slots(Math.max(totalBytes, maxBytes), Math.max(totalBytes * SHARE, maxBytes));
   }
 
-  /** Returns the memory for the bodies of one operation, of which one at a time is read. */
+  /** Returns the memory for the bodies of one operation. One body at a time is read. */
   of(tenant: string, operation: Operation): ResponseBodyMemory {
     return new ResponseBodyMemory({
       slots: this.#slots,
@@ -68,9 +68,7 @@ export class ResponseBodyMemory implements BodyMemory {
     this.#reserved = bytes;
   }
 
-  /**
-   * A body that does not fit is not waited for, because those that wait could wait for each other.
-   */
+  /** A body that does not fit fails immediately: waiting bodies could wait for each other. */
   grow(length: number): void {
     const { slots, tenant, maxBytes } = this.#options;
     this.#length = length;

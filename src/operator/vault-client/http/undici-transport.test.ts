@@ -352,7 +352,7 @@ test("the body of a list is read when there is memory for it, and not before", a
   };
   const response = transport.request(request({ maxBytes: body.length, memory }));
   await expect.poll(() => announced).toEqual([body.length]);
-  // Another body that was requested later has arrived meanwhile.
+  // Another body, requested later, arrives first.
   await transport.request(request({ operation: "expose", maxBytes: body.length }));
   expect(lengths).toEqual([]);
   resolve();

@@ -20,9 +20,7 @@ import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transp
 
 const CONNECTIONS = 8;
 const CONNECT_TIMEOUT_MS = 3_000;
-/**
- * Longer than the default interval between two lists, so that a list needs no new TLS handshake.
- */
+/** Longer than the default interval between two lists: a list needs no new TLS handshake. */
 const KEEP_ALIVE_MS = 65_000;
 /**
  * The body of an error is read for its code only; a longer body is not an error body of the
@@ -40,7 +38,7 @@ export interface UndiciTransportOptions {
 }
 
 /**
- * Sends requests over HTTP from a pool of its own. Never follows a redirect, requests compression,
+ * Sends requests over HTTP from a separate pool. Never follows a redirect, requests compression,
  * retries or uses a proxy.
  */
 export class UndiciTransport implements VaultTransport {
@@ -104,7 +102,7 @@ function open(
         ...(url.protocol === "https:" && { secureContext: trust(ca) }),
         // A resumed TLS session is not verified again, not even for the expiry of the certificate.
         maxCachedSessions: 0,
-        // Explicit, so that no environment variable can turn it off.
+        // Explicit: no environment variable can turn it off.
         rejectUnauthorized: true,
       },
     });
@@ -227,7 +225,7 @@ function refusedAddress(error: unknown): string | undefined {
 }
 
 /**
- * Returns the first system code on the error or its causes. Nothing else of a network error is ever
+ * Returns the first system code on the error or its causes. No other part of a network error is
  * passed on.
  */
 function systemCode(error: unknown): string | undefined {

@@ -24,10 +24,7 @@ export interface BodyMemory {
 export interface VaultRequest {
   readonly operation: Operation;
   readonly body: object;
-  /**
-   * Sent instead of the body, as `multipart/form-data`, whose parameters are headers: those of
-   * `body`.
-   */
+  /** Sent instead of the body, as `multipart/form-data`. The members of `body` become headers. */
   readonly upload?: FileUpload | undefined;
   readonly token?: Redacted<string> | undefined;
   readonly ifNoneMatch?: string | undefined;

@@ -9,9 +9,9 @@ const MARGIN_S = 1;
 const LONGER_AFTER_MS = 3_600_000;
 
 /**
- * Learns for how many seconds the path to a vault keeps a request open: a proxy ends one after a
- * time of its own. One cut shortens the hold to a half at most, because the vault may have
- * restarted just then; a path that ends requests sooner does so again.
+ * Learns for how many seconds the path to a vault keeps a request open: a proxy may end it early.
+ * One cut shortens the hold to a half at most, because the vault may have restarted just then; a
+ * path that ends requests sooner does so again.
  */
 export class HoldTime {
   readonly #clock: Clock;

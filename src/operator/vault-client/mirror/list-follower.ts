@@ -16,9 +16,9 @@ const MAX_DELAY_MS = 300_000;
 /** Longest delay after a failure by the interval. Jitter shortens it to the interval on average. */
 const LONGEST_DELAY = 4 / 3;
 /**
- * Longest time in ms from the first list after a failure to the next one, which may be held, and
- * its share of the interval. At the end of an outage a connection thus lists twice within an
- * interval, which is the most that it does without an outage.
+ * Longest time in ms from the first list after a failure to the next one, and its share of the
+ * interval. The vault may hold the next list. At the end of an outage a connection thus lists twice
+ * within an interval, the most that it does without an outage too.
  */
 const RECOVERY_GAP_MS = 10_000;
 const RECOVERY_GAP = 1 / 6;
@@ -27,7 +27,7 @@ const RECOVERY_GAP = 1 / 6;
  * for the interval.
  */
 const MAX_EARLY_ENDS = 3;
-/** Minimum time in ms after which the failure of a held request may be that of a proxy. */
+/** Minimum time in ms after which a proxy may have ended a held request that fails. */
 const MIN_CUT_MS = 1_000;
 
 /** Result of one request for a list. */
@@ -35,7 +35,7 @@ export interface ListResult {
   /** The vault responded with a list, changed or not; `false`: with "not modified". */
   readonly hasBody: boolean;
   readonly changed: boolean;
-  /** The next request can be conditional, so that the vault can hold it. */
+  /** The next request can be conditional: the vault can hold it. */
   readonly hasTag: boolean;
   /**
    * The vault holds conditional requests until the list changes (RFC 7240, `wait`). `undefined`: it
@@ -67,9 +67,9 @@ interface Request {
 /**
  * Requests one list repeatedly: once per interval, or continuously if the vault holds requests
  * until the list changes; on request within a second; after a failure 1 s … 5 min later, but about
- * once per interval, so that an unavailable vault neither gets more requests than a healthy one nor
- * is noticed later. A held request that is cut is no failure if the list that follows immediately,
- * which is not held, succeeds. Never sends two requests concurrently.
+ * once per interval. An unavailable vault thus neither gets more requests than a healthy one nor is
+ * noticed later. A held request that is cut is no failure if the next list, sent immediately and
+ * not held, succeeds. Never sends two requests concurrently.
  */
 export class ListFollower implements AsyncDisposable {
   readonly #options: ListFollowerOptions;
@@ -86,7 +86,7 @@ export class ListFollower implements AsyncDisposable {
   /** A caller waits for the response to the next request. */
   #isAwaited = false;
   /**
-   * Time in ms after which the last request was cut. The next one, which is not held, shows whether
+   * Time in ms after which the last request was cut. The next one is not held, and shows whether
    * the vault responds.
    */
   #cutAfterMs: number | undefined;
@@ -217,8 +217,8 @@ export class ListFollower implements AsyncDisposable {
   }
 
   /**
-   * Reports whether the next request is one that the vault may hold, so that it need not wait for
-   * the interval.
+   * Reports whether the vault may hold the next request: that request need not wait for the
+   * interval.
    */
   #followsClosely({ hasTag }: ListResult): boolean {
     return (
@@ -243,8 +243,8 @@ export class ListFollower implements AsyncDisposable {
 }
 
 /**
- * Reports whether the failure of a held request may be that of a proxy: not one of the login, and
- * none that names a time to wait.
+ * Reports whether a proxy may have ended a held request: not if the login failed, and not if the
+ * failure names a time to wait.
  */
 function isCut(error: unknown): boolean {
   if (!isVaultError(error) || error.kind === "auth") return false;

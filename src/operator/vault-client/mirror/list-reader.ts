@@ -42,15 +42,13 @@ type Summary =
   | { readonly unreadable: string }
   | { readonly excess: string };
 
-/**
- * One thread at a time, so that many long lists do not need memory together; tenants take turns.
- */
+/** One thread at a time, to bound the memory of many long lists; tenants take turns. */
 const thread = new Slots(1);
 const never = new AbortController().signal;
 
 /**
- * As `readList`; a long list is read in a thread, so that it does not block the event loop. Its
- * body is moved there and must not be used afterwards. Lists of one tenant delay one of another by
+ * As `readList`, but in a thread for a long list, to keep the event loop free. The body of a long
+ * list is moved there and must not be used afterwards. Lists of one tenant delay one of another by
  * one list at most.
  * @throws UnexpectedResponse, ListTooLongError
  */
@@ -106,11 +104,11 @@ function complete<K extends ListKind>(
 ): TrackedList<EntryOf[K]> {
   if ("unreadable" in summary) throw new UnexpectedResponse(kind, summary.unreadable);
   if ("excess" in summary) throw new ListTooLongError(kind, summary.excess);
-  // The same set of names, so that it is recognized as covered.
+  // The same set of names, to be recognized as covered.
   return { ...summary, records, tracked };
 }
 
-/** Waits for the end of a thread, which leaves its messages. @throws the error that ended it */
+/** Waits for the end of a thread; its messages stay queued. @throws the error that ended it */
 function ended(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   worker.once("error", reject).once("exit", () => resolve());

@@ -5,7 +5,7 @@ type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
 
 /** The referenced entries of one list. */
 export interface TrackedList<T> {
-  /** Entries by name; those of one name are sorted by owner. */
+  /** Entries by name, with the entries of one name sorted by owner. */
   readonly records: ReadonlyMap<string, readonly T[]>;
   /** The names and patterns that were referenced when the list was read. */
   readonly tracked: ReadonlySet<string>;
@@ -25,8 +25,8 @@ export interface ListOrigin {
 }
 
 /**
- * Maximum number of absences that are kept. A forgotten one counts as older than it is, so that
- * nothing is deleted for it.
+ * Maximum number of absences that are kept. A forgotten one counts as older than it is: nothing is
+ * deleted for it.
  */
 const MAX_ABSENCES = 10_000;
 
@@ -67,8 +67,8 @@ function wasSearchedFor(
 }
 
 /**
- * Returns the absences of the previous list without those that have ended, and the ones that begin
- * with this list.
+ * Returns the absences of the previous list that continue, and the absences that begin with this
+ * list.
  */
 function absencesAfter(
   before: ListSnapshot,

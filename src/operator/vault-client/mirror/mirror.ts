@@ -20,8 +20,8 @@ export interface MirrorOptions extends MirroredListOptions {
 
 /**
  * Keeps the referenced entries of the latest complete lists of a connection and reports
- * differences. Secrets and files are listed independently, so a failing list of files does not
- * delay the secrets. Each list creates a snapshot.
+ * differences. Secrets and files are listed independently: a failing list of files does not delay
+ * the secrets. Each list creates a snapshot.
  */
 export class Mirror implements AsyncDisposable {
   readonly #options: MirrorOptions;

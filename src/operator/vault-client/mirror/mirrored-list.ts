@@ -9,7 +9,7 @@ import { readListAside } from "./list-reader.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 import type { EntryOf, ListKind } from "./read-list.ts";
 
-/** Time in ms to wait after `deleteAt`, so that the list no longer contains the removed secret. */
+/** Time in ms to wait after `deleteAt`: the list then no longer contains the removed secret. */
 const REMOVAL_MARGIN_MS = 20;
 
 export interface MirroredListOptions {
@@ -173,7 +173,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
       if (fromRequest <= this.#requests) ended(error);
   }
 
-  /** Requests a list and reads it, which both take memory. */
+  /** Requests a list and reads it: both take memory. */
   async #list(
     request: Pick<ListRequest, "etag" | "waitSeconds" | "signal">,
   ): Promise<ListResponse> {

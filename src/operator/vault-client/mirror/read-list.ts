@@ -92,7 +92,7 @@ function parsed(kind: ListKind, body: Uint8Array, maxValues: number): unknown {
   }
 }
 
-/** Groups records by name; those of one name are sorted by owner. */
+/** Groups records by name, and sorts the records of one name by owner. */
 function byName<T extends SecretRecord | FileRecord>(
   records: readonly T[],
 ): ReadonlyMap<string, readonly T[]> {

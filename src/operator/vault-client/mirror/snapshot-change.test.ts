@@ -45,14 +45,14 @@ function snapshot(secrets: SecretRecord[], files?: FileRecord[]): ListSnapshot {
   );
 }
 
-/** Returns the names of secrets that differ, and those of them that were recreated. */
+/** Returns the names of secrets that differ, and which of them were recreated. */
 function compare(before: SecretRecord[], after: SecretRecord[]): [string[], string[]] {
   const [old, now] = [snapshot(before), snapshot(after)];
   const change = changeBetween(old, now);
   return [[...change.secrets], [...recreatedNames(old, now, change).secrets]];
 }
 
-/** Returns a snapshot of secrets with these names, which covers a name that is none of them. */
+/** Returns a snapshot of secrets with these names, and with another name that it covers. */
 function covering(...names: string[]): ListSnapshot {
   const records = names.map((name) => secret({ name }));
   return new ListSnapshot(originAt(0), list(records, "shop-bd"), undefined);

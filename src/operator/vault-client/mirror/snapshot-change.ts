@@ -53,9 +53,9 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns those of the changed names whose version numbers may now refer to other bytes: removed,
- * back at a lower version, the same version with another creation time, or not covered by the list
- * before. A recreated name starts again at version 1 (docs/design/vault-contract.md#versions).
+ * Returns the changed names whose version numbers may now refer to other bytes: removed, back at a
+ * lower version, the same version with another creation time, or not covered by the list before. A
+ * recreated name starts again at version 1 (docs/design/vault-contract.md#versions).
  */
 export function recreatedNames(
   before: ListSnapshot | undefined,

@@ -7,8 +7,8 @@ import type { JsonObject } from "../../../lib/is-object.ts";
 const MILLISECONDS_FROM = 1e11;
 
 /**
- * Returns the first of these fields that is present and not `null`. Reads own properties only, so
- * that no name reaches a prototype.
+ * Returns the first of these fields that is present and not `null`. Reads own properties only: no
+ * name reaches a prototype.
  */
 export function field(object: JsonObject, ...names: readonly string[]): unknown {
   for (const name of names) {

@@ -1,6 +1,6 @@
 import { Redacted } from "../../../lib/redacted.ts";
 
-/** Cost of an entry in addition to its bytes, so that empty values are bounded too. */
+/** Cost of an entry in addition to its bytes, to bound empty values too. */
 const OVERHEAD_BYTES = 256;
 
 /** Identifies one version of a secret or file of one connection. */
@@ -14,8 +14,8 @@ export interface CacheKey {
 }
 
 /**
- * Bytes as a string of as many characters: an array of its own would take 500 bytes more, and most
- * values are small.
+ * Bytes as a string of as many characters: an array would take 500 bytes more, and most values are
+ * small.
  */
 type Packed = Redacted<string>;
 

@@ -145,7 +145,7 @@ export class VaultWrites {
 
 /**
  * Tries the other family of operations once if the vault rejects the listed one: a share began or
- * ended meanwhile, so nothing was stored. A received secret is never replaced by one of the
+ * ended after the list, and nothing was stored. A received secret is never replaced by one of the
  * account.
  */
 async function byFamily<T>(
