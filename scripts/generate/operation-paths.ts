@@ -16,7 +16,7 @@ export function operationPaths(): string {
 
 /**
  * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the
- * definitions, so that the operator and the web application load neither schemas nor texts.
+ * definitions: the operator and the web application load neither schemas nor texts.
  */
 export const operationPath = {
 ${entries(operations)}

@@ -69,7 +69,7 @@ async function olderChart(): Promise<string> {
   await cp(operatorRelease.chart, older, { recursive: true });
   const path = join(older, "files/crds", `vaultsync.dev_vaultsecrets.yaml`);
   const current = await readFile(path, "utf8");
-  const without = current.replace(/^ {6}additionalPrinterColumns:\n(?: {8}.*\n)+/mu, "");
+  const without = current.replace(/^( +)additionalPrinterColumns:\n(?:\1[- ].*\n)+/mu, "");
   expect(without).not.toBe(current);
   await writeFile(path, without);
   const manifest = await readFile(join(older, "Chart.yaml"), "utf8");
