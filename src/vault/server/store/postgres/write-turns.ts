@@ -8,8 +8,8 @@ import { StoreUnavailableError, type Writer } from "../store.ts";
  */
 const PER_ACCOUNT = 2;
 /**
- * Writes of all accounts that have a connection: the others of the pool are left to reads and to
- * the server's own writes.
+ * Writes of all accounts that have a connection: the rest of the pool is left to reads and to the
+ * server's own writes.
  */
 const WRITING = 8;
 /** Maximum time that a write waits for its turn, in milliseconds. */
@@ -33,7 +33,7 @@ export function accountLock(owner: string): { readonly take: string; readonly re
 /**
  * The order of this process's writes. Those that change the data of one account would conflict,
  * because each changes its usage and the revision of its list: they follow each other. Accounts
- * take turns, so that a write of one does not wait for the queue of another one.
+ * take turns: a write of one does not wait for the queue of another one.
  */
 export class WriteTurns {
   readonly #clock: Clock;

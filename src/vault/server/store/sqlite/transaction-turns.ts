@@ -39,7 +39,7 @@ export class TransactionTurns {
     return turn;
   }
 
-  /** Runs a read of one statement, which is a transaction by itself. */
+  /** Runs a read of one statement: it is a transaction by itself. */
   single<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.run((connection) => {
       connection.begin();

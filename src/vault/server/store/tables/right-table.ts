@@ -39,6 +39,9 @@ export interface RightTable {
     after: RightRow | undefined,
     atMost: number,
   ): Promise<RightRow[]>;
-  /** Replaces the MAC; returns false, and changes nothing, when it was replaced meanwhile. */
+  /**
+   * Replaces the MAC; returns false, and changes nothing, when the stored one differs from the one
+   * of `row`.
+   */
   setMac(row: RightRow, mac: string): Promise<boolean>;
 }
