@@ -6,7 +6,7 @@ import type { Store, Transaction } from "../store/store.ts";
 import { rightNames, type RightName, type RightRow } from "../store/tables/right-table.ts";
 import { YIELD_FACTOR } from "./rewrap.ts";
 
-/** Rows per transaction: few, so that writers wait only milliseconds. */
+/** Rows per transaction: writers wait only milliseconds for so few. */
 const BATCH_SIZE = 200;
 
 interface Work {

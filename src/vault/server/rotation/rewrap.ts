@@ -8,7 +8,7 @@ import type { WrappedRecord } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 
-/** Records per transaction: few, so that writers wait only milliseconds. */
+/** Records per transaction: writers wait only milliseconds for so few. */
 const BATCH_SIZE = 50;
 /** Pause after each transaction as a multiple of its duration, in which others can write. */
 export const YIELD_FACTOR = 2;
