@@ -12,7 +12,7 @@ export interface Quotas {
   /** Logins with a live access token; idle ones end when there are more. */
   readonly tokens: number;
   readonly teams: number;
-  /** Shares of an account's secrets with users and teams, and those of one secret. */
+  /** Shares of an account's secrets with users and teams, and shares of one secret. */
   readonly grants: number;
   readonly secret_grants: number;
   /** Senders that one user has blocked. */
@@ -37,7 +37,7 @@ export const defaultQuotas: Quotas = {
   secrets: 100_000,
   secret_versions: 10_000,
   versions: 1_000_000,
-  // Below a third of the smallest volume in deploy/, so that one account does not fill it.
+  // Below a third of the smallest volume in deploy/: one account does not fill it.
   bytes: 1024 ** 3,
   tokens: 2_000,
   teams: 100,
@@ -210,7 +210,7 @@ interface ListLimits {
   readonly waitingListsPerLogin: number;
   /**
    * Maximum size of the lists that are in memory while clients read them, and maximum number of
-   * those of one account.
+   * them per account.
    */
   readonly listBytes: number;
   readonly listsPerAccount: number;

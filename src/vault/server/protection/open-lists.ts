@@ -139,7 +139,7 @@ export class OpenLists {
         continue;
       }
       this.#dequeue(email, entry);
-      // Its next list comes after those of the others.
+      // Its next list comes after the lists of the other accounts.
       if (this.#queues.delete(email)) this.#queues.set(email, queue);
       entry.admit(this.#admit(email, entry.bytes));
       free -= entry.bytes;

@@ -1,4 +1,4 @@
-/** Length of the metadata of one page, which bounds the time that it occupies the event loop. */
+/** Length of the metadata of one page. Bounds the time that the page occupies the event loop. */
 const PAGE_LENGTH = 256 * 1024;
 /** Number of entries of the first page, and maximum growth from one page to the next. */
 const FIRST = 8;
