@@ -199,9 +199,9 @@ function accountRejection(
 }
 
 /**
- * Counts a failed request. Without valid credentials it counts for its network: beyond the
- * rate it leaves no line in the audit log, and the response is `rate_limited`, unless it is 401: a
- * client whose token has ended must learn that, even next to strangers in its network.
+ * Counts a failed request. Without valid credentials it counts for its network: beyond the rate it
+ * leaves no line in the audit log, and the response is `rate_limited`, unless it is 401: a client
+ * with an ended token must learn that, even next to strangers in its network.
  */
 async function countRejection(
   context: VaultContext,

@@ -172,8 +172,8 @@ export interface NetworkLimits {
   readonly unauthenticatedFailuresPerSecond: number;
   readonly unauthenticatedBurst: number;
   /**
-   * Sustained rate of lines in the audit log about requests without valid credentials, of all
-   * networks; burst of it.
+   * Sustained rate of lines in the audit log about requests without valid credentials, for all
+   * networks together, and its burst.
    */
   readonly unauthenticatedLinesPerSecond: number;
   readonly unauthenticatedLinesBurst: number;
@@ -248,7 +248,7 @@ export const defaultLimits: Limits = {
   sharesPerRequest: 200,
   requestsPerSecond: 50,
   requestBurst: 200,
-  // What one token adds that reads at its rate.
+  // The bytes that one token adds by reading at its full rate.
   auditBytesPerHour: 128 * 1024 * 1024,
   lowSpaceRequestsPerSecond: 1,
   lowSpaceBurst: 20,

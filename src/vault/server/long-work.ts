@@ -9,11 +9,11 @@ const SLICE_MS = 8;
  * milliseconds.
  */
 const TURN_MS = 4;
-/** Time since the last use by others after which there are no rests, in milliseconds. */
+/** Long work stops resting this many milliseconds after other work last used the event loop. */
 const UNUSED_MS = 50;
 /**
- * Minimum rest before that, and the share of it used by others below which a longer one is
- * pointless.
+ * Minimum rest, in milliseconds, and the share of it that other work must use to justify a longer
+ * one.
  */
 const MIN_REST_MS = 2;
 const SMALL_SHARE = 0.2;

@@ -101,7 +101,7 @@ export interface TokenRequest {
   readonly name: string;
   /** Networks as `parseNetworks` returns them; all by default. */
   readonly allowedNetworks?: readonly string[];
-  /** Hours until neither token can be used or refreshed; no limit by default. */
+  /** Hours after which both tokens end, even if refreshed; no limit by default. */
   readonly lifetimeHours?: number | undefined;
 }
 

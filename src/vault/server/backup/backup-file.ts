@@ -75,7 +75,7 @@ class RowReader {
     this.#table = table;
   }
 
-  /** @throws Error when the row is none of the current table */
+  /** @throws Error when the row does not match the columns of its table */
   read(value: unknown[]): BackupRow {
     const table = this.#table;
     const cells = rowOf(value);

@@ -71,20 +71,20 @@ export class TokenBuckets {
 
 interface RateLimit {
   /**
-   * Returns 0, or the seconds until the next request is allowed; so many tokens are kept for
-   * others.
+   * Returns 0, or the seconds until the next request is allowed. `kept` tokens stay for other
+   * requests.
    */
   take(key: string, kept?: number): number;
   /** Reports whether `take` would admit nothing now. */
   isEmpty(key: string): boolean;
-  /** Takes more tokens for a request that was allowed, but none of those kept for others. */
+  /** Takes more tokens for a request that was allowed, but not the `kept` ones. */
   charge(key: string, tokens: number, kept?: number): void;
   prune(): void;
 }
 
 /**
- * Rate limits per access token or session, by its digest, per login, by its digest, and per
- * account, by its email.
+ * Rate limits per access token or session (by digest), per login (by digest) and per account (by
+ * email).
  */
 export interface RequestRate {
   readonly perToken: RateLimit;

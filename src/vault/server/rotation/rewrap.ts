@@ -78,7 +78,7 @@ async function rewrapBatch(
 /**
  * Rewraps the data key of every record that another master key wraps, in small transactions. Keys
  * that cannot be unwrapped are skipped.
- * @throws Error when the current key of the data is another one
+ * @throws Error when the data has another current key
  */
 export async function rewrap(
   { store, keys, clock, progress }: Work,

@@ -132,7 +132,7 @@ export class ListRenderings {
     });
   }
 
-  /** Streams a list, of which a part may have been charged already. */
+  /** Streams a list; a part of it may have been charged already. */
   #streamed(
     key: string,
     caller: Caller,

@@ -5,8 +5,8 @@ const FIRST = 8;
 const GROWTH = 4;
 
 /**
- * Number of entries in each page of a list, whose metadata has up to 64 KiB each, by the lengths in
- * the pages before.
+ * Number of entries in each page of a list, from the lengths in the pages before: the metadata of
+ * an entry has up to 64 KiB.
  */
 export class PageSize {
   readonly #max: number;

@@ -61,7 +61,7 @@ export function ownerOf(
   owner: string | undefined,
 ): () => Promise<string | undefined> {
   return async () => {
-    // The owner that the request names is not believed: without access, a stranger could take the
+    // Does not trust the owner that the request names: without access, a stranger could take the
     // turns of any account.
     const accessible = await store.readOne(({ secrets }) =>
       secrets.accessByName(caller.email, name, clock.now()),

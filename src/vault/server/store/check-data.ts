@@ -14,7 +14,7 @@ const CONFIRMATION = "rights confirmation v1";
 const CONFIRMATION_LENGTH = 16;
 const PAGE_SIZE = 200;
 
-/** Yields the rows of a table whose MAC is none of this master key. */
+/** Yields the rows of a table that have no MAC of this master key. */
 async function* rowsOtherThan(
   { rights }: Transaction,
   table: RightName,

@@ -209,7 +209,7 @@ export interface EmailMessage {
 
 /**
  * Events of one subject within a window: failed logins of an account or a network, requested
- * emails. What counts until a time in the future, such as a network that an account has logged in
+ * emails. An entry that counts until a future time, such as a network that an account has logged in
  * from, is an event at that time.
  */
 export interface LoginFailures {

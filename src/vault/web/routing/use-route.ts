@@ -70,8 +70,8 @@ export function useRoute(): { readonly route: Route; readonly leaving: Leaving |
   }, [open]);
   const stay = (): void => {
     setWanted(undefined);
-    // The address already names the other page: a new entry goes away again, one of the past gets
-    // the page on top.
+    // The address already names the other page: leaves a new entry, or adds the page after an old
+    // one.
     if (isMarked()) history.pushState({ visited: true }, "", hrefOf(shown.current));
     else history.back();
   };

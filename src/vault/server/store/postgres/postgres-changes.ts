@@ -6,7 +6,7 @@ import type { Random } from "../../../../lib/random.ts";
 import { ChangeFeed, subjectKey, type Changes } from "../change-feed.ts";
 
 const CHANNEL = "vaultsync_changes";
-/** Keys in one notification, whose payload PostgreSQL limits to 8,000 bytes. */
+/** Keys in one notification: PostgreSQL limits its payload to 8,000 bytes. */
 const KEYS_PER_NOTIFICATION = 400;
 /**
  * Maximum time between two attempts to connect: changes arrive within a second of the database

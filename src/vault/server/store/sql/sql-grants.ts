@@ -90,7 +90,7 @@ function grantsTo(
   };
 }
 
-/** Returns grants of one kind after a grantee, whose kind may be the other one. */
+/** Returns grants of one kind after a grantee of either kind. */
 async function grantsOfKind(
   db: SqlConnection,
   kind: Grantee["kind"],

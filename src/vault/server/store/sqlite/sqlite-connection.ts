@@ -111,9 +111,7 @@ export class SqliteConnection implements SqlConnection {
     this.#database.exec(sql);
   }
 
-  /**
-   * Begins work, whose statements let other work use the event loop when they take long together.
-   */
+  /** Begins work. Its statements let other work use the event loop when they take long together. */
   begin(): void {
     this.#slices = longWork.start();
   }

@@ -5,13 +5,13 @@ import type { Transaction } from "../store.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
 
-/** One connection, whose transactions take turns. */
+/** One connection with transactions that take turns. */
 export class TransactionTurns {
   readonly #connection: SqliteConnection;
   readonly #transaction: Transaction;
   /** Subjects that the current transaction changed. */
   readonly #changed = new Set<string>();
-  /** Secrets of which the current transaction has touched the lists. */
+  /** Secrets whose lists the current transaction has touched. */
   readonly #touched = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 

@@ -78,7 +78,8 @@ export interface TokenTable {
   findRefresh(digest: string): Promise<RefreshToken | undefined>;
   insertRefresh(token: RefreshToken): Promise<void>;
   /**
-   * Removes the oldest access tokens of a refresh token beyond `keep`, of which `newest` is one.
+   * Removes the oldest access tokens of a refresh token and keeps `keep` of them, including
+   * `newest`.
    */
   removeOldAccess(newest: AccessToken, keep: number): Promise<void>;
   countRefresh(email: string): Promise<number>;

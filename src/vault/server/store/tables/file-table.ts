@@ -29,7 +29,7 @@ export interface FileTable {
   remove(fileId: string): Promise<void>;
   /** Removes all files of one owner with their versions and their bytes. */
   removeOf(owner: string): Promise<void>;
-  /** Registers a blob of an account, whose chunks follow. */
+  /** Registers a blob of an account; its chunks follow. */
   stage(blobId: string, owner: string, now: number): Promise<void>;
   /** Returns the bytes of all chunks of an account that are not part of a version yet. */
   stagedBytes(owner: string): Promise<number>;

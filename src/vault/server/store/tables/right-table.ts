@@ -30,7 +30,7 @@ export interface RightRow {
  */
 export interface RightTable {
   /**
-   * Returns the rows whose MAC is none of this master key, in the order of the key, starting after
+   * Returns the rows that have no MAC of this master key, in the order of the key, starting after
    * one.
    */
   otherThan(
