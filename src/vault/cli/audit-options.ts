@@ -78,8 +78,8 @@ export function addAuditOptions(command: Command): void {
 }
 
 /**
- * Returns the error of missing audit log flags. With PostgreSQL each replica needs a file of its
- * own, so there is no default.
+ * Returns the error of missing audit log flags. With PostgreSQL each replica needs a separate file,
+ * so there is no default.
  */
 export function auditError({ auditLog }: AuditFlags, data: string | undefined): string | undefined {
   if (auditLog !== undefined || data === undefined || !isPostgresUrl(data)) return undefined;

@@ -6,8 +6,8 @@ import { masterKeysOfCommand } from "./master-key-command.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 
 /**
- * Returns the master keys of a file, which may change while a server runs, of a command, which runs
- * now, or of the environment.
+ * Returns the master keys of a file, of a command or of the environment. The file may change while
+ * a server runs; the command runs now.
  * @throws Error with a remedy
  */
 export function masterKeys({

@@ -75,8 +75,8 @@ function flagError(flags: VaultServeFlags): string | undefined {
 }
 
 /**
- * Returns the listener for metrics. By default that of an ephemeral server has a free port, so that
- * several can run.
+ * Returns the listener for metrics. By default an ephemeral server picks a free port: several can
+ * run.
  */
 function metricsOptions(
   { metricsListen, dev }: VaultServeFlags,

@@ -19,7 +19,7 @@ export interface DataFlags {
   readonly data: string;
 }
 
-/** Flags of a command that writes rights, which the master key authenticates. */
+/** Flags of a command that writes rights authenticated by the master key. */
 interface KeyFlags extends DataFlags, MasterKeyFlags {}
 
 export interface PasswordFlags extends KeyFlags {

@@ -61,7 +61,8 @@ export function parseDomains(text: string): string[] {
 }
 
 /**
- * Parses comma-separated host names, which may start with `*.`, and returns them in lower case.
+ * Parses comma-separated host names, with or without a leading `*.`, and returns them in lower
+ * case.
  * @throws InvalidArgumentError
  */
 export function parseAllowedHosts(text: string): string[] {

@@ -62,7 +62,7 @@ interface Policies {
 /** The parts that keep one client from taking the server from all others. */
 interface Protection {
   readonly requestRate: RequestRate;
-  /** Limits concurrent password hashing, which costs memory and a thread. */
+  /** Limits concurrent password hashing: each hash takes memory and a thread. */
   readonly hashing: HashingLimiter;
   /** Failed requests without valid credentials. */
   readonly unauthenticated: UnauthenticatedRequests;

@@ -34,7 +34,7 @@ export class ServiceError extends Error {
   readonly user: string | undefined;
   /** Set for `quota_exceeded`; counted in a metric only. */
   readonly quota: QuotaName | undefined;
-  /** Written to the audit log only: the response is that of an unknown token. */
+  /** Written to the audit log only: the response is the same as for an unknown token. */
   readonly denied: DeniedToken | undefined;
 
   constructor(
@@ -60,7 +60,7 @@ export class ServiceError extends Error {
 /** Maximum number of things that an error response lists. */
 const MAX_DETAILS = 20;
 
-/** Returns the first details and the number of the others. */
+/** Returns the first details and the number of the remaining ones. */
 function atMost(details: readonly ErrorDetail[]): readonly ErrorDetail[] {
   if (details.length <= MAX_DETAILS) return details;
   return [
@@ -166,9 +166,7 @@ export const errors = {
     ),
   // not_found and its kinds
   pathNotFound: () => serviceError("not_found", "no such path"),
-  /**
-   * Also sent for secrets that the caller may not know of, so that the two are indistinguishable.
-   */
+  /** Also sent for secrets that the caller may not know of: the two are indistinguishable. */
   secretNotFound: () => serviceError("secret_not_found", "no such secret"),
   secretVersionNotFound: () => serviceError("version_not_found", "the secret has no such version"),
   /** Also sent for other users' files: file names are per user. */

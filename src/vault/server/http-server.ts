@@ -50,7 +50,7 @@ export interface HttpServerOptions {
   /** Public URL of the web application; defaults to the address the server listens on. */
   readonly appUrl?: string;
   /**
-   * Host names of requests in lower case, in addition to that of `appUrl`, IP addresses and
+   * Host names of requests in lower case, in addition to the host of `appUrl`, IP addresses and
    * localhost (`AllowedHosts`).
    */
   readonly allowedHosts?: readonly string[];
@@ -199,9 +199,9 @@ function accountRejection(
 }
 
 /**
- * Counts a failed request. Without valid credentials it counts for its network: beyond the
- * rate it leaves no line in the audit log, and the response is `rate_limited`, unless it is 401: a
- * client whose token has ended must learn that, even next to strangers in its network.
+ * Counts a failed request. Without valid credentials it counts for its network: beyond the rate it
+ * leaves no line in the audit log, and the response is `rate_limited`, unless it is 401: a client
+ * with an ended token must learn that, even next to strangers in its network.
  */
 async function countRejection(
   context: VaultContext,
@@ -322,8 +322,8 @@ export async function createHttpServer(
     threshold: COMPRESSION_THRESHOLD_BYTES,
     globalDecompression: false,
   });
-  // Before any rejection, whose handling reads cookies, and before the audit log, which drops those
-  // of a response that it withholds.
+  // Before any rejection and before the audit log: the handling of a rejection reads cookies, and
+  // the audit log drops the cookies of a response that it withholds.
   await app.register(fastifyCookie);
   addTransportRules(app, options);
   // With PROXY headers, no other header is expected.

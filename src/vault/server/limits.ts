@@ -12,7 +12,7 @@ export interface Quotas {
   /** Logins with a live access token; idle ones end when there are more. */
   readonly tokens: number;
   readonly teams: number;
-  /** Shares of an account's secrets with users and teams, and those of one secret. */
+  /** Shares of an account's secrets with users and teams, and shares of one secret. */
   readonly grants: number;
   readonly secret_grants: number;
   /** Senders that one user has blocked. */
@@ -37,7 +37,7 @@ export const defaultQuotas: Quotas = {
   secrets: 100_000,
   secret_versions: 10_000,
   versions: 1_000_000,
-  // Below a third of the smallest volume in deploy/, so that one account does not fill it.
+  // Below a third of the smallest volume in deploy/: one account does not fill it.
   bytes: 1024 ** 3,
   tokens: 2_000,
   teams: 100,
@@ -172,8 +172,8 @@ export interface NetworkLimits {
   readonly unauthenticatedFailuresPerSecond: number;
   readonly unauthenticatedBurst: number;
   /**
-   * Sustained rate of lines in the audit log about requests without valid credentials, of all
-   * networks; burst of it.
+   * Sustained rate of lines in the audit log about requests without valid credentials, for all
+   * networks together, and its burst.
    */
   readonly unauthenticatedLinesPerSecond: number;
   readonly unauthenticatedLinesBurst: number;
@@ -210,7 +210,7 @@ interface ListLimits {
   readonly waitingListsPerLogin: number;
   /**
    * Maximum size of the lists that are in memory while clients read them, and maximum number of
-   * those of one account.
+   * them per account.
    */
   readonly listBytes: number;
   readonly listsPerAccount: number;
@@ -248,7 +248,7 @@ export const defaultLimits: Limits = {
   sharesPerRequest: 200,
   requestsPerSecond: 50,
   requestBurst: 200,
-  // What one token adds that reads at its rate.
+  // The bytes that one token adds by reading at its full rate.
   auditBytesPerHour: 128 * 1024 * 1024,
   lowSpaceRequestsPerSecond: 1,
   lowSpaceBurst: 20,

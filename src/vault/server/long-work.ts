@@ -9,11 +9,11 @@ const SLICE_MS = 8;
  * milliseconds.
  */
 const TURN_MS = 4;
-/** Time since the last use by others after which there are no rests, in milliseconds. */
+/** Long work stops resting this many milliseconds after other work last used the event loop. */
 const UNUSED_MS = 50;
 /**
- * Minimum rest before that, and the share of it used by others below which a longer one is
- * pointless.
+ * Minimum rest, in milliseconds, and the share of it that other work must use to justify a longer
+ * one.
  */
 const MIN_REST_MS = 2;
 const SMALL_SHARE = 0.2;
@@ -22,8 +22,8 @@ const SMALL_SHARE = 0.2;
 export interface Loop {
   now(): number;
   /**
-   * Resolves after the work that runs now, if it takes a millisecond, before I/O that has become
-   * ready meanwhile.
+   * Resolves after the work that runs now, if it takes a millisecond, before I/O that became ready
+   * during that work.
    */
   ended(): Promise<void>;
   /** Lets others use the event loop for a time. Returns the share of it that they have used. */
@@ -44,7 +44,7 @@ const nodeLoop: Loop = {
   next: yieldToEventLoop,
 };
 
-/** One piece of long work, which calls `pause` between its steps. */
+/** One piece of long work. It calls `pause` between its steps. */
 export interface Slices {
   /** Resolves immediately, or in the next turn of the work when it has run for a slice. */
   pause(): Promise<void> | undefined;
@@ -52,9 +52,8 @@ export interface Slices {
 
 /**
  * Turns of all long work on one event loop: only one runs at a time, for a slice, and rests as long
- * as it ran before the next one while others use the event loop. A short request, which takes
- * several turns of the event loop, therefore waits for about one slice, however many long ones
- * there are.
+ * as it ran before the next one while others use the event loop. A short request takes several
+ * turns of the event loop: it waits for about one slice, however many long ones there are.
  */
 export class LongWork {
   readonly #loop: Loop;
@@ -78,7 +77,10 @@ export class LongWork {
     this.#usedAt = this.#loop.now();
   }
 
-  /** Resolves when it is the turn of the caller, which runs until it awaits I/O or another turn. */
+  /**
+   * Resolves when it is the turn of the caller. The caller runs until it awaits I/O or another
+   * turn.
+   */
   turn(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
@@ -98,7 +100,7 @@ export class LongWork {
 
   /**
    * Resolves immediately, or in the next turn of the event loop when the current one is long. Short
-   * work calls it before it starts, so that many pieces are not one long turn.
+   * work calls it before it starts: many pieces are then not one long turn.
    */
   shortTurn(): Promise<void> | undefined {
     const now = this.#loop.now();

@@ -10,7 +10,7 @@ const INTERVAL_MS = 10_000;
 /** Age in ms of unfinished uploads to delete; longer than any upload may take. */
 const STAGED_MAX_AGE_MS = 3_600_000;
 
-/** Rows removed in one transaction, so that it neither blocks the event loop nor delays writers. */
+/** Rows removed in one transaction: too few to block the event loop or to delay writers. */
 const BATCH_SIZE = 200;
 /** Values, of up to 1 MiB, and chunks of files, of 256 KiB, that one transaction overwrites. */
 const VALUES_PER_BATCH = 4;
@@ -26,8 +26,8 @@ interface Progress {
 }
 
 /**
- * Runs a step, which returns whether there is more to do, in transactions with turns of the event
- * loop in between.
+ * Runs a step in transactions, with turns of the event loop in between, until the step returns
+ * false.
  */
 async function repeat(
   { store }: VaultContext,

@@ -16,14 +16,14 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly processMetrics?: boolean;
   /** The data file, `":memory:"`, or the URL of a PostgreSQL database (`openStore`). */
   readonly data: string;
-  /** A 32-byte key or all keys; optional with `dev`, which generates an ephemeral one. */
+  /** A 32-byte key or all keys; optional with `dev`: that generates an ephemeral one. */
   readonly masterKey?: Redacted<Uint8Array> | KeyRing;
   /**
    * Starts although records need a master key that is missing; they are unreadable. The current key
    * is always required.
    */
   readonly allowMissingKeys?: boolean;
-  /** Confirms the rights of data of an earlier release, which have no MACs (`checkData`). */
+  /** Confirms the rights without MACs in the data of an earlier release (`checkData`). */
   readonly sealRights?: string;
   /**
    * Starts an ephemeral server: these users get generated passwords, and rate limits are ten times

@@ -120,8 +120,8 @@ function addReading(secret: Command): void {
 }
 
 /**
- * Adds one `name=value` to the metadata. A value that is JSON is one; any other is text. @throws
- * InvalidArgumentError
+ * Adds one `name=value` to the metadata. A value that parses as JSON is JSON; any other is text.
+ * @throws InvalidArgumentError
  */
 function parseMetadata(
   text: string,

@@ -65,7 +65,7 @@ export function pickLinked({ accessible }: Candidates, owner: string | undefined
 
 /**
  * Returns the secret, shared or not, own or received. Without an owner the caller's own takes
- * precedence, so that a sender cannot make a name ambiguous by sharing a secret.
+ * precedence: a sender cannot make a name ambiguous by sharing a secret.
  * @throws ServiceError `ambiguous_name`, `secret_not_found`
  */
 export function pickAny(

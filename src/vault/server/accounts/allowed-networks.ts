@@ -4,7 +4,7 @@ import { errors } from "../errors.ts";
 import { networkList, parseIpNetwork } from "../http/ip-networks.ts";
 
 /**
- * Returns a network with its prefix, that of an address is the whole of it. @throws ServiceError
+ * Returns a network with its prefix; an address alone gets its full length. @throws ServiceError
  * `invalid_request`
  */
 function parseNetwork(text: string, index: number): string {

@@ -62,7 +62,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     throw errors.invalidAccessToken();
   }
   const { email, expiresAt, refreshDigest: login } = token;
-  // Before it counts for the account, which a thief could throttle otherwise.
+  // Before the request counts for the account: otherwise a thief could throttle the account.
   if (!isWithinNetworks(token.allowedNetworks, request.ip))
     throw errors.invalidAccessToken({ user: email, token: credentialId(login) });
   countRequest(context, { email, digest, login });
@@ -91,9 +91,9 @@ export async function authenticate(
 }
 
 /**
- * Runs a write of an authenticated caller in one transaction. Its token or session is checked again
- * within it, so that nothing is written for a user who was disabled or deleted, or with a
- * credential that was revoked, since the request was authenticated.
+ * Runs a write of an authenticated caller in one transaction. The transaction checks the token or
+ * session again: a user who was disabled or deleted, or whose credential was revoked, since the
+ * request was authenticated writes nothing.
  * @param ownerOf of `Writer`, when the write may change the data of another account
  * @throws ServiceError `invalid_token`, and whatever `work` throws
  */

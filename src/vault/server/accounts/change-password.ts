@@ -101,7 +101,7 @@ interface NewPassword {
 
 /**
  * Creates the account of a proven email, or replaces its password and ends all its sessions and
- * tokens. All proofs of the email are used up, so that one of several concurrent requests succeeds.
+ * tokens. Uses up all proofs of the email: of several concurrent requests, one succeeds.
  * @throws ServiceError `invalid_confirmation`; `invalid_request` for a common password;
  * `rate_limited` when the hashing queue is full
  */
@@ -114,7 +114,7 @@ export async function setPassword(
   const network = clientNetwork(client);
   const proven = await provenEmail(context, token);
   await requireGoodPassword(password, proven, "password");
-  // Waits apart from the logins of the account, which need no proof.
+  // Waits apart from the logins of the account: a login needs no proof.
   const passwordHash = await hashing.run({ account: `proven:${proven}`, network }, () =>
     passwords.hash(password),
   );

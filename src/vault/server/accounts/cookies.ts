@@ -14,8 +14,8 @@ function cookieName(appUrl: string, kind: "session" | "device"): string {
 }
 
 /**
- * Sent to this server only, by requests of its own pages only, hidden from scripts, dropped with
- * the browser.
+ * Sent to this server only, by requests of its pages only, hidden from scripts, dropped with the
+ * browser.
  */
 function cookieAttributes(appUrl: string): CookieSerializeOptions {
   return { path: "/", httpOnly: true, sameSite: "strict", secure: isHttps(appUrl) };

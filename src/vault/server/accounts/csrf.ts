@@ -25,7 +25,7 @@ export function requireOwnOrigin({ origin }: IncomingHttpHeaders, appUrl: string
 }
 
 /**
- * Requires the own origin and the CSRF token, so that a forged request with the cookie is rejected.
+ * Requires the own origin and the CSRF token: rejects a forged request with the cookie.
  * @throws ServiceError `csrf_failed`
  */
 export function requireCsrfToken(

@@ -80,7 +80,7 @@ interface Admission {
  * Rejects a login while it is throttled. The first failures of a known client (`knownClient`) count
  * alone: neither strangers nor other users can lock it out. Beyond them, or for another client, in
  * a network that the account has logged in from before, its failures in this network count.
- * Otherwise those of the network and of the account count.
+ * Otherwise the failures of the network and the failures of the account count.
  * @throws ServiceError `rate_limited`
  */
 async function admit(context: VaultContext, attempt: Attempt): Promise<Admission> {
@@ -157,7 +157,7 @@ export async function recordSuccess(
 
 /**
  * Clears the counts that the login was admitted by, and makes its network and its client known. A
- * known client clears only its own, so that a stranger gains no guesses by its logins.
+ * known client clears only its own counts: its logins give a stranger no further guesses.
  */
 async function recordLogin(
   transaction: Transaction,
@@ -189,8 +189,8 @@ async function verify(
 }
 
 /**
- * Replaces an outdated password hash and returns the user as stored; `undefined` when the hash was
- * replaced meanwhile.
+ * Replaces an outdated password hash and returns the user as stored; `undefined` when the hash has
+ * changed since it was verified.
  */
 async function renew(
   { users }: Transaction,
@@ -223,7 +223,7 @@ export async function logIn(
   // Known clients wait apart from the other logins of the account.
   const account = (admission.byClient && admission.client) || canonical;
   return context.hashing.run({ account, network, known }, async () => {
-    // Checked again: logins queued before this one may have failed meanwhile.
+    // Checked again: logins queued before this one may have failed by now.
     const admitted = await admit(context, attempt);
     for (;;) {
       const verified = await verify(context, canonical, password);
@@ -235,7 +235,7 @@ export async function logIn(
         await recordLogin(transaction, attempt, admitted, context.clock.now());
         return renew(transaction, verified);
       });
-      // Verified again when another login has replaced the outdated hash meanwhile.
+      // Verified again when another login has replaced the outdated hash.
       if (user) return user;
     }
   });

@@ -10,7 +10,7 @@ import { passwordProblem } from "./password-rules.ts";
 import { replacePassword } from "./change-password.ts";
 import { insertUser, newCredentials } from "./users.ts";
 
-/** Queues a line of the audit log, which the server writes. */
+/** Queues a line of the audit log for the server to write. */
 async function record(
   { adminActions }: Transaction,
   action: AdminAction["action"],

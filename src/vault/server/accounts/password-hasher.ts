@@ -6,9 +6,7 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const PHC =
   /^\$argon2id\$v=19\$m=([0-9]{1,9}),t=([0-9]{1,9}),p=([0-9]{1,9})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/u;
-/**
- * Highest cost that is read from a row, so that an altered row cannot take all memory or threads.
- */
+/** Highest cost that is read from a row: an altered row cannot take all memory or threads. */
 const MAX_COST: PasswordCost = { memoryKib: 262_144, passes: 16, lanes: 16 };
 
 /** The parts of a PHC string. */
@@ -109,7 +107,7 @@ function usableCost(stored: string): PasswordCost | undefined {
 
 /**
  * Hashes and verifies passwords. While stored hashes have an outdated cost, every login takes the
- * time of all costs in use, so that it does not reveal which users exist
+ * time of all costs in use: its duration does not reveal which users exist
  * (docs/design/security.md#account-enumeration).
  */
 export class PasswordHasher {

@@ -3,7 +3,7 @@ import { errors } from "../errors.ts";
 
 let loading: Promise<ReadonlySet<string>> | undefined;
 
-/** Returns the common passwords in lower case, which are loaded when the first password is set. */
+/** Returns the common passwords in lower case; loads them when the first password is set. */
 async function commonPasswords(): Promise<ReadonlySet<string>> {
   loading ??= import("@zxcvbn-ts/language-common").then(
     ({ dictionary }) => new Set(dictionary["passwords-common"]),
@@ -89,8 +89,8 @@ function isContext(text: string, email: string): boolean {
 /**
  * Returns the problem of a new password, or `undefined`: its length; the repetition of a shorter
  * text; characters in the order of the alphabet or the keyboard; a common password or two, also
- * with digits and punctuation added or in place of others, or with capitals; the address, its parts
- * and the product's name with little added.
+ * with digits and punctuation added or substituted, or with capitals; the address, its parts and
+ * the product's name with little added.
  */
 export async function passwordProblem(
   password: string,

@@ -17,8 +17,8 @@ export class ScopeCache {
     const known = this.#parsed.get(text);
     if (known) return known;
     const scope = parseScope(text);
-    // Tokens of earlier versions may have a longer scope, which would make the memory of this cache
-    // unbounded.
+    // Tokens of earlier versions may have longer scopes: caching these would make the memory of the
+    // cache unbounded.
     if (text.length > MAX_SCOPE_BYTES) return scope;
     this.#parsed.set(text, scope);
     const [oldest] = this.#parsed.keys();

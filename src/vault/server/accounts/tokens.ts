@@ -101,13 +101,13 @@ export interface TokenRequest {
   readonly name: string;
   /** Networks as `parseNetworks` returns them; all by default. */
   readonly allowedNetworks?: readonly string[];
-  /** Hours until neither token can be used or refreshed; no limit by default. */
+  /** Hours after which both tokens end, even if refreshed; no limit by default. */
   readonly lifetimeHours?: number | undefined;
 }
 
 /**
  * Issues a new pair of tokens after `logIn`.
- * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile;
+ * @throws ServiceError `invalid_credentials` when the password was replaced since the login;
  * `quota_exceeded`
  */
 export async function issueTokens(
@@ -237,10 +237,7 @@ export function requireTokenRules(
  */
 const RECORD_INTERVAL_MS = 3_600_000;
 
-/**
- * Uses of access tokens that are not in the store yet, so that no request waits for a write because
- * of them.
- */
+/** Uses of access tokens that are not in the store yet: no request waits for their write. */
 export class TokenUses {
   #uses = new Map<string, number>();
 
@@ -249,7 +246,7 @@ export class TokenUses {
     if (now - usedAt >= RECORD_INTERVAL_MS) this.#uses.set(digest, now);
   }
 
-  /** Records the noted uses. Those of a failed write are noted again by the next requests. */
+  /** Records the noted uses. After a failed write, the next requests note their uses again. */
   async record(store: Store): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;

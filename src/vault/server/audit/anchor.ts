@@ -90,7 +90,7 @@ export async function recordAnchor(
   if (!logs.includes(head.log)) await settings.set(KNOWN_LOGS, [...logs, head.log].join(" "));
 }
 
-/** Records the ends again for a new master key, those that the former one authenticates. */
+/** Records again, for a new master key, the ends that the former one authenticates. */
 export async function resignAnchors(
   transaction: Settings,
   from: MasterKey,

@@ -18,7 +18,7 @@ const OWNER_ONLY = 0o600;
 export interface OpenedFile {
   /** Last complete line; `undefined` for an empty file. */
   readonly last: AuditLine | undefined;
-  /** Bytes after it, which were truncated. */
+  /** Truncated bytes after it. */
   readonly torn: Uint8Array;
 }
 
@@ -144,8 +144,8 @@ export class AuditFile implements AsyncDisposable {
 }
 
 /**
- * Locks a file for this process until disposed. The lock is that of SQLite on an empty database
- * next to the file: the operating system releases it when the process ends, so it is never stale.
+ * Locks a file for this process until disposed. The lock is SQLite's lock on an empty database next
+ * to the file: the operating system releases it when the process ends, so it is never stale.
  * @throws Error when another process holds it
  */
 export function lockFile(path: string): Disposable {

@@ -40,7 +40,7 @@ interface Block {
 /**
  * Copies the lines that the audit log has written to a target, in order. It never delays or fails a
  * request: lines wait in memory up to a limit, beyond which they are counted and dropped. A failed
- * block is sent again as a whole, so that a line may arrive twice; `seq` identifies it.
+ * block is sent again as a whole: a line may arrive twice, and `seq` identifies it.
  */
 export class AuditForwarder implements AsyncDisposable {
   readonly #options: AuditForwarderOptions;
@@ -67,7 +67,7 @@ export class AuditForwarder implements AsyncDisposable {
     });
   }
 
-  /** Takes the lines of one write, which end with a newline each. */
+  /** Takes the lines of one write; each ends with a newline. */
   offer(written: Buffer): void {
     const lines = written.toString("utf8").trimEnd().split("\n");
     if (this.#bytes + written.length > this.#queueBytes)
@@ -99,7 +99,7 @@ export class AuditForwarder implements AsyncDisposable {
         await this.#wait(error);
       }
     }
-    // In the same turn as the last look at the queue, so that no line is left in it.
+    // In the same turn as the last check of the queue: no line stays in it.
     this.#running = undefined;
   }
 
@@ -141,8 +141,8 @@ export class AuditForwarder implements AsyncDisposable {
 }
 
 /**
- * Adds a forwarder to the resources of a server whose audit log has a target, before the log, which
- * is closed first.
+ * Adds a forwarder to the resources of a server whose audit log has a target, before the log: the
+ * log is closed first.
  */
 export function forwardAudit(
   running: AsyncDisposableStack,

@@ -23,8 +23,8 @@ export interface AuditLine extends ChainHead {
   readonly time: string;
   readonly fields: AuditFields;
   /**
-   * MAC of the text, which is the line without `mac` and `hash`; `undefined` for a line of a
-   * release without MACs.
+   * The line without `mac` and `hash`, and its MAC; `undefined` for a line of a release without
+   * MACs.
    */
   readonly signed: { readonly text: string; readonly mac: string } | undefined;
 }
@@ -72,7 +72,7 @@ function sha256(bytes: string | Uint8Array): string {
 /**
  * Returns a line without its newline, JSON whose last member is the SHA-256 of the line without
  * that member, and the new end of the chain. Before it, `mac` is the MAC of the line without these
- * two, so that readers without the key can verify the chain all the same.
+ * two: readers without the key can still verify the chain.
  */
 export function sealLine(
   head: ChainHead,
@@ -117,7 +117,7 @@ function parseBody(text: string, hash: string): AuditLine | undefined {
 
 /** Purpose of the derived key. */
 const LINE_MAC = "audit line v1";
-/** Characters of the id of a master key, which a MAC begins with. */
+/** Characters of the id of a master key at the start of a MAC. */
 const KEY_ID_LENGTH = 16;
 
 /** Returns the signature of lines under a key that is derived from a master key. */

@@ -252,7 +252,7 @@ export class AuditLog implements AsyncDisposable {
     const failure = this.#failure;
     const before = failure ? [await this.#recover(failure)] : [];
     await this.#file.check();
-    // Not before: lines that have arrived meanwhile share this write.
+    // Not before: lines that have arrived by now share this write.
     const batch = take();
     let sealed = this.#seal([...before, ...batch]);
     if (this.#isFull(sealed.bytes.length) && (await this.#rotate())) {

@@ -14,10 +14,7 @@ export interface AuditRetention {
   readonly bytes?: number;
 }
 
-/**
- * Number of segments that the retained bytes have at least, so that removing one keeps most of the
- * log.
- */
+/** Minimum number of segments of the retained bytes: removing one keeps most of the log. */
 const SEGMENTS = 4;
 const SMALLEST_SEGMENT_BYTES = 65_536;
 

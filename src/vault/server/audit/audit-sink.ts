@@ -31,7 +31,7 @@ export function parseForwardTarget(text: string): ForwardTarget {
 export interface AuditSink extends Disposable {
   /**
    * Sends lines in order, after connecting if there is no connection. Resolves with the number of
-   * lines that are too long for the transport, when the others are with the operating system.
+   * lines that are too long for the transport, once the operating system has the rest.
    * @throws Error on failure; some lines may have been sent
    */
   send(lines: readonly string[]): Promise<number>;
@@ -95,7 +95,7 @@ class StreamSink implements AuditSink {
   }
 }
 
-/** Syslog over UDP (RFC 5426): one datagram for each line, which may be lost on the way. */
+/** Syslog over UDP (RFC 5426): one datagram for each line; a datagram may be lost on the way. */
 class DatagramSink implements AuditSink {
   readonly #address: Address;
   #socket: UdpSocket | undefined;
@@ -165,7 +165,7 @@ class StdoutSink implements AuditSink {
   }
 }
 
-/** Returns a sink, which connects when it first sends. */
+/** Returns a sink that connects when it first sends. */
 export function createAuditSink(target: ForwardTarget): AuditSink {
   switch (target.kind) {
     case "stdout":

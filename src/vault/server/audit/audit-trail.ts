@@ -101,7 +101,7 @@ export class AuditTrail {
     this.omit();
   }
 
-  /** Omits the line of the outcome, which is part of a summary. */
+  /** Omits the line of the outcome: a summary includes it. */
   omit(): void {
     this.#ended = Promise.resolve();
   }

@@ -4,7 +4,7 @@ import type { AuditLog } from "./audit-log.ts";
 
 /** Rows that are reported one by one; later ones are only counted. */
 const MOST_REPORTED = 1000;
-/** Characters of an address or a name, which a writer of the database chooses. */
+/** Maximum characters of an address or a name: a writer of the database chooses both. */
 const TEXT_CHARACTERS = 320;
 
 /**

@@ -86,7 +86,7 @@ export interface BoundedFields {
 
 /**
  * Bounds the lists of a request. Of a list that is cut, `of` has the length, and `sha256` the
- * digest of the JSON of its texts, so that a list can be compared with it.
+ * digest of the JSON of its texts, for comparison with another list.
  */
 function withLists(fields: AuditFields, bounds: ListBounds): BoundedFields {
   const about: Record<string, unknown> = {};

@@ -44,7 +44,8 @@ function matches(
 }
 
 /**
- * Finds the names of an entry: the second line of a request does not repeat those of the first one.
+ * Finds the names of an entry: the second line of a request does not repeat the names of the first
+ * one.
  */
 class RequestNames {
   readonly #first = new Map<unknown, readonly unknown[]>();

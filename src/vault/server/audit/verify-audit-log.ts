@@ -134,7 +134,7 @@ class Verification {
   plain: AuditLine | undefined;
   /** The log has requests with a MAC. */
   #served = false;
-  /** seq of a missing entry, which may follow later. */
+  /** seq of a missing entry that may follow later. */
   #sought: number | undefined;
   /**
    * The entries before the first one are missing, unless a later entry says that they were removed.

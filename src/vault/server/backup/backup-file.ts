@@ -56,7 +56,7 @@ function checkHead(head: BackupHead): void {
   }
 }
 
-/** @throws Error when the columns differ from those of this release */
+/** @throws Error when the columns differ from the columns of this release */
 function tableOf({ table, columns }: { table: string; columns: string[] }): TableShape {
   const known = backedUpTables.find(({ name }) => name === table);
   if (known?.columns.join() === columns.join()) return known;
@@ -75,7 +75,7 @@ class RowReader {
     this.#table = table;
   }
 
-  /** @throws Error when the row is none of the current table */
+  /** @throws Error when the row does not match the columns of its table */
   read(value: unknown[]): BackupRow {
     const table = this.#table;
     const cells = rowOf(value);

@@ -2,11 +2,11 @@ import { z } from "zod";
 import type { Cell } from "../store/tables/raw-tables.ts";
 
 /**
- * A backup file is three zstd frames, so that `zstd -d` can read it: a skippable frame that
- * identifies the format; the content as JSON lines; a skippable frame with the SHA-256 of all bytes
- * before it, and their HMAC under a key derived from the current master key. The content is a head
- * record, then for each table its name, columns and rows, and an end record with row counts. Sealed
- * bytes of the store stay sealed.
+ * A backup file is three zstd frames, readable by `zstd -d`: a skippable frame that identifies the
+ * format; the content as JSON lines; a skippable frame with the SHA-256 of all bytes before it, and
+ * their HMAC under a key derived from the current master key. The content is a head record, then
+ * for each table its name, columns and rows, and an end record with row counts. Sealed bytes of the
+ * store stay sealed.
  */
 export const FORMAT_VERSION = 1;
 

@@ -28,7 +28,7 @@ export function sealBytes(key: Uint8Array, identity: Identity, plain: Uint8Array
   return sealed;
 }
 
-/** @throws Error when the key, identity or bytes differ from those of `sealBytes` */
+/** @throws Error when `sealBytes` did not seal these bytes with this key and identity */
 export function openBytes(key: Uint8Array, identity: Identity, sealed: Uint8Array): Uint8Array {
   const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,

@@ -3,8 +3,8 @@ import type { KeyRing } from "./key-ring.ts";
 import { newKey, type MasterKey, type WrappedKey } from "./master-key.ts";
 
 /**
- * Bytes sealed with a data key, which is wrapped by the master key. Both are bound to the identity
- * of the record.
+ * Bytes sealed with a data key, and that key wrapped by the master key. Both are bound to the
+ * identity of the record.
  */
 export interface Envelope extends WrappedKey {
   readonly sealed: Uint8Array;

@@ -101,8 +101,8 @@ function withoutKeys(text: string, drop: (id: string) => boolean): string {
 
 /**
  * A file of master keys. It is small and local, so it is read synchronously, even within a
- * transaction, when a key is missing. It is read only when it has changed, so that a row with a
- * forged key id costs no more than a `stat`.
+ * transaction, when a key is missing. It is read only when it has changed: a row with a forged key
+ * id costs no more than a `stat`.
  */
 export class KeyFile implements KeySource {
   readonly path: string;

@@ -17,8 +17,8 @@ export interface KeySource {
 
 /**
  * The master keys of a server. Any of them unwraps; the data names the one that wraps
- * (`currentKey`). An unknown key is looked up in the source again, so that a key added there is
- * found without a restart.
+ * (`currentKey`). The ring looks up an unknown key in the source again: a key added there needs no
+ * restart.
  */
 export class KeyRing {
   readonly #source: KeySource;

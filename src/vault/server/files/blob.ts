@@ -26,8 +26,8 @@ function chunkIdentity(blobId: string, index: number): Identity {
 }
 
 /**
- * Returns the identity of the wrapped key and the digest. They are bound to name, version and size,
- * so that chunks can neither be swapped nor removed.
+ * Returns the identity of the wrapped key and the digest. They are bound to name, version and size:
+ * chunks can neither be swapped nor removed.
  */
 export function blobIdentity(
   file: Pick<StoredFile, "id" | "owner" | "name">,
@@ -60,8 +60,8 @@ async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
 const CHUNKS_PER_CHECK = 16;
 
 /**
- * Seals and stores content chunk by chunk under a new id; `staged` receives the id first, so that
- * the caller can discard the blob.
+ * Seals and stores content chunk by chunk under a new id; `staged` receives the id first: the
+ * caller can then discard the blob.
  * @throws ServiceError `too_large`, `quota_exceeded`
  */
 export async function stageBlob(
@@ -129,7 +129,6 @@ export function openDigest(
 
 /**
  * Yields the bytes of a version, chunk by chunk. @throws Error when a chunk was altered or removed
- * meanwhile
  */
 export async function* readBlob(
   { store }: VaultContext,

@@ -73,7 +73,7 @@ export async function respondWithFiles(
       until: Infinity,
     };
   };
-  // A change after this gives the list another tag, so that the client requests it again.
+  // A change after this gives the list another tag: the client requests it again.
   const { tag, sameTag } = await context.waiting.settle({
     caller,
     reply,

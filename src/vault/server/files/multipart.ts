@@ -62,8 +62,8 @@ class DelimitedReader {
   }
 
   /**
-   * Yields everything up to the delimiter, which is skipped. A piece is valid until the next one is
-   * requested.
+   * Yields everything up to the delimiter and skips the delimiter. A piece is valid until the next
+   * one is requested.
    */
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
@@ -144,7 +144,7 @@ export async function* multipartParts(
   boundary: string,
 ): AsyncGenerator<Part> {
   const input = source[Symbol.asyncIterator]();
-  // Starts with a line break, so that the first delimiter matches like the others.
+  // Starts with a line break: the first delimiter then matches like later ones.
   const reader = new DelimitedReader(input, Buffer.from("\r\n"));
   const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
   const others = { bytes: MAX_OTHER_BYTES };

@@ -20,19 +20,19 @@ function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
 }
 
 interface SendOptions {
-  /** Starts the deadline of a write, which calls `close`. */
+  /** Starts the deadline of a write: at its end it calls `close`. */
   readonly deadline: (bytes: number, close: () => void) => Timer;
   /**
-   * Called with the reason when sending fails after the first chunk: the connection is closed, so
-   * that the client sees a short body.
+   * Called with the reason when sending fails after the first chunk: the connection is closed, and
+   * the client sees a short body.
    */
   readonly cut: (reason: unknown) => void;
 }
 
 /**
- * Sends bytes as fast as the client reads them and frees each chunk once it is sent, which the
- * framework's own streaming cannot do. A client that does not read a chunk in time is disconnected.
- * Headers, including `content-length`, must already be set on the reply.
+ * Sends bytes as fast as the client reads them and, unlike the framework's streaming, frees each
+ * chunk once it is sent. A client that does not read a chunk in time is disconnected. Headers,
+ * including `content-length`, must already be set on the reply.
  * @throws Error from `content` before the first chunk
  */
 export async function sendBytes(

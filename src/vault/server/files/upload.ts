@@ -60,7 +60,7 @@ async function commitFile(
  * @param begin called with the names when all bytes are stored, before any of them becomes a
  * version
  * @throws ServiceError `invalid_request`, `too_large`, `quota_exceeded`, `invalid_token` when the
- * token or session ends meanwhile
+ * token or session ends during the upload
  */
 export async function upload(
   context: VaultContext,

@@ -22,8 +22,8 @@ const KINDS = ["secret", "file"] as const;
 type Kind = (typeof KINDS)[number];
 
 /**
- * Requires that the former owner still cannot write, so that nothing is stored under the former
- * name. @throws Error
+ * Requires that the former owner still cannot write: nothing may be stored under the former name.
+ * @throws Error
  */
 export async function requireDisabled({ users }: Transaction, email: string): Promise<void> {
   const user = await users.find(email);

@@ -12,8 +12,8 @@ import {
 import { resealFile, resealSecret, UnreadableRecordError, type ResealKeys } from "./reseal.ts";
 
 /**
- * Records and bytes of values of one transaction: few, so that writers wait only milliseconds. A
- * larger secret has one of its own.
+ * Records and bytes of values of one transaction: writers wait only milliseconds for so few. A
+ * larger secret has a separate transaction.
  */
 const BATCH_RECORDS = 20;
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -140,7 +140,7 @@ async function moveBatch(
   return { moved, skipped, after: records.length === 0 ? undefined : last };
 }
 
-/** Queues the lines of the audit log, which a server writes. */
+/** Queues the lines of the audit log for a server to write. */
 async function recordActions(
   { adminActions }: Transaction,
   { from, to, now }: Work,

@@ -1,6 +1,6 @@
 /**
- * Browsers by their part of the `user-agent` header, the more specific ones first: most name the
- * others too.
+ * Browsers by their part of the `user-agent` header, the more specific ones first: most also name
+ * another browser.
  */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//u, "Edge"],

@@ -26,8 +26,8 @@ function hex(group: number): string {
 }
 
 /**
- * Prefixes of the IPv6 addresses that contain an IPv4 address: mapped ones (RFC 4291), and those of
- * a NAT64 (RFC 6052).
+ * Prefixes of the IPv6 addresses that contain an IPv4 address: mapped ones (RFC 4291), and NAT64
+ * ones (RFC 6052).
  */
 const IPV4_PREFIXES = ["0:0:0:0:0:ffff", "64:ff9b:0:0:0:0"];
 
@@ -38,7 +38,7 @@ function embeddedIPv4(groups: readonly number[]): string | undefined {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
 
-/** Returns an IP address without brackets and port, which some proxies forward as well. */
+/** Returns an IP address without the brackets and the port that some proxies forward as well. */
 export const withoutPort = (address: string): string =>
   /^\[(.*)\](?::[0-9]+)?$/u.exec(address)?.[1] ??
   /^([0-9.]+):[0-9]+$/u.exec(address)?.[1] ??
@@ -46,8 +46,8 @@ export const withoutPort = (address: string): string =>
 
 /**
  * Returns the network that an IP address is counted as: an IPv4 address itself, also when an IPv6
- * address contains it, and the /64 of another IPv6 address, which is what one customer of a
- * provider has at least. A port does not count.
+ * address contains it, and the /64 of another IPv6 address: one customer of a provider has at least
+ * a /64. A port does not count.
  */
 export function clientNetwork(address: string): string {
   const host = withoutPort(address);

@@ -36,10 +36,10 @@ export function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
 }
 
 /**
- * Limits the connections of a server, in total and per network; trusted proxies, which carry many
- * clients, in total only. While a network keeps sending rejected requests, the oldest of too many
- * connections without valid credentials is closed for a new one, which may belong to another client
- * behind the same address.
+ * Limits the connections of a server, in total and per network; trusted proxies carry many clients
+ * and are limited in total only. While a network keeps sending rejected requests, the oldest of too
+ * many connections without valid credentials is closed for a new one: that may belong to another
+ * client behind the same address.
  */
 export function limitConnections(
   server: Server,

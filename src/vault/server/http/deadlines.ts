@@ -25,8 +25,8 @@ interface DeadlineLimits {
 }
 
 /**
- * Returns the time in which a client has to read a response. A stream takes little memory, however
- * long it is.
+ * Returns the time in milliseconds that a client has to read a response. A stream takes little
+ * memory, however long it is.
  */
 function responseTimeoutMs(
   payload: unknown,

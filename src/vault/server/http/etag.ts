@@ -47,8 +47,8 @@ async function digestOf(
 }
 
 /**
- * Yields the pieces of a list. @throws Error at the end when the content is not that of the tag,
- * which the client must not keep then
+ * Yields the pieces of a list. @throws Error at the end when the content does not match the tag:
+ * the client must then not keep the list
  */
 async function* unchanged(
   pieces: AsyncIterable<string>,
@@ -65,8 +65,8 @@ async function* unchanged(
 
 /**
  * Sends a list with its etag, or 304 when the client has it. The tag is weak, because the
- * compressed and the plain list share it. A long list is read twice, first for its tag, so that it
- * takes no memory.
+ * compressed and the plain list share it. A long list takes no memory: it is read twice, first for
+ * its tag.
  * @param read yields the same pieces each time, unless the list changes
  */
 export async function sendList(

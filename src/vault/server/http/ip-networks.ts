@@ -7,8 +7,8 @@ interface IpNetwork {
 }
 
 /**
- * Parses an address, which is a network of its own, or a network in CIDR notation. Returns
- * `undefined` for anything else, and for /0.
+ * Parses an address, as a network of one, or a network in CIDR notation. Returns `undefined` for
+ * anything else, and for /0.
  */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [address = "", digits, more] = text.split("/");

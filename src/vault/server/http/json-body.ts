@@ -1,7 +1,7 @@
 import { InvalidJsonError, parseStrictJson } from "../../../lib/strict-json.ts";
 import { errors } from "../errors.ts";
 
-/** Limits of a JSON body, which bound the time that it takes to parse it. */
+/** Limits of a JSON body that bound the time to parse it. */
 interface JsonLimits {
   readonly jsonDepth: number;
   readonly jsonValues: number;

@@ -15,7 +15,10 @@ export function afterPiece(length: number): Promise<void> {
   return length < SHORT_LENGTH ? yieldToEventLoop() : longWork.turn();
 }
 
-/** Yields pieces that were read already, if any, then the others, each in a turn of long work. */
+/**
+ * Yields pieces that were read already, if any, then the remaining ones, each in a turn of long
+ * work.
+ */
 export async function* continued<T>(
   read: readonly T[],
   rest: AsyncIterator<T>,
@@ -34,7 +37,7 @@ export async function* continued<T>(
 /**
  * Sends JSON text that arrives in pieces: a short one as a whole, with its length; a long one as a
  * stream with backpressure, at most one piece ahead. A failure after the first pieces closes the
- * connection, so that the client sees an incomplete body.
+ * connection: the client sees an incomplete body.
  */
 export async function sendJson(
   deadline: ReadingDeadline,

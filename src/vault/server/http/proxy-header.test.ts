@@ -17,7 +17,7 @@ const V6 = [
   0x08,
 ];
 
-/** Returns a header of version 2; the length is that of the block, unless it is given. */
+/** Returns a header of version 2; the length defaults to the length of the block. */
 function binary(
   command: number,
   family: number,

@@ -21,7 +21,7 @@ export class InvalidProxyHeaderError extends Error {
 
 /** Maximum length of a header of version 1, with its line break, in bytes. */
 const MAX_TEXT_BYTES = 107;
-/** Maximum length of a header of version 2 with its extensions, which are skipped, in bytes. */
+/** Maximum length of a header of version 2 with its extensions (skipped), in bytes. */
 const MAX_BINARY_BYTES = 1024;
 const TEXT_START = Buffer.from("PROXY ");
 const SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n");

@@ -15,7 +15,7 @@ interface ProxyProtocolOptions {
   readonly logger: Pick<Logger, "warn">;
 }
 
-/** Makes a connection that of the client. */
+/** Gives a connection the address and port of the client. */
 function setClient(socket: Socket, { address, family, port }: ClientAddress): void {
   Object.defineProperties(socket, {
     remoteAddress: { value: address },

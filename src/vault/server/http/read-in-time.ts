@@ -14,7 +14,7 @@ export interface ReadingDeadline {
 }
 
 /**
- * Yields the parts of text or bytes, at most `PIECE_LENGTH` long each; those of bytes share their
+ * Yields the parts of text or bytes, at most `PIECE_LENGTH` long each; parts of bytes share their
  * memory.
  */
 function* partsOf(piece: string | Buffer): Generator<string | Buffer, void> {

@@ -14,7 +14,7 @@ const isForwarded = ({ headers, ip, socket }: FastifyRequest): boolean =>
 /**
  * Counts forwarded requests whose header is ignored, and warns of the first one: all users behind a
  * proxy that is not trusted share its address, and with it the limits for strangers. Responses to
- * authenticated ones say so in a header, which `vaultsync doctor` reports.
+ * authenticated requests say so in a header; `vaultsync doctor` reports it.
  */
 export function reportUntrustedProxies(
   app: FastifyInstance,

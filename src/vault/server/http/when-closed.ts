@@ -1,8 +1,8 @@
 import type { FastifyReply } from "fastify";
 
 /**
- * Calls `closed` when the response has been sent or its connection is closed, which may have
- * happened already.
+ * Calls `closed` when the response has been sent or its connection is closed, even if that happened
+ * already.
  */
 export function whenClosed({ raw }: FastifyReply, closed: () => void): void {
   if (raw.destroyed) closed();

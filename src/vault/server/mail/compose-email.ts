@@ -16,7 +16,7 @@ export interface SenderIdentity {
 }
 
 /**
- * Returns the host name for the default sender and for message ids: that of `appUrl`, or
+ * Returns the host name for the default sender and for message ids: the host of `appUrl`, or
  * `localhost` for an IP address.
  */
 export function mailDomain(appUrl: string): string {
@@ -26,7 +26,7 @@ export function mailDomain(appUrl: string): string {
 
 /**
  * Stores a new proof of the recipient's address by its digest, and returns a link with it in the
- * fragment, which no server logs.
+ * fragment: no server logs fragments.
  */
 async function proofLink(
   { emailProofs }: Transaction,
@@ -81,8 +81,8 @@ async function contentForStranger(
 
 /**
  * Composes an email. Whether there is one, and its text, depend on the recipient's account at this
- * time, so that no request that queues an email reveals by its response or its duration who may
- * receive it. Returns `undefined` when there is none.
+ * time: no request that queues an email reveals by its response or duration who may receive it.
+ * Returns `undefined` when there is none.
  */
 export async function composeEmail(
   transaction: Transaction,

@@ -36,8 +36,8 @@ export class EmailRejectedError extends Error {
 }
 
 /**
- * Returns a message in nodemailer's form: addresses as objects, so that none is parsed, and no
- * access to files or URLs.
+ * Returns a message in nodemailer's form: addresses as objects that need no parsing, and no access
+ * to files or URLs.
  */
 export function sendOptions({
   from,

@@ -20,8 +20,8 @@ function timeOf(name: string): number | undefined {
 }
 
 /**
- * Returns a transport that writes each message atomically to a file of its own, readable by this
- * user only. Creates the directory.
+ * Returns a transport that writes each message atomically to a separate file, readable by this user
+ * only. Creates the directory.
  */
 export async function fileTransport(directory: string): Promise<EmailTransport> {
   await mkdir(directory, { recursive: true, mode: 0o700 });

@@ -181,7 +181,7 @@ export class Mailer implements AsyncDisposable {
     await this.#ports.transport.removeBefore?.(now - LONGEST_PROOF_MS);
   }
 
-  /** Completes the emails in flight within a few seconds; the others stay in the outbox. */
+  /** Completes the emails in flight within a few seconds; the rest stays in the outbox. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#timer?.[Symbol.dispose]();

@@ -13,7 +13,7 @@ import { codeOf } from "../../../lib/error-code.ts";
 /** Options for sending email: by `smtp`, or as `.eml` files in `directory`. */
 export interface MailOptions {
   readonly smtp?: Redacted<SmtpServer>;
-  /** CA certificates of the SMTP server, PEM; by default those of Node.js. */
+  /** CA certificates of the SMTP server, PEM; by default the certificates of Node.js. */
   readonly smtpCa?: string;
   /**
    * Defaults to a directory next to the data file; without a data file, to a temporary directory.
@@ -30,8 +30,8 @@ export interface OpenedMail extends AsyncDisposable {
 }
 
 /**
- * Opens the directory. That of an in-memory server is deleted with it, because the links in its
- * emails stop working.
+ * Opens the directory. The directory of an in-memory server is deleted with the server, because the
+ * links in its emails stop working.
  */
 async function openDirectory({ directory }: MailOptions, data: string): Promise<OpenedMail> {
   const ephemeral = directory === undefined && data === ":memory:";

@@ -43,7 +43,7 @@ export interface SmtpTransport extends EmailTransport {
   verify(): Promise<void>;
 }
 
-/** @param ca CA certificates of the server, PEM; by default those of Node.js */
+/** @param ca CA certificates of the server, PEM; by default the certificates of Node.js */
 export function smtpTransport(server: Redacted<SmtpServer>, ca: string | undefined): SmtpTransport {
   const { host, port, tls, user, password } = server.reveal();
   const pool = createTransport({

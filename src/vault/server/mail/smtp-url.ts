@@ -7,7 +7,7 @@ export interface SmtpServer {
   readonly host: string;
   readonly port: number;
   /**
-   * `implicit`: from the first byte. `required`: by STARTTLS, which must succeed. `offered`: when
+   * `implicit`: from the first byte. `required`: by a STARTTLS that must succeed. `offered`: when
    * the server offers it. `none`: never.
    */
   readonly tls: "implicit" | "required" | "offered" | "none";

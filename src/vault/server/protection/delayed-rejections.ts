@@ -18,9 +18,9 @@ interface Connection {
 }
 
 /**
- * Delays the responses to a party that keeps sending rejected requests, a network or an account, so
- * that each of its connections costs the server little. Only rejections are delayed: requests with
- * valid credentials pass, whatever others in their network send.
+ * Delays the responses to a network or an account that keeps sending rejected requests: each of its
+ * connections then costs the server little. Only rejections are delayed: requests with valid
+ * credentials pass, whatever others in their network send.
  */
 export class DelayedRejections {
   readonly #options: DelayedRejectionsOptions;

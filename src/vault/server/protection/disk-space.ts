@@ -8,8 +8,8 @@ import { ReserveFile } from "./reserve-file.ts";
 
 const INTERVAL_MS = 5000;
 /**
- * Twice the size at which SQLite moves its write-ahead log into the data file, which may grow by as
- * much.
+ * Twice the size at which SQLite moves its write-ahead log into the data file: the file may grow by
+ * as much.
  */
 const RESERVE_BYTES = 8 * 1024 * 1024;
 /** A value is written to the write-ahead log and to the data file. */
@@ -19,8 +19,8 @@ export interface LowSpace {
   /** Space below which requests that add data are rejected. */
   readonly bytes: number;
   /**
-   * Returns the bytes free for this process on the file system of a directory; that of the
-   * operating system by default.
+   * Returns the bytes free for this process on the file system of a directory; by default, as the
+   * operating system reports.
    */
   readonly freeBytes?: (directory: string) => Promise<number>;
 }
@@ -52,8 +52,8 @@ async function systemFreeBytes(directory: string): Promise<number> {
 }
 
 /**
- * Watches the file systems of the data file and the audit log. While one is low on space, requests
- * that add data are rejected, so that deletions and logins can still be written
+ * Watches the file systems of the data file and the audit log. While one is low on space, the
+ * server rejects requests that add data and can still write deletions and logins
  * (docs/vault-server.md#disk-space).
  */
 export class DiskSpace implements AsyncDisposable {
@@ -122,8 +122,8 @@ export class DiskSpace implements AsyncDisposable {
   }
 
   /**
-   * The audit log and the write-ahead log cannot reuse pages of the data file, so that some space
-   * must be free outside of it.
+   * The audit log and the write-ahead log cannot reuse pages of the data file: some space must be
+   * free outside of it.
    */
   #report(volume: Volume, free: number, reusable: number, missing: number): void {
     const { bytes, logger, metrics } = this.#options;
@@ -163,8 +163,8 @@ export class DiskSpace implements AsyncDisposable {
   }
 
   /**
-   * Call it after a failed write: a reserve on a full disk is released. Returns whether one was, so
-   * that a retry helps.
+   * Releases a reserve on a full disk; call it after a failed write. Reports whether one was
+   * released: then a retry helps.
    */
   async release(): Promise<boolean> {
     const released = await this.#inTurn(async () => {

@@ -10,10 +10,10 @@ interface FairQueueLimits {
   readonly waitingPerAccount: number;
 }
 
-/** A queue in which networks take turns, and so do the accounts of one network. */
+/** A queue that takes networks in turn, and the accounts of each network in turn. */
 class FairQueue<T> {
   readonly #limits: FairQueueLimits;
-  /** Waiting entries by network and account; whose turn is next comes first. */
+  /** Waiting entries by network and account, in the order of their turns. */
   readonly #queues = new Map<string, Map<string, T[]>>();
   #length = 0;
 

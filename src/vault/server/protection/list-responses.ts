@@ -11,7 +11,7 @@ interface ListResponsesOptions {
 
 /**
  * Responses with a long list in memory that the clients of one account read. They share the list,
- * but each fills the buffers of its socket, which the system counts as memory of the server.
+ * but each fills the buffers of its socket, and the system counts these as memory of the server.
  * Further ones wait in turn, for a limited time.
  */
 export class ListResponses {

@@ -36,14 +36,14 @@ interface Queued {
 
 /**
  * Lists whose bodies this process keeps in memory while clients read them: a few of each account,
- * and bytes in total. What does not fit waits in turn, so do the accounts, for a limited time.
+ * and bytes in total. Further lists wait for a limited time, and accounts take turns.
  */
 export class OpenLists {
   readonly #clock: Clock;
   readonly #limits: OpenListsOptions["limits"];
   readonly #metric: OpenListsOptions["metrics"]["openListBytes"];
   readonly #open = new Map<string, number>();
-  /** Waiting lists by account; whose turn is next comes first. */
+  /** Waiting lists by account, in the order of their turns. */
   readonly #queues = new Map<string, Set<Queued>>();
   #queued = 0;
   #bytes = 0;
@@ -139,7 +139,7 @@ export class OpenLists {
         continue;
       }
       this.#dequeue(email, entry);
-      // Its next list comes after those of the others.
+      // Its next list comes after the lists of the other accounts.
       if (this.#queues.delete(email)) this.#queues.set(email, queue);
       entry.admit(this.#admit(email, entry.bytes));
       free -= entry.bytes;

@@ -4,8 +4,8 @@ import { open, rm, stat } from "node:fs/promises";
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * A file that holds disk space, to be removed when the disk is full, so that deletions can still be
- * written.
+ * A file that holds disk space. Its removal, when the disk is full, leaves space to write
+ * deletions.
  */
 export class ReserveFile {
   readonly #path: string;
@@ -22,8 +22,8 @@ export class ReserveFile {
   }
 
   /**
-   * Writes random bytes, so that no file system stores them as a hole or compressed. Nothing is
-   * left after an error.
+   * Writes random bytes: no file system stores them as a hole or compressed. Nothing is left after
+   * an error.
    */
   async create(): Promise<void> {
     try {

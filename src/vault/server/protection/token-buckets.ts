@@ -48,8 +48,8 @@ export class TokenBuckets {
   }
 
   /**
-   * Takes more tokens for a request that was admitted, so that at least `kept` are left; a bucket
-   * that gets into debt admits none until it is filled again.
+   * Takes more tokens for a request that was admitted, but leaves at least `kept`; a bucket that
+   * gets into debt admits none until it is filled again.
    */
   charge(key: string, tokens: number, kept = -Infinity): void {
     const now = this.#clock.monotonic();
@@ -61,7 +61,7 @@ export class TokenBuckets {
     });
   }
 
-  /** Deletes the full buckets, which are equal to new ones. */
+  /** Deletes the full buckets: they equal new ones. */
   prune(): void {
     const now = this.#clock.monotonic();
     for (const [key, bucket] of this.#buckets)
@@ -71,20 +71,20 @@ export class TokenBuckets {
 
 interface RateLimit {
   /**
-   * Returns 0, or the seconds until the next request is allowed; so many tokens are kept for
-   * others.
+   * Returns 0, or the seconds until the next request is allowed. `kept` tokens stay for other
+   * requests.
    */
   take(key: string, kept?: number): number;
   /** Reports whether `take` would admit nothing now. */
   isEmpty(key: string): boolean;
-  /** Takes more tokens for a request that was allowed, but none of those kept for others. */
+  /** Takes more tokens for a request that was allowed, but not the `kept` ones. */
   charge(key: string, tokens: number, kept?: number): void;
   prune(): void;
 }
 
 /**
- * Rate limits per access token or session, by its digest, per login, by its digest, and per
- * account, by its email.
+ * Rate limits per access token or session (by digest), per login (by digest) and per account (by
+ * email).
  */
 export interface RequestRate {
   readonly perToken: RateLimit;
@@ -98,7 +98,7 @@ interface Counting {
   readonly limits: Pick<Limits, "requestBurst">;
 }
 
-/** Request rate of an account in multiples of that of one token, and of one login. */
+/** Request rate of an account in multiples of the rate of one token, and of one login. */
 export const ACCOUNT_FACTOR = 4;
 
 /** The credential that a request counts for. */
@@ -158,7 +158,7 @@ interface CountedCaller {
   readonly credential: Pick<CountedCredential, "digest" | "login">;
 }
 
-/** Counts a request as further ones, which later requests wait for. */
+/** Counts a request as further ones; later requests wait for them. */
 function charge(context: Counting, { email, credential }: CountedCaller, further: number): void {
   if (further < 1) return;
   const { requestRate } = context;

@@ -30,8 +30,8 @@ interface CountedRequest {
 }
 
 /**
- * Requests of callers who are not authenticated, counted per network and in total. Beyond the rates
- * they leave no line each in the audit log, but a summary a minute, so that strangers cannot fill
+ * Requests of callers who are not authenticated, counted per network and in total. Requests over
+ * the rates are not logged one by one. One audit entry a minute sums them up: strangers cannot fill
  * the disk, however many networks they have.
  */
 export class UnauthenticatedRequests implements AsyncDisposable {
@@ -91,7 +91,7 @@ export class UnauthenticatedRequests implements AsyncDisposable {
   }
 }
 
-/** Returns the networks with the most requests, and the sum of the others. */
+/** Returns the networks with the most requests, and the sum of the remaining ones. */
 function mostFrequent(
   requests: ReadonlyMap<string, number>,
 ): [network: string, requests: number][] {

@@ -9,14 +9,14 @@ import { MAX_WAIT_SECONDS } from "../../../protocol/limits.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Milliseconds that the request waited for a change, which no duration includes. */
+    /** Milliseconds that the request waited for a change; no duration includes them. */
     waitedMs?: number;
   }
 }
 
 /**
- * Concurrent reads of lists that were woken, so that a change of many lists leaves the store to
- * other requests.
+ * Concurrent reads of lists that were woken: a change of many lists leaves the store to other
+ * requests.
  */
 const CONCURRENT_READS = 4;
 
@@ -88,9 +88,9 @@ export class WaitingLists {
   }
 
   /**
-   * Reads the state of a list. While the list is that of the client, and the client prefers to
-   * wait, the state is read again after every change, until it differs or the time is over.
-   * @throws ServiceError `invalid_token` when the token or session ends meanwhile
+   * Reads the state of a list. While the client has this list and prefers to wait, the state is
+   * read again after every change, until it differs or the time is over.
+   * @throws ServiceError `invalid_token` when the token or session ends during the wait
    */
   async settle<S extends ListState>(request: WaitRequest<S>): Promise<S> {
     const { caller, reply, read } = request;
@@ -115,7 +115,7 @@ export class WaitingLists {
     for (;;) {
       const wake = new Wake();
       const readAt = this.#clock.now();
-      // Watched before the state is read, so that no change is missed.
+      // Watched before the state is read: no change is missed.
       using _watch = this.#store.changes.watch(
         [...watched, subjects.credentials(caller.email)],
         wake.call,
@@ -129,7 +129,7 @@ export class WaitingLists {
       if (!live) throw errors.invalidAccessToken();
       const now = this.#clock.now();
       const timeLeft = deadline - this.#clock.monotonic();
-      // The list changed by itself during the read, which has the state before.
+      // The list changed by itself during the read: the read has the state before.
       if (state.sameTag !== undefined && state.until <= now && now > readAt && timeLeft > 0)
         continue;
       const leftMs = Math.min(timeLeft, state.until - now, caller.credential.expiresAt - now);

@@ -17,8 +17,8 @@ export function reachableQuota(quota: number, owner: string, writer: string): nu
 
 /**
  * Runs a change of the data that an account owns, by itself or by another writer. An amount may be
- * over its quota, which may have been lowered, but not grow then. The amounts are read in the same
- * transaction, so that concurrent requests cannot exceed a quota together.
+ * over a quota that was lowered, but not grow then. The amounts are read in the same transaction:
+ * concurrent requests cannot exceed a quota together.
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinQuota<T>(
@@ -38,7 +38,7 @@ export async function withinQuota<T>(
 }
 
 /**
- * Requires that the account may store more bytes, those of its uploads in progress included.
+ * Requires that the account may store more bytes, including its uploads in progress.
  * @throws ServiceError `quota_exceeded`
  */
 export async function requireFreeBytes(

@@ -22,9 +22,9 @@ function totalOf(received: Received, { sender, bytes }: UnacceptedShares): numbe
 }
 
 /**
- * Runs a change of what these addresses receive. What one sender, and what all of them, put into
- * the list of a recipient who has not accepted them is limited; an amount beyond its limit may
- * stay, but not grow.
+ * Runs a change of what these addresses receive. Limits how much one sender, and all senders
+ * together, put into the list of a recipient who has not accepted them. An amount over its limit
+ * may stay, but not grow.
  * @throws ServiceError `quota_exceeded`
  */
 export async function withinUnaccepted<T>(

@@ -6,7 +6,7 @@ import type { Store, Transaction } from "../store/store.ts";
 import { rightNames, type RightName, type RightRow } from "../store/tables/right-table.ts";
 import { YIELD_FACTOR } from "./rewrap.ts";
 
-/** Rows per transaction: few, so that writers wait only milliseconds. */
+/** Rows per transaction: writers wait only milliseconds for so few. */
 const BATCH_SIZE = 200;
 
 interface Work {
@@ -66,7 +66,7 @@ async function resealAll({ store, keys, clock }: Work, id: string): Promise<Rese
 /**
  * Seals the rows that decide who reads what under the current master key, in small transactions.
  * Returns the number of rows that no server has written.
- * @throws Error when the current key of the data is another one
+ * @throws Error when the data has another current key
  */
 export async function resealRights(work: Work, id: string): Promise<number> {
   // Again, for rows that were written by transactions that had read the former key.

@@ -8,7 +8,7 @@ import type { WrappedRecord } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 
-/** Records per transaction: few, so that writers wait only milliseconds. */
+/** Records per transaction: writers wait only milliseconds for so few. */
 const BATCH_SIZE = 50;
 /** Pause after each transaction as a multiple of its duration, in which others can write. */
 export const YIELD_FACTOR = 2;
@@ -78,7 +78,7 @@ async function rewrapBatch(
 /**
  * Rewraps the data key of every record that another master key wraps, in small transactions. Keys
  * that cannot be unwrapped are skipped.
- * @throws Error when the current key of the data is another one
+ * @throws Error when the data has another current key
  */
 export async function rewrap(
   { store, keys, clock, progress }: Work,

@@ -20,8 +20,8 @@ export interface Rotation {
   readonly store: Store;
   readonly keys: KeyRing;
   /**
-   * Target: a new key, added to this file, which the servers read; or a key that every server
-   * already has.
+   * Target: a new key, added to this file that the servers read; or a key that every server already
+   * has.
    */
   readonly to:
     | { readonly kind: "new"; readonly file: KeyFile }
@@ -40,8 +40,8 @@ export interface RotationResult {
    */
   readonly unreadable: readonly WrappedRecord[];
   /**
-   * Number of accounts, tokens, teams and shares that no server has written, which give nothing.
-   * They are unchanged.
+   * Number of accounts, tokens, teams and shares that no server has written. They give nothing and
+   * are unchanged.
    */
   readonly damagedRights: number;
   /** Paths of the files with the keys that were removed from the key file. */
@@ -69,10 +69,10 @@ async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
     const interrupted = (await settings.get(ROTATION)) === current;
     if (to.kind === "new" && interrupted) return current;
     const id = to.kind === "new" ? new MasterKey(fresh).id : to.id;
-    // First, so that no other rotation changes the file until this transaction ends.
+    // First: no other rotation changes the file until this transaction ends.
     await settings.set(ROTATION, id);
-    // Before the data names the key, so that servers find it; within the transaction, so that two
-    // rotations take turns.
+    // Before the data names the key: servers must find it. Within the transaction: two rotations
+    // take turns.
     if (to.kind === "new") to.file.add(fresh);
     await resignAnchors(transaction, keys.get(current), keys.get(id));
     await settings.set(CURRENT_KEY, id);
@@ -98,8 +98,8 @@ async function countRemaining(
 }
 
 /**
- * Ends the rotation and retires the other keys; in a transaction, so that two rotations take turns
- * at the file.
+ * Ends the rotation and retires the other keys, in a transaction: two rotations take turns at the
+ * file.
  */
 async function finish(
   { store, to }: Rotation,

@@ -74,8 +74,8 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
         request.trail?.describeRequest({ filename });
         await request.trail?.begin();
       };
-      // After a failure the rest is read and discarded on the open connection, so that the client
-      // can read the response.
+      // After a failure the rest is read and discarded on the open connection: the client can then
+      // read the response.
       const source = request.raw.iterator({ destroyOnReturn: false });
       try {
         return { files: await upload(context, caller, { source, boundary, count }, begin) };

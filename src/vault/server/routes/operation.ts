@@ -67,8 +67,8 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.outp
 }
 
 /**
- * Returns the compression of an operation's route. The length of a compressed response reveals a
- * value next to text that another user chose, so that only lists are compressed.
+ * Returns the compression of an operation's route. Only lists are compressed: the length of a
+ * compressed response reveals a value next to text that another user chose.
  */
 export function compressionOf({ compressible }: OperationDefinition): {
   readonly compress?: false;

@@ -51,8 +51,8 @@ function clientOf({ appUrl }: VaultContext, request: FastifyRequest): LoginClien
 }
 
 /**
- * Starts a session after a password check and ends the session that the browser had, so that no
- * session survives a login.
+ * Starts a session after a password check and ends the session that the browser had: no session
+ * survives a login.
  */
 async function startSession(
   context: VaultContext,

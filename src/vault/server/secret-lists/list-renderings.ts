@@ -23,7 +23,7 @@ interface KnownLength {
   readonly ownLength: number;
 }
 
-/** A long list, which is read while it is sent. */
+/** A long list that is read while it is sent. */
 export interface StreamedList {
   readonly kind: "streamed";
   readonly revision: string;
@@ -53,9 +53,9 @@ interface Reading {
 }
 
 /**
- * Lists that clients request. Those who request the same list simultaneously, such as all clients
- * of an account that wait for a change, share one text, which is read once; a long list is streamed
- * to each. Each list in memory has its place among the open lists.
+ * Lists that clients request. Clients that request the same list simultaneously, such as all that
+ * wait for a change of one account, share one text, read once; a long list is streamed to each.
+ * Each list in memory has its place among the open lists.
  */
 export class ListRenderings {
   readonly #context: VaultContext;
@@ -132,7 +132,7 @@ export class ListRenderings {
     });
   }
 
-  /** Streams a list, of which a part may have been charged already. */
+  /** Streams a list; a part of it may have been charged already. */
   #streamed(
     key: string,
     caller: Caller,

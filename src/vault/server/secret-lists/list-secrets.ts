@@ -21,15 +21,15 @@ export interface OpenedList {
   /**
    * Yields the latest version of every secret in scope that the caller may read, own and received,
    * by name, then owner, in code point order, at most a few hundred at a time, as JSON records that
-   * commas separate. Secrets the caller loses meanwhile are omitted, changed ones are listed with
-   * their new state.
+   * commas separate. Secrets the caller loses during the read are omitted, changed ones are listed
+   * with their new state.
    */
   pages(): AsyncGenerator<string, ListEnd>;
 }
 
 /** Facts that are known once a list has been read to its end. */
 export interface ListEnd {
-  /** True when nothing changed while it was read, so that it is the list of this revision. */
+  /** True when nothing changed while the list was read: it is the list of this revision. */
   readonly consistent: boolean;
   /** Time of the next deadline or expiry, until which the list stays the same. */
   readonly until: number;
@@ -51,8 +51,7 @@ interface Page {
 }
 
 /**
- * Secrets that are read without asking for the length of their metadata before, which has up to 64
- * KiB each.
+ * Secrets that are read without first asking for the length of their metadata, up to 64 KiB each.
  */
 const UNCHECKED = 32;
 /** Maximum length of the metadata of more secrets that are read together. */
@@ -129,7 +128,7 @@ export async function openList(context: ListContext, caller: Caller): Promise<Op
       const page: Page = await ahead;
       done += page.count;
       if (page.lengths.length > 0) size.seen(page.lengths);
-      // One page is read while another is sent, so that a remote database is kept busy.
+      // One page is read while another is sent: that keeps a remote database busy.
       ahead = done < ids.length ? next() : undefined;
       until = Math.min(until, page.until);
       ownLength += page.ownLength;

@@ -18,7 +18,7 @@ export class ListValidityCache {
   readonly #known = new Map<string, Validity>();
 
   remember(email: string, validity: Validity): void {
-    // The earliest start is kept, so that older entity tags stay valid.
+    // The earliest start is kept: older entity tags stay valid.
     if (this.#at(email, validity.revision, validity.from)) return;
     this.#known.delete(email);
     this.#known.set(email, validity);
@@ -41,8 +41,8 @@ export class ListValidityCache {
   }
 
   /**
-   * Returns the time until which the list of this revision is known to be the same as at a time,
-   * which it may have been only then.
+   * Returns the time until which the list of this revision is known to be the same as at
+   * `timestamp`: `timestamp` itself when no more is known.
    */
   until(email: string, revision: string, timestamp: number): number {
     return this.#at(email, revision, timestamp)?.until ?? timestamp;

@@ -28,7 +28,7 @@ async function* versionPages(
     const from = after;
     const atMost = size.next;
     const page = await store.read(async (transaction) => {
-      // Each time, because access may end meanwhile.
+      // Each time, because access may have ended since.
       const found = await findSecret(transaction, caller, address, now);
       requireRead(found);
       const versions = await transaction.secrets.versions(found.secret.id, from, atMost);

@@ -1,12 +1,12 @@
-/** Length of the metadata of one page, which bounds the time that it occupies the event loop. */
+/** Length of the metadata of one page. Bounds the time that the page occupies the event loop. */
 const PAGE_LENGTH = 256 * 1024;
 /** Number of entries of the first page, and maximum growth from one page to the next. */
 const FIRST = 8;
 const GROWTH = 4;
 
 /**
- * Number of entries in each page of a list, whose metadata has up to 64 KiB each, by the lengths in
- * the pages before.
+ * Number of entries in each page of a list, from the lengths in the pages before: the metadata of
+ * an entry has up to 64 KiB.
  */
 export class PageSize {
   readonly #max: number;

@@ -34,7 +34,7 @@ export async function sendOpenedList(
     head();
     const body = Readable.from(readInTime(context, reply, list.pieces), { highWaterMark: 1 });
     if (!gzips) return reply.send(body);
-    // A failure destroys the last stream as well, which closes the connection.
+    // A failure destroys the last stream as well and so closes the connection.
     const compressed = pipeline(body, createGzip(), () => undefined);
     return reply.header("content-encoding", "gzip").send(compressed);
   }
@@ -42,7 +42,7 @@ export async function sendOpenedList(
     gzips && list.length >= COMPRESSED_LENGTH ? await list.compressed() : undefined;
   const pieces = compressed ? [compressed] : list.pieces;
   const length = compressed?.length ?? list.length;
-  // Before the headers, which a rejection does not have.
+  // Before the headers: a rejection does not have them.
   if (length > PIECE_LENGTH) await context.listResponses.enter(email, reply);
   head();
   if (compressed) reply.header("content-encoding", "gzip");

@@ -5,7 +5,7 @@ import type { ListEnd, OpenedList } from "./list-secrets.ts";
 
 const compress = promisify(gzip);
 
-/** A whole list in memory, which any number of responses share. */
+/** A whole list in memory that any number of responses share. */
 export class SharedList {
   readonly kind = "shared";
   readonly revision: string;

@@ -4,9 +4,9 @@ import { mergeMetadata, type Metadata } from "../../../protocol/metadata.ts";
 import type { Limits } from "../limits.ts";
 
 /**
- * Requires that the latest version is the one that the caller knows, so that a change does not undo
- * one that the caller has not seen (docs/design/vault-contract.md#versions). 0 expects that there
- * is no secret; without a number there is no requirement.
+ * Requires that the latest version is the one that the caller knows: a change never undoes one that
+ * the caller has not seen (docs/design/vault-contract.md#versions). 0 expects that there is no
+ * secret; without a number there is no requirement.
  * @throws ServiceError `version_changed`; `secret_not_found` when a secret was expected
  */
 export function requireVersion(

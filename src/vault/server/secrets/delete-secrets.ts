@@ -16,8 +16,8 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
  * Removes secrets in one transaction. A large secret is retired: it is gone for all users, and its
- * name is free, but the sweeper erases its versions and grants, in small transactions, so that no
- * request takes longer the more a secret has.
+ * name is free, but the sweeper erases its versions and grants, in small transactions: no request
+ * takes longer for a larger secret.
  */
 export class SecretRemoval {
   #bytesLeft = MOST_BYTES;

@@ -50,9 +50,9 @@ export async function findSecret(
 }
 
 /**
- * Returns a function that finds the creator of the secret that a request names, so that its write
- * waits for other writes of the creator's data; `undefined` when the caller has access to none or
- * to several of this name.
+ * Returns a function that finds the creator of the secret that a request names: the write of the
+ * request waits for other writes of the creator's data. The function returns `undefined` when the
+ * caller has access to none or to several of this name.
  */
 export function ownerOf(
   { store, clock }: Pick<VaultContext, "store" | "clock">,
@@ -61,7 +61,7 @@ export function ownerOf(
   owner: string | undefined,
 ): () => Promise<string | undefined> {
   return async () => {
-    // The owner that the request names is not believed: without access, a stranger could take the
+    // Does not trust the owner that the request names: without access, a stranger could take the
     // turns of any account.
     const accessible = await store.readOne(({ secrets }) =>
       secrets.accessByName(caller.email, name, clock.now()),

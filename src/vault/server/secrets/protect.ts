@@ -64,7 +64,7 @@ async function createSecret(
 /** Maximum number of old versions that one new version removes, when there were more before. */
 const REMOVED_PER_VERSION = 10;
 
-/** Removes the oldest versions of a secret, so that with the next one it has `keep`. */
+/** Removes the oldest versions of a secret: with the next one it then has `keep`. */
 async function removeOldVersions(
   secrets: Transaction["secrets"],
   { id, nextVersion }: Secret,
@@ -110,8 +110,8 @@ async function addVersion(
 }
 
 /**
- * Creates the caller's secret, or a new version of it whose metadata is merged with that of the
- * latest version (docs/design/vault-contract.md#secrets).
+ * Creates the caller's secret, or a new version of it whose metadata is merged with the metadata of
+ * the latest version (docs/design/vault-contract.md#secrets).
  * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside
  *   the scope, before or after; of `requireVersion`; of `changedMetadata`; `quota_exceeded`
  */

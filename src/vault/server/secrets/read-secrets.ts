@@ -93,8 +93,8 @@ async function expose(
 const SHORT_BYTES = 64 * 1024;
 
 /**
- * Returns the value of one version for a response, which counts among the open lists of the account
- * until it has been read.
+ * Returns the value of one version for a response. The response counts among the open lists of the
+ * account until it has been read.
  * @throws ServiceError of `expose`; `rate_limited` when the account has too many open
  */
 export async function exposeInTurn(
@@ -107,6 +107,6 @@ export async function exposeInTurn(
   const bytes = Buffer.byteLength(JSON.stringify(exposed.key_value));
   if (bytes <= SHORT_BYTES) return exposed;
   await context.openLists.enterStream(caller.email, reply, bytes);
-  // Read again, so that those that wait hold no value.
+  // Read again: a request that waits holds no value.
   return expose(context, caller, address, version);
 }

@@ -51,7 +51,7 @@ export function versionRecord(
   return version.createdBy === "" ? record : { ...record, created_by: version.createdBy };
 }
 
-/** Returns one version with its value, which is UTF-8. */
+/** Returns one version with its UTF-8 value. */
 export function exposedSecret(
   secret: Secret,
   version: SecretVersion,

@@ -5,8 +5,8 @@ import type { MasterKey } from "../crypto/master-key.ts";
 import type { Secret } from "../store/records.ts";
 
 /**
- * Returns the identity a value is bound to, so that rows of other secrets, versions or deleted
- * secrets cannot replace it.
+ * Returns the identity a value is bound to: rows of other secrets, versions or deleted secrets
+ * cannot replace it.
  */
 export function valueIdentity(
   secret: Pick<Secret, "id" | "owner" | "name">,

@@ -5,8 +5,8 @@ const PERIOD_MS = 3_600_000;
 const MAX_ACCOUNTS = 10_000;
 
 /**
- * Addresses of which an account has asked within an hour whether they would be invited, without
- * sharing anything with them.
+ * Addresses for which an account asked within an hour whether they would be invited, but shared
+ * nothing with them.
  */
 export class AskedAddresses {
   readonly #clock: Clock;

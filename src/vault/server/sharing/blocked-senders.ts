@@ -13,8 +13,8 @@ export async function listBlocked({ store }: VaultContext, caller: Caller): Prom
 }
 
 /**
- * Hides what these users share with the caller. Their grants stay, so that they cannot notice it
- * and unblocking undoes it. Returns all blocked senders.
+ * Hides what these users share with the caller. Their grants stay: the users cannot notice the
+ * block, and unblocking undoes it. Returns all blocked senders.
  * @throws ServiceError `out_of_scope`; `forbidden` when the caller is among them; `quota_exceeded`
  */
 export async function blockSenders(

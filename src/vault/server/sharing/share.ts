@@ -139,13 +139,13 @@ async function grantAll(
       await candidates(transaction, caller, name, now),
       caller.scope,
     );
-    // The owner and the name of the request, which the grant is sealed with, and not those that the
+    // The grant is sealed with the owner and the name of the request, not with those that the
     // database returned.
     return { id: secret.id, owner: caller.email, name };
   });
   const recipients = await recipientsOf(transaction, caller, request.to, now);
   const emails = recipients.flatMap(({ users }) => users);
-  // Those of a team are not in the request.
+  // The members of a team are not in the request.
   if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
   if (!request.invite) await requireActive(transaction, caller, request.to, recipients, asked);
   const { permission } = request;

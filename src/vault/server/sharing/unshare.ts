@@ -31,8 +31,8 @@ async function allGrantees({ grants }: Transaction, secretId: string): Promise<G
 
 /**
  * Revokes grants of the caller's secrets from these users or this team, or all grants when none is
- * named: all names, or none. Returns the revoked grants, which may be empty. A secret without
- * grants is unshared.
+ * named: all names, or none. Returns the revoked grants, possibly none. A secret without grants is
+ * unshared.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function unshare(

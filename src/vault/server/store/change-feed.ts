@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Characters of a key: 96 bits, so that a collision, which would wake a waiting list once too
- * often, does not happen.
+ * Characters of a key: 96 bits rule out a collision. A collision would wake a waiting list once too
+ * often.
  */
 const KEY_LENGTH = 16;
 
@@ -15,9 +15,7 @@ export function subjectKey(subject: string): string {
 
 /** Committed changes of lists and of credentials, announced by subject (`store/subjects.ts`). */
 export interface Changes {
-  /**
-   * False while changes of other processes do not arrive, so that waiting for one makes no sense.
-   */
+  /** False while changes of other processes do not arrive: waiting for one makes no sense. */
   readonly available: boolean;
   /**
    * Calls `wake` after each committed change of one of these subjects, until disposed. `wake`
@@ -33,7 +31,7 @@ export class ChangeFeed implements Changes {
 
   watch(subjects: readonly string[], wake: () => void): Disposable {
     const keys = subjects.map(subjectKey);
-    // A function of its own, because several watches may share one.
+    // A separate function, because several watches may share `wake`.
     const own = (): void => wake();
     for (const key of keys) {
       const watching = this.#watches.get(key);

@@ -14,7 +14,7 @@ const CONFIRMATION = "rights confirmation v1";
 const CONFIRMATION_LENGTH = 16;
 const PAGE_SIZE = 200;
 
-/** Yields the rows of a table whose MAC is none of this master key. */
+/** Yields the rows of a table that have no MAC of this master key. */
 async function* rowsOtherThan(
   { rights }: Transaction,
   table: RightName,
@@ -42,7 +42,7 @@ interface Unsealed {
 }
 
 export interface CheckDataOptions extends CheckKeysOptions {
-  /** The confirmation of the rows to seal, which an earlier start has named. */
+  /** The confirmation, named by an earlier start, of the rows to seal. */
   readonly seal?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ function refusal({ count, confirmation }: Unsealed): Error {
 
 /**
  * Requires the master keys that records need (`checkMasterKeys`), and that the rows that decide who
- * reads what have MACs. Those of an earlier release are sealed in one transaction, if `seal`
+ * reads what have MACs. Rows of an earlier release are sealed in one transaction, if `seal`
  * confirms them: which rows are to be believed cannot depend on anything that a writer of the
  * database can set back.
  * @throws Error when a master key is missing; with the confirmation when rows have no MACs and it

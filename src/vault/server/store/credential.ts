@@ -5,11 +5,11 @@ export interface Credential {
   readonly kind: "token" | "session";
   readonly digest: string;
   /**
-   * Digest of the login that a token comes from, which further tokens may come from; that of a
-   * session itself.
+   * Digest of the login that a token, and possibly further tokens, come from; for a session, its
+   * own digest.
    */
   readonly login: string;
-  /** Wall-clock time. A session ends later when it is used meanwhile. */
+  /** Wall-clock time. A session that is used ends later. */
   readonly expiresAt: number;
 }
 

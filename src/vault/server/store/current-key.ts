@@ -7,8 +7,8 @@ import type { Store, Transaction } from "./store.ts";
 export const CURRENT_KEY = "master_key";
 
 /**
- * Returns the master key that wraps new data keys. Its id is read within the same transaction, so
- * that nothing is wrapped by the old key once a rotation has started.
+ * Returns the master key that wraps new data keys. Its id is read within the same transaction: the
+ * old key wraps nothing once a rotation has started.
  * @throws Error when the key ring does not have it
  */
 export async function currentKey(

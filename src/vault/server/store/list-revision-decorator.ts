@@ -159,8 +159,8 @@ function blockedSendersWithRevisions(
 }
 
 /**
- * Wraps the tables so that each write that can change a user's list of secrets or files gives that
- * list a new revision.
+ * Wraps the tables: each write that can change a user's list of secrets or files gives that list a
+ * new revision.
  * @param touched of `sqlTransaction`
  */
 export function withListRevisions(tables: Transaction, touched: Set<string>): Transaction {

@@ -9,7 +9,7 @@ import type { WrappedKey } from "../crypto/master-key.ts";
 
 export interface User {
   readonly email: string;
-  /** PHC string; `undefined` when no server has written it, so that no password matches. */
+  /** PHC string; `undefined` when no server has written it: no password matches then. */
   readonly passwordHash: string | undefined;
   /** A disabled user cannot log in, set a password or receive email. */
   readonly disabled: boolean;
@@ -47,7 +47,7 @@ export interface AccessToken {
   readonly email: string;
   readonly scope: string;
   readonly expiresAt: number;
-  /** As those of its refresh token. */
+  /** The same as in its refresh token. */
   readonly allowedNetworks: readonly string[];
   /** Time of the login that the token comes from, directly or by refreshes. */
   readonly createdAt: number;
@@ -56,8 +56,7 @@ export interface AccessToken {
 }
 
 /**
- * A refresh token and its access tokens, which come from one login: the unit that is listed and
- * revoked.
+ * A refresh token and its access tokens, all from one login: the unit that is listed and revoked.
  */
 export interface TokenPair {
   readonly refreshDigest: string;
@@ -129,7 +128,7 @@ export type SecretIdentity = Pick<Secret, "id" | "owner" | "name">;
 
 export interface Team {
   readonly groupId: string;
-  /** Never that of another team, even of the same name. */
+  /** Never the id of another team, even of the same name. */
   readonly id: string;
   readonly creator: string;
   /** In code point order, including the creator. */
@@ -197,7 +196,7 @@ export interface EmailMessage {
   readonly id: string;
   /**
    * `invitation`: `from` shared a secret with `to`. `confirmation`: `to` asked to set a password.
-   * `password_changed`: that of `to` was replaced.
+   * `password_changed`: the password of `to` was replaced.
    */
   readonly kind: "invitation" | "confirmation" | "password_changed";
   readonly to: string;
@@ -210,7 +209,7 @@ export interface EmailMessage {
 
 /**
  * Events of one subject within a window: failed logins of an account or a network, requested
- * emails. What counts until a time in the future, such as a network that an account has logged in
+ * emails. An entry that counts until a future time, such as a network that an account has logged in
  * from, is an event at that time.
  */
 export interface LoginFailures {
@@ -233,8 +232,7 @@ export const adminActions = [
 ] as const;
 
 /**
- * A change that a command of the operator of the vault made to a user, which waits for the audit
- * log.
+ * A change that a command of the operator of the vault made to a user. It waits for the audit log.
  */
 export interface AdminAction {
   readonly id: string;

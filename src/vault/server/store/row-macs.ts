@@ -23,8 +23,8 @@ export interface DamagedRow {
 
 /**
  * MACs of single rows: the id of a master key, then an HMAC-SHA256 under a key that is derived from
- * it. A row without the right one was not written by a server, so that a writer of the database
- * cannot invent rights (docs/adr/0013-authenticated-rights.md).
+ * it. A row without the right MAC was not written by a server: a writer of the database cannot
+ * invent rights (docs/adr/0013-authenticated-rights.md).
  */
 export class RowMacs {
   readonly keys: KeyRing;

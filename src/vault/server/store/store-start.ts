@@ -22,8 +22,8 @@ const BACKOFF = { baseMs: 500, maxMs: 10_000 };
 const REPEAT_MS = 600_000;
 
 /**
- * The steps of a start that need the store, which may start later than the server: after a failure
- * of a node, for example.
+ * The steps of a start that need the store. The store may start later than the server: after a
+ * failure of a node, for example.
  */
 export class StoreStart {
   readonly #waits: boolean;

@@ -42,7 +42,7 @@ export interface Transaction {
   readonly settings: SettingTable;
 }
 
-/** Whose write it is, so that a store with concurrent writes can be fair among accounts. */
+/** The account that writes, for a store with concurrent writes to be fair among accounts. */
 export interface Writer {
   readonly account: string;
   /**
@@ -70,13 +70,12 @@ export interface Store extends AsyncDisposable {
   /** Runs `work` on one consistent snapshot, without writing. */
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
-   * Runs `work`, which sends one statement at most, without the statements that begin and end a
-   * transaction.
+   * Runs `work`, of one statement at most, without the statements that begin and end a transaction.
    */
   readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
-   * Changes that this process committed and, after `listen`, those of other processes with the same
-   * database.
+   * Changes that this process committed and, after `listen`, changes of other processes with the
+   * same database.
    */
   readonly changes: Changes;
   /**

@@ -1,5 +1,5 @@
 /**
- * Subjects of changes. Those of lists are the keys of `list_revisions` too. Email addresses are
+ * Subjects of changes. Subjects of lists are the keys of `list_revisions` too. Email addresses are
  * canonical.
  */
 export const subjects = {

@@ -16,7 +16,7 @@ function teamRecord({ groupId, creator, members }: Team): TeamRecord {
 
 /**
  * Returns a team the caller is a member of. Other teams are as unknown to the caller as missing
- * ones, and so are those of a blocked creator.
+ * ones, and so are teams of a blocked creator.
  * @throws ServiceError `team_not_found`
  */
 export async function memberTeam(

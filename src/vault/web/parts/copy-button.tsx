@@ -9,8 +9,8 @@ interface CopyButtonProps {
   readonly what: string;
   readonly text: string | (() => Promise<string>);
   /**
-   * Says that the text stays in the clipboard, which a page cannot clear without reading it. The
-   * default for a fetched text.
+   * Says that the text stays in the clipboard: a page cannot clear the clipboard without reading
+   * it. The default for a fetched text.
    */
   readonly secret?: boolean;
   /** Shows only the icon; screen readers get the label. */

@@ -20,7 +20,7 @@ interface FormProps {
   readonly variant?: "primary" | "plain" | "danger";
   /** Receives the form, to read its fields. */
   readonly work: (form: HTMLFormElement) => Promise<void>;
-  /** Adds a cancel button, which has the initial focus in a dangerous form. */
+  /** Adds a cancel button; in a dangerous form it has the initial focus. */
   readonly onCancel?: () => void;
   /**
    * Leaving the page asks while the form has typed text: the default. Use `defaultValue` for text

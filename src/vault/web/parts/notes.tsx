@@ -2,9 +2,7 @@ import type { VNode, ComponentChildren } from "preact";
 import type { RequestError } from "../service/request-error.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
-/**
- * Shows a failure. The live region exists before the failure, so that screen readers announce it.
- */
+/** Shows a failure. The live region exists before the failure: screen readers then announce it. */
 export function FailureNote({ failure }: { readonly failure: RequestError | undefined }): VNode {
   return (
     <div role="alert">

@@ -17,8 +17,8 @@ export function focusTitle(): void {
 }
 
 /**
- * Sets the title of the page and of the window. It takes the focus after a navigation, so that
- * screen readers announce it.
+ * Sets the title of the page and of the window. It takes the focus after a navigation: screen
+ * readers then announce it.
  */
 export function PageHeading({ title, shown, children }: PageHeadingProps): VNode {
   const ref = useRef<HTMLHeadingElement>(null);

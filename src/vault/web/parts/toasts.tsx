@@ -34,9 +34,9 @@ function ToastCard({ toast: { text, tone } }: { readonly toast: Toast }): VNode 
 }
 
 /**
- * Shows the last message. It has a place of its own in the header, so that it never covers a
- * control. The live regions exist before the first message, so that screen readers announce it: a
- * failure interrupts.
+ * Shows the last message. It has a separate place in the header: it never covers a control. The
+ * live regions exist before the first message, for screen readers to announce it: a failure
+ * interrupts.
  */
 export function ToastSlot(): VNode {
   const toast = useContext(ShownContext);

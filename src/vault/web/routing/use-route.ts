@@ -24,7 +24,7 @@ function entryState(): object {
   return typeof state === "object" && state !== null ? state : {};
 }
 
-/** Marks the history entry, which distinguishes it from a new one. */
+/** Marks the history entry: a new one has no mark. */
 function markEntry(): void {
   history.replaceState({ ...entryState(), visited: true }, "");
 }
@@ -70,8 +70,8 @@ export function useRoute(): { readonly route: Route; readonly leaving: Leaving |
   }, [open]);
   const stay = (): void => {
     setWanted(undefined);
-    // The address is that of the other page already: a new entry goes away again, one of the past
-    // gets the page on top.
+    // The address already names the other page: leaves a new entry, or adds the page after an old
+    // one.
     if (isMarked()) history.pushState({ visited: true }, "", hrefOf(shown.current));
     else history.back();
   };
@@ -91,8 +91,8 @@ export function replaceRoute(route: Route): void {
 }
 
 /**
- * Writes the state of the current page's list into the address. `push` adds it to the history, so
- * that the browser's back button returns to the former state.
+ * Writes the state of the current page's list into the address. `push` adds it to the history: the
+ * browser's back button returns to the former state.
  */
 export function writeQuery(route: Route, push: boolean): void {
   const href = hrefOf(route);

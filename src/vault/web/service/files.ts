@@ -36,7 +36,7 @@ export async function deleteFile(
 
 let uploading = 0;
 
-/** Reports whether a file is being sent, which the end of the session would cancel. */
+/** Reports whether a file is being sent: the end of the session would cancel it. */
 export function isUploading(): boolean {
   return uploading > 0;
 }

@@ -58,7 +58,7 @@ export async function listSecrets(client: VaultClient): Promise<readonly SecretR
 
 /**
  * Sends the operation of the family that the secret belongs to. When an own secret was shared or
- * unshared since it was loaded, the vault names the other family, which then gets the request
+ * unshared since it was loaded, the vault names the other family, and the request then goes to it
  * (docs/design/vault-contract.md#families-of-operations).
  */
 async function inFamily<T>(
@@ -110,7 +110,7 @@ export async function exposeVersion(
 }
 
 /**
- * Fetches the value of the version that is the latest now, which may be newer than a list that was
+ * Fetches the value of the version that is the latest now. It may be newer than a list that was
  * loaded before.
  */
 export async function exposeLatest(

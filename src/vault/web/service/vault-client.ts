@@ -65,8 +65,8 @@ export class VaultClient {
   }
 
   /**
-   * Ends the session; that of another user, who logged in later in another tab, continues. @throws
-   * RequestError
+   * Ends the session; the session of another user who logged in later, in another tab, continues.
+   * @throws RequestError
    */
   async logOut(): Promise<void> {
     const send = (): Promise<Response> =>

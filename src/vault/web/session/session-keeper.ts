@@ -41,7 +41,7 @@ export class SessionKeeper {
     this.#show({ kind: "open", client: this.#client, ended: false });
   }
 
-  /** Closes the pages, whose waiting requests fail. */
+  /** Closes the pages; their waiting requests fail. */
   close(state: SessionState): void {
     this.#client = undefined;
     this.#resume(false);

@@ -37,7 +37,7 @@ export interface SessionControl {
 }
 
 /**
- * Manages the session, which is fetched when the page loads and kept only in memory and in the
+ * Manages the session: fetches it when the page loads, and keeps it only in memory and in the
  * browser's cookie.
  */
 export function useSession(): SessionControl {

@@ -32,7 +32,7 @@ export function metadataValue(text: string): unknown {
   return parsed ? parsed.value : text;
 }
 
-/** Reports whether a text starts like a JSON object or list and is none. */
+/** Reports whether a text starts like a JSON object or list but is not one. */
 export function isBrokenJson(text: string): boolean {
   return /^\s*[[{]/u.test(text) && parsedJson(text) === undefined;
 }

@@ -23,8 +23,7 @@ export function firstHidden(text: string): string | undefined {
 }
 
 /**
- * Splits a text so that characters which cannot be seen, and spaces at its ends, appear as what
- * they are.
+ * Splits a text to show characters that cannot be seen, and spaces at its ends, as what they are.
  */
 export function visibleParts(text: string): VisiblePart[] {
   const pattern = new RegExp(`(${HIDDEN.source}|^ +| +$)`, "gu");

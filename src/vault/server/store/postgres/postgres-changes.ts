@@ -6,11 +6,11 @@ import type { Random } from "../../../../lib/random.ts";
 import { ChangeFeed, subjectKey, type Changes } from "../change-feed.ts";
 
 const CHANNEL = "vaultsync_changes";
-/** Keys in one notification, whose payload PostgreSQL limits to 8,000 bytes. */
+/** Keys in one notification: PostgreSQL limits its payload to 8,000 bytes. */
 const KEYS_PER_NOTIFICATION = 400;
 /**
- * Maximum time between two attempts to connect, so that changes arrive within a second of the
- * database being available again.
+ * Maximum time between two attempts to connect: changes arrive within a second of the database
+ * being available again.
  */
 const MAX_BACKOFF_MS = 800;
 /**
@@ -20,11 +20,11 @@ const MAX_BACKOFF_MS = 800;
 const BEAT_MS = 5_000;
 
 /**
- * Announces the changes that this process commits, and receives those of the other servers on the
- * database (LISTEN and NOTIFY). Notifications are sent after the commit, in batches: within the
+ * Announces the changes that this process commits, and receives the changes of the other servers on
+ * the database (LISTEN and NOTIFY). Notifications are sent after the commit, in batches: within the
  * transaction they would serialize all commits. A server that stops in between leaves a change
- * unannounced, which a waiting list finds at its end. A payload is the id of the sender and the
- * keys of the subjects.
+ * unannounced: a waiting list finds it at its end. A payload is the id of the sender and the keys
+ * of the subjects.
  */
 export class PostgresChanges implements Changes, AsyncDisposable {
   readonly #config: ClientConfig;
@@ -58,7 +58,7 @@ export class PostgresChanges implements Changes, AsyncDisposable {
     return this.#feed.watch(subjects, wake);
   }
 
-  /** Announces committed changes to this process immediately, to the others asynchronously. */
+  /** Announces committed changes to this process immediately, to other processes asynchronously. */
   announce(subjects: Iterable<string>): void {
     const keys = [...subjects].map(subjectKey);
     if (keys.length === 0) return;
@@ -77,8 +77,8 @@ export class PostgresChanges implements Changes, AsyncDisposable {
           [this.#id, ...keys].join(" "),
         ]);
       } catch {
-        // The database is unreachable, for the others too: when they are connected again, they wake
-        // everything that waits.
+        // The database is unreachable, for the other servers too: when they are connected again,
+        // they wake everything that waits.
         this.#unannounced.clear();
       }
     }

@@ -43,7 +43,7 @@ export function forgetPrepared(): void {
   prepared.clear();
 }
 
-// PostgreSQL's text columns accept every character except NUL, which is escaped as U+FFFF (a
+// PostgreSQL's text columns accept every character except NUL. NUL is escaped as U+FFFF (a
 // noncharacter) and a digit; so is U+FFFF itself. Texts without NUL keep their order by code point.
 function toColumn(value: SqlValue): SqlValue | Buffer {
   if (typeof value === "string")
@@ -73,8 +73,8 @@ export class PostgresConnection implements SqlConnection {
   }
 
   /**
-   * The failure of the transaction: that of its first failed statement, because of which those sent
-   * after it fail as well.
+   * The failure of the first failed statement of the transaction; statements sent after it fail as
+   * well.
    */
   get failure(): unknown {
     return this.#failure;

@@ -12,7 +12,7 @@ const UNAVAILABLE = /^(?:08|53|57|58)|^(?:55P03|25P03|25P04|25006)$/u;
 
 /**
  * Failures that concurrent transactions cause each other: serialization failures and deadlocks;
- * violated unique and foreign keys, which PostgreSQL may check first.
+ * violated unique and foreign keys, because PostgreSQL may check these first.
  */
 const CONFLICT = /^(?:40001|40P01|23505|23503)$/u;
 

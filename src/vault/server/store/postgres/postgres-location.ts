@@ -5,7 +5,7 @@ export function isPostgresUrl(location: string): boolean {
   return SCHEME.test(location);
 }
 
-/** Reports whether the URL contains a password, which must then not be visible to other users. */
+/** Reports whether the URL contains a password: then it must not be visible to other users. */
 export function containsPassword(location: string): boolean {
   if (!isPostgresUrl(location)) return false;
   const url = URL.parse(location);

@@ -3,8 +3,8 @@ import { postgresMigrations } from "./postgres-migrations.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 
 /**
- * Advisory lock of a migration, so that replicas that start together take turns. Any number unused
- * in the database.
+ * Advisory lock of a migration: replicas that start together take turns. Any number unused in the
+ * database.
  */
 const MIGRATION_LOCK = 7_318_204_415;
 

@@ -78,10 +78,10 @@ const postgresGrantCounts = `
 
 /**
  * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is
- * never edited. The columns are the same as in SQLite (sqlite-migrations.ts), so that both share
- * their SQL. The collation "C" sorts UTF-8 by code point. Times are double precision: milliseconds
- * since the epoch exceed 64-bit integers. Metadata is text: jsonb rejects `\u0000` and does not
- * keep the order of keys. Sealed bytes are EXTERNAL: they do not compress.
+ * never edited. The columns are the same as in SQLite (sqlite-migrations.ts): both share their SQL.
+ * The collation "C" sorts UTF-8 by code point. Times are double precision: milliseconds since the
+ * epoch exceed 64-bit integers. Metadata is text: jsonb rejects `\u0000` and does not keep the
+ * order of keys. Sealed bytes are EXTERNAL: they do not compress.
  */
 export const postgresMigrations: readonly string[] = [
   `
@@ -244,7 +244,7 @@ export const postgresMigrations: readonly string[] = [
   `CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL)`,
   `CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at)`,
   oneWaitingEmail,
-  // The usage of each account is counted by triggers, so that no way to change a row is forgotten
+  // Triggers count the usage of each account: they cover every way to change a row
   // (docs/adr/0007-quotas.md).
   `
   CREATE TABLE account_usage (
@@ -348,7 +348,7 @@ export const postgresMigrations: readonly string[] = [
   versionsByKey,
   // Who wrote a version; empty for those before.
   `ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT ''`,
-  // Teams with the name of an address, and what was shared with them, which was meant for the user.
+  // Teams with the name of an address, and what was shared with them: it was meant for the user.
   // Tokens and sessions have names.
   `
   UPDATE list_revisions SET revision = revision || '-' WHERE EXISTS (

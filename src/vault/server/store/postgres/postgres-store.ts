@@ -27,8 +27,8 @@ const CONNECTIONS = 10;
 const CONNECT_MS = 10_000;
 
 /**
- * Limits in milliseconds for statements, lock waits and idle transactions, so that one transaction
- * cannot block the others.
+ * Limits in milliseconds for statements, lock waits and idle transactions. They keep one
+ * transaction from blocking the rest.
  */
 const timeouts: ClientConfig = {
   statement_timeout: 30_000,
@@ -39,7 +39,7 @@ const timeouts: ClientConfig = {
 };
 
 const READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-// The lock precedes the snapshot, so that an exclusive write sees all other writes.
+// The lock precedes the snapshot: an exclusive write sees all other writes.
 const WRITE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN ROW EXCLUSIVE MODE";
 const WRITE_EXCLUSIVE =
   "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
@@ -90,7 +90,7 @@ export interface PostgresStoreOptions {
   readonly macs?: RowMacs | undefined;
 }
 
-/** A store in a PostgreSQL database, which several servers may share. */
+/** A store in a PostgreSQL database that several servers may share. */
 class PostgresStore implements Store {
   readonly #location: string;
   readonly #clock: Clock;
@@ -158,7 +158,7 @@ class PostgresStore implements Store {
 
   /**
    * @param begin `undefined` for one statement without a transaction
-   * @param owner whose data no other server writes meanwhile
+   * @param owner whose data no other server writes during the transaction
    */
   async #transact<T>(
     begin: string | undefined,
@@ -169,8 +169,8 @@ class PostgresStore implements Store {
     const connection = new PostgresConnection(client, () => (this.#wiped = true));
     const changed = new Set<string>();
     const lock = owner === undefined ? undefined : accountLock(owner);
-    // Sent together with the first statement of the work, which fails too when this fails. The lock
-    // precedes the snapshot.
+    // Sent together with the first statement of the work. If this fails, that statement fails too.
+    // The lock precedes the snapshot.
     const first = [lock?.take, begin]
       .filter((sql) => sql !== undefined)
       .map((sql) => connection.exec(sql));
@@ -188,7 +188,7 @@ class PostgresStore implements Store {
       }
       if ((await connection.exec("COMMIT")) !== "COMMIT")
         throw new Error("a failed statement was ignored within a transaction");
-      // Nothing waits for it. It fails with the connection only, which ends the lock too.
+      // Nothing waits for it. It fails with the connection only, and that ends the lock too.
       if (lock) connection.exec(lock.release).catch(() => undefined);
       client.release();
       this.changes.announce(changed);
@@ -235,11 +235,11 @@ class PostgresStore implements Store {
 }
 
 /**
- * Returns a connection to the pool; its next transaction follows the end of this one, which nothing
- * waits for.
+ * Returns a connection to the pool without waiting for the end of its read; the next transaction
+ * follows it.
  */
 function endRead(client: PoolClient, connection: PostgresConnection): void {
-  // Fails with the connection only, which the pool then replaces.
+  // Fails with the connection only; the pool then replaces the connection.
   connection.exec("COMMIT").catch(() => undefined);
   client.release();
 }

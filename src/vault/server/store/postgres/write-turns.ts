@@ -3,13 +3,11 @@ import type { Clock } from "../../../../lib/clock.ts";
 import { Slots } from "../../../../lib/slots.ts";
 import { StoreUnavailableError, type Writer } from "../store.ts";
 
-/**
- * Writes of one account that are in turn at a time; its others wait for them, without a connection.
- */
+/** Maximum writes of one account admitted at a time. Further ones wait without a connection. */
 const PER_ACCOUNT = 2;
 /**
- * Writes of all accounts that have a connection: the others of the pool are left to reads and to
- * the server's own writes.
+ * Writes of all accounts that have a connection: the rest of the pool is left to reads and to the
+ * server's own writes.
  */
 const WRITING = 8;
 /** Maximum time that a write waits for its turn, in milliseconds. */
@@ -31,9 +29,9 @@ export function accountLock(owner: string): { readonly take: string; readonly re
 }
 
 /**
- * The order of this process's writes. Those that change the data of one account would conflict,
+ * The order of this process's writes. Writes that change the data of one account would conflict,
  * because each changes its usage and the revision of its list: they follow each other. Accounts
- * take turns, so that a write of one does not wait for the queue of another one.
+ * take turns: a write of one does not wait for the queue of another one.
  */
 export class WriteTurns {
   readonly #clock: Clock;
@@ -66,8 +64,8 @@ export class WriteTurns {
   }
 
   /**
-   * Runs a write that no other one may accompany, when it is the turn of its account among such
-   * writes. @throws StoreUnavailableError
+   * Runs a write alone among such writes, in the turn of its account. @throws
+   * StoreUnavailableError
    */
   async alone<T>(account: string, write: () => Promise<T>): Promise<T> {
     return this.#inTime((signal) => this.#exclusive.run(signal, write, account));

@@ -1,7 +1,4 @@
-/**
- * Rows in one statement. Few sizes, because each is a statement of its own that connections
- * prepare.
- */
+/** Rows in one statement. Few sizes, because connections prepare a separate statement for each. */
 const SIZES = [128, 16, 4, 1];
 
 /**

@@ -38,7 +38,7 @@ export class Row {
     throw new TypeError(`column ${column}: expected text, a number or bytes`);
   }
 
-  /** Accepts 0 and 1 too, which SQLite returns for conditions. */
+  /** Accepts 0 and 1 too: SQLite returns them for conditions. */
   boolean(column: string): boolean {
     const value = this.#value(column);
     if (value === true || value === 1) return true;

@@ -33,7 +33,7 @@ function removeSql(table: string, key: string): string {
 }
 
 const REMOVE_VERSIONS = removeSql("secret_versions", "version");
-/** Dismissals before the grants that they refer to, whose removal would include them. */
+/** Dismissals first: removing the grants that they refer to would remove them too. */
 const REMOVE_GRANTS = [
   removeSql("person_grants", "email"),
   removeSql("hidden_team_grants", "group_id, email"),

@@ -19,8 +19,8 @@ export const versionsByKey = `
   `;
 
 /**
- * The migration step that adds the MACs of rows, and the ids of teams, which two teams of one name
- * never share. It is never edited.
+ * The migration step that adds the MACs of rows, and the ids of teams (never the same for two teams
+ * of one name). It is never edited.
  */
 export const rowMacColumns = `
   ALTER TABLE teams ADD COLUMN id text NOT NULL DEFAULT '';

@@ -12,8 +12,8 @@ export interface SqlConnection {
   /** Returns the number of changed rows. */
   run(sql: string, ...values: SqlValue[]): Promise<number>;
   /**
-   * Like `run`, for statements that remove or replace sealed bytes, which `Store.scrub` then
-   * overwrites.
+   * Like `run`, for statements that remove or replace sealed bytes. `Store.scrub` then overwrites
+   * these.
    */
   wipe(sql: string, ...values: SqlValue[]): Promise<number>;
 }

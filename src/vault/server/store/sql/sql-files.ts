@@ -100,7 +100,9 @@ function stagedBlobs(
   };
 }
 
-/** Number of versions, and their size in bytes, whose bytes are removed with them. */
+/**
+ * Maximum number of small versions, and their maximum size, whose bytes a removal erases itself.
+ */
 const MOST_SMALL = 8;
 const SMALL_BYTES = 1024 * 1024;
 

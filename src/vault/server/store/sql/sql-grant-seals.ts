@@ -100,7 +100,7 @@ export function moving(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "se
     );
   };
   /**
-   * Seals those of a page that a server has written: what is invented gives nothing to the new
+   * Seals the grants of a page that a server has written: invented ones give nothing to the new
    * owner's readers either.
    */
   const sealPage = async (

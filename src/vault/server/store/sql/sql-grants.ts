@@ -9,7 +9,7 @@ import type { Grant, Grantee, Recipient, SecretIdentity } from "../records.ts";
 import type { RowSeals } from "../row-macs.ts";
 import type { GrantTable } from "../tables/sharing-tables.ts";
 
-// A statement for each kind, which reads no more of the index than it returns.
+// A separate statement for each kind reads no more of the index than it returns.
 const GRANTEES = {
   person:
     "SELECT email AS name, reads, writes FROM person_grants WHERE secret_id = ? AND email > ? ORDER BY email LIMIT ?",
@@ -90,7 +90,7 @@ function grantsTo(
   };
 }
 
-/** Returns grants of one kind after a grantee, whose kind may be the other one. */
+/** Returns grants of one kind after a grantee of either kind. */
 async function grantsOfKind(
   db: SqlConnection,
   kind: Grantee["kind"],
@@ -105,7 +105,7 @@ async function grantsOfKind(
   return (await db.all(GRANTEES[kind], secretId, name, atMost)).map((row) => grantOf(kind, row));
 }
 
-/** Returns those of the names that had a grant, sorted. */
+/** Returns the given names that had a grant, sorted. */
 async function revokeOfKind(
   db: SqlConnection,
   kind: Grantee["kind"],

@@ -39,7 +39,7 @@ const TOUCH_OWNER_OF_FILE = `
     SELECT 'files:' || owner, CAST(?2 AS text) FROM files WHERE id = ?1
   ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
   RETURNING subject`;
-// That of a team to which only senders share whom the user has blocked does not apply.
+// The revision of a team does not apply when the user has blocked all senders who share with it.
 const OF = `
   SELECT s.subject AS subject, COALESCE(r.revision, '') AS revision
   FROM (SELECT 'person:' || ?1 AS subject, '' AS group_id UNION ALL SELECT 'team:' || group_id, group_id FROM team_members WHERE email = ?1) AS s
@@ -67,8 +67,8 @@ export function sqlListRevisions(
   };
   return {
     async of(email) {
-      // The revision of a team applies to its members, so that a grant to a team of thousands
-      // writes one row.
+      // The revision of a team applies to its members: a grant to a team of thousands writes one
+      // row.
       const rows = await db.all(OF, email);
       const revisions = rows
         .map((row) => row.text("revision"))

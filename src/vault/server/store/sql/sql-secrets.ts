@@ -41,8 +41,8 @@ function versionOf(row: Row): SecretVersion {
 
 const VERSION_COLUMNS = "version, metadata, created_at, created_by, updated_at";
 const VALUE_COLUMNS = "key_id, wrapped_key, sealed";
-// Depends on `s` only, so that this version is looked up: a condition on `v` would be checked for
-// every version of the secret.
+// Depends on `s` only, to look this version up: a condition on `v` would be checked for every
+// version of the secret.
 const IS_LATEST = "v.version = (SELECT max(version) FROM secret_versions WHERE secret_id = s.id)";
 
 /** Excludes the secrets of senders whom the user ?1 has blocked. */
@@ -74,7 +74,7 @@ const SHARED = `EXISTS (SELECT 1 FROM person_grants WHERE secret_id = s.id)
         OR EXISTS (SELECT 1 FROM team_grants WHERE secret_id = s.id) AS shared`;
 const IS_LISTED = `s.delete_at > ?2 AND ${IS_LATEST}`;
 
-/** Selects those of `accessible` whose deadline is after ?2, each with its latest version. */
+/** Selects the rows of `accessible` whose deadline is after ?2, each with its latest version. */
 function accessSql(accessible: string): string {
   return `${accessible}
     SELECT s.*, ${VERSION_COLUMNS}, accessible.reads, accessible.writes, ${SHARED}
@@ -114,14 +114,14 @@ const ACCESS_BY_IDS = accessSql(
   accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"),
 );
 
-// SQLite passes the value on its way to the last column of a row, which takes a sixteenth of the
+// SQLite passes the value on its way to the last column of a row: that takes a sixteenth of the
 // time of as much metadata.
 const LENGTHS = `SELECT s.id, octet_length(v.metadata) + octet_length(v.sealed) / 16 AS length FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
   WHERE s.id IN (${Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 1}`).join(", ")}) AND ${IS_LATEST}`;
 
 /**
- * Returns ids as often as a statement for a page has placeholders, so that one prepared statement
- * serves all pages.
+ * Returns as many ids as a statement for a page has placeholders: one prepared statement serves all
+ * pages.
  */
 function padded(ids: readonly string[], filler: string): string[] {
   return Array.from({ length: LIST_PAGE_SIZE }, (_, index) => ids[index] ?? filler);

@@ -70,7 +70,7 @@ function liveSql(email: string): string {
 }
 
 /**
- * Selects those of `count` users, from ?3, who have a live token or session; ?1 is the last use of
+ * Selects the users, among `count` from ?3, who have a live token or session; ?1 is the last use of
  * a refresh token, ?2 the current time.
  */
 function liveOfSql(count: number): string {

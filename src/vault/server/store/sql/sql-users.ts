@@ -116,7 +116,7 @@ export function sqlLoginFailures(db: SqlConnection): LoginFailureTable {
       await db.run(sql, `${prefix} `, `${prefix}!`, keep - 1);
     },
     async removeBefore(timestamp, atMost) {
-      // The rows have no key: those of one time are removed together.
+      // The rows have no key: rows of one time are removed together.
       const rows = await db.all(
         "SELECT at FROM login_failures WHERE at <= ? ORDER BY at LIMIT ?",
         timestamp,

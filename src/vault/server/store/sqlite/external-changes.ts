@@ -1,8 +1,6 @@
 import type { Clock, Timer } from "../../../../lib/clock.ts";
 
-/**
- * Interval of the checks, in milliseconds: half a second, so that a change is noticed within one.
- */
+/** Interval of the checks, in milliseconds: short enough to notice a change within a second. */
 const INTERVAL_MS = 500;
 
 interface ExternalChangesOptions {

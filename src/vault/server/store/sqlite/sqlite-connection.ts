@@ -7,8 +7,8 @@ import type { SqlConnection } from "../sql/sql-connection.ts";
 /** Maximum wait for writes of other processes while the file is opened, in milliseconds. */
 const OPEN_TIMEOUT_MS = 10_000;
 /**
- * The same for a statement, which blocks the event loop meanwhile: `WriteQueue` waits longer,
- * between attempts.
+ * The same for a statement. A statement that waits blocks the event loop: `WriteQueue` waits
+ * longer, between attempts.
  */
 const BUSY_TIMEOUT_MS = 20;
 
@@ -23,7 +23,7 @@ function open(location: string): DatabaseSync {
   }
 }
 
-/** A statement that returns rows as arrays, which are cheaper than objects. */
+/** A statement that returns rows as arrays: arrays are cheaper than objects. */
 interface Prepared {
   readonly statement: StatementSync;
   readonly positions: ReadonlyMap<string, number>;
@@ -32,7 +32,7 @@ interface Prepared {
 /**
  * One open database with its prepared statements. `":memory:"` is a private database that exists as
  * long as the connection; pages beyond SQLite's cache spill to an unlinked temporary file (sealed
- * like all data), so that a large upload uses no memory.
+ * like all data): a large upload uses no memory.
  * @throws Error when the file cannot be opened or was written by a newer release
  */
 export class SqliteConnection implements SqlConnection {
@@ -111,9 +111,7 @@ export class SqliteConnection implements SqlConnection {
     this.#database.exec(sql);
   }
 
-  /**
-   * Begins work, whose statements let other work use the event loop when they take long together.
-   */
+  /** Begins work. Its statements let other work use the event loop when they take long together. */
   begin(): void {
     this.#slices = longWork.start();
   }

@@ -220,7 +220,7 @@ export const sqliteMigrations: readonly string[] = [
   CREATE TABLE list_revisions (subject TEXT PRIMARY KEY, revision TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
   `,
-  // The usage of each account is counted by triggers, so that no way to change a row is forgotten
+  // Triggers count the usage of each account: they cover every way to change a row
   // (docs/adr/0007-quotas.md).
   `
   CREATE TABLE account_usage (
@@ -330,9 +330,9 @@ export const sqliteMigrations: readonly string[] = [
   ALTER TABLE access_tokens ADD COLUMN name TEXT NOT NULL DEFAULT '';
   ALTER TABLE sessions ADD COLUMN name TEXT NOT NULL DEFAULT '';
   `,
-  // All columns: a page of a list needs no row of `secrets`, whose order is that of random ids. Not
-  // on PostgreSQL: what a serializable transaction reads from an index alone locks a page of the
-  // table, so that half of the writes of other secrets conflict.
+  // All columns: a page of a list needs no row of `secrets`, whose order is the order of random
+  // ids. Not on PostgreSQL: what a serializable transaction reads from an index alone locks a page
+  // of the table, and half of the writes of other secrets conflict.
   `DROP INDEX secrets_in_order; CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at, next_version, delete_minutes)`,
   sqliteGrantCounts,
   rowMacColumns,

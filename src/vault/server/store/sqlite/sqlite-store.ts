@@ -21,7 +21,7 @@ export interface SqliteStoreOptions {
 /**
  * A store in one SQLite file or in memory. Transactions of a connection take turns; those that
  * write wait for other processes first, in a queue of their own. Reads of a file have a second
- * connection, so that they do not wait for a long write.
+ * connection: they do not wait for a long write.
  */
 export class SqliteStore implements Store {
   readonly #writer: TransactionTurns;
@@ -39,7 +39,8 @@ export class SqliteStore implements Store {
     this.#writes = new WriteQueue({ clock, random });
     this.#external = new ExternalChanges({
       clock,
-      // That of the writing connection, because the other one sees the writes of this process too.
+      // The version of the writing connection, because the other one sees the writes of this
+      // process too.
       version: () => this.#writer.run((writing) => writing.dataVersion()),
       // Commands such as `vault user disable`: which lists they changed is not known.
       changed: () => this.changes.publishAll(),

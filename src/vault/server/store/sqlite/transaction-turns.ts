@@ -5,13 +5,13 @@ import type { Transaction } from "../store.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
 
-/** One connection, whose transactions take turns. */
+/** One connection with transactions that take turns. */
 export class TransactionTurns {
   readonly #connection: SqliteConnection;
   readonly #transaction: Transaction;
   /** Subjects that the current transaction changed. */
   readonly #changed = new Set<string>();
-  /** Secrets of which the current transaction has touched the lists. */
+  /** Secrets whose lists the current transaction has touched. */
   readonly #touched = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -39,7 +39,7 @@ export class TransactionTurns {
     return turn;
   }
 
-  /** Runs a read of one statement, which is a transaction by itself. */
+  /** Runs a read of one statement: it is a transaction by itself. */
   single<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.run((connection) => {
       connection.begin();

@@ -41,7 +41,7 @@ export class WriteQueue {
   }
 
   async #attempt<T>(arrivedAt: number, attempt: () => Promise<T>): Promise<T> {
-    // The write before it found the file busy: without this check, each of the others would block
+    // The write before it found the file busy: without this check, each write behind it would block
     // the event loop once more.
     if (this.#leftMs(arrivedAt) === 0) throw new BusyFileError();
     for (;;) {

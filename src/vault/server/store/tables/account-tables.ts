@@ -78,7 +78,8 @@ export interface TokenTable {
   findRefresh(digest: string): Promise<RefreshToken | undefined>;
   insertRefresh(token: RefreshToken): Promise<void>;
   /**
-   * Removes the oldest access tokens of a refresh token beyond `keep`, of which `newest` is one.
+   * Removes the oldest access tokens of a refresh token and keeps `keep` of them, including
+   * `newest`.
    */
   removeOldAccess(newest: AccessToken, keep: number): Promise<void>;
   countRefresh(email: string): Promise<number>;
@@ -103,9 +104,8 @@ export interface TokenTable {
    */
   removeUnused(lastUsedAt: number, atMost: number): Promise<number>;
   /**
-   * Removes those of at most `atMost` expired access tokens after another one whose refresh token
-   * is gone: the others are needed for a refresh. Returns the last one of them, or undefined at the
-   * end.
+   * Reads at most `atMost` expired access tokens after another one and removes those whose refresh
+   * token is gone: a refresh needs the rest. Returns the last one read, or undefined at the end.
    */
   removeOrphans(
     now: number,
@@ -115,8 +115,8 @@ export interface TokenTable {
   /** Removes all access and refresh tokens of one account. */
   removeOf(email: string): Promise<void>;
   /**
-   * Returns those of the users who have a valid access token, a valid web session, or a refresh
-   * token last used after `lastUsedAfter`.
+   * Returns the given users who have a valid access token, a valid web session, or a refresh token
+   * last used after `lastUsedAfter`.
    */
   live(emails: readonly string[], lastUsedAfter: number, now: number): Promise<ReadonlySet<string>>;
   /** Reports whether all members of a team but one have one of these. */
@@ -128,8 +128,8 @@ export interface LoginFailureTable {
   add(subject: string, at: number): Promise<void>;
   clear(subject: string): Promise<void>;
   /**
-   * Removes the subjects that continue a prefix after a space, except those of the newest `keep`
-   * timestamps.
+   * Removes the subjects that continue a prefix after a space, except the ones with the newest
+   * `keep` timestamps.
    */
   keepNewest(prefix: string, keep: number): Promise<void>;
   /** Removes at most `atMost`; returns their number. */

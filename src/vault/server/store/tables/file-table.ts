@@ -10,7 +10,7 @@ export interface FileTable {
   find(owner: string, name: string): Promise<StoredFile | undefined>;
   insert(file: StoredFile): Promise<void>;
   update(file: StoredFile): Promise<void>;
-  /** Inserts a version whose blob was staged, which is then no longer discarded as stale. */
+  /** Inserts a version whose blob was staged; the blob is then no longer discarded as stale. */
   insertVersion(fileId: string, version: FileVersion): Promise<void>;
   version(fileId: string, version: number): Promise<FileVersion | undefined>;
   latest(fileId: string): Promise<FileVersion | undefined>;
@@ -29,13 +29,13 @@ export interface FileTable {
   remove(fileId: string): Promise<void>;
   /** Removes all files of one owner with their versions and their bytes. */
   removeOf(owner: string): Promise<void>;
-  /** Registers a blob of an account, whose chunks follow. */
+  /** Registers a blob of an account; its chunks follow. */
   stage(blobId: string, owner: string, now: number): Promise<void>;
   /** Returns the bytes of all chunks of an account that are not part of a version yet. */
   stagedBytes(owner: string): Promise<number>;
   putChunk(blobId: string, index: number, sealed: Uint8Array): Promise<void>;
   chunk(blobId: string, index: number): Promise<Uint8Array | undefined>;
-  /** Removes those of these blobs that never became a version; returns their number. */
+  /** Removes the given blobs that never became a version; returns their number. */
   discard(blobIds: readonly string[]): Promise<number>;
   /**
    * Removes at most `atMost` chunks of blobs that were staged before `timestamp` and never became a

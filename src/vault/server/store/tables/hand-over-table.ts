@@ -2,8 +2,8 @@ import type { Envelope } from "../../crypto/envelope.ts";
 import type { Secret, StoredFile } from "../records.ts";
 
 /**
- * Secrets and files that another user takes over. Those whose deadline has passed stay with their
- * owner and are removed there.
+ * Secrets and files that another user takes over. Secrets past their deadline stay with their owner
+ * and are removed there.
  */
 export interface HandOverTable {
   /** Returns at most `atMost` secrets of an owner after one, in the order of their ids. */

@@ -8,8 +8,8 @@ export interface OutboxTable {
   insert(message: EmailMessage): Promise<boolean>;
   count(): Promise<number>;
   /**
-   * Returns due messages, oldest first, and makes them due at `until`, so that no other server
-   * claims them before.
+   * Returns due messages, oldest first, and makes them due at `until`: no other server claims them
+   * before.
    */
   claim(now: number, until: number, atMost: number): Promise<EmailMessage[]>;
   /** Updates the attempts and the due time. */

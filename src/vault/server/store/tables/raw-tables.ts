@@ -1,4 +1,4 @@
-/** The columns of a table, and those of its primary key, which orders its rows in a backup. */
+/** The columns of a table, and of its primary key. The key orders the rows in a backup. */
 export interface TableShape {
   readonly name: string;
   readonly columns: readonly string[];
@@ -7,7 +7,7 @@ export interface TableShape {
 
 /**
  * Tables included in a backup, parents before their children. A test compares the schemas with this
- * list and the next one, so that no new table or column is forgotten.
+ * list and the next one: no new table or column is forgotten.
  */
 export const backedUpTables: readonly TableShape[] = [
   { name: "settings", columns: ["name", "value"], key: ["name"] },
@@ -110,8 +110,8 @@ export const backedUpTables: readonly TableShape[] = [
 ];
 
 /**
- * Tables omitted from a backup: their rows expire within hours, so that users log in again and
- * request another email, are counted again, or wait for the audit log.
+ * Tables omitted from a backup: their rows expire within hours (users log in again and request
+ * another email), are counted again, or wait for the audit log.
  */
 export const omittedTables: readonly string[] = [
   "sessions",

@@ -30,7 +30,7 @@ export interface RightRow {
  */
 export interface RightTable {
   /**
-   * Returns the rows whose MAC is none of this master key, in the order of the key, starting after
+   * Returns the rows that have no MAC of this master key, in the order of the key, starting after
    * one.
    */
   otherThan(
@@ -39,6 +39,9 @@ export interface RightTable {
     after: RightRow | undefined,
     atMost: number,
   ): Promise<RightRow[]>;
-  /** Replaces the MAC; returns false, and changes nothing, when it was replaced meanwhile. */
+  /**
+   * Replaces the MAC; returns false, and changes nothing, when the stored one differs from the one
+   * of `row`.
+   */
   setMac(row: RightRow, mac: string): Promise<boolean>;
 }

@@ -1,10 +1,7 @@
 import type { Envelope } from "../../crypto/envelope.ts";
 import type { ListedSecret, Secret, SecretAccess, SecretVersion } from "../records.ts";
 
-/**
- * Maximum number of secrets read in one transaction, so that a long list does not delay other
- * requests.
- */
+/** Maximum number of secrets read in one transaction: a long list does not delay other requests. */
 export const LIST_PAGE_SIZE = 500;
 
 /** A secret of the user's own, with the value of its newest version. */
@@ -46,13 +43,13 @@ export interface SecretTable {
    */
   listIds(email: string, now: number): Promise<string[]>;
   /**
-   * Returns the user's access to those of at most `LIST_PAGE_SIZE` secrets they still have, in the
-   * order of `listIds`.
+   * Returns the user's access to at most `LIST_PAGE_SIZE` secrets, without secrets they no longer
+   * have, in the order of `listIds`.
    */
   accessByIds(email: string, ids: readonly string[], now: number): Promise<ListedSecret[]>;
   /**
-   * Returns the bytes of the metadata, and a sixteenth of those of the value, of the latest version
-   * of each of at most `LIST_PAGE_SIZE` secrets, without reading them.
+   * Returns the bytes of the metadata, plus a sixteenth of the bytes of the value, of the latest
+   * version of each of at most `LIST_PAGE_SIZE` secrets, without reading them.
    */
   metadataLengths(ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
   insert(secret: Secret): Promise<void>;
@@ -80,13 +77,11 @@ export interface SecretTable {
   /** Removes all secrets of one owner with their versions and grants. */
   removeOf(owner: string): Promise<void>;
   /**
-   * Removes at most `atMost` versions of a secret, so that a long removal can be split; returns
-   * their number.
+   * Removes at most `atMost` versions of a secret, to split a long removal; returns their number.
    */
   removeVersions(secretId: string, atMost: number): Promise<number>;
   /**
-   * Removes at most `atMost` grants and dismissals, so that a long removal can be split; returns
-   * their number.
+   * Removes at most `atMost` grants and dismissals, to split a long removal; returns their number.
    */
   removeGrants(secretId: string, atMost: number): Promise<number>;
   /** Returns at most `atMost` retired secrets, and secrets whose deadline has passed. */

@@ -25,7 +25,7 @@ export interface GrantTable {
     recipients: readonly Recipient[],
     permission: Permission,
   ): Promise<void>;
-  /** Returns those of the grantees who had a grant: users, then teams, each sorted. */
+  /** Returns the given grantees who had a grant: users, then teams, each sorted. */
   revoke(secretId: string, grantees: readonly Grantee[]): Promise<Grantee[]>;
   /**
    * Returns the permission that the grants of a secret to a user and the user's teams add up to, of

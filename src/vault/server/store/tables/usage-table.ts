@@ -9,9 +9,7 @@ export interface Usage {
   readonly grants: number;
 }
 
-/**
- * Amounts by account, which triggers of the database keep up to date, whatever changes the rows.
- */
+/** Amounts by account. Triggers of the database keep them up to date, whatever changes the rows. */
 export interface UsageTable {
   of(email: string): Promise<Usage>;
   /** Returns the sums over all accounts. */

@@ -15,7 +15,7 @@ export interface WrappedKeyTable {
   ): Promise<WrappedRecord[]>;
   /**
    * Returns false, and changes nothing, when the version is gone or its wrapped key differs from
-   * that of `record`.
+   * the key of `record`.
    */
   replace(record: WrappedRecord, key: WrappedKey): Promise<boolean>;
   countOtherThan(masterKeyId: string): Promise<number>;

@@ -6,7 +6,7 @@ import { useAction } from "../../parts/use-action.ts";
 import { changePassword } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 
-/** Changes the password, which ends all other sessions and tokens. */
+/** Changes the password and so ends all other sessions and tokens. */
 export function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void> }): VNode {
   const client = useClient();
   const toast = useToast();

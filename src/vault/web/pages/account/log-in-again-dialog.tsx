@@ -15,8 +15,8 @@ interface LogInAgainDialogProps {
 }
 
 /**
- * Login over a page whose session has ended: the page stays behind it, with what was typed, and
- * continues.
+ * Login over a page whose session has ended. The page stays behind the dialog with the typed text,
+ * and then continues.
  */
 export function LogInAgainDialog({ email, onSession, onLeave }: LogInAgainDialogProps): VNode {
   const action = useAction();

@@ -37,8 +37,8 @@ function NoToken(): VNode {
 }
 
 /**
- * Form for the password of one address, which the user has to recognize: another user may have
- * requested the link for their own account.
+ * Form for the password of one address. The user has to recognize the address: another user may
+ * have requested the link for their own account.
  */
 function PasswordForm({
   confirmation: { email, invited_by: inviters },
@@ -69,7 +69,7 @@ function PasswordForm({
         It replaces the current one, if any. Your other sessions and your API tokens end.
       </p>
       <Form action={action} submit="Set password and log in" work={work}>
-        {/* For password managers, which ignore hidden inputs; the note shows the whole address. */}
+        {/* For password managers: they ignore hidden inputs. The note shows the whole address. */}
         <input
           class="visually-hidden"
           type="email"

@@ -14,7 +14,7 @@ import { CredentialsSection } from "../account-settings/credentials-section.tsx"
 import { NewTokenForm } from "./new-token-form.tsx";
 
 /**
- * Returns a shell example that passes the token on standard input, so that it appears in no list of
+ * Returns a shell example that passes the token on standard input: the token appears in no list of
  * processes.
  */
 function example(email: string): string {

@@ -42,7 +42,7 @@ export function DropZone({
   };
   const onPicked = (): void => {
     onFiles([...(input.current?.files ?? [])]);
-    // Reset, so that the same file can be chosen again.
+    // Reset: the same file can then be chosen again.
     if (input.current) input.current.value = "";
   };
   return (

@@ -60,7 +60,7 @@ function UploadItem({ upload }: { readonly upload: Upload }): VNode {
 }
 
 /**
- * The uploads that are in progress, and how the others ended. Successful ones disappear with the
+ * The uploads in progress, and the results of the ended ones. Successful ones disappear with the
  * next page.
  */
 export function UploadList(): VNode | null {

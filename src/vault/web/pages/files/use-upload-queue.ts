@@ -145,8 +145,7 @@ const Context = createContext<UploadQueue | undefined>(undefined);
 export const UploadsProvider = Context.Provider;
 
 /**
- * Returns the uploads, which outlive the pages. @throws Error outside the pages that require a
- * login
+ * Returns the uploads; they outlive the pages. @throws Error outside the pages that require a login
  */
 export function useUploads(): UploadQueue {
   const queue = useContext(Context);

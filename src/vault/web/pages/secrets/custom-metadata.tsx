@@ -10,7 +10,7 @@ interface Row {
   readonly id: number;
   readonly name: string;
   readonly value: string;
-  /** The version has metadata of this name, which stays or is removed. */
+  /** The version has metadata of this name; it stays or is removed. */
   readonly existing: boolean;
 }
 

@@ -87,8 +87,8 @@ interface MetadataDialogProps {
 }
 
 /**
- * Edits the metadata of the latest version. When there is a newer one meanwhile, nothing is saved
- * and the user decides.
+ * Edits the metadata of the latest version. When there is a newer one by then, nothing is saved and
+ * the user decides.
  */
 export function MetadataDialog({ edited, ...props }: MetadataDialogProps): VNode {
   const { latest, onClose } = props;

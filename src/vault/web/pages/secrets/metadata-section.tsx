@@ -22,7 +22,7 @@ function MetadataValue({ name, value }: { readonly name: string; readonly value:
   return <>{metadataText(value)}</>;
 }
 
-/** Returns the standard names in the order of the form, then the others. */
+/** Returns the standard names in the order of the form, then the remaining ones. */
 function inOrder(metadata: Metadata): [string, unknown][] {
   const standard = Object.keys(defaultMetadata).filter((name) => Object.hasOwn(metadata, name));
   const custom = Object.keys(metadata).filter((name) => !isStandardName(name));

@@ -13,7 +13,7 @@ const kindLabels: readonly (readonly [PasswordKind, string])[] = [
 
 const LENGTHS = { least: 8, most: 128, first: 32 } as const;
 
-/** The dialog is inside of the form of the value, which Enter must not submit from here. */
+/** The dialog is inside of the form of the value: Enter must not submit that form from here. */
 const NO_FORM = "no-form";
 
 interface GeneratorDialogProps {

@@ -77,7 +77,7 @@ function checkNames(names: readonly string[]): void {
   );
 }
 
-/** @throws RequestError for JSON that cannot be parsed, which would be stored as text */
+/** @throws RequestError for JSON that cannot be parsed: it would be stored as text */
 function checkValue({ name, text }: CustomText): void {
   if (!isBrokenJson(text)) return;
   throw rejected(

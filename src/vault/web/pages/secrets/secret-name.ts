@@ -6,8 +6,8 @@ import { firstHidden } from "../../text/visible-text.ts";
 const MAX_CHARACTERS = 256;
 
 /**
- * Returns why a name for a new secret is not accepted. The vault accepts more, which users would
- * not find again.
+ * Returns why a name for a new secret is not accepted. The vault accepts more names, but users
+ * would not find those again.
  */
 export function nameProblem(name: string): string | undefined {
   if (name === "") return "Enter a name.";

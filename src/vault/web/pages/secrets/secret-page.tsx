@@ -24,8 +24,8 @@ import { listVersions } from "../../service/secrets.ts";
 
 interface Versions {
   /**
-   * The newest first; the first one describes the secret. Stays when a later request fails, so that
-   * no typed text is lost.
+   * The newest first; the first one describes the secret. Stays when a later request fails: no
+   * typed text is lost.
    */
   readonly versions: readonly VersionRecord[] | undefined;
   /** Failure of the last request. */

@@ -17,7 +17,7 @@ import { Deadlines } from "./deadline.tsx";
 import { ValueBox } from "./secret-value.tsx";
 import { useRevealed } from "./use-revealed.ts";
 
-/** Metadata names that scopes refer to, with the vault's defaults, which are not shown. */
+/** Metadata names that scopes refer to, with the vault's defaults. The defaults are not shown. */
 const chips: readonly (readonly [string, string])[] = [
   ["environment_type", "dev"],
   ["classification", "top"],
@@ -42,8 +42,8 @@ function descriptionOf({ metadata: { description } }: SecretRecord): string {
 }
 
 /**
- * Links to the secret from the whole row. Folders are less prominent, so that the rows of one
- * folder read as a group.
+ * Links to the secret from the whole row. Folders are less prominent: the rows of one folder read
+ * as a group.
  */
 function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
   const { key_name: name, owner } = secret;

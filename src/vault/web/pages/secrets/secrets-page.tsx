@@ -18,7 +18,7 @@ import { SecretsTable } from "./secrets-table.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
 import { useSelection } from "./use-selection.ts";
 
-/** Maximum number of table rows, so that a list of ten thousand renders as fast as one of fifty. */
+/** Maximum number of table rows: a list of ten thousand renders as fast as one of fifty. */
 const PAGE_SIZE = 50;
 
 function NewSecretLink(): VNode {

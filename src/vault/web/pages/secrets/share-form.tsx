@@ -61,7 +61,7 @@ function absentOf({ details }: RequestError, { kind, to }: Recipients): string[]
   return to.filter((_, index) => details.some(({ path }) => path === `usr_id_to.${index}`));
 }
 
-/** Members of the team in the field, so that the user sees who will have access. */
+/** Members of the team in the field: the user sees who will have access. */
 function TeamMembers({ team }: { readonly team: TeamRecord | undefined }): VNode | null {
   if (!team) return null;
   return (

@@ -14,8 +14,8 @@ function notOwnText(count: number): string {
 }
 
 /**
- * Shares the selected secrets that are the user's own with the same recipients. Others cannot be
- * shared, which it says.
+ * Shares the selected secrets that are the user's own with the same recipients. The dialog says
+ * that other secrets cannot be shared.
  */
 export function ShareSelectedDialog({ secrets, ...props }: BatchProps): VNode {
   const client = useClient();

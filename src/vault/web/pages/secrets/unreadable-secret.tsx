@@ -13,7 +13,7 @@ interface UnreadableSecretProps {
 }
 
 /**
- * For a user who may write a secret but neither list nor read it
+ * Shown to a user who may write a secret but not list or read it
  * (docs/design/vault-contract.md#permissions).
  */
 function WriteOnlySecret({ owner, name }: Pick<UnreadableSecretProps, "owner" | "name">): VNode {

@@ -32,8 +32,8 @@ const tooLarge = (): RequestError =>
   );
 
 /**
- * Returns the value of a `ValueField`: that of the file, or the text. @throws RequestError when it
- * is too large
+ * Returns the value of a `ValueField`: the content of the file, or the text. @throws RequestError
+ * when it is too large
  */
 export function readValue({ file, area }: ValueInput): string {
   const value = file?.text ?? area.current?.value ?? "";

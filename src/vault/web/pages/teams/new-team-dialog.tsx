@@ -19,7 +19,7 @@ export function NewTeamDialog({
   const toast = useToast();
   const action = useAction();
   const work = async (form: HTMLFormElement): Promise<void> => {
-    // One spelling of each name: the vault rejects others, which would look the same.
+    // One spelling of each name: the vault rejects others because they would look the same.
     const name = formText(form, "group_id").normalize("NFKC").replaceAll(/\s+/gu, " ").trim();
     await createTeam(client, name, emailList(formText(form, "members")));
     toast(`Created team ${name}.`);

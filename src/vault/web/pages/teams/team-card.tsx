@@ -90,7 +90,7 @@ function RemovalDialog({
   );
 }
 
-/** One team, which its creator can change. */
+/** One team; its creator can change it. */
 export function TeamCard({ team, onChange }: TeamCardProps): VNode {
   const client = useClient();
   const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
