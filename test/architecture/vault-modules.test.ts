@@ -1,24 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { inner } from "../../oxlint.config.ts";
+import { moduleTable } from "./module-table.ts";
 
 const vault = join(import.meta.dirname, "../../src/vault");
 
-/** The rows of the tables in src/vault/README.md. */
-const rows = readFileSync(join(vault, "README.md"), "utf8")
-  .split("\n")
-  .filter((line) => line.startsWith("| `"))
-  .map((line) => {
-    const [, module = "", , mayImport = "", begin = ""] = line
-      .split("|")
-      .map((cell) => cell.trim());
-    return {
-      module: module.replaceAll("`", ""),
-      mayImport: [...mayImport.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
-      begin: /\]\((.+)\)/.exec(begin)?.[1] ?? "",
-    };
-  });
+const rows = moduleTable(join(vault, "README.md"));
 
 describe.each(["server", "web"])("src/vault/README.md on %s", (program) => {
   const listed = rows.filter(({ module }) => module.startsWith(`${program}/`));
