@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
+import { jsonOrUndefined } from "../../../lib/json-or-undefined.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { KubeError } from "../kube-error.ts";
@@ -214,12 +215,4 @@ export class RequestSender implements AsyncDisposable {
 function retryDelay(error: KubeError, request: ApiRequest): number | undefined {
   if (error.kind === "TooManyRequests") return error.retryAfterMs ?? 1_000;
   return error.status === 503 && request.method !== "POST" ? error.retryAfterMs : undefined;
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
