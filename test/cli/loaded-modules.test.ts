@@ -55,7 +55,7 @@ describe("the definitions of the commands", () => {
     expect(loaded.filter((module) => ofPrograms.test(module))).toEqual([
       "src/operator/api/kinds.ts",
       "src/operator/lib/duration.ts",
-      "src/vault/server/audit/audit-sink.ts",
+      "src/vault/server/audit/forward-target.ts",
       "src/vault/server/http/ip-networks.ts",
       "src/vault/server/limits.ts",
       "src/vault/server/mail/smtp-url.ts",

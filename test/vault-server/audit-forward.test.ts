@@ -1,6 +1,6 @@
 import { readFile, rename } from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
-import type { ForwardTarget } from "../../src/vault/server/audit/audit-sink.ts";
+import type { ForwardTarget } from "../../src/vault/server/audit/forward-target.ts";
 import { certificate } from "../lab/certificates.ts";
 import { SyslogCollector, udpCollector } from "../lab/syslog-collector.ts";
 import { TestDirectory } from "../lab/test-directory.ts";

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseForwardTarget, type ForwardTarget } from "../server/audit/audit-sink.ts";
+import { parseForwardTarget, type ForwardTarget } from "../server/audit/forward-target.ts";
 import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
 import type { VaultServerOptions } from "../server/vault-server.ts";
 

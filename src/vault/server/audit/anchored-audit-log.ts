@@ -6,7 +6,7 @@ import { boundedByVolume, volumeBytesOf, type AuditRetention } from "./audit-ret
 import { isAuthentic, isRecorded, readAnchor, recordAnchor, type Anchor } from "./anchor.ts";
 import { NO_HASH, lineSigner, lineState, type AuditLine, type SignLine } from "./audit-line.ts";
 import { currentKey } from "../store/current-key.ts";
-import type { ForwardTarget } from "./audit-sink.ts";
+import type { ForwardTarget } from "./forward-target.ts";
 import { AuditLog, DEFAULT_AUDIT_FILE_BYTES } from "./audit-log.ts";
 
 /**

@@ -3,7 +3,8 @@ import { Backoff } from "../../../lib/backoff.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { silentLogger, type Logger } from "../../../lib/logger.ts";
 import { systemRandom } from "../../../lib/random.ts";
-import { createAuditSink, type AuditSink, type ForwardTarget } from "./audit-sink.ts";
+import { createAuditSink, type AuditSink } from "./audit-sink.ts";
+import type { ForwardTarget } from "./forward-target.ts";
 
 /** Maximum size of the lines that wait for the target, in bytes. */
 const QUEUE_BYTES = 8 * 1024 * 1024;
