@@ -1,4 +1,4 @@
-import { dirname, join, normalize } from "node:path";
+import { importsBetween } from "../../test/lab/import-graph.ts";
 import { usesIn } from "../prose/constructions.ts";
 import { proseIn } from "../prose/prose-in.ts";
 
@@ -33,25 +33,15 @@ function kilobytes(files: Files, matches: (path: string) => boolean): number {
   return Math.round(bytes / 1000);
 }
 
-/** Returns the number of importers of each source file, without tests. */
-function importers(files: Files): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (const [path, text] of files) {
-    if (!isSource(path)) continue;
-    const specifiers = text.matchAll(/(?:from|import\(?)\s*"(\.[^"]+)"/g);
-    const targets = [...specifiers].map(([, to = ""]) => normalize(join(dirname(path), to)));
-    for (const target of new Set(targets)) numbers.set(target, (numbers.get(target) ?? 0) + 1);
-  }
-  return numbers;
-}
-
+/** Returns the number of files of at most 40 lines that one other source file imports. */
 function smallWithOneImporter(files: Files): number {
-  const numbers = importers(files);
+  const sources = [...files.keys()].filter((path) => isSource(path) && isCode(path));
+  const imports = importsBetween(sources, (path) => files.get(path));
+  const importers = Map.groupBy(imports, ({ to }) => to);
   const isSmall = (path: string): boolean => (files.get(path) ?? "").split("\n").length <= 40;
-  return count(
-    files,
-    (path) => isSource(path) && isCode(path) && isSmall(path) && numbers.get(path) === 1,
-  );
+  return sources.filter(
+    (path) => isSmall(path) && new Set(importers.get(path)?.map(({ from }) => from)).size === 1,
+  ).length;
 }
 
 /** Returns whether a file decides or does a reconcile of a VaultSecret. */

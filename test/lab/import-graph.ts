@@ -30,12 +30,18 @@ export function readSource(path: string): string | undefined {
   }
 }
 
-/** Returns all relative imports between `files`, type imports included. */
-export function importsBetween(files: readonly string[]): Import[] {
+/**
+ * Returns all relative imports between `files`, type imports and imports on use included.
+ * @param read returns the content of a file; by default from the working tree
+ */
+export function importsBetween(
+  files: readonly string[],
+  read: (path: string) => string | undefined = readSource,
+): Import[] {
   const known = new Set(files);
   return files.flatMap((from) => {
-    const specifiers = (readSource(from) ?? "").matchAll(
-      /^(?:(?:import|export)\b[^"';]*?from |import )"(\.[^"]+)"/gm,
+    const specifiers = (read(from) ?? "").matchAll(
+      /(?:^(?:(?:import|export)\b[^"';]*?from |import )|\bimport\()"(\.[^"]+)"/gm,
     );
     return [...specifiers]
       .map((match) => normalize(join(dirname(from), match[1] ?? "")))
