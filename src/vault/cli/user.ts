@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
+import type { Redacted } from "../../lib/redacted.ts";
 import { UserManager, type Belongings } from "../server/accounts/manage-users.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
 import type { Quotas } from "../server/limits.ts";
@@ -88,16 +89,27 @@ export async function listUsers(flags: DataFlags, command: Command): Promise<voi
   }
 }
 
+/** Runs `work` with the master key and the password that the user gives, and reports the result. */
+async function managePassword(
+  flags: PasswordFlags,
+  command: Command,
+  work: (users: UserManager, password: Redacted<string>) => Promise<string>,
+): Promise<void> {
+  const keys = requireKeys(flags, command);
+  const password = await readPassword(flags.passwordFile);
+  await manage(command, flags, (users) => work(users, password), keys);
+}
+
 export async function addUser(
   email: string,
   flags: PasswordFlags,
   command: Command,
 ): Promise<void> {
-  const keys = requireKeys(flags, command);
-  const password = await readPassword(flags.passwordFile);
-  const work = async (users: UserManager): Promise<string> =>
-    `added ${await users.add(email, password)}`;
-  await manage(command, flags, work, keys);
+  await managePassword(
+    flags,
+    command,
+    async (users, password) => `added ${await users.add(email, password)}`,
+  );
 }
 
 export async function setPassword(
@@ -105,11 +117,11 @@ export async function setPassword(
   flags: PasswordFlags,
   command: Command,
 ): Promise<void> {
-  const keys = requireKeys(flags, command);
-  const password = await readPassword(flags.passwordFile);
-  const work = async (users: UserManager): Promise<string> =>
-    `set the password of ${await users.setPassword(email, password)}`;
-  await manage(command, flags, work, keys);
+  await managePassword(
+    flags,
+    command,
+    async (users, password) => `set the password of ${await users.setPassword(email, password)}`,
+  );
 }
 
 export async function revokeTokens(
