@@ -31,7 +31,8 @@ function wrapped(first: string, indent: string, text: string): string[] {
 
 /**
  * Returns a page with its paragraphs and list items wrapped. Code, tables, headings, HTML and
- * generated sections stay unchanged.
+ * generated sections stay unchanged. The formatter wraps paragraphs too, but pads each table to its
+ * widest cell (hundreds of columns here) and formats the generated sections.
  */
 export function wrapMarkdown(page: string): string {
   const output: string[] = [];
