@@ -7,8 +7,10 @@ import {
   sealLine,
   type ChainHead,
 } from "../../src/vault/server/audit/audit-line.ts";
+import { recordAnchor } from "../../src/vault/server/audit/anchor.ts";
 import { KeyFile } from "../../src/vault/server/crypto/key-file.ts";
 import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
+import { openStore } from "../../src/vault/server/store/open-store.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
@@ -57,12 +59,13 @@ async function startAgain(): Promise<void> {
 }
 
 /**
- * Does what a writer of volume and database can: removes a line, recomputes the chain, and records
- * its end, as `anchor` writes it. The lines have no MACs, as in an earlier release, or keep theirs.
+ * Does what a writer of volume and database can: removes a line, recomputes the chain, adds lines,
+ * and records its end, as `anchor` writes it. The lines have no MACs, as in an earlier release, or
+ * keep theirs.
  */
 async function removeLine(
   anchor: (end: string, recorded: string) => string,
-  keepMacs = false,
+  { keepMacs = false, added = 0 } = {},
 ): Promise<void> {
   const lines = (await readFile(log, "utf8")).trimEnd().split("\n");
   const opened = lines.flatMap((line) => openLine(Buffer.from(line)) ?? []);
@@ -79,6 +82,11 @@ async function removeLine(
       return `${line.text}\n`;
     },
   );
+  for (let n = 0; n < added; n += 1) {
+    const line = sealLine(head, new Date().toISOString(), { event: "stopped" });
+    ({ head } = line);
+    chain.push(`${line.text}\n`);
+  }
   await writeFile(log, chain.join(""));
   const database = new DatabaseSync(data);
   try {
@@ -130,6 +138,36 @@ test("a start leaves a line when the recorded end is missing or has no MAC", asy
   }
 });
 
+test("lines without a MAC beyond the recorded end are damage, also when all MACs were removed", async () => {
+  await serve();
+  await removeLine((_end, recorded) => recorded, { added: 2 });
+  await startAgain();
+  expect(await withKey()).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("DAMAGED (lost)"),
+  });
+});
+
+test("a log of an earlier release without MACs is continued from its recorded end", async () => {
+  await serve();
+  await removeLine((_end, recorded) => recorded);
+  const end = openLine(
+    Buffer.from((await readFile(log, "utf8")).trimEnd().split("\n").at(-1) ?? ""),
+  )!;
+  {
+    await using store = await openStore(data);
+    const keys = new KeyRing(new KeyFile(keyFile));
+    await store.write((transaction) => recordAnchor(keys, transaction, end));
+  }
+  await startAgain();
+  expect(await withKey()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(
+      new RegExp(`^intact\n[^]*note {5}entries up to ${end.seq}, .* have no MAC`, "u"),
+    ),
+  });
+});
+
 test("after a rotation of the master key the recorded end is that of the new key", async () => {
   await serve();
   const rotated = await runInProcess([
@@ -148,7 +186,7 @@ test("after a rotation of the master key the recorded end is that of the new key
 
 test("a removed line is found by the MACs of later ones, whatever the database records", async () => {
   await serve();
-  await removeLine(() => "", true);
+  await removeLine(() => "", { keepMacs: true });
   const found = {
     code: 1,
     stdout: expect.stringMatching(

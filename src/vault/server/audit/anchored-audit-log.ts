@@ -45,16 +45,18 @@ async function recordedEnd(store: Store, keys: KeyRing, log: string): Promise<Re
 }
 
 function endState(keys: KeyRing, found: AuditLine, { anchor, authentic }: RecordedEnd): EndState {
-  const isSigned = !["forged", "unknown"].includes(lineState(keys, found));
+  const state = lineState(keys, found);
   if (!anchor || !authentic) {
     const isRecordless = anchor === undefined || anchor.mac === "";
-    return isSigned && isRecordless ? { state: "unrecorded" } : { state: "lost", authentic: false };
+    return isRecordless && ["authentic", "plain"].includes(state)
+      ? { state: "unrecorded" }
+      : { state: "lost", authentic: false };
   }
-  const isEnd = anchor.seq === found.seq && anchor.hash === found.hash;
-  // At a recorded end, the line may have been signed under a former key.
-  if (!isSigned && !isEnd) return { state: "lost", authentic: false };
-  if (isEnd || anchor.seq < found.seq) return { state: "same" };
-  return { state: "lost", authentic: true };
+  // At a recorded end, the line may have been signed under a former key, or have no MAC.
+  if (anchor.seq === found.seq && anchor.hash === found.hash) return { state: "same" };
+  // Lines without a MAC can replace all of the log, not only follow the recorded end.
+  if (state !== "authentic") return { state: "lost", authentic: false };
+  return anchor.seq < found.seq ? { state: "same" } : { state: "lost", authentic: true };
 }
 
 /**
