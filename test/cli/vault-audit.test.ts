@@ -137,6 +137,17 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   const verified = await audit("verify", log, "--data", data);
   expect(verified).toMatchObject({ code: 0, stderr: "" });
   expect(verified.stdout).toMatch(/^intact\nlog {6}[0-9a-f]{16}\nentries {2}126, 1 to 126\n/u);
+  const notes = async (...args: string[]): Promise<string[]> =>
+    (await audit("verify", log, ...args)).stdout.match(/(?<=\nnote {5}).*/gu) ?? [];
+  const key = ["--master-key-file", join(directory, "key")];
+  const [ofKey, ofData] = [
+    "not verified whether vault servers wrote the entries: add --master-key-file",
+    "not verified whether the last entries are missing: add --data",
+  ];
+  expect(await notes()).toEqual([ofKey, ofData]);
+  expect(await notes("--data", data)).toEqual([ofKey]);
+  expect(await notes(...key)).toEqual([ofData]);
+  expect(await notes("--data", data, ...key)).toEqual([]);
   const shown = await audit("show", log, "--name", "k3", "--who", "ANN@example.com", "--json");
   expect(shown.stdout.trimEnd().split("\n")).toHaveLength(19);
   const everything = await audit("show", log, "--json");

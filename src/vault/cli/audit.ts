@@ -33,16 +33,20 @@ async function withParts(files: readonly string[], command: Command): Promise<st
   return [...all];
 }
 
-function summary({
-  log,
-  entries,
-  first,
-  last,
-  parts,
-  damage,
-  plain,
-  unrecorded,
-}: AuditReport): string {
+/** Returns what was not verified, because flags are missing. */
+function unverified(hasKeys: boolean, hasData: boolean): string[] {
+  return [
+    ...(hasKeys
+      ? []
+      : ["not verified whether vault servers wrote the entries: add --master-key-file"]),
+    ...(hasData ? [] : ["not verified whether the last entries are missing: add --data"]),
+  ];
+}
+
+function summary(
+  { log, entries, first, last, parts, damage, plain, unrecorded }: AuditReport,
+  notes: readonly string[],
+): string {
   return [
     damage
       ? `DAMAGED (${damage.kind}): ${damage.file}, line ${damage.line}: ${damage.message}`
@@ -60,6 +64,7 @@ function summary({
     ...unrecorded.map(
       (seq) => `note     entry ${seq}: the database did not know the log when the server started`,
     ),
+    ...(damage ? [] : notes.map((note) => `note     ${note}`)),
     "",
   ].join("\n");
 }
@@ -126,7 +131,7 @@ export async function verify(
     ...(keys && { stateOf: (read: AuditLine) => lineState(keys, read) }),
   };
   const report = await verifyWithAnchors(parts, options, store, keys);
-  process.stdout.write(summary(report));
+  process.stdout.write(summary(report, unverified(keys !== undefined, data !== undefined)));
   if (report.damage) process.exitCode = 1;
 }
 
