@@ -172,6 +172,19 @@ test("a membership of a team that had the name meanwhile gives nothing", async (
   expect(valueOf(await expose(eve, "crown"))).toBe("403 forbidden");
 });
 
+test("a share with a team is rejected when a former team of its name was put back by SQL", async () => {
+  await eve!.call("team_create", { group_id: "ops", members: [] });
+  for (const table of ["teams", "team_members"])
+    await data.run(`CREATE TABLE kept_${table} AS SELECT * FROM ${table}`);
+  await eve!.call("team_delete", { group_id: "ops" });
+  expect((await ann!.call("team_create", { group_id: "ops", members: [BOB] })).status).toBe(200);
+  await data.run(`INSERT INTO team_members SELECT * FROM kept_team_members;
+    UPDATE teams SET id = (SELECT id FROM kept_teams), creator = (SELECT creator FROM kept_teams), mac = (SELECT mac FROM kept_teams)`);
+  expect((await share("crown", { group_id_to: "ops" })).outcome()).toBe("404 team_not_found");
+  expect(valueOf(await expose(eve, "crown"))).toBe("404 secret_not_found");
+  expect(await damaged("team_members")).toBe(1);
+});
+
 test("a password hash copied by SQL does not log in, and tokens of the account stay valid", async () => {
   await data.run(
     `UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE email = '${EVE}') WHERE email = '${ANN}'`,

@@ -24,8 +24,10 @@ export async function memberTeam(
   caller: Caller,
   groupId: string,
 ): Promise<Team> {
-  const team = await teams.find(groupId);
-  if (team?.members.includes(caller.email) !== true) throw errors.teamNotFound();
+  // A team of this name may have been put back by a writer of the database: its former members would
+  // read what is shared with it. The caller is no member of that one.
+  const team = await teams.find(groupId, caller.email);
+  if (!team) throw errors.teamNotFound();
   if (await blockedSenders.has(caller.email, team.creator)) throw errors.teamNotFound();
   return team;
 }

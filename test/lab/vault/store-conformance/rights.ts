@@ -78,6 +78,8 @@ export function rightsConformance(open: OpenStore): void {
   const permissionOf = (email: string) =>
     read(({ grants }) => grants.authenticPermission(secretOf(ANN, "a"), email));
 
+  const teamOf = (email: string) => read(({ teams }) => teams.find("t", email));
+
   /** Returns all rows whose MAC is none of this master key. */
   const all = (masterKeyId: string) =>
     read(async ({ rights }) => {
@@ -147,6 +149,16 @@ export function rightsConformance(open: OpenStore): void {
       expect(damage()).toMatchObject([{ table }]);
     },
   );
+
+  test("a team is found by an address that the store has made its member, and by no other", async () => {
+    await fill();
+    await run(
+      `INSERT INTO team_members SELECT group_id, '${EVE}', mac FROM team_members WHERE email = '${BOB}'`,
+    );
+    expect(await teamOf(BOB)).toMatchObject({ id: team.id, members: [ANN, BOB, EVE] });
+    expect([await teamOf(EVE), await teamOf("none@example.com")]).toEqual([undefined, undefined]);
+    expect(damage()).toEqual([{ table: "team_members", about: { group_id: "t", email: EVE } }]);
+  });
 
   test("a grant to another user is not valid for a user, and a repeated one replaces a damaged row", async () => {
     await fill();

@@ -10,17 +10,33 @@ const LIST = `
   WHERE own.email = ?1 AND t.group_id >= ?2 AND (t.group_id > ?2 OR m.email > ?3)
     AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = t.creator) ORDER BY t.group_id, m.email LIMIT ?4`;
 
-export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
-  const teamOf = async (row: Row): Promise<Team | undefined> => {
-    const [groupId, id, creator] = [row.text("group_id"), row.text("id"), row.text("creator")];
-    if (!seals.accepts("teams", [groupId, id, creator], row.text("mac"), { group_id: groupId }))
-      return undefined;
-    const members = await db.all(
-      "SELECT email FROM team_members WHERE group_id = ? ORDER BY email",
-      groupId,
-    );
-    return { groupId, id, creator, members: members.map((member) => member.text("email")) };
+/** Finds a team by what a server has written: its creator and a member. */
+function finding(db: SqlConnection, seals: RowSeals): Pick<TeamTable, "find"> {
+  const isMember = ({ groupId, id }: Team, member: Row): boolean => {
+    const email = member.text("email");
+    const about = { group_id: groupId, email };
+    return seals.accepts("team_members", [groupId, id, email], member.text("mac"), about);
   };
+  return {
+    async find(groupId, member) {
+      const row = await db.get("SELECT * FROM teams WHERE group_id = ?", groupId);
+      if (!row) return undefined;
+      const [id, creator] = [row.text("id"), row.text("creator")];
+      if (!seals.accepts("teams", [groupId, id, creator], row.text("mac"), { group_id: groupId }))
+        return undefined;
+      const rows = await db.all(
+        "SELECT email, mac FROM team_members WHERE group_id = ? ORDER BY email",
+        groupId,
+      );
+      const team = { groupId, id, creator, members: rows.map((one) => one.text("email")) };
+      if (member === undefined) return team;
+      const own = rows.find((one) => one.text("email") === member);
+      return own && isMember(team, own) ? team : undefined;
+    },
+  };
+}
+
+export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
   const addMembers = async (
     { groupId, id }: Pick<Team, "groupId" | "id">,
     emails: readonly string[],
@@ -35,11 +51,8 @@ export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
       await db.run(sql, groupId, email, macs[index] ?? "");
   };
   return {
+    ...finding(db, seals),
     addMembers,
-    async find(groupId) {
-      const row = await db.get("SELECT * FROM teams WHERE group_id = ?", groupId);
-      return row && teamOf(row);
-    },
     async insert({ groupId, id, creator, members }) {
       const sql =
         "INSERT INTO teams (group_id, id, creator, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";

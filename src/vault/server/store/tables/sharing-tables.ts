@@ -76,8 +76,11 @@ export interface Membership {
 }
 
 export interface TeamTable {
-  /** Returns `undefined` also for a team whose creator no server has written. */
-  find(groupId: string): Promise<Team | undefined>;
+  /**
+   * Returns `undefined` also for a team whose creator no server has written; with `member`, also
+   * unless a server has made this address a member of this team.
+   */
+  find(groupId: string, member?: string): Promise<Team | undefined>;
   /** Returns false, and changes nothing, when the name is taken. */
   insert(team: Team): Promise<boolean>;
   /** Returns the number of teams that a user created. */
