@@ -80,6 +80,9 @@ export function rightsConformance(open: OpenStore): void {
 
   const teamOf = (email: string) => read(({ teams }) => teams.find("t", email));
 
+  const invited = () =>
+    read(async ({ grants }) => [await grants.isInvited(BOB), await grants.isInvited(EVE)]);
+
   /** Returns all rows whose MAC is none of this master key. */
   const all = (masterKeyId: string) =>
     read(async ({ rights }) => {
@@ -158,6 +161,23 @@ export function rightsConformance(open: OpenStore): void {
     expect(await teamOf(BOB)).toMatchObject({ id: team.id, members: [ANN, BOB, EVE] });
     expect([await teamOf(EVE), await teamOf("none@example.com")]).toEqual([undefined, undefined]);
     expect(damage()).toEqual([{ table: "team_members", about: { group_id: "t", email: EVE } }]);
+  });
+
+  test("an address is invited by a grant or membership that the store has written, and by no other", async () => {
+    await fill();
+    for (const [table, columns] of [
+      ["person_grants", "secret_id, reads, writes, mac"],
+      ["team_members", "group_id, mac"],
+    ] as const)
+      await run(
+        `INSERT INTO ${table} (email, ${columns}) SELECT '${EVE}', ${columns} FROM ${table} WHERE email = '${BOB}'`,
+      );
+    expect([await invited(), new Set(damage().map(({ table }) => table))]).toEqual([
+      [true, false],
+      new Set(["person_grants", "team_members"]),
+    ]);
+    await run(`DELETE FROM person_grants WHERE email = '${BOB}'`);
+    expect([await invited(), damage().length]).toEqual([[true, false], 2]);
   });
 
   test("a grant to another user is not valid for a user, and a repeated one replaces a damaged row", async () => {

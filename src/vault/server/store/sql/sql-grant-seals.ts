@@ -1,4 +1,5 @@
 import { permissionOf } from "./permission-columns.ts";
+import { RETIRED_AT } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Grantee, Recipient, SecretIdentity } from "../records.ts";
@@ -24,6 +25,13 @@ const EVIDENCE = `
     WHERE g.secret_id = ?1 AND NOT EXISTS (
       SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?2)`;
 
+/** Number of grants, and of memberships, of an address that are checked: rows added by SQL may be many. */
+const CHECKED = 100;
+const GRANTS_TO = `SELECT s.id, s.owner, s.name, g.reads, g.writes, g.mac FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id
+  WHERE g.email = ? AND s.delete_at <> ${RETIRED_AT} LIMIT ${CHECKED}`;
+const MEMBERSHIPS_OF = `SELECT m.group_id, t.id AS team_id, m.mac AS member_mac FROM team_members AS m JOIN teams AS t ON t.group_id = m.group_id
+  WHERE m.email = ? LIMIT ${CHECKED}`;
+
 /** Returns what the MAC of a grant covers. */
 export function recipientFields(
   { id, owner, name }: SecretIdentity,
@@ -34,38 +42,32 @@ export function recipientFields(
   return [id, owner, name, ...recipient, ...permission];
 }
 
-/** The check of what a grant gives. */
+function identityOf(row: Row): SecretIdentity {
+  return { id: row.text("id"), owner: row.text("owner"), name: row.text("name") };
+}
+
+/** The check of what grants and memberships give. */
 export function evidenceOf(
   db: SqlConnection,
   seals: RowSeals,
-): Pick<GrantTable, "authenticPermission"> {
+): Pick<GrantTable, "authenticPermission" | "isInvited"> {
+  const isGranted = (row: Row, secret: SecretIdentity, to: Recipient): boolean => {
+    const [table] = tableOf[to.kind];
+    const fields = recipientFields(secret, to, [row.number("reads"), row.number("writes")]);
+    const recipient = to.kind === "person" ? to.email : to.groupId;
+    const about = { owner: secret.owner, key_name: secret.name, recipient };
+    return seals.accepts(table, fields, row.text("mac"), about);
+  };
+  const isMember = (row: Row, email: string): boolean => {
+    const [groupId, teamId] = [row.text("group_id"), row.text("team_id")];
+    const about = { group_id: groupId, email };
+    return seals.accepts("team_members", [groupId, teamId, email], row.text("member_mac"), about);
+  };
   const isAuthentic = (row: Row, secret: SecretIdentity, email: string): boolean => {
-    const permission = [row.number("reads"), row.number("writes")] as const;
-    const about = { owner: secret.owner, key_name: secret.name };
     const groupId = row.text("group_id");
-    if (groupId === "") {
-      const fields = recipientFields(secret, { kind: "person", email }, permission);
-      return seals.accepts("person_grants", fields, row.text("mac"), {
-        ...about,
-        recipient: email,
-      });
-    }
-    const teamId = row.text("team_id");
-    const fields = recipientFields(secret, { kind: "team", groupId, teamId }, permission);
-    const isGranted = seals.accepts("team_grants", fields, row.text("mac"), {
-      ...about,
-      recipient: groupId,
-    });
-    const isMember = seals.accepts(
-      "team_members",
-      [groupId, teamId, email],
-      row.text("member_mac"),
-      {
-        group_id: groupId,
-        email,
-      },
-    );
-    return isGranted && isMember;
+    if (groupId === "") return isGranted(row, secret, { kind: "person", email });
+    const granted = isGranted(row, secret, { kind: "team", groupId, teamId: row.text("team_id") });
+    return isMember(row, email) && granted;
   };
   return {
     async authenticPermission(secret, email) {
@@ -77,6 +79,12 @@ export function evidenceOf(
         granted.some((one) => one !== "R"),
       ];
       return reads && writes ? "RW" : reads ? "R" : "W";
+    },
+    async isInvited(email) {
+      const grants = await db.all(GRANTS_TO, email);
+      if (grants.some((row) => isGranted(row, identityOf(row), { kind: "person", email })))
+        return true;
+      return (await db.all(MEMBERSHIPS_OF, email)).some((row) => isMember(row, email));
     },
   };
 }

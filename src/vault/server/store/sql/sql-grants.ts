@@ -50,7 +50,7 @@ function grantsTo(
   db: SqlConnection,
 ): Pick<
   GrantTable,
-  "isAcquainted" | "isInvited" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"
+  "isAcquainted" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"
 > {
   return {
     async isAcquainted(email, user) {
@@ -71,13 +71,6 @@ function grantsTo(
         secrets: row.number("secrets"),
         bytes: row.number("bytes"),
       }));
-    },
-    async isInvited(email) {
-      const row = await db.get(
-        `SELECT EXISTS (SELECT 1 FROM person_grants WHERE email = ?1) OR EXISTS (SELECT 1 FROM team_members WHERE email = ?1) AS invited`,
-        email,
-      );
-      return row?.boolean("invited") === true;
     },
     async inviters(email, atMost) {
       const rows = await db.all(INVITERS, email, atMost);

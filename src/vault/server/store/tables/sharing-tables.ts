@@ -42,7 +42,9 @@ export interface GrantTable {
    * user only.
    */
   dismissShare(secretId: string, email: string): Promise<void>;
-  /** Reports whether a secret is granted to this address, or it is a member of a team. */
+  /**
+   * Reports whether a server has granted a secret to this address, or made it a member of a team.
+   */
   isInvited(email: string): Promise<boolean>;
   /**
    * Returns the users who share with this address or added it to a team, without blocked ones, in
