@@ -8,6 +8,25 @@ const limits = { requestsPerSecond: 10, requestBurst: 20 };
 const recipients = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `user${index}@example.com`);
 
+/** Counts the statements of all SQLite databases of this process until disposed. */
+function countedStatements(): Disposable & {
+  counts(): { readonly statements: number; readonly executed: number };
+} {
+  const methods = (["get", "all", "run"] as const).map((name) =>
+    vi.spyOn(StatementSync.prototype, name),
+  );
+  const exec = vi.spyOn(DatabaseSync.prototype, "exec");
+  return {
+    counts: () => ({
+      statements: methods.reduce((sum, { mock }) => sum + mock.calls.length, 0),
+      executed: exec.mock.calls.length,
+    }),
+    [Symbol.dispose]: () => {
+      for (const method of [...methods, exec]) method.mockRestore();
+    },
+  };
+}
+
 test("a request counts as one for every 20 changes and may exceed the rate once", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits });
@@ -72,17 +91,30 @@ test("reading a value takes two statements: for the token, and for the secret wi
   const ann = await vault.client("ann@example.com");
   for (const key_value of ["v", "w"])
     expect((await ann.call("protect", { key_name: "a", key_value })).status).toBe(200);
-  const methods = (["get", "all", "run"] as const).map((name) =>
-    vi.spyOn(StatementSync.prototype, name),
-  );
-  const exec = vi.spyOn(DatabaseSync.prototype, "exec");
-  try {
-    const exposed = await ann.call("expose", { key_name: "a" });
-    expect([exposed.status, exposed.json().key_value]).toEqual([200, "w"]);
-    expect(methods.reduce((statements, { mock }) => statements + mock.calls.length, 0)).toBe(2);
-    // Neither begins or ends a transaction.
-    expect(exec).not.toHaveBeenCalled();
-  } finally {
-    for (const method of [...methods, exec]) method.mockRestore();
+  using statements = countedStatements();
+  const exposed = await ann.call("expose", { key_name: "a" });
+  expect([exposed.status, exposed.json().key_value]).toEqual([200, "w"]);
+  // None begins or ends a transaction.
+  expect(statements.counts()).toEqual({ statements: 2, executed: 0 });
+});
+
+test("reading a received value takes three statements: for the token, the share and the value", async () => {
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  const [ann, bob] = [await vault.client("ann@example.com"), await vault.client("bob@example.com")];
+  expect((await ann.call("protect", { key_name: "a", key_value: "v" })).status).toBe(200);
+  await ann.call("team_create", { group_id: "t", members: [bob.email] });
+  for (const to of [{ usr_id_to: bob.email }, { group_id_to: "t" }]) {
+    const shared = await ann.call("share", {
+      key_name: "a",
+      permission: "R",
+      usr_id_from: ann.email,
+      invite: false,
+      ...to,
+    });
+    expect(shared.status).toBe(200);
   }
+  using statements = countedStatements();
+  const exposed = await bob.call("expose_link", { key_name: "a", owner: ann.email });
+  expect([exposed.status, exposed.json().key_value]).toEqual([200, "v"]);
+  expect(statements.counts()).toEqual({ statements: 3, executed: 2 });
 });

@@ -1,7 +1,7 @@
 import type { Caller } from "../accounts/authenticate.ts";
 import { pickLinked, pickUnshared, type Candidates } from "../access/pick-secret.ts";
 import { requireReach } from "../access/permission.ts";
-import type { SecretAccess } from "../store/records.ts";
+import type { NamedAccess } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../errors.ts";
@@ -33,7 +33,7 @@ export function pickSecret(
   found: Candidates,
   { scope }: Caller,
   address: SecretAddress,
-): SecretAccess {
+): NamedAccess {
   const picked = address.family === "link" ? pickLinked(found, address.owner) : pickUnshared(found);
   requireReach(scope, address.name, picked.latest.metadata);
   return picked;
@@ -45,7 +45,7 @@ export async function findSecret(
   caller: Caller,
   address: SecretAddress,
   now: number,
-): Promise<SecretAccess> {
+): Promise<NamedAccess> {
   return pickSecret(await candidates(transaction, caller, address.name, now), caller, address);
 }
 

@@ -163,7 +163,7 @@ export async function protectLinked(
 ): Promise<SecretRecord> {
   const now = context.clock.now();
   const write = async (transaction: Transaction): Promise<SecretRecord> => {
-    const found = await authenticAccess(
+    const found = authenticAccess(
       transaction,
       caller.email,
       await findSecret(transaction, caller, address, now),

@@ -49,7 +49,7 @@ function findAny(
   now: number,
 ): Promise<Found> {
   return store.read(async (transaction) => {
-    const found = await authenticAccess(
+    const found = authenticAccess(
       transaction,
       caller.email,
       await findSecret(transaction, caller, address, now),

@@ -60,7 +60,7 @@ export async function updateMetadata(
     const picked = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
     const { secret, latest } = picked;
     requireReach(caller.scope, secret.name, latest.metadata);
-    const found = await authenticAccess(transaction, caller.email, picked);
+    const found = authenticAccess(transaction, caller.email, picked);
     requireWrite(found);
     if (context.scopeAttributesBy === "creator" && secret.owner !== caller.email)
       requireNoAuthority(update.changes);

@@ -105,6 +105,12 @@ export interface SecretAccess {
   readonly permission: Permission;
 }
 
+/** The access to a secret that was found by its name. */
+export interface NamedAccess extends SecretAccess {
+  /** The rows that give the access, for `GrantTable.authenticPermission`; empty for the owner. */
+  readonly evidence: string;
+}
+
 /** A secret of a list. */
 export interface ListedSecret extends SecretAccess {
   /** JSON of the metadata of the latest version, as stored. */

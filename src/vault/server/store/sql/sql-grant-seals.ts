@@ -1,4 +1,3 @@
-import { permissionOf } from "./permission-columns.ts";
 import { RETIRED_AT } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
@@ -13,23 +12,41 @@ export const tableOf = {
   team: ["team_grants", "group_id"],
 } as const;
 
-/**
- * Selects the grants of the secret ?1 to the user ?2, each with the membership that it applies
- * through.
- */
-const EVIDENCE = `
-  SELECT g.reads, g.writes, g.mac, '' AS group_id, '' AS team_id, '' AS member_mac FROM person_grants AS g WHERE g.secret_id = ?1 AND g.email = ?2
-  UNION ALL
-  SELECT g.reads, g.writes, g.mac, g.group_id, t.id AS team_id, m.mac AS member_mac
-    FROM team_grants AS g JOIN teams AS t ON t.group_id = g.group_id JOIN team_members AS m ON m.group_id = g.group_id AND m.email = ?2
-    WHERE g.secret_id = ?1 AND NOT EXISTS (
-      SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?2)`;
+/** A grant `g` to a user as text, as `parseEvidence` reads it. */
+export const DIRECT_EVIDENCE = "g.reads || ' ' || g.writes || ' ' || g.mac";
+/** A grant `g` to the team `t` with the membership `m`. Only the name of a team may have spaces. */
+export const TEAM_EVIDENCE = `${DIRECT_EVIDENCE} || ' ' || t.id || ' ' || m.mac || ' ' || g.group_id`;
+/** Separates grants: names have no control characters. */
+export const EVIDENCE_SEPARATOR = "\u001F";
+
+/** A grant to a user, directly or as a member of a team. */
+interface Evidence {
+  readonly permission: Columns;
+  readonly mac: string;
+  readonly member: Membership | undefined;
+}
+
+type Columns = readonly [reads: number, writes: number];
+
+interface Membership {
+  readonly groupId: string;
+  readonly teamId: string;
+  readonly mac: string;
+}
+
+/** Parses what a writer of the database may have changed: MACs are checked after it. */
+function parseEvidence(text: string): Evidence {
+  const [reads, writes, mac = "", teamId, memberMac = "", ...name] = text.split(" ");
+  const member =
+    teamId === undefined ? undefined : { groupId: name.join(" "), teamId, mac: memberMac };
+  return { permission: [Number(reads), Number(writes)], mac, member };
+}
 
 /** Number of grants, and of memberships, of an address that are checked: rows added by SQL may be many. */
 const CHECKED = 100;
 const GRANTS_TO = `SELECT s.id, s.owner, s.name, g.reads, g.writes, g.mac FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id
   WHERE g.email = ? AND s.delete_at <> ${RETIRED_AT} LIMIT ${CHECKED}`;
-const MEMBERSHIPS_OF = `SELECT m.group_id, t.id AS team_id, m.mac AS member_mac FROM team_members AS m JOIN teams AS t ON t.group_id = m.group_id
+const MEMBERSHIPS_OF = `SELECT m.group_id, t.id AS team_id, m.mac FROM team_members AS m JOIN teams AS t ON t.group_id = m.group_id
   WHERE m.email = ? LIMIT ${CHECKED}`;
 
 /** Returns what the MAC of a grant covers. */
@@ -42,49 +59,56 @@ export function recipientFields(
   return [id, owner, name, ...recipient, ...permission];
 }
 
-function identityOf(row: Row): SecretIdentity {
-  return { id: row.text("id"), owner: row.text("owner"), name: row.text("name") };
-}
-
 /** The check of what grants and memberships give. */
 export function evidenceOf(
   db: SqlConnection,
   seals: RowSeals,
 ): Pick<GrantTable, "authenticPermission" | "isInvited"> {
-  const isGranted = (row: Row, secret: SecretIdentity, to: Recipient): boolean => {
+  const isGranted = (
+    secret: SecretIdentity,
+    to: Recipient,
+    { permission, mac }: Pick<Evidence, "permission" | "mac">,
+  ): boolean => {
     const [table] = tableOf[to.kind];
-    const fields = recipientFields(secret, to, [row.number("reads"), row.number("writes")]);
     const recipient = to.kind === "person" ? to.email : to.groupId;
     const about = { owner: secret.owner, key_name: secret.name, recipient };
-    return seals.accepts(table, fields, row.text("mac"), about);
+    return seals.accepts(table, recipientFields(secret, to, permission), mac, about);
   };
-  const isMember = (row: Row, email: string): boolean => {
-    const [groupId, teamId] = [row.text("group_id"), row.text("team_id")];
-    const about = { group_id: groupId, email };
-    return seals.accepts("team_members", [groupId, teamId, email], row.text("member_mac"), about);
-  };
-  const isAuthentic = (row: Row, secret: SecretIdentity, email: string): boolean => {
-    const groupId = row.text("group_id");
-    if (groupId === "") return isGranted(row, secret, { kind: "person", email });
-    const granted = isGranted(row, secret, { kind: "team", groupId, teamId: row.text("team_id") });
-    return isMember(row, email) && granted;
+  const isMember = ({ groupId, teamId, mac }: Membership, email: string): boolean =>
+    seals.accepts("team_members", [groupId, teamId, email], mac, { group_id: groupId, email });
+  const isAuthentic = (one: Evidence, secret: SecretIdentity, email: string): boolean => {
+    const { member } = one;
+    if (!member) return isGranted(secret, { kind: "person", email }, one);
+    const granted = isGranted(secret, { kind: "team", ...member }, one);
+    return isMember(member, email) && granted;
   };
   return {
-    async authenticPermission(secret, email) {
-      const rows = await db.all(EVIDENCE, secret.id, email);
-      const granted = rows.filter((row) => isAuthentic(row, secret, email)).map(permissionOf);
+    authenticPermission({ secret, evidence }, email) {
+      const granted = evidence
+        .split(EVIDENCE_SEPARATOR)
+        .map(parseEvidence)
+        .filter((one) => isAuthentic(one, secret, email));
+      const [reads, writes] = [0, 1].map((column) =>
+        granted.some(({ permission }) => permission[column] !== 0),
+      );
       if (granted.length === 0) return undefined;
-      const [reads, writes] = [
-        granted.some((one) => one !== "W"),
-        granted.some((one) => one !== "R"),
-      ];
-      return reads && writes ? "RW" : reads ? "R" : "W";
+      return reads === true && writes === true ? "RW" : reads === true ? "R" : "W";
     },
     async isInvited(email) {
       const grants = await db.all(GRANTS_TO, email);
-      if (grants.some((row) => isGranted(row, identityOf(row), { kind: "person", email })))
-        return true;
-      return (await db.all(MEMBERSHIPS_OF, email)).some((row) => isMember(row, email));
+      const direct = grants.some((row) => {
+        const secret = { id: row.text("id"), owner: row.text("owner"), name: row.text("name") };
+        const permission = [row.number("reads"), row.number("writes")] as const;
+        return isGranted(secret, { kind: "person", email }, { permission, mac: row.text("mac") });
+      });
+      if (direct) return true;
+      const memberships = await db.all(MEMBERSHIPS_OF, email);
+      return memberships.some((row) =>
+        isMember(
+          { groupId: row.text("group_id"), teamId: row.text("team_id"), mac: row.text("mac") },
+          email,
+        ),
+      );
     },
   };
 }

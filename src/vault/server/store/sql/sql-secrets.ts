@@ -4,7 +4,8 @@ import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import { secretRemoval, type SecretRemovalTable } from "./secret-removal.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { ListedSecret, Secret, SecretAccess, SecretVersion } from "../records.ts";
+import { DIRECT_EVIDENCE, EVIDENCE_SEPARATOR, TEAM_EVIDENCE } from "./sql-grant-seals.ts";
+import type { ListedSecret, NamedAccess, Secret, SecretAccess, SecretVersion } from "../records.ts";
 import { LIST_PAGE_SIZE, type SecretTable } from "../tables/secret-table.ts";
 
 function isMetadata(value: unknown): value is Metadata {
@@ -51,22 +52,28 @@ const NOT_BLOCKED =
 
 /**
  * Selects the secrets accessible to the user ?1, own and received, as `accessible`; `narrow`
- * restricts the secrets.
+ * restricts the secrets. With `evidence`, each has the rows that give the access.
  */
-function accessibleSql(narrow: string, ownedBy = "s.owner = ?1"): string {
+function accessibleSql(
+  narrow: string,
+  { ownedBy = "s.owner = ?1", evidence = false } = {},
+): string {
+  const [direct, ofTeam] = evidence ? [DIRECT_EVIDENCE, TEAM_EVIDENCE] : ["''", "''"];
+  const all = evidence ? `string_agg(evidence, '${EVIDENCE_SEPARATOR}')` : "''";
+  const teams = evidence ? "JOIN teams AS t ON t.group_id = g.group_id" : "";
   return `
     WITH granted AS (
-      SELECT g.secret_id, g.reads, g.writes FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id
+      SELECT g.secret_id, g.reads, g.writes, ${direct} AS evidence FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id
         WHERE g.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} ${narrow}
       UNION ALL
-      SELECT g.secret_id, g.reads, g.writes
-        FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id JOIN team_members AS m ON m.group_id = g.group_id
+      SELECT g.secret_id, g.reads, g.writes, ${ofTeam} AS evidence
+        FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id JOIN team_members AS m ON m.group_id = g.group_id ${teams}
         WHERE m.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} ${narrow} AND NOT EXISTS (
           SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?1)
     ), accessible AS (
-      SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE ${ownedBy} ${narrow}
+      SELECT s.id AS secret_id, 1 AS reads, 1 AS writes, '' AS evidence FROM secrets AS s WHERE ${ownedBy} ${narrow}
       UNION ALL
-      SELECT secret_id, max(reads), max(writes) FROM granted GROUP BY secret_id
+      SELECT secret_id, max(reads), max(writes), ${all} FROM granted GROUP BY secret_id
     )`;
 }
 
@@ -77,12 +84,12 @@ const IS_LISTED = `s.delete_at > ?2 AND ${IS_LATEST}`;
 /** Selects the rows of `accessible` whose deadline is after ?2, each with its latest version. */
 function accessSql(accessible: string): string {
   return `${accessible}
-    SELECT s.*, ${VERSION_COLUMNS}, accessible.reads, accessible.writes, ${SHARED}
+    SELECT s.*, ${VERSION_COLUMNS}, accessible.reads, accessible.writes, accessible.evidence, ${SHARED}
     FROM accessible JOIN secrets AS s ON s.id = accessible.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
     WHERE ${IS_LISTED} ORDER BY s.name, s.owner`;
 }
 
-const ACCESS_BY_NAME = accessSql(accessibleSql("AND s.name = ?3"));
+const ACCESS_BY_NAME = accessSql(accessibleSql("AND s.name = ?3", { evidence: true }));
 // May include received secrets that are no longer accessible: `accessByIds` filters them.
 const ALL_IDS = `
   SELECT id FROM (
@@ -111,7 +118,7 @@ const OWN_BETWEEN = `SELECT s.id, s.name, s.delete_minutes, s.delete_at, ${VERSI
   ORDER BY s.name LIMIT ${LIST_PAGE_SIZE + 1}`;
 // The empty string keeps the planner from reading all secrets of the owner for each of these ids.
 const ACCESS_BY_IDS = accessSql(
-  accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"),
+  accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, { ownedBy: "s.owner || '' = ?1" }),
 );
 
 // SQLite passes the value on its way to the last column of a row: that takes a sixteenth of the
@@ -160,12 +167,17 @@ function listedOwnOf(owner: string, row: Row): ListedSecret {
   };
 }
 
-function ownAccessOf(row: Row): SecretAccess {
+function namedAccessOf(row: Row): NamedAccess {
+  return { ...accessOf(row), evidence: row.text("evidence") };
+}
+
+function ownAccessOf(row: Row): NamedAccess {
   return {
     secret: secretOf(row),
     latest: versionOf(row),
     shared: row.boolean("shared"),
     permission: "RW",
+    evidence: "",
   };
 }
 
@@ -219,7 +231,7 @@ function secretRows(db: SqlConnection): SecretRows {
       return row && { access: ownAccessOf(row), value: envelopeOf(row) };
     },
     async accessByName(email, name, now) {
-      return (await db.all(ACCESS_BY_NAME, email, now, name)).map(accessOf);
+      return (await db.all(ACCESS_BY_NAME, email, now, name)).map(namedAccessOf);
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
       const sql =

@@ -1,12 +1,12 @@
 import type { Envelope } from "../../crypto/envelope.ts";
-import type { ListedSecret, Secret, SecretAccess, SecretVersion } from "../records.ts";
+import type { ListedSecret, NamedAccess, Secret, SecretVersion } from "../records.ts";
 
 /** Maximum number of secrets read in one transaction: a long list does not delay other requests. */
 export const LIST_PAGE_SIZE = 500;
 
 /** A secret of the user's own, with the value of its newest version. */
 interface OwnSecret {
-  readonly access: SecretAccess;
+  readonly access: NamedAccess;
   readonly value: Envelope;
 }
 
@@ -36,7 +36,7 @@ export interface SecretTable {
    * Returns the user's access to every secret of this name, by owner in code point order; secrets
    * past their deadline are omitted.
    */
-  accessByName(email: string, name: string, now: number): Promise<SecretAccess[]>;
+  accessByName(email: string, name: string, now: number): Promise<NamedAccess[]>;
   /**
    * Returns the ids of all secrets the user has access to, by name, then owner, in code point
    * order; without those past their deadline.

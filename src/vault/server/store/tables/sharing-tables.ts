@@ -1,5 +1,5 @@
 import type { Permission } from "../../../../protocol/responses.ts";
-import type { Grant, Grantee, Recipient, SecretIdentity, Team } from "../records.ts";
+import type { Grant, Grantee, NamedAccess, Recipient, SecretIdentity, Team } from "../records.ts";
 
 /** Amounts that one sender has shared with a recipient who has not accepted the sender. */
 export interface UnacceptedShares {
@@ -31,7 +31,10 @@ export interface GrantTable {
    * Returns the permission that the grants of a secret to a user and the user's teams add up to, of
    * those that a server has written; `undefined` without any.
    */
-  authenticPermission(secret: SecretIdentity, email: string): Promise<Permission | undefined>;
+  authenticPermission(
+    access: Pick<NamedAccess, "secret" | "evidence">,
+    email: string,
+  ): Permission | undefined;
   /**
    * Returns grants to users, then grants to teams, each in code point order: all, or at most
    * `atMost` after one.
