@@ -252,8 +252,14 @@ test("rotation reports altered or swapped versions, rewraps all others and keeps
   await data.change(
     "UPDATE file_versions SET size = size + 1 WHERE file_id = (SELECT id FROM files WHERE name = 'f0')",
   );
+  await data.run(
+    "INSERT INTO sessions (digest, email, created_at, expires_at, used_at) VALUES ('added', 'ann@example.com', 0, 1e15, 0)",
+  );
   const { code, stderr } = await rotate().result;
   expect(code).toBe(1);
+  expect(stderr).toContain(
+    'skipped the row ["added"] of sessions: no server with the master key has written it',
+  );
   expect(stderr).toContain(
     `skipped version 1 of the secret "s0" of ann@example.com: the master key ${old} does not open it`,
   );
@@ -267,6 +273,7 @@ test("rotation reports altered or swapped versions, rewraps all others and keeps
   for (const key_name of ["s0", "s1", "s2", "s3"])
     outcomes.push((await ann.call("expose", { key_name })).outcome());
   expect(outcomes).toEqual(["500 internal", "200", "500 internal", "200"]);
+  await data.run("DELETE FROM sessions WHERE digest = 'added'");
   await ann.call("delete", { key_name: ["s0", "s2"] });
   await ann.call("delete_file", { filename: "f0" });
   expect((await rotate().result).code).toBe(0);

@@ -38,14 +38,14 @@ function report({ id, rewrapped, unreadable, damagedRights, retired }: RotationR
     const record = `version ${version} of the ${kind} ${JSON.stringify(name)} of ${owner}`;
     process.stderr.write(`skipped ${record}: the master key ${key.keyId} does not open it\n`);
   }
+  for (const { table, key } of damagedRights) {
+    process.stderr.write(
+      `skipped the row ${JSON.stringify(key)} of ${table}: no server with the master key has written it\n`,
+    );
+  }
   process.stderr.write(
     `the master key is ${id}; rewrapped ${rewrapped} keys, skipped ${unreadable.length}\n`,
   );
-  if (damagedRights > 0) {
-    process.stderr.write(
-      `skipped ${damagedRights} accounts, tokens, teams or shares that no server with the master key has written\n`,
-    );
-  }
   if (unreadable.length === 0) {
     process.stderr.write(
       "no record needs a former key: remove it from the servers, and keep it elsewhere for earlier backups\n",
@@ -66,5 +66,5 @@ export async function rotateKey(flags: RotateKeyFlags, command: Command): Promis
     line(`rewrapped ${done} of ${total} keys`);
   const result = await rotateMasterKey({ ...rotation, store, clock: systemClock, progress });
   report(result);
-  if (result.unreadable.length > 0 || result.damagedRights > 0) process.exitCode = 1;
+  if (result.unreadable.length > 0 || result.damagedRights.length > 0) process.exitCode = 1;
 }

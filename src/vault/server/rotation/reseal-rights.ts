@@ -18,7 +18,7 @@ interface Work {
 interface Resealed {
   readonly resealed: number;
   /** Rows that no server has written. They are unchanged. */
-  readonly damaged: number;
+  readonly damaged: readonly RightRow[];
 }
 
 async function resealBatch(
@@ -32,16 +32,18 @@ async function resealBatch(
 ): Promise<Resealed & { readonly last: RightRow | undefined }> {
   if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
   const rows = await rights.otherThan(table, id, after, BATCH_SIZE);
-  const authentic = rows.filter(({ fields, mac }) => macs.matches(table, fields, mac));
+  const isAuthentic = ({ fields, mac }: RightRow): boolean => macs.matches(table, fields, mac);
+  const authentic = rows.filter(isAuthentic);
   for (const row of authentic)
     await rights.setMac(row, macs.of(macs.keys.get(id), table, row.fields));
-  return { resealed: authentic.length, damaged: rows.length - authentic.length, last: rows.at(-1) };
+  const damaged = rows.filter((row) => !isAuthentic(row));
+  return { resealed: authentic.length, damaged, last: rows.at(-1) };
 }
 
 async function resealAll({ store, keys, clock }: Work, id: string): Promise<Resealed> {
   const macs = new RowMacs(keys);
   let resealed = 0;
-  let damaged = 0;
+  const damaged: RightRow[] = [];
   for (const table of rightNames) {
     let after: RightRow | undefined;
     // Read first, because most tables have nothing left.
@@ -54,7 +56,7 @@ async function resealAll({ store, keys, clock }: Work, id: string): Promise<Rese
         resealBatch(macs, transaction, { table, id, after: from }),
       );
       resealed += batch.resealed;
-      damaged += batch.damaged;
+      damaged.push(...batch.damaged);
       after = batch.last;
       if (!after) break;
       await clock.sleep(YIELD_FACTOR * (clock.monotonic() - startedAt));
@@ -65,10 +67,10 @@ async function resealAll({ store, keys, clock }: Work, id: string): Promise<Rese
 
 /**
  * Seals the rows that decide who reads what under the current master key, in small transactions.
- * Returns the number of rows that no server has written.
+ * Returns the rows that no server has written.
  * @throws Error when the data has another current key
  */
-export async function resealRights(work: Work, id: string): Promise<number> {
+export async function resealRights(work: Work, id: string): Promise<readonly RightRow[]> {
   // Again, for rows that were written by transactions that had read the former key.
   for (;;) {
     const { resealed, damaged } = await resealAll(work, id);

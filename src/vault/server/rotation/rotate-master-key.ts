@@ -5,6 +5,7 @@ import type { KeyFile } from "../crypto/key-file.ts";
 import type { KeyRing } from "../crypto/key-ring.ts";
 import { generateMasterKey, MasterKey } from "../crypto/master-key.ts";
 import type { WrappedRecord } from "../store/records.ts";
+import type { RightRow } from "../store/tables/right-table.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 import { resealRights } from "./reseal-rights.ts";
@@ -40,10 +41,10 @@ export interface RotationResult {
    */
   readonly unreadable: readonly WrappedRecord[];
   /**
-   * Number of accounts, tokens, teams and shares that no server has written. They give nothing and
-   * are unchanged.
+   * Accounts, tokens, teams and shares that no server has written. They give nothing and are
+   * unchanged.
    */
-  readonly damagedRights: number;
+  readonly damagedRights: readonly RightRow[];
   /** Paths of the files with the keys that were removed from the key file. */
   readonly retired: readonly string[];
 }
