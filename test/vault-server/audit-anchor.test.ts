@@ -1,4 +1,4 @@
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, expect, test } from "vitest";
 import {
@@ -164,6 +164,21 @@ test("a log of an earlier release without MACs is continued from its recorded en
     code: 0,
     stdout: expect.stringMatching(
       new RegExp(`^intact\n[^]*note {5}entries up to ${end.seq}, .* have no MAC`, "u"),
+    ),
+  });
+});
+
+test("verify names the log that the database knew when all files of it were removed", async () => {
+  await serve();
+  const { log: name } = openLine(
+    Buffer.from((await readFile(log, "utf8")).split("\n", 1).join("")),
+  )!;
+  await rm(log);
+  await startAgain();
+  expect(await withKey()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(
+      `note     the database also knows ${name}: the log of another server, or a removed one`,
     ),
   });
 });

@@ -43,8 +43,13 @@ function unverified(hasKeys: boolean, hasData: boolean): string[] {
   ];
 }
 
+interface Verified extends AuditReport {
+  /** Names of further logs that the database knows. */
+  readonly others: readonly string[];
+}
+
 function summary(
-  { log, entries, first, last, parts, damage, plain, unrecorded }: AuditReport,
+  { log, entries, first, last, parts, damage, plain, unrecorded, others }: Verified,
   notes: readonly string[],
 ): string {
   return [
@@ -64,6 +69,10 @@ function summary(
     ...unrecorded.map(
       (seq) => `note     entry ${seq}: the database did not know the log when the server started`,
     ),
+    ...others.map(
+      (other) =>
+        `note     the database also knows ${other}: the log of another server, or a removed one`,
+    ),
     ...(damage ? [] : notes.map((note) => `note     ${note}`)),
     "",
   ].join("\n");
@@ -75,8 +84,8 @@ async function verifyWithAnchors(
   options: VerifyOptions,
   store: Store | undefined,
   keys: KeyRing | undefined,
-): Promise<AuditReport> {
-  if (!store) return verifyAuditLog(files, options);
+): Promise<Verified> {
+  if (!store) return { ...(await verifyAuditLog(files, options)), others: [] };
   const forged = new Set<string>();
   const anchors = await store.read(async (transaction) => {
     const read = new Map<string, Anchor | undefined>();
@@ -87,13 +96,11 @@ async function verifyWithAnchors(
     }
     return read;
   });
-  const report = await verifyAuditLog(files, {
+  const verified = await verifyAuditLog(files, {
     ...options,
     anchorOf: async (log) => anchors.get(log),
   });
-  const others = [...anchors.keys()].filter((log) => log !== report.log);
-  if (others.length > 0)
-    process.stderr.write(`the database also knows other logs: ${others.join(" ")}\n`);
+  const report = { ...verified, others: [...anchors.keys()].filter((log) => log !== verified.log) };
   if (report.damage || report.log === undefined || !forged.has(report.log)) return report;
   const message =
     "the end that the database recorded is not authentic: it was not written by a server with this master key";
