@@ -2,10 +2,10 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
-/** `[` and `{`, `]` and `}` differ by this bit; no other bytes become equal with it. */
-const BRACE_BIT = 0x20;
-const OPENING = 0x7b;
-const CLOSING = 0x7d;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 
 /** Maximum length of a member name with `uniqueNames`, in bytes of the text. */
 const MAX_NAME_BYTES = 4096;
@@ -70,23 +70,32 @@ function checkStructure(
   let depth = 0;
   let lastStringBytes = 0;
   for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === QUOTE) {
-      const end = endOfString(bytes, at);
-      lastStringBytes = end - at;
-      at = end - 1;
-    } else if ((byte | BRACE_BIT) === OPENING) {
-      depth += 1;
-      values += 1;
-      if (depth > maxDepth) throw new InvalidJsonError(`nested deeper than ${maxDepth} levels`);
-    } else if ((byte | BRACE_BIT) === CLOSING) depth = Math.max(0, depth - 1);
-    else if (byte === COLON) {
-      names += 1;
-      values += 1;
-      if (uniqueNames && lastStringBytes > MAX_NAME_BYTES) {
-        throw new InvalidJsonError(`a member name is longer than ${MAX_NAME_BYTES} bytes`);
+    switch (bytes[at] ?? 0) {
+      case QUOTE: {
+        const end = endOfString(bytes, at);
+        lastStringBytes = end - at;
+        at = end - 1;
+        break;
       }
-    } else if (byte === COMMA) values += 1;
+      case OPENING_BRACE:
+      case OPENING_BRACKET:
+        depth += 1;
+        values += 1;
+        if (depth > maxDepth) throw new InvalidJsonError(`nested deeper than ${maxDepth} levels`);
+        break;
+      case CLOSING_BRACE:
+      case CLOSING_BRACKET:
+        depth = Math.max(0, depth - 1);
+        break;
+      case COLON:
+        names += 1;
+        values += 1;
+        if (uniqueNames && lastStringBytes > MAX_NAME_BYTES)
+          throw new InvalidJsonError(`a member name is longer than ${MAX_NAME_BYTES} bytes`);
+        break;
+      case COMMA:
+        values += 1;
+    }
     if (values > maxValues)
       throw new TooManyValuesError(`more than ${maxValues} members and elements`);
   }

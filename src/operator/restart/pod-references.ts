@@ -1,28 +1,38 @@
 import { z } from "zod";
 
-const named = z.object({ name: z.string() }).optional().catch(undefined);
+/** Parses an object with the name of a Secret or ConfigMap to `<kind>/<name>`. */
+const secret = z
+  .object({ name: z.string() })
+  .transform(({ name }) => `Secret/${name}`)
+  .optional()
+  .catch(undefined);
+const configMap = z
+  .object({ name: z.string() })
+  .transform(({ name }) => `ConfigMap/${name}`)
+  .optional()
+  .catch(undefined);
 
 const container = z.object({
   env: z
     .array(
       z.object({
-        valueFrom: z
-          .object({ secretKeyRef: named, configMapKeyRef: named })
-          .optional()
-          .catch(undefined),
+        valueFrom: z.object({ secretKeyRef: secret, configMapKeyRef: configMap }).catch({}),
       }),
     )
     .catch([]),
-  envFrom: z.array(z.object({ secretRef: named, configMapRef: named })).catch([]),
+  envFrom: z.array(z.object({ secretRef: secret, configMapRef: configMap })).catch([]),
 });
 
 const volume = z.object({
-  secret: z.object({ secretName: z.string() }).optional().catch(undefined),
-  configMap: named,
-  projected: z
-    .object({ sources: z.array(z.object({ secret: named, configMap: named })).catch([]) })
+  secret: z
+    .object({ secretName: z.string() })
+    .transform(({ secretName }) => `Secret/${secretName}`)
     .optional()
     .catch(undefined),
+  configMap,
+  projected: z
+    .object({ sources: z.array(z.object({ secret, configMap })).catch([]) })
+    .catch({ sources: [] }),
 });
 
 const workload = z.object({
@@ -44,28 +54,18 @@ const workload = z.object({
  */
 export function podReferences(object: unknown): ReadonlySet<string> {
   const pod = workload.safeParse(object).data?.spec.template.spec;
-  const references = new Set<string>();
-  if (pod === undefined) return references;
-  const add = (kind: "Secret" | "ConfigMap", name: string | undefined): void => {
-    if (name !== undefined) references.add(`${kind}/${name}`);
-  };
-  for (const { env, envFrom } of [...pod.containers, ...pod.initContainers]) {
-    for (const { valueFrom } of env) {
-      add("Secret", valueFrom?.secretKeyRef?.name);
-      add("ConfigMap", valueFrom?.configMapKeyRef?.name);
-    }
-    for (const { secretRef, configMapRef } of envFrom) {
-      add("Secret", secretRef?.name);
-      add("ConfigMap", configMapRef?.name);
-    }
-  }
-  for (const { secret, configMap, projected } of pod.volumes) {
-    add("Secret", secret?.secretName);
-    add("ConfigMap", configMap?.name);
-    for (const source of projected?.sources ?? []) {
-      add("Secret", source.secret?.name);
-      add("ConfigMap", source.configMap?.name);
-    }
-  }
-  return references;
+  if (pod === undefined) return new Set();
+  const containers = [...pod.containers, ...pod.initContainers];
+  const sources: object[] = [
+    ...containers.flatMap(({ env, envFrom }) => [
+      ...env.map(({ valueFrom }) => valueFrom),
+      ...envFrom,
+    ]),
+    ...pod.volumes.flatMap(({ projected, ...direct }) => [direct, ...projected.sources]),
+  ];
+  return new Set(
+    sources
+      .flatMap((source): unknown[] => Object.values(source))
+      .filter((reference) => typeof reference === "string"),
+  );
 }

@@ -8,26 +8,28 @@ const POSITION = /, line:\d+, col:\d+$/;
 const shortened = (text: string): string =>
   text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
 
-/**
- * Returns what is wrong. Texts of the library are used for errors of the syntax only, in which it
- * has seen no value.
- */
+const NOT_EVALUATED = "the expression cannot be evaluated";
+
+/** Returns what is wrong. */
 function reasonOf(error: unknown, names: ReadonlySet<string>): string {
   if (error instanceof TemplateFault) return error.message;
+  if (!(error instanceof LiquidError)) return NOT_EVALUATED;
+  const cause = error.originalError;
   // The library wraps every error that reading a name throws, as if the name did not exist.
-  if (error instanceof LiquidError && error.originalError instanceof TemplateFault)
-    return error.originalError.message;
+  if (cause instanceof TemplateFault) return cause.message;
   if (error instanceof UndefinedVariableError) {
     const name = shortened(error.token.getText());
     return `the variable ${name} does not exist${names.has(name) ? `: write ${ALL}["${name}"]` : ""}`;
   }
-  if (!(error instanceof LiquidError)) return "the expression cannot be evaluated";
-  if (error.name === "RenderError") {
-    const isRange = error.originalError?.name === "AssertionError";
-    return isRange ? "ranges are not available" : "the expression cannot be evaluated";
-  }
-  if (error.originalError instanceof RangeError) return "the template is nested too deeply";
-  return shortened((error.originalError?.message ?? error.message).replace(POSITION, ""));
+  if (error.name === "RenderError")
+    return cause?.name === "AssertionError" ? "ranges are not available" : NOT_EVALUATED;
+  return syntaxReason(error, cause);
+}
+
+/** Returns the text of the library: of errors of the syntax, in which it has seen no value. */
+function syntaxReason({ message }: LiquidError, cause: Error | undefined): string {
+  if (cause instanceof RangeError) return "the template is nested too deeply";
+  return shortened((cause?.message ?? message).replace(POSITION, ""));
 }
 
 /**

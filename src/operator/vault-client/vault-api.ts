@@ -228,14 +228,9 @@ export class VaultApi {
    * request is sent; a closed one prevents it.
    */
   async send(request: VaultRequest, guard?: WriteGuard): Promise<VaultResponse> {
-    const { transport, breaker, pace, gate, clock, observer } = this.#options;
+    const { transport, breaker, pace, clock, observer } = this.#options;
     const { operation, signal } = request;
-    this.#admit(operation);
-    if (PACED.has(operation))
-      await gate.enter(this.#isFirst(operation) ? "first" : "later", signal);
-    await pace.take(signal);
-    // What was learned while this request waited counts too.
-    this.#admit(operation);
+    await this.#waitForTurn(operation, signal);
     if (guard?.mayWrite() === false) throw new TransientError(operation, "not_leader");
     const deadlineMs = Math.min(request.deadlineMs, guard?.writeTimeoutMs() ?? Infinity);
     const start = clock.monotonic();
@@ -256,6 +251,16 @@ export class VaultApi {
       breaker.failed(operation, error);
       throw error;
     }
+  }
+
+  async #waitForTurn(operation: Operation, signal: AbortSignal): Promise<void> {
+    const { gate, pace } = this.#options;
+    this.#admit(operation);
+    if (PACED.has(operation))
+      await gate.enter(this.#isFirst(operation) ? "first" : "later", signal);
+    await pace.take(signal);
+    // What was learned while this request waited counts too.
+    this.#admit(operation);
   }
 
   /**

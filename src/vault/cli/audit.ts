@@ -48,19 +48,22 @@ interface Verified extends AuditReport {
   readonly others: readonly string[];
 }
 
+const NO_ENTRY = { seq: "-", time: "-", hash: "-" };
+
 function summary(
-  { log, entries, first, last, parts, damage, plain, unrecorded, others }: Verified,
+  { log = "-", entries, damage, plain, ...report }: Verified,
   notes: readonly string[],
 ): string {
+  const { first = NO_ENTRY, last = NO_ENTRY, parts, unrecorded, others } = report;
   return [
     damage
       ? `DAMAGED (${damage.kind}): ${damage.file}, line ${damage.line}: ${damage.message}`
       : "intact",
-    `log      ${log ?? "-"}`,
-    `entries  ${entries}${damage ? " valid before that" : ""}, ${first?.seq ?? "-"} to ${last?.seq ?? "-"}`,
-    `time     ${first?.time ?? "-"} to ${last?.time ?? "-"}`,
+    `log      ${log}`,
+    `entries  ${entries}${damage ? " valid before that" : ""}, ${first.seq} to ${last.seq}`,
+    `time     ${first.time} to ${last.time}`,
     `files    ${parts.join(" ")}`,
-    `head     ${last?.seq ?? 0} ${last?.hash ?? "-"}`,
+    `head     ${last === NO_ENTRY ? 0 : last.seq} ${last.hash}`,
     ...(plain
       ? [
           `note     entries up to ${plain.seq}, of ${plain.time}, have no MAC: an earlier release wrote them`,

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { codeOf } from "../../lib/error-code.ts";
 import { parseMasterKeys } from "../server/crypto/key-file.ts";
 import type { MasterKey } from "../server/crypto/master-key.ts";
@@ -29,32 +29,36 @@ export function masterKeysOfCommand(
   [program = "", ...args]: readonly string[],
   timeoutMs = TIMEOUT_MS,
 ): readonly MasterKey[] {
-  const { error, status, signal, stdout, stderr } = spawnSync(program, args, {
+  const result = spawnSync(program, args, {
     stdio: ["ignore", "pipe", "pipe"],
     encoding: "utf8",
     timeout: timeoutMs,
     killSignal: "SIGKILL",
     maxBuffer: MAX_OUTPUT_BYTES,
   });
-  const failed = (what: string): Error => new Error(`--master-key-command: ${program} ${what}`);
-  if (codeOf(error) === "ETIMEDOUT") throw failed(`did not end within ${timeoutMs / 1000} s`);
-  if (codeOf(error) === "ENOBUFS")
-    throw failed(`printed more than ${MAX_OUTPUT_BYTES} bytes, expected a master key`);
-  if (error) throw failed(`cannot be run: ${codeOf(error) ?? "unknown error"}`);
-  if (status !== 0) {
-    const words = wordsOf(stderr);
-    throw failed(
-      `ended with ${status === null ? (signal ?? "a signal") : `exit code ${status}`}${words === "" ? "" : `: ${words}`}`,
-    );
-  }
+  const failed = (what: string, cause?: unknown): Error =>
+    new Error(`--master-key-command: ${program} ${what}`, { cause });
+  const failure = failureOf(result, timeoutMs);
+  if (failure !== undefined) throw failed(failure);
   try {
-    return parseMasterKeys(stdout);
+    return parseMasterKeys(result.stdout);
   } catch (cause) {
-    throw new Error(
-      `--master-key-command: ${program} printed no valid key: ${cause instanceof Error ? cause.message : ""}`,
-      {
-        cause,
-      },
-    );
+    throw failed(`printed no valid key: ${cause instanceof Error ? cause.message : ""}`, cause);
   }
+}
+
+/** Returns what went wrong with the program, or `undefined`. */
+function failureOf(
+  { error, status, signal, stderr }: SpawnSyncReturns<string>,
+  timeoutMs: number,
+): string | undefined {
+  const code = codeOf(error);
+  if (code === "ETIMEDOUT") return `did not end within ${timeoutMs / 1000} s`;
+  if (code === "ENOBUFS")
+    return `printed more than ${MAX_OUTPUT_BYTES} bytes, expected a master key`;
+  if (error) return `cannot be run: ${code ?? "unknown error"}`;
+  if (status === 0) return undefined;
+  const end = status === null ? (signal ?? "a signal") : `exit code ${status}`;
+  const words = wordsOf(stderr);
+  return `ended with ${end}${words === "" ? "" : `: ${words}`}`;
 }

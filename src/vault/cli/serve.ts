@@ -17,7 +17,7 @@ import { masterKeys } from "./master-keys.ts";
 import { mailOptions, type MailFlags } from "./mail-options.ts";
 import type { Quotas } from "../server/limits.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
-import { signUpPolicy, webAppError, type WebAppFlags } from "./web-app-options.ts";
+import { webAppError, webAppOptions, type WebAppFlags } from "./web-app-options.ts";
 
 /** Flags of `vaultsync vault serve` as commander collects them. */
 export interface VaultServeFlags extends MailFlags, AuditFlags, MasterKeyFlags, WebAppFlags {
@@ -40,38 +40,44 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, MasterKeyFlags, 
   readonly logLevel: LogLevel;
 }
 
-/** Returns the error of contradictory flags, or `undefined`. */
-function flagError(flags: VaultServeFlags): string | undefined {
+/** Returns the error of the listener's flags, or `undefined`. */
+function listenError(flags: VaultServeFlags): string | undefined {
   const tls = flags.tlsCertFile !== undefined;
   if (tls !== (flags.tlsKeyFile !== undefined))
     return "--tls-cert-file and --tls-key-file require each other";
-  if (!tls && !isLoopback(flags.listen.host) && flags.allowHttpListen !== true) {
-    return (
-      "refusing to serve plain http on a non-loopback address: listen on 127.0.0.1, add --tls-cert-file and --tls-key-file, " +
-      "or add --allow-http-listen behind a proxy that terminates TLS"
-    );
-  }
+  if (tls || isLoopback(flags.listen.host) || flags.allowHttpListen === true) return undefined;
+  return (
+    "refusing to serve plain http on a non-loopback address: listen on 127.0.0.1, add --tls-cert-file and --tls-key-file, " +
+    "or add --allow-http-listen behind a proxy that terminates TLS"
+  );
+}
+
+/** Returns the error of the flags of an in-memory server, or `undefined`. */
+function devError(flags: VaultServeFlags): string | undefined {
   // With a given key, benchmarks use the limits of --dev on stored data.
-  if (
-    flags.dev === true &&
-    flags.data !== undefined &&
-    flags.masterKeyFile === undefined &&
-    flags.masterKeyCommand === undefined
-  )
-    return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
-  if (flags.proxyProtocol === true && !flags.trustProxy)
-    return "--proxy-protocol requires --trust-proxy with the addresses of the load balancers that send a PROXY header";
-  if (flags.signUp === "closed" && flags.signUpDomains)
-    return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
-  if (flags.auditForward && !auditOptions(flags, flags.data).auditLog)
-    return "--audit-forward copies the audit log, which is disabled: specify its file with --audit-log FILE";
-  const error = webAppError(flags);
-  if (error !== undefined || flags.dev === true) return error;
+  const hasKey = flags.masterKeyFile !== undefined || flags.masterKeyCommand !== undefined;
+  if (flags.data === undefined || hasKey) return undefined;
+  return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
+}
+
+/** Returns the error of the flags of a server with a data file, or `undefined`. */
+function dataError(flags: VaultServeFlags): string | undefined {
   if (flags.devUsers)
     return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";
   if (flags.data === undefined)
     return "specify the data file with --data FILE, or start an in-memory server with --dev";
   return auditError(flags, flags.data);
+}
+
+/** Returns the error of contradictory flags, or `undefined`. */
+function flagError(flags: VaultServeFlags): string | undefined {
+  if (flags.auditForward && !auditOptions(flags, flags.data).auditLog)
+    return "--audit-forward copies the audit log, which is disabled: specify its file with --audit-log FILE";
+  return (
+    listenError(flags) ??
+    webAppError(flags) ??
+    (flags.dev === true ? devError(flags) : dataError(flags))
+  );
 }
 
 /**
@@ -87,6 +93,30 @@ function metricsOptions(
   return { metricsListen: ephemeral ? { ...metricsListen, port: 0 } : metricsListen };
 }
 
+async function tlsOptions({
+  tlsCertFile,
+  tlsKeyFile,
+}: VaultServeFlags): Promise<Pick<VaultServerOptions, "tls">> {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return {};
+  const [cert, key] = [await readFile(tlsCertFile, "utf8"), await readFile(tlsKeyFile, "utf8")];
+  return { tls: { cert, key } };
+}
+
+/** Returns the limits of what the vault stores and issues. */
+function limitOptions({
+  maxTokenHours,
+  keepVersions,
+  quotas,
+  lowSpace,
+}: VaultServeFlags): Partial<VaultServerOptions> {
+  return {
+    ...(maxTokenHours !== undefined && { maxTokenHours }),
+    ...(keepVersions !== undefined && { keepVersions }),
+    ...(quotas && { limits: { quotas } }),
+    ...(lowSpace > 0 && { lowSpace: { bytes: lowSpace } }),
+  };
+}
+
 async function serverOptions(
   flags: VaultServeFlags,
   command: Command,
@@ -99,7 +129,6 @@ async function serverOptions(
       "error: refusing to start without a master key: generate one with `vaultsync vault key generate FILE` and pass --master-key-file FILE, or print it with --master-key-command",
     );
   }
-  const { tlsCertFile, tlsKeyFile } = flags;
   return {
     listen: flags.listen,
     ...metricsOptions(flags, command),
@@ -107,28 +136,16 @@ async function serverOptions(
     data: flags.data ?? ":memory:",
     expired: flags.expired,
     scopeAttributesBy: flags.scopeAttributesBy,
-    ...(flags.maxTokenHours !== undefined && { maxTokenHours: flags.maxTokenHours }),
-    ...(flags.keepVersions !== undefined && { keepVersions: flags.keepVersions }),
-    ...(flags.quotas && { limits: { quotas: flags.quotas } }),
-    ...(flags.lowSpace > 0 && { lowSpace: { bytes: flags.lowSpace } }),
+    ...limitOptions(flags),
     mail: await mailOptions(flags),
     ...auditOptions(flags, flags.data),
-    signUp: signUpPolicy(flags),
-    ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
-    ...(flags.allowedHosts && { allowedHosts: flags.allowedHosts }),
-    ...(flags.trustProxy && {
-      trustedProxies: flags.trustProxy,
-      proxyProtocol: flags.proxyProtocol === true,
-    }),
+    ...webAppOptions(flags),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
     allowMissingKeys: flags.allowMissingKeys === true,
     ...(flags.sealRights !== undefined && { sealRights: flags.sealRights }),
     ...(flags.dev === true && { dev: { users: flags.devUsers ?? [] } }),
-    ...(tlsCertFile !== undefined &&
-      tlsKeyFile !== undefined && {
-        tls: { cert: await readFile(tlsCertFile, "utf8"), key: await readFile(tlsKeyFile, "utf8") },
-      }),
+    ...(await tlsOptions(flags)),
   };
 }
 

@@ -6,8 +6,8 @@ import {
   parseAppUrl,
   parseDomains,
   parseTrustedProxies,
-  signUpPolicy,
   webAppError,
+  webAppOptions,
 } from "./web-app-options.ts";
 
 test.each([
@@ -89,11 +89,11 @@ test("parses domains in lower case, and leaves them out of the policy when there
     "bücher.example",
     "localhost",
   ]);
-  expect(signUpPolicy({ signUp: "invited", signUpDomains: ["example.com"] })).toEqual({
+  expect(webAppOptions({ signUp: "invited", signUpDomains: ["example.com"] }).signUp).toEqual({
     mode: "invited",
     domains: ["example.com"],
   });
-  expect(signUpPolicy({ signUp: "closed" })).toEqual({ mode: "closed" });
+  expect(webAppOptions({ signUp: "closed" }).signUp).toEqual({ mode: "closed" });
 });
 
 test.each([

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { SignUpMode } from "../../protocol/schemas/session.ts";
 import { parseIpNetwork } from "../server/http/ip-networks.ts";
-import type { SignUpPolicy } from "../server/context.ts";
+import type { VaultServerOptions } from "../server/vault-server.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 
 /** Web application flags as commander collects them. */
@@ -75,9 +75,20 @@ export function parseAllowedHosts(text: string): string[] {
   });
 }
 
-/** Returns the policy of the sign-up flags. */
-export function signUpPolicy({ signUp, signUpDomains }: WebAppFlags): SignUpPolicy {
-  return { mode: signUp, ...(signUpDomains && { domains: signUpDomains }) };
+/** Returns the options of the server that the web application flags set. */
+export function webAppOptions(
+  flags: WebAppFlags,
+): Pick<
+  VaultServerOptions,
+  "appUrl" | "allowedHosts" | "trustedProxies" | "proxyProtocol" | "signUp"
+> {
+  const { appUrl, allowedHosts, trustProxy, proxyProtocol, signUp, signUpDomains } = flags;
+  return {
+    signUp: { mode: signUp, ...(signUpDomains && { domains: signUpDomains }) },
+    ...(appUrl !== undefined && { appUrl }),
+    ...(allowedHosts && { allowedHosts }),
+    ...(trustProxy && { trustedProxies: trustProxy, proxyProtocol: proxyProtocol === true }),
+  };
 }
 
 export function addWebAppOptions(command: Command): void {
@@ -131,8 +142,19 @@ export function addWebAppOptions(command: Command): void {
     );
 }
 
+/** Returns the error of contradictory web application flags, or `undefined`. */
+export function webAppError(
+  flags: Partial<WebAppFlags> & { readonly allowHttpListen?: boolean },
+): string | undefined {
+  if (flags.proxyProtocol === true && !flags.trustProxy)
+    return "--proxy-protocol requires --trust-proxy with the addresses of the load balancers that send a PROXY header";
+  if (flags.signUp === "closed" && flags.signUpDomains)
+    return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
+  return plainHttpError(flags);
+}
+
 /** Returns the error of a plain http address that is not a loopback one, or `undefined`. */
-export function webAppError({
+function plainHttpError({
   appUrl,
   allowHttpListen,
 }: Pick<WebAppFlags, "appUrl"> & { readonly allowHttpListen?: boolean }): string | undefined {

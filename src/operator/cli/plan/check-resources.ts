@@ -7,7 +7,7 @@ import {
   everything,
   type NamespaceAccess,
 } from "../../sync/namespace-access.ts";
-import { itemProblems } from "../../sync/ready-condition.ts";
+import { itemProblems, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Candidate, Resolution } from "../../sync/resolve.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
@@ -61,6 +61,12 @@ const listed: Candidate = { ...unread, owner: undefined, own: true, latest: 1, s
 const supposed = ({ items }: SyncResource): readonly Resolution[] =>
   items.map((item) => ({ state: "found", item, candidate: listed, version: 1 }));
 
+/** Returns what is wrong with the target. An invalid spec is, whatever else is unknown. */
+const targetProblems = (
+  { ready, reason, message }: ReadyCondition,
+  isCertain: boolean,
+): readonly string[] => (!ready && (isCertain || reason === "InvalidSpec") ? [message] : []);
+
 /**
  * Returns what the operator would report of a resource before it has read a value: the result of
  * the operator's rules for a resource without a target. `resolved` is `undefined` if its references
@@ -73,32 +79,24 @@ export function checkResource(
 ): readonly Problem[] {
   const { manifest } = planned;
   const resource = resolved?.resource ?? planned.resource;
-  const verdict = checkAccess(
-    resource,
-    resource.kind === "VaultSecret" ? "secret" : "file",
-    access,
-  );
+  const entries = resource.kind === "VaultSecret" ? "secret" : "file";
+  const verdict = checkAccess(resource, entries, access);
   if (typeof verdict === "object")
     return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
-  const target: TargetState = isMerged(resource) ? mergedInto : { state: "absent" };
-  const absent = isMerged(resource) ? undefined : targetName(resource);
+  const { target, absent } = isMerged(resource)
+    ? { target: mergedInto, absent: undefined }
+    : { target: { state: "absent" } as const, absent: targetName(resource) };
   const resolutions = resolved?.resolutions ?? supposed(resource);
   const ofItems = itemProblems(resolutions, absent).map(({ item, message }) =>
     problemAt(manifest, pathOf(planned, item), message),
   );
   const { readyCondition } = decide(resource, resolutions, target);
   // Without a list it is not known which keys rules make up.
-  const isKnown =
-    resolved !== undefined ||
-    resource.finds.length === 0 ||
-    readyCondition.reason === "InvalidSpec";
-  const isOfTarget =
-    !readyCondition.ready &&
-    isKnown &&
-    (ofItems.length === 0 || readyCondition.reason === "InvalidSpec");
+  const isKnown = resolved !== undefined || resource.finds.length === 0;
+  const ofTarget = targetProblems(readyCondition, isKnown && ofItems.length === 0);
   return [
     ...ofItems,
-    ...(isOfTarget ? [problemAt(manifest, ["spec", "target"], readyCondition.message)] : []),
+    ...ofTarget.map((message) => problemAt(manifest, ["spec", "target"], message)),
     ...checkTemplates(planned, resource, resolved !== undefined),
   ];
 }

@@ -116,19 +116,44 @@ function parseSpec<T>(
   return result.data;
 }
 
-function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush | undefined {
+/** Returns the connection of a manifest, if it is valid. */
+function plannedConnection(
+  manifest: Manifest,
+  kind: ConnectionKind,
+  problems: Problem[],
+): PlannedConnection[] {
+  const schema = kind === "VaultConnection" ? connectionSpec : clusterConnectionSpec;
+  const spec = parseSpec<ClusterConnectionSpec>(schema, manifest, problems);
+  return spec === undefined ? [] : [{ manifest, kind, spec }];
+}
+
+/** Returns the VaultSecret or VaultFile of a manifest, if it is valid. */
+function plannedResource(
+  manifest: Manifest,
+  moreTypes: readonly string[],
+  problems: Problem[],
+): PlannedResource[] {
+  const { kind, name, namespace, spec } = manifest;
+  const schema: z.ZodType = kind === "VaultSecret" ? vaultSecretSpec : vaultFileSpec;
+  if (parseSpec(schema, manifest, problems) === undefined) return [];
+  const written = { metadata: { name, namespace }, spec };
+  const parsed = kind === "VaultSecret" ? parseSecret(written, moreTypes) : parseFile(written);
+  if (parsed.ok) return [{ manifest, resource: parsed.resource }];
+  problems.push(problemAt(manifest, ["spec", "target", "type"], parsed.readyCondition.message));
+  return [];
+}
+
+/** Returns the VaultPush of a manifest, if it is valid. */
+function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush[] {
   const spec = parseSpec(vaultPushSpec, manifest, problems);
-  if (spec === undefined) return undefined;
-  return {
-    manifest,
-    connection: { kind: "VaultConnection", name: spec.connectionRef.name },
-    secret: spec.secret.name,
-    items: (spec.data ?? []).map(({ secretKey, remoteRef, file }, index) => ({
-      key: secretKey,
-      entry: remoteRef === undefined ? `file/${file?.filename}` : `secret/${remoteRef.key}`,
-      path: ["spec", "data", index],
-    })),
-  };
+  if (spec === undefined) return [];
+  const items = (spec.data ?? []).map(({ secretKey, remoteRef, file }, index) => ({
+    key: secretKey,
+    entry: remoteRef === undefined ? `file/${file?.filename}` : `secret/${remoteRef.key}`,
+    path: ["spec", "data", index],
+  }));
+  const connection = { kind: "VaultConnection", name: spec.connectionRef.name } as const;
+  return [{ manifest, connection, secret: spec.secret.name, items }];
 }
 
 /**
@@ -144,26 +169,22 @@ export function planOf(
   const resources: PlannedResource[] = [];
   const pushes: PlannedPush[] = [];
   for (const manifest of manifests) {
-    const { kind, name, namespace, spec } = manifest;
-    const written = { metadata: { name, namespace }, spec };
-    if (kind === "VaultConnection" || kind === "ClusterVaultConnection") {
-      const schema = kind === "VaultConnection" ? connectionSpec : clusterConnectionSpec;
-      const parsed = parseSpec<ClusterConnectionSpec>(schema, manifest, problems);
-      if (parsed !== undefined) connections.push({ manifest, kind, spec: parsed });
-    } else if (kind === "VaultSecret" || kind === "VaultFile") {
-      const schema: z.ZodType = kind === "VaultSecret" ? vaultSecretSpec : vaultFileSpec;
-      if (parseSpec(schema, manifest, problems) === undefined) continue;
-      const parsed = kind === "VaultSecret" ? parseSecret(written, moreTypes) : parseFile(written);
-      if (parsed.ok) resources.push({ manifest, resource: parsed.resource });
-      else
-        problems.push(
-          problemAt(manifest, ["spec", "target", "type"], parsed.readyCondition.message),
-        );
-    } else if (kind === "VaultPush") {
-      const push = plannedPush(manifest, problems);
-      if (push !== undefined) pushes.push(push);
-    } else {
-      problems.push(problemAt(manifest, ["kind"], `kind: ${kind} is not a kind of ${API_GROUP}`));
+    switch (manifest.kind) {
+      case "VaultConnection":
+      case "ClusterVaultConnection":
+        connections.push(...plannedConnection(manifest, manifest.kind, problems));
+        break;
+      case "VaultSecret":
+      case "VaultFile":
+        resources.push(...plannedResource(manifest, moreTypes, problems));
+        break;
+      case "VaultPush":
+        pushes.push(...plannedPush(manifest, problems));
+        break;
+      default: {
+        const message = `kind: ${manifest.kind} is not a kind of ${API_GROUP}`;
+        problems.push(problemAt(manifest, ["kind"], message));
+      }
     }
   }
   return { connections, resources, pushes };

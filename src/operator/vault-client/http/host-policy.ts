@@ -73,7 +73,7 @@ function hostOf(url: URL): string {
 /** Returns the reason to refuse a base address before any DNS lookup, or `undefined`. */
 export function refusalOf(url: URL, policy: HostPolicy): RefusedCode | undefined {
   if (url.protocol !== "https:" && url.protocol !== "http:") return "url";
-  if (url.username || url.password || url.search || url.hash) return "url";
+  if ([url.username, url.password, url.search, url.hash].some((part) => part !== "")) return "url";
   if (url.protocol === "http:" && !policy.allowHttp) return "insecure";
   const host = hostOf(url);
   if (policy.allowedHosts && !hostAllowed(host, policy.allowedHosts)) return "host";

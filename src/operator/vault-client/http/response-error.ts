@@ -56,26 +56,46 @@ function errorCode(body: unknown): ErrorCode | undefined {
   return [inner, body.code].find(isErrorCode);
 }
 
+/** What a vault rejects with a login or a refresh; other operations have a token. */
+const loginErrors: Partial<Record<Operation, AuthError["code"]>> = {
+  generate_access_token: "credentials",
+  refresh_token: "refresh_token",
+};
+
+const rejections: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
+  "invalid_credentials",
+  "invalid_token",
+  "invalid_refresh_token",
+]);
+
+/** A vault without our codes may reject a login or a refresh with any of these. */
+const unnamedRejections: ReadonlySet<number> = new Set([400, 403, 404, 422, 423]);
+
 function authError(
   operation: Operation,
   status: number,
   code: ErrorCode | undefined,
 ): AuthError | undefined {
   if (code === "email_mismatch") return new AuthError(operation, "email_mismatch");
-  const rejected =
-    status === 401 ||
-    code === "invalid_credentials" ||
-    code === "invalid_token" ||
-    code === "invalid_refresh_token";
-  // A vault without our codes may reject a login or a refresh with any of these.
-  const unnamed =
-    code === undefined &&
-    (status === 400 || status === 403 || status === 404 || status === 422 || status === 423);
-  if (operation === "generate_access_token" && (rejected || unnamed))
-    return new AuthError(operation, "credentials");
-  if (operation === "refresh_token" && (rejected || unnamed))
-    return new AuthError(operation, "refresh_token");
-  return rejected ? new AuthError(operation, "token") : undefined;
+  if (status === 401 || rejections.has(code))
+    return new AuthError(operation, loginErrors[operation] ?? "token");
+  const login = code === undefined && unnamedRejections.has(status) && loginErrors[operation];
+  return login ? new AuthError(operation, login) : undefined;
+}
+
+/** Returns the error that the status alone says, whatever the body has. */
+function statusError(
+  operation: Operation,
+  response: VaultResponse,
+  now: number,
+): VaultError | undefined {
+  const { status } = response;
+  const wait = retryAfterMs(response.header("retry-after"), now);
+  if (status === 429) return new RateLimitedError(operation, wait ?? MIN_RETRY_AFTER_MS);
+  if (status >= 500 || status === 408 || status === 425)
+    return new TransientError(operation, "server_error", { status, retryAfterMs: wait });
+  if (status === 304) return new UnexpectedResponse(operation, "body");
+  return status < 400 ? new RefusedError(operation, "redirect") : undefined;
 }
 
 /**
@@ -90,23 +110,12 @@ export function responseError(
   now: number,
 ): VaultError {
   const { status } = response;
-  const wait = retryAfterMs(response.header("retry-after"), now);
-  if (status === 429) return new RateLimitedError(operation, wait ?? MIN_RETRY_AFTER_MS);
-  if (status >= 500 || status === 408 || status === 425) {
-    return new TransientError(operation, "server_error", { status, retryAfterMs: wait });
-  }
-  if (status < 400)
-    return status === 304
-      ? new UnexpectedResponse(operation, "body")
-      : new RefusedError(operation, "redirect");
+  const error = statusError(operation, response, now);
+  if (error) return error;
   const body = parseJson(response.body);
   const code = errorCode(body);
-  const fromProxy =
-    status === 404 ||
-    status === 410 ||
-    operation === "generate_access_token" ||
-    operation === "refresh_token";
-  if (fromProxy && !isObject(body)) return new UnexpectedResponse(operation, "error.code");
+  const mayBeFromProxy = status === 404 || status === 410 || loginErrors[operation] !== undefined;
+  if (mayBeFromProxy && !isObject(body)) return new UnexpectedResponse(operation, "error.code");
   const auth = authError(operation, status, code);
   if (auth) return auth;
   const permanent = (code && permanentCodes[code]) ?? permanentStatuses[status] ?? "unsupported";

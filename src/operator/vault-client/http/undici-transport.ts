@@ -137,31 +137,35 @@ function path(base: string, operation: Operation): string {
   return new URL(base).pathname.replace(/\/$/, "") + operationPath[operation];
 }
 
+function requestHeaders(request: VaultRequest): Record<string, string> {
+  const { operation, token, ifNoneMatch, waitSeconds } = request;
+  return {
+    accept:
+      operation === "download_file"
+        ? "application/octet-stream, application/json"
+        : "application/json",
+    "accept-encoding": "identity",
+    "user-agent": "vaultsync",
+    ...(token && { authorization: token.reveal() }),
+    ...(ifNoneMatch && { "if-none-match": ifNoneMatch }),
+    ...(waitSeconds && { prefer: `wait=${waitSeconds}` }),
+  };
+}
+
 async function post(
   pool: Pool,
   { url: base, clock }: UndiciTransportOptions,
   request: VaultRequest,
   signal: AbortSignal,
 ): Promise<VaultResponse> {
-  const { operation, token, ifNoneMatch, waitSeconds, maxBytes, memory, upload } = request;
+  const { operation, maxBytes, memory, upload } = request;
   const { headers, body: content } = upload
     ? uploadContent(upload, request.body)
     : jsonContent(request.body);
   const response = await pool.request({
     method: "POST",
     path: path(base, operation),
-    headers: {
-      ...headers,
-      accept:
-        operation === "download_file"
-          ? "application/octet-stream, application/json"
-          : "application/json",
-      "accept-encoding": "identity",
-      "user-agent": "vaultsync",
-      ...(token && { authorization: token.reveal() }),
-      ...(ifNoneMatch && { "if-none-match": ifNoneMatch }),
-      ...(waitSeconds && { prefer: `wait=${waitSeconds}` }),
-    },
+    headers: { ...headers, ...requestHeaders(request) },
     body: content,
     signal,
   });
