@@ -9,6 +9,7 @@ import { defined } from "../lib/defined.ts";
 import { readyConditions } from "../sync/attempt-status.ts";
 import { notReady } from "../sync/ready-condition.ts";
 import { staleCondition, type Staleness } from "../sync/staleness.ts";
+import { formatTimestamp } from "../sync/timestamp.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure } from "./connection-problem.ts";
 
@@ -185,9 +186,6 @@ export function nextConnectionStatus(
   const held = conditions.some(({ type }) => type === "RemovalsHeld")
     ? []
     : stillHeld(before, view);
-  const connection = view.state === "open" ? view.connection : undefined;
-  const token = connection?.token;
-  const pause = connection?.loginPause;
   return defined({
     observedGeneration: generation,
     conditions: [
@@ -195,13 +193,22 @@ export function nextConnectionStatus(
       ...mergeConditions(before.conditions, conditions, generation, new Date(now).toISOString()),
       ...held,
     ],
-    token: token === undefined ? (kept.length > 0 ? before.token : undefined) : tokenStatus(token),
-    loginPausedUntil: pause && new Date(pause.until).toISOString(),
-    rejectedCredentials: pause?.credentials,
-    secrets: connection?.snapshot?.secretCount ?? before.secrets,
-    files: connection?.snapshot === undefined ? before.files : connection.snapshot.fileCount,
+    ...clientStatus(kept.length > 0 ? before : { ...before, token: undefined }, view),
     users,
-    staleSince:
-      view.state === "open" && view.stale ? new Date(view.stale.since).toISOString() : undefined,
+    staleSince: view.state === "open" ? formatTimestamp(view.stale?.since) : undefined,
   });
+}
+
+/** Returns what the client of an open connection knows; without one, what the status showed. */
+function clientStatus({ token, secrets, files }: ConnectionStatus, view: ReportedState): object {
+  if (view.state !== "open") return { token, secrets, files };
+  const { connection } = view;
+  const { snapshot, loginPause: pause } = connection;
+  return {
+    token: connection.token === undefined ? token : tokenStatus(connection.token),
+    loginPausedUntil: formatTimestamp(pause?.until),
+    rejectedCredentials: pause?.credentials,
+    secrets: snapshot?.secretCount ?? secrets,
+    files: snapshot === undefined ? files : snapshot.fileCount,
+  };
 }

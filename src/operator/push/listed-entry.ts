@@ -43,9 +43,6 @@ export interface WritableEntry {
   readonly shared: boolean;
 }
 
-const ofOwner = (records: readonly SecretRecord[], owner: string): SecretRecord[] =>
-  records.filter((record) => record.owner?.toLowerCase() === owner);
-
 const received = (record: SecretRecord): WritableEntry => ({
   record,
   owner: record.owner,
@@ -67,7 +64,7 @@ export function listedEntry(
   const account = access.account.toLowerCase();
   const records = snapshot.secrets(name);
   if (wanted !== undefined && wanted !== account) {
-    const [record] = ofOwner(records, wanted);
+    const record = records.find((one) => isOwner(one, wanted));
     if (record !== undefined) return received(record);
     const message = `${entryOf(item)} of ${wanted} is not in the vault's list: ask its creator to share it with ${account} with permission RW`;
     return notReady("SourceMissing", message);
@@ -75,22 +72,28 @@ export function listedEntry(
   const own = records.find((record) =>
     record.owner === undefined ? record.shared !== true : isOwner(record, account),
   );
-  if (own !== undefined || wanted === account || records.length === 0) {
-    return { record: own, owner: undefined, shared: own?.shared === true };
-  }
-  const trusted = records.filter(
-    (record) => access.trustedOwners?.has(record.owner?.toLowerCase() ?? "") === true,
-  );
+  return own !== undefined || wanted === account || records.length === 0
+    ? { record: own, owner: undefined, shared: own?.shared === true }
+    : trustedEntry(item, records, access);
+}
+
+/** Returns the entry of the only trusted creator that shares one of this name. */
+function trustedEntry(
+  item: PushItem,
+  records: readonly SecretRecord[],
+  { account, trustedOwners }: Pick<Trust, "account" | "trustedOwners">,
+): WritableEntry | ReadyCondition {
+  const trusted = records.filter(({ owner = "" }) => trustedOwners?.has(owner.toLowerCase()));
   const [first, ...others] = trusted;
   if (first !== undefined && others.length === 0) return received(first);
   // Like a read, a push ignores secrets of creators that are not trusted.
-  if (first === undefined && access.trustedOwners !== undefined) {
+  if (first === undefined && trustedOwners !== undefined)
     return { record: undefined, owner: undefined, shared: false };
-  }
   const owners = records.map(({ owner }) => owner ?? "an unnamed owner").join(", ");
-  const message = `${entryOf(item)} is shared by ${owners}, and ${account} has none of this name: set remoteRef.owner to the one to push to`;
+  const message = `${entryOf(item)} is shared by ${owners}, and ${account.toLowerCase()} has none of this name: set remoteRef.owner to the one to push to`;
   return notReady("AmbiguousName", message);
 }
 
+/** @param account in lower case */
 const isOwner = ({ owner }: SecretRecord, account: string): boolean =>
   owner?.toLowerCase() === account;

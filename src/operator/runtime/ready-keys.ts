@@ -44,18 +44,13 @@ export class ReadyKeys {
 
   /** Adds a key. One that is ready already keeps its age and the more urgent priority. */
   add(added: ReadyKey): void {
-    const { key, turn, cap } = added;
-    const before = this.#keys.get(key);
-    const priority = moreUrgent(added.priority, before?.priority ?? added.priority);
-    if (before?.priority === priority && before.cap === cap) return;
-    const ready: ReadyKey = { ...added, priority, since: before?.since ?? added.since };
-    if (before !== undefined)
-      this.#byPriority.get(before.priority)?.remove(before.turn, before.cap, key);
-    if (before !== undefined && before.cap !== cap) this.#removeAge(before);
-    this.#keys.set(key, ready);
-    this.#byPriority.get(priority)?.add(turn, cap, key);
-    const ages = this.#byAge.get(cap) ?? new Map<string, ReadyKey>();
-    this.#byAge.set(cap, ages.set(key, ready));
+    const before = this.#keys.get(added.key);
+    if (before === undefined) return this.#set(added);
+    const priority = moreUrgent(added.priority, before.priority);
+    if (before.priority === priority && before.cap === added.cap) return;
+    this.#byPriority.get(before.priority)?.remove(before.turn, before.cap, before.key);
+    if (before.cap !== added.cap) this.#removeAge(before);
+    this.#set({ ...added, priority, since: before.since });
   }
 
   /** Removes and returns the next key whose cap is not reached. */
@@ -75,6 +70,14 @@ export class ReadyKeys {
     this.#keys.clear();
     this.#byAge.clear();
     for (const turns of this.#byPriority.values()) turns.clear();
+  }
+
+  #set(ready: ReadyKey): void {
+    const { key, priority, turn, cap } = ready;
+    this.#keys.set(key, ready);
+    this.#byPriority.get(priority)?.add(turn, cap, key);
+    const ages = this.#byAge.get(cap) ?? new Map<string, ReadyKey>();
+    this.#byAge.set(cap, ages.set(key, ready));
   }
 
   #mostUrgent(isReached: (cap: string) => boolean): ReadyKey | undefined {

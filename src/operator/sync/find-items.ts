@@ -149,7 +149,17 @@ function whyUnusable({ id, source, foundBy }: SyncItem, holder: string | undefin
   return `${found}, ${key} is not a valid key of letters, digits, '-', '_' and '.': set rewrite`;
 }
 
-/** Returns the names that make each key, by the first rule that finds them. */
+/** Returns the listed names among these; another name has the key that they make. */
+function withoutKey(
+  claimants: readonly Claimant[],
+  holderOfKey: (key: string) => string | undefined,
+): UnusableItem[] {
+  return claimants
+    .filter(({ isListed }) => isListed)
+    .map(({ item }) => ({ item, why: whyUnusable(item, holderOfKey(item.id)) }));
+}
+
+/** Returns the names that a rule finds or found. */
 function claimantsOf(find: Find, { now, earlier }: Names): Claimant[] {
   const listed = [...now(find)].sort((a, b) => (a.name < b.name ? -1 : 1));
   const names = new Set(listed.map(({ name }) => name));
@@ -173,27 +183,21 @@ export function findItems(
   const found = new Map(
     items.filter(({ foundBy }) => foundBy === undefined).map((item) => [item.id, item]),
   );
-  const unmatched: Find[] = [];
-  const unusable: UnusableItem[] = [];
-  const byKey = new Map<string, Claimant[]>();
-  for (const find of finds) {
-    const claimants = claimantsOf(find, names);
-    if (claimants.length === 0) unmatched.push(find);
-    for (const claimant of claimants) {
-      const { item, isListed, name } = claimant;
-      const group = byKey.get(item.id) ?? [];
-      const named = found.get(item.id);
-      if (isObjectKey(item.id) && named === undefined) {
-        // Two rules may find the same name.
-        if (group.every((other) => other.name !== name)) byKey.set(item.id, [...group, claimant]);
-      } else if (isListed) unusable.push({ item, why: whyUnusable(item, named?.source) });
-    }
-  }
-  for (const [key, group] of byKey) {
+  const byFind = new Map(finds.map((find) => [find, claimantsOf(find, names)]));
+  const unmatched = finds.filter((find) => byFind.get(find)?.length === 0);
+  const claimants = [...byFind.values()].flat();
+  const isUsable = ({ item }: Claimant): boolean => isObjectKey(item.id) && !found.has(item.id);
+  const unusable = withoutKey(
+    claimants.filter((one) => !isUsable(one)),
+    (key) => found.get(key)?.source,
+  );
+  for (const [key, all] of Map.groupBy(claimants.filter(isUsable), ({ item }) => item.id)) {
+    // Two rules may find the same name.
+    const group = all.filter(({ name }, at) => all.findIndex((one) => one.name === name) === at);
     const holder = holderOf(group, names.served(key));
     if (holder !== undefined) found.set(key, holder.item);
-    const others = group.filter((one) => one !== holder && one.isListed);
-    unusable.push(...others.map(({ item }) => ({ item, why: whyUnusable(item, holder?.name) })));
+    const others = group.filter((one) => one !== holder);
+    unusable.push(...withoutKey(others, () => holder?.name));
   }
   return tooMany([...found.values()]) ?? { items: [...found.values()], unmatched, unusable };
 }

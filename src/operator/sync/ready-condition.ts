@@ -79,6 +79,23 @@ function namedBy({
   return `whom neither ${field} nor ${trusted} names: to use it, set one of them`;
 }
 
+function explainMissing(
+  { item, deletion, isAbsent, isListed, list, near }: Extract<Problem, { state: "missing" }>,
+  absent: string | undefined,
+): string {
+  const isnt =
+    isListed === true
+      ? `no longer has the metadata that ${item.foundBy?.id} requests`
+      : `is not in ${list ?? "the vault's list"}`;
+  if (deletion !== undefined) {
+    // A restart ends the proof of a deletion. The message of a completed deletion must not change
+    // with it.
+    return `${isnt}; ${deletions[isAbsent === true ? "due" : deletion]}`;
+  }
+  const name = near === undefined ? "its name" : `its name (did you mean ${near}?)`;
+  return `${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
+}
+
 /** @param absent the target, if it does not exist */
 function explain(problem: Problem, absent: string | undefined): string {
   const { source } = problem.item;
@@ -106,21 +123,8 @@ function explain(problem: Problem, absent: string | undefined): string {
           : `what ${strangers.join(", ")} shares needs spec.trustedOwners of the connection`;
       return `${problem.item.id} finds no entry in the vault's list: ${check}; ${keptText(absent)}`;
     }
-    case "missing": {
-      const isnt =
-        problem.isListed === true
-          ? `no longer has the metadata that ${problem.item.foundBy?.id} requests`
-          : `is not in ${problem.list ?? "the vault's list"}`;
-      if (problem.deletion !== undefined) {
-        // A restart ends the proof of a deletion. The message of a completed deletion must not
-        // change with it.
-        const deletion = problem.isAbsent === true ? "due" : problem.deletion;
-        return `${source} ${isnt}; ${deletions[deletion]}`;
-      }
-      const name =
-        problem.near === undefined ? "its name" : `its name (did you mean ${problem.near}?)`;
-      return `${source} ${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
-    }
+    case "missing":
+      return `${source} ${explainMissing(problem, absent)}`;
     case "removed":
       return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${leftover(problem, absent)}`;
   }

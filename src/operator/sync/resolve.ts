@@ -291,40 +291,38 @@ function resolveGone(
   remembered: Remembered,
   now: number,
 ): Resolution {
-  const {
-    deleteAt,
-    missingSince,
-    provenInMs = Number.POSITIVE_INFINITY,
-    held = false,
-    isListed,
-  } = remembered;
+  const { deleteAt, missingSince, held } = remembered;
   const isOverdue = now - missingSince >= REMOVAL_WAIT_MS;
+  if (deleteAt === undefined || deleteAt > missingSince || deleteAt > now)
+    return resolveMissing(resource, item, remembered, isOverdue);
   const isAbsent = remembered.synced === undefined;
-  if (deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now) {
-    const deletion = held ? "held" : "due";
-    const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
-    return {
-      state: "removed",
-      item,
-      deleteAt,
-      deletion: isDeleted ? deletion : undefined,
-      isOverdue,
-      isAbsent,
-    };
-  }
-  // Bytes of another source that an earlier spec named do not count.
-  const hasBytes = remembered.synced !== undefined && remembered.sameName === true;
-  if (item.isOptional === true && !hasBytes) return { state: "missing", item, deletion: "due" };
-  const missing = {
-    state: "missing",
+  const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
+  const deletion = held === true ? "held" : "due";
+  return {
+    state: "removed",
     item,
-    isListed,
-    list: remembered.list,
-    near: remembered.near,
-  } as const;
-  if (resource.whenMissing === "Retain" && item.isOptional !== true) return missing;
-  if (held) return { ...missing, deletion: "held" };
+    deleteAt,
+    deletion: isDeleted ? deletion : undefined,
+    isOverdue,
+    isAbsent,
+  };
+}
+
+/** Returns what becomes of the key of an entry that is gone before any deadline. */
+function resolveMissing(
+  resource: SyncResource,
+  item: SyncItem,
+  { synced, sameName, held, provenInMs = Infinity, isListed, list, near }: Remembered,
+  isOverdue: boolean,
+): Resolution {
+  const isOptional = item.isOptional === true;
+  // Bytes of another source that an earlier spec named do not count.
+  const hasBytes = synced !== undefined && sameName === true;
+  if (isOptional && !hasBytes) return { state: "missing", item, deletion: "due" };
+  const missing = { state: "missing", item, isListed, list, near } as const;
+  if (resource.whenMissing === "Retain" && !isOptional) return missing;
+  if (held === true) return { ...missing, deletion: "held" };
   return provenInMs > 0
-    ? { ...missing, deletion: "awaited", provenInMs, isAbsent }
+    ? { ...missing, deletion: "awaited", provenInMs, isAbsent: synced === undefined }
     : { ...missing, deletion: "due", isOverdue };
 }

@@ -17,6 +17,15 @@ const isSameOrigin = (one: SyncedKey, other: SyncedKey | undefined): boolean =>
   one.source === other.source &&
   sameCreation(one.createdAt, other.createdAt);
 
+/** Reports whether the spec makes the bytes in another way than before, or of fewer sources. */
+const isMadeDifferently = (
+  { template }: SyncResource,
+  { origin: now }: KeyState,
+  { origin: before }: KeyState,
+): boolean =>
+  (before.length > 0 && before[0]?.form !== now[0]?.form) ||
+  (template !== undefined && now.length < before.length);
+
 /**
  * Checks the bytes of one key before they replace the bytes in the target. `items`: the items that
  * the bytes are made of. Returns a reason to keep the earlier bytes, or `undefined`. A value that
@@ -32,22 +41,16 @@ export function reviewKey(
   before: KeyState | undefined,
 ): ReadyCondition | undefined {
   if (before === undefined || fetched.digest === before.digest) return undefined;
-  if (before.origin.length > 0 && before.origin[0]?.form !== fetched.origin[0]?.form)
-    return undefined;
-  if (resource.template !== undefined && fetched.origin.length < before.origin.length)
-    return undefined;
+  if (isMadeDifferently(resource, fetched, before)) return undefined;
   const inputs = items.flatMap((item, index) => {
     const origin = fetched.origin[index];
     return origin === undefined
       ? []
       : [{ item, version: origin.version, isSame: isSameOrigin(origin, before.origin[index]) }];
   });
+  if (inputs.some(({ item, version }) => isAccepted(resource, item, version))) return undefined;
   const changed = inputs.find(({ isSame }) => !isSame) ?? inputs[0];
-  if (
-    changed === undefined ||
-    inputs.some(({ item, version }) => isAccepted(resource, item, version))
-  )
-    return undefined;
+  if (changed === undefined) return undefined;
   const { version, item } = changed;
   const accept = `set the annotation vaultsync.dev/accept=${item.source}@${version}`;
   if (changed.isSame && before.origin.length === fetched.origin.length) {

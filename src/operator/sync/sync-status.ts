@@ -126,8 +126,11 @@ export interface StatusInput extends Report {
 /** Time before the expiry of a secret at which it is reported, in milliseconds. */
 export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
 
-function listed(names: readonly string[]): string {
-  return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+/** Returns a message about names, if there are any. */
+function about(text: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
+  return [`${text}: ${names.slice(0, 3).join(", ")}${more}`];
 }
 
 /**
@@ -135,36 +138,30 @@ function listed(names: readonly string[]): string {
  * about items that expire soon.
  */
 function itemConditions(resolutions: readonly Resolution[], now: number): ConditionNow[] {
-  const newer: string[] = [];
-  const deferred: string[] = [];
-  const expiring: string[] = [];
-  for (const resolution of resolutions) {
-    if (resolution.state !== "found") continue;
-    const { item, candidate, version } = resolution;
-    const update = `${item.source} ${version} → ${candidate.latest}`;
-    if (item.version !== "latest" && candidate.latest > version) newer.push(update);
-    if (resolution.refreshInMs !== undefined) deferred.push(update);
-    if (candidate.expiresAt !== undefined && candidate.expiresAt <= now + EXPIRY_NOTICE_MS)
-      expiring.push(item.source);
-  }
-  const conditions: ConditionNow[] = [];
-  if (newer.length > 0 || deferred.length > 0) {
-    const messages = [
-      ...(newer.length > 0 ? [`newer versions available for pinned items: ${listed(newer)}`] : []),
-      ...(deferred.length > 0
-        ? [
-            `newer versions that are followed at the end of spec.refreshInterval: ${listed(deferred)}`,
-          ]
-        : []),
-    ];
-    const message = messages.join("; ");
-    conditions.push({ type: "UpdateAvailable", status: "True", reason: "Synced", message });
-  }
-  if (expiring.length > 0) {
-    const message = `expired or expiring within 24 hours: ${listed(expiring)}`;
-    conditions.push({ type: "ExpiringSoon", status: "True", reason: "Expired", message });
-  }
-  return conditions;
+  const found = resolutions.filter((one) => one.state === "found");
+  const pinned = found.filter(
+    ({ item, candidate, version }) => item.version !== "latest" && candidate.latest > version,
+  );
+  const deferred = found.filter(({ refreshInMs }) => refreshInMs !== undefined);
+  const expiring = found.filter(
+    ({ candidate: { expiresAt = Infinity } }) => expiresAt <= now + EXPIRY_NOTICE_MS,
+  );
+  const updates = (items: typeof found): string[] =>
+    items.map(({ item, candidate, version }) => `${item.source} ${version} → ${candidate.latest}`);
+  const available = [
+    ...about("newer versions available for pinned items", updates(pinned)),
+    ...about(
+      "newer versions that are followed at the end of spec.refreshInterval",
+      updates(deferred),
+    ),
+  ];
+  const sources = expiring.map(({ item }) => item.source);
+  const conditions: ConditionNow[] = about("expired or expiring within 24 hours", sources).map(
+    (message) => ({ type: "ExpiringSoon", status: "True", reason: "Expired", message }),
+  );
+  if (available.length === 0) return conditions;
+  const message = available.join("; ");
+  return [{ type: "UpdateAvailable", status: "True", reason: "Synced", message }, ...conditions];
 }
 
 type ItemFacts = Omit<SecretItemStatus, "secretKey" | "key" | "owner">;
@@ -267,43 +264,41 @@ function targetStatus(
 ): SyncStatus["target"] {
   const { resource, verified, effect } = input;
   const { kind, name } = resource.target;
-  const isSame =
-    before.target?.kind === kind &&
-    before.target.name === name &&
-    before.observedGeneration === generation;
+  const { target = { kind, name } } = before;
+  const isSame = showsTarget(before, resource) && before.observedGeneration === generation;
   const isKnown = isSame && effect === "none" && !hasOtherVersions(before, input);
-  const known = isKnown ? before.target?.resourceVersion : undefined;
-  const shown = before.target?.digest;
-  if (verified !== undefined)
+  const known = isKnown ? target.resourceVersion : undefined;
+  if (verified === undefined)
     return {
-      kind,
-      name,
-      resourceVersion: known ?? verified,
-      ...defined({ digest: input.digest ?? shown }),
+      kind: target.kind,
+      name: target.name,
+      ...defined({ resourceVersion: known, digest: target.digest }),
     };
-  if (before.target === undefined) return { kind, name };
   return {
-    kind: before.target.kind,
-    name: before.target.name,
-    ...defined({ resourceVersion: known, digest: shown }),
+    kind,
+    name,
+    resourceVersion: known ?? verified,
+    ...defined({ digest: input.digest ?? target.digest }),
   };
 }
+
+const showsTarget = ({ target }: SyncStatus, { target: { kind, name } }: SyncResource): boolean =>
+  target?.kind === kind && target.name === name;
 
 /**
  * Reports whether the content of this state of the target was verified for this generation of the
  * spec: it need not be read after a restart.
  */
 export function isVerifiedBy(
-  { target, observedGeneration }: SyncStatus,
+  status: SyncStatus,
   resource: SyncResource,
   resourceVersion: string,
 ): boolean {
-  const isTarget = target?.kind === resource.target.kind && target.name === resource.target.name;
   const isCurrent =
-    isTarget &&
-    observedGeneration === resource.generation &&
-    target.resourceVersion === resourceVersion;
-  return isCurrent && target.digest !== undefined;
+    showsTarget(status, resource) &&
+    status.observedGeneration === resource.generation &&
+    status.target?.resourceVersion === resourceVersion;
+  return isCurrent && status.target?.digest !== undefined;
 }
 
 /**
@@ -317,9 +312,6 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
   const syncedAt = synced ? new Date(now).toISOString() : before.syncedAt;
   // Without a target nothing is out of date.
   const input = syncedAt === undefined ? { ...report, stale: undefined } : report;
-  const shown = resolutions && shownItems(resolutions);
-  const items = shown?.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
-  const omitted = shown === undefined ? before.itemsOmitted : shown.length - (items?.length ?? 0);
   const attempt = attemptStatus(before, {
     ...input,
     items: resolutions && itemConditions(resolutions, now),
@@ -329,17 +321,29 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
   return defined({
     ...attempt,
     target: targetStatus(before, input, attempt.observedGeneration),
-    connection: resolutions === undefined ? before.connection : input.connection,
-    items:
-      items ??
-      (readyCondition?.reason === "NamespaceNotAllowed"
-        ? withoutDeadlines(before.items)
-        : before.items),
-    itemsOmitted: omitted === 0 ? undefined : omitted,
+    ...itemsStatus(before, input),
     lastForceSync: input.forced ?? before.lastForceSync,
     syncedAt,
     restarts: before.restarts,
   });
+}
+
+/** Returns what the status shows of the items: the same as before if they were not resolved. */
+function itemsStatus(before: SyncStatus, input: StatusInput): object {
+  const { resolutions, readyCondition } = input;
+  if (resolutions === undefined) {
+    const { connection, items, itemsOmitted } = before;
+    const isDenied = readyCondition?.reason === "NamespaceNotAllowed";
+    return { connection, items: isDenied ? withoutDeadlines(items) : items, itemsOmitted };
+  }
+  const all = shownItems(resolutions);
+  const items = all.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
+  const omitted = all.length - items.length;
+  return {
+    connection: input.connection,
+    items,
+    itemsOmitted: omitted === 0 ? undefined : omitted,
+  };
 }
 
 /**
