@@ -56,6 +56,12 @@ export interface PushContext {
 /** A vault rejects the same push again, until something changes. */
 const REJECTED_MS = 10 * 60_000;
 
+/** Returns the digest of the listed version of a file, if the list has it. */
+const listedSha256 = ({ record }: WritableEntry, { version }: ListedVersion): string | undefined =>
+  record !== undefined && "sha256" in record && record.version === version
+    ? record.sha256
+    : undefined;
+
 /** One attempt to push one key. */
 export class PushAttempt {
   readonly #options: ItemPusherOptions;
@@ -134,15 +140,8 @@ export class PushAttempt {
     // version is read.
     if (record !== undefined && listed.version < record.version) return "";
     if (!verify && record !== undefined && isSameVersion(record, listed)) return record.content;
-    const file = this.#entry.record;
-    if (
-      file !== undefined &&
-      "sha256" in file &&
-      file.sha256 !== undefined &&
-      file.version === listed.version
-    ) {
-      return file.sha256 === this.#sha256 ? this.#content : "";
-    }
+    const sha256 = listedSha256(this.#entry, listed);
+    if (sha256 !== undefined) return sha256 === this.#sha256 ? this.#content : "";
     const compared = memory.compared.get(this.#id);
     return compared !== undefined && isSameVersion(compared, listed)
       ? this.#contentOf(compared.digest)
@@ -222,36 +221,49 @@ export class PushAttempt {
     return notReady("SourceRemoved", message);
   }
 
-  /**
-   * Pushes, unless the vault rejected the same push before, or another writer changes the entry
-   * each time it is pushed.
-   */
+  /** Pushes, unless an earlier push has to be waited for. */
   async #limited(listed: ListedVersion | undefined, restored: boolean): Promise<PushOutcome> {
-    const { memory, object } = this.#context;
-    const item = this.#item;
+    const { repairs } = this.#context.memory;
     const now = this.#options.clock.monotonic();
+    const waiting =
+      this.#rejected(listed, now) ??
+      (restored ? this.#contested(listed, now) : undefined) ??
+      this.#exhausted();
+    if (waiting !== undefined) return waiting;
+    const outcome = await this.#write(listed, restored);
+    if (outcome.effect !== undefined && restored)
+      repairs.set(this.#id, countRepair(repairs.get(this.#id), now));
+    return outcome;
+  }
+
+  /** Returns the outcome if the vault rejected the same push a short time ago. */
+  #rejected(listed: ListedVersion | undefined, now: number): PushOutcome | undefined {
+    const { memory, object } = this.#context;
     const rejected = memory.rejected.get(this.#id);
     const isSame =
       rejected?.content === this.#content &&
       rejected.generation === (object.metadata.generation ?? 0);
-    if (isSame && rejected.version === listed?.version && rejected.until > now) {
-      return { item, failure: rejected.failure, waitMs: rejected.until - now };
-    }
-    const repairs = memory.repairs.get(this.#id);
-    const waitMs = restored ? repairDelay(repairs, now) : 0;
-    if (waitMs > 0) {
-      const message = `another writer changes the ${entryOf(item)} each time it is pushed (its version is ${listed?.version ?? "gone"}, not ${this.#record?.version}): stop it, or choose another entry`;
-      return { item, problem: notReady("TargetContested", message), waitMs };
-    }
+    return isSame && rejected.version === listed?.version && rejected.until > now
+      ? { item: this.#item, failure: rejected.failure, waitMs: rejected.until - now }
+      : undefined;
+  }
+
+  /** Returns the outcome if another writer changes the entry each time it is pushed. */
+  #contested(listed: ListedVersion | undefined, now: number): PushOutcome | undefined {
+    const item = this.#item;
+    const waitMs = repairDelay(this.#context.memory.repairs.get(this.#id), now);
+    if (waitMs <= 0) return undefined;
+    const message = `another writer changes the ${entryOf(item)} each time it is pushed (its version is ${listed?.version ?? "gone"}, not ${this.#record?.version}): stop it, or choose another entry`;
+    return { item, problem: notReady("TargetContested", message), waitMs };
+  }
+
+  /** Returns the outcome if the operator pushed to the entry too often. */
+  #exhausted(): PushOutcome | undefined {
+    const item = this.#item;
     const exhausted = this.#options.pushBudget.exhausted(this.#budgetKey);
-    if (exhausted !== undefined) {
-      const message = `${entryOf(item)}: ${exhausted.message}. Stop what changes the key ${item.secretKey} of the Secret ${this.#context.resource.secret} that often, such as a VaultSecret that reads what is pushed`;
-      return { item, problem: notReady("TargetContested", message), waitMs: exhausted.waitMs };
-    }
-    const outcome = await this.#write(listed, restored);
-    if (outcome.effect !== undefined && restored)
-      memory.repairs.set(this.#id, countRepair(repairs, now));
-    return outcome;
+    if (exhausted === undefined) return undefined;
+    const message = `${entryOf(item)}: ${exhausted.message}. Stop what changes the key ${item.secretKey} of the Secret ${this.#context.resource.secret} that often, such as a VaultSecret that reads what is pushed`;
+    return { item, problem: notReady("TargetContested", message), waitMs: exhausted.waitMs };
   }
 
   async #write(listed: ListedVersion | undefined, restored: boolean): Promise<PushOutcome> {

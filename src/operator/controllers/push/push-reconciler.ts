@@ -171,25 +171,38 @@ export class PushReconciler {
     return { report: { readyCondition }, next: DONE };
   }
 
+  /** Returns the connection of the resource, or the result of a reconcile that has none. */
+  #observeConnection(
+    started: Started,
+    { connection, namespace }: PushResource,
+  ): OpenConnection | Result {
+    const access = this.#options.connections.get(connectionKey(connection, namespace));
+    switch (access.state) {
+      case "open":
+        return access;
+      case "opening":
+        return nothing(waitFor("connection"));
+      case "invalid":
+        return this.#awaitConnection(started, access.message, {});
+      case "absent": {
+        const { kind, name } = connection;
+        const message = `${kind} ${name} not found: create it, or correct spec.connectionRef`;
+        const readyCondition = notReady("ConnectionNotFound", message);
+        return { report: { readyCondition }, next: waitFor("connection") };
+      }
+    }
+  }
+
   /**
    * Adds a list of the vault that covers all names (a separate list for a forced sync), or returns
    * the result of a reconcile that has to wait for it.
    */
   #observeList(started: Started, resource: PushResource): Observed | Result {
+    const access = this.#observeConnection(started, resource);
+    if ("next" in access) return access;
     const { key, memory, before } = started;
-    const { connections, lists } = this.#options;
-    const access = connections.get(connectionKey(resource.connection, resource.namespace));
+    const { lists } = this.#options;
     const forced = resource.forceSync === before.lastForceSync ? undefined : resource.forceSync;
-    if (access.state === "opening") return nothing(waitFor("connection"));
-    if (access.state === "absent") {
-      const { kind, name } = resource.connection;
-      const message = `${kind} ${name} not found: create it, or correct spec.connectionRef`;
-      return {
-        report: { readyCondition: notReady("ConnectionNotFound", message) },
-        next: waitFor("connection"),
-      };
-    }
-    if (access.state === "invalid") return this.#awaitConnection(started, access.message, {});
     const { connection, stale } = access;
     const { snapshot, health } = connection;
     const isCovered = resource.items.every(({ kind, name }) => snapshot?.covers(kind, name));

@@ -49,22 +49,32 @@ export async function newContent(
   const gathered = checked(await gatherContent(entries, input), resource, report);
   if (!("condition" in gathered)) return { content: gathered };
   const dropped = droppedFrom(resolutions, state);
-  const gone = (): Failure => withoutTarget(gathered, resource, resolutions);
-  if (dropped.length === 0) {
-    const hasContent = state.state === "owned" && (state.synced.size > 0 || !isMerged(resource));
-    const isGone = !hasContent && resolutions.some(isDropped);
-    return { content: "unchanged", failure: isGone ? gone() : gathered };
-  }
+  if (dropped.length > 0) return remainingContent(dropped, gathered, input);
+  const hasContent = state.state === "owned" && (state.synced.size > 0 || !isMerged(resource));
+  const isGone = !hasContent && resolutions.some(isDropped);
+  const failure = isGone ? withoutTarget(gathered, resource, resolutions) : gathered;
+  return { content: "unchanged", failure };
+}
+
+/** Returns what remains of a target without the sources that are gone, because of `failure`. */
+function remainingContent(
+  dropped: readonly Resolution[],
+  failure: Failure,
+  input: Assembling,
+): NewContent {
+  const { resource, report } = input;
+  const { resolutions = [] } = report;
   const { rest, isExact } = contentWithout(dropped, input);
   const isWaiting =
-    gathered.next.outcome === "retry" &&
+    failure.next.outcome === "retry" &&
     !dropped.every((one) => "isOverdue" in one && one.isOverdue);
   const isUnchanged = !isExact && (isWaiting || !outweighsOthers(resource, resolutions, dropped));
-  if (isUnchanged) return { content: "unchanged", failure: gathered };
-  if (rest !== undefined) return { content: rest, failure: gathered };
+  if (isUnchanged) return { content: "unchanged", failure };
+  if (rest !== undefined) return { content: rest, failure };
+  const gone = withoutTarget(failure, resource, resolutions);
   return isMerged(resource)
-    ? { content: NO_CONTENT, failure: gone() }
-    : { content: "none", failure: gone() };
+    ? { content: NO_CONTENT, failure: gone }
+    : { content: "none", failure: gone };
 }
 
 /** Returns content that the target may have, or the failure. */

@@ -72,16 +72,8 @@ export class TargetWriter {
   ): Promise<CurrentTarget | { readonly now: TargetMetadata | undefined }> {
     const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
-    const keys = targets.verifiedKeys(resource);
-    const isPatched =
-      action === "write" &&
-      state.hasMetadata &&
-      keys !== undefined &&
-      !isMerged(resource) &&
-      !hasShape(resource);
-    const isKnown = action === "verify" || isPatched;
-    if (isKnown && targets.isVerified(resource, state))
-      return { ...NO_TARGET, keys: keys ?? NO_TARGET.keys, trusted: true };
+    const verified = this.#verified(action, resource, state);
+    if (verified !== undefined) return verified;
     const { kind, name } = resource.target;
     const object = await api
       .get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)
@@ -96,6 +88,24 @@ export class TargetWriter {
     if (uid !== state.uid || resourceVersion !== state.resourceVersion)
       return { now: targetMetadata(object) };
     return this.#read(resource, state, object);
+  }
+
+  /** Returns the content that was verified before, if the plan needs no bytes of it. */
+  #verified(
+    action: Plan["action"],
+    resource: SyncResource,
+    state: OwnedTarget,
+  ): CurrentTarget | undefined {
+    const { targets } = this.#options;
+    const keys = targets.verifiedKeys(resource);
+    const isPatched =
+      action === "write" &&
+      state.hasMetadata &&
+      keys !== undefined &&
+      !isMerged(resource) &&
+      !hasShape(resource);
+    const isKnown = (action === "verify" || isPatched) && targets.isVerified(resource, state);
+    return isKnown ? { ...NO_TARGET, keys: keys ?? NO_TARGET.keys, trusted: true } : undefined;
   }
 
   /**
