@@ -129,3 +129,13 @@ export function isKubeError(
 ): error is KubeError {
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }
+
+/** Resolves to `undefined` if the API server does not find the object of this request. */
+export async function ifFound<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}

@@ -2,7 +2,7 @@ import { FIELD_MANAGER } from "../../api/names.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { ifFound } from "../../kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, readContent } from "../../sync/content.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
@@ -40,9 +40,7 @@ export async function becomeMerged(
 ): Promise<void> {
   const descriptor = targetDescriptor[resource.target.kind];
   const ref = { namespace: resource.namespace, name: resource.target.name };
-  const object = await api.get(descriptor, ref, signal).catch((error: unknown) => {
-    if (!isKubeError(error, "NotFound")) throw error;
-  });
+  const object = await ifFound(api.get(descriptor, ref, signal));
   const state = object && targetState(asOwner(resource), targetMetadata(object));
   if (object === undefined || state?.state !== "owned") return;
   const applied = renderMerge(

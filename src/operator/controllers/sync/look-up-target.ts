@@ -1,6 +1,6 @@
 import { findCondition } from "../../api/conditions.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { ifFound } from "../../kube/kube-error.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import {
@@ -91,12 +91,8 @@ export async function lookUpTarget(
   signal: AbortSignal,
 ): Promise<FoundTarget> {
   const { kind, name } = resource.target;
-  const object = await api
-    .getMetadata(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)
-    .catch((error: unknown) => {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    });
+  const ref = { namespace: resource.namespace, name };
+  const object = await ifFound(api.getMetadata(targetDescriptor[kind], ref, signal));
   if (object === undefined) targets.recordAbsence(resource);
   return currentState(resource, object && targetMetadata(object));
 }

@@ -2,7 +2,7 @@ import { MANAGED_BY_LABEL } from "../../api/names.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { ifFound } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta } from "../../kube/resource.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { targetDescriptor } from "./target-metadata.ts";
@@ -51,11 +51,7 @@ export async function deleteTarget(
 ): Promise<void> {
   const { kind, name } = resource.target;
   const ref = { namespace: resource.namespace, name, uid, resourceVersion };
-  try {
-    await api.delete(targetDescriptor[kind], ref, signal);
-  } catch (error) {
-    if (!isKubeError(error, "NotFound")) throw error;
-  }
+  await ifFound(api.delete(targetDescriptor[kind], ref, signal));
   targets.recordDelete(resource, uid);
 }
 

@@ -1,6 +1,6 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { ifFound } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
@@ -75,11 +75,8 @@ export class TargetWriter {
     const verified = this.#verified(action, resource, state);
     if (verified !== undefined) return verified;
     const { kind, name } = resource.target;
-    const object = await api
-      .get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)
-      .catch((error: unknown) => {
-        if (!isKubeError(error, "NotFound")) throw error;
-      });
+    const ref = { namespace: resource.namespace, name };
+    const object = await ifFound(api.get(targetDescriptor[kind], ref, signal));
     if (object === undefined) {
       targets.recordDelete(resource, state.uid);
       return { now: undefined };

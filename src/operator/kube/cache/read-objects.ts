@@ -1,5 +1,5 @@
 import type { KubeApi } from "../client/kube-api.ts";
-import { isKubeError } from "../kube-error.ts";
+import { ifFound } from "../kube-error.ts";
 import { keyOf, type KubeObject, type ObjectRef, type ResourceDescriptor } from "../resource.ts";
 import type { Watched } from "./filtered-view.ts";
 import { type IndexOf, ObjectStore, type StoreChange } from "./object-store.ts";
@@ -40,10 +40,7 @@ export class ReadObjects<T> implements Watched<T> {
   async read(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { api, resource } = this.#options;
     const key = keyOf(ref);
-    const object = await api.getMetadata(resource, ref, signal).catch((error: unknown) => {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    });
+    const object = await ifFound(api.getMetadata(resource, ref, signal));
     for (const change of this.#take(key, object))
       for (const handler of this.#handlers) handler(change);
   }

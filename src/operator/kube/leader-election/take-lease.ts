@@ -1,5 +1,5 @@
 import { Deadline } from "../../lib/deadline.ts";
-import { isKubeError } from "../kube-error.ts";
+import { ifFound } from "../kube-error.ts";
 import { LEASES } from "../resource.ts";
 import { instantOf, LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";
 import { heldLease, type LeaseRecord, readLease } from "./lease-record.ts";
@@ -30,10 +30,6 @@ export async function findLease(
   { api, namespace, name }: LeaseOptions,
   signal: AbortSignal,
 ): Promise<LeaseRecord | undefined> {
-  try {
-    return readLease(await api.get(LEASES, { namespace, name }, signal));
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  const lease = await ifFound(api.get(LEASES, { namespace, name }, signal));
+  return lease && readLease(lease);
 }
