@@ -55,6 +55,30 @@ function currentContent({ sources, state }: RestartInput): Map<string, string> {
   return current;
 }
 
+/** The sources compared with the record. */
+interface Comparison {
+  /** The sources that changed since they were recorded. */
+  readonly changed: readonly string[];
+  /** The record with the sources that it lacks or that are under another key, if there are any. */
+  readonly completed: ReadonlyMap<string, string> | undefined;
+}
+
+function compare({ sources, state }: RestartInput): Comparison {
+  const changed: string[] = [];
+  const added: [string, string][] = [];
+  for (const [source, content] of sources) {
+    const before = state.sources.get(source);
+    if (content === undefined || before === content.digest) continue;
+    const { digest } = content;
+    if (before !== undefined && keyOf(before) === keyOf(digest)) changed.push(source);
+    else added.push([source, digest]);
+  }
+  return {
+    changed,
+    completed: added.length === 0 ? undefined : new Map([...state.sources, ...added]),
+  };
+}
+
 const keyOf = (digest: string): string => digest.slice(0, digest.indexOf("."));
 
 /**
@@ -69,20 +93,8 @@ const keyOf = (digest: string): string => digest.slice(0, digest.indexOf("."));
  */
 export function decideRestart(input: RestartInput): RestartDecision {
   const { sources, state, restartedFor, windowMs, now } = input;
-  const recorded = new Map(state.sources);
-  const changed: string[] = [];
-  let isNew = false;
-  for (const [source, content] of sources) {
-    const before = recorded.get(source);
-    if (content === undefined || before === content.digest) continue;
-    const { digest } = content;
-    if (before !== undefined && keyOf(before) === keyOf(digest)) changed.push(source);
-    else {
-      recorded.set(source, digest);
-      isNew = true;
-    }
-  }
-  if (isNew) return { action: "record", sources: recorded };
+  const { changed, completed } = compare(input);
+  if (completed !== undefined) return { action: "record", sources: completed };
   if (changed.length === 0) return { action: "none" };
   const current = currentContent(input);
   const content = contentOf(current);

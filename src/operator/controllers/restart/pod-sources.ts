@@ -1,8 +1,7 @@
 import { Groups } from "../../lib/groups.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { podReferences } from "../../restart/pod-references.ts";
-import { workloadDescriptor, type WorkloadMetadata, type WorkloadRef } from "./workload.ts";
+import { readWorkload, type WorkloadMetadata, type WorkloadRef } from "./workload.ts";
 
 interface Known {
   readonly uid: string;
@@ -39,14 +38,9 @@ export class PodSources {
     const { uid, generation } = metadata;
     const known = this.#known.get(key);
     if (known?.uid === uid && known.generation === generation) return known.targets;
-    const { kind, namespace, name } = ref;
-    const object = await this.#api
-      .get(workloadDescriptor[kind], { namespace, name }, signal)
-      .catch((error: unknown) => {
-        if (!isKubeError(error, "NotFound")) throw error;
-      });
+    const object = await readWorkload(this.#api, ref, signal);
     const targets = [...podReferences(object)].map((reference) =>
-      reference.replace("/", `/${namespace}/`),
+      reference.replace("/", `/${ref.namespace}/`),
     );
     this.forget(key);
     this.#known.set(key, { uid, generation, targets });

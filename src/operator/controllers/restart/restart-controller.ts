@@ -138,7 +138,7 @@ export class RestartController {
   #workloadChanged(kind: WorkloadKind, change: StoreChange<WorkloadMetadata>): void {
     const key = workloadKey(kind, change.key);
     const metadata = change.type === "deleted" ? undefined : change.now;
-    this.#reconciler.observe(key);
+    this.#reconciler.changed(key);
     if (this.#concerns(key, metadata)) this.#add(key);
   }
 

@@ -19,7 +19,7 @@ export interface RestartMemory {
   /** The restart waits for the rollouts of other workloads. */
   queued?: boolean;
   /** Monotonic time of the last read during a rollout. */
-  observedAt?: number;
+  readAt?: number;
   /** Text of the last record without a restart, and its monotonic time. */
   recorded?: { readonly text: string; readonly at: number };
   /** Message of a restart that the API server rejected, until one succeeds. */

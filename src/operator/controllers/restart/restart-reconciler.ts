@@ -28,7 +28,7 @@ import { type RestartPace, ROLLOUT_DEADLINE_MS } from "./restart-pace.ts";
 import type { RestartStatuses } from "./restart-statuses.ts";
 import {
   parseWorkloadKey,
-  workloadDescriptor,
+  readWorkload,
   type WorkloadMetadata,
   workloadMetadata,
   type WorkloadRef,
@@ -79,10 +79,11 @@ const wait = (atMostMs: number): ReconcileResult => ({
   wait: { for: "time", atMostMs },
 });
 
-/** Input of one reconcile. */
-interface Context {
+/** What a reconcile decides from: a workload, and the content that its pods are to have. */
+interface Observed {
   readonly key: string;
   readonly ref: WorkloadRef;
+  readonly metadata: WorkloadMetadata;
   readonly memory: RestartMemory;
   /** Keys of the resources whose content the workload uses. */
   readonly users: ReadonlySet<string>;
@@ -90,11 +91,36 @@ interface Context {
   readonly signal: AbortSignal;
 }
 
+/** A decision, and the state that it was made for. */
+interface Planned extends Observed {
+  readonly state: RestartState;
+  readonly decision: RestartDecision;
+  /** The workload, if there is something to write or a rollout to follow. */
+  readonly object: KubeObject | undefined;
+}
+
+/** What became of a plan: the state to report, if there is one, and when to reconcile again. */
+interface Effect {
+  readonly state: RestartState | undefined;
+  readonly next: ReconcileResult;
+}
+
+/** Reports whether the rollout of the last restart has no result yet. */
+const isRolling = ({ restart }: RestartState): boolean =>
+  restart !== undefined && restart.result === undefined;
+
+/** Returns the result of a reconcile that waits for its decision, and no longer than this. */
+function waitFor(decision: RestartDecision, atMostMs: number): ReconcileResult {
+  const ms = Math.min(decision.action === "wait" ? decision.ms : Infinity, atMostMs);
+  return ms === Infinity ? DONE : wait(ms);
+}
+
 /**
- * Restarts workloads, level-triggered: compares the content of all targets that a workload uses
- * with the content that the workload records, restarts it at the end of the quiet window, observes
- * the rollout, and reports it; see docs/design/restarts.md. Everything that must survive a crash is
- * in the statuses of the resources and in one annotation of the workload.
+ * Restarts workloads, level-triggered, in four stages: observes the content of all targets that a
+ * workload uses, decides by the content that the workload records, executes (a restart, a record,
+ * or the result of a rollout), and reports in the statuses of the resources; see
+ * docs/design/restarts.md. The methods below are in this order. Everything that must survive a
+ * crash is in those statuses and in one annotation of the workload.
  */
 export class RestartReconciler {
   readonly #options: RestartReconcilerOptions;
@@ -110,8 +136,8 @@ export class RestartReconciler {
     this.#ownWrites = new OwnWrites(options.clock);
   }
 
-  /** Records a workload that a watch shows, before it is reconciled: its rollout counts. */
-  observe(key: string): void {
+  /** Counts the rollout of a workload that a watch shows, before it is reconciled. */
+  changed(key: string): void {
     const ref = parseWorkloadKey(key);
     const watched = this.#options.watches[ref.kind].store.get(ref.objectKey);
     const state = watched && this.#ownWrites.newest(key, watched).state;
@@ -130,199 +156,42 @@ export class RestartReconciler {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { statuses, index } = this.#options;
+    const observed = await this.#observe(key, signal);
+    if (observed === undefined) return DONE;
+    if ("result" in observed) {
+      await statuses.show(key, index.naming(key), observed, signal);
+      return DONE;
+    }
+    const { state, next } = await this.#apply(observed);
+    if (state !== undefined) {
+      const entry = restartEntry(state.restart, observed.memory);
+      await statuses.show(key, observed.users, entry, signal);
+    }
+    return next;
+  }
+
+  /**
+   * Returns what to decide from; the entry of a workload that does not exist or cannot be listed,
+   * for the resources that name it; `undefined` while its kind is being listed.
+   */
+  async #observe(key: string, signal: AbortSignal): Promise<Observed | Entry | undefined> {
     const ref = parseWorkloadKey(key);
     const watch = this.#options.watches[ref.kind];
     const problem = watch.problem(ref.namespace);
-    if (problem !== undefined)
-      return this.#showNames(key, { result: "Failed", message: problem }, signal);
-    if (!watch.isComplete(ref.namespace)) return DONE;
+    if (problem !== undefined) return { result: "Failed", message: problem };
+    if (!watch.isComplete(ref.namespace)) return undefined;
     const watched = watch.store.get(ref.objectKey);
     if (watched === undefined || watched.deleting) {
       this.#ownWrites.forget(key);
       this.#memory.delete(key);
       this.pods.forget(key);
-      return this.#showNames(key, { result: "NotFound" }, signal);
+      return { result: "NotFound" };
     }
     const metadata = this.#ownWrites.newest(key, watched);
     const users = await this.#usersOf(key, ref, metadata, signal);
-    const context = {
-      key,
-      ref,
-      users,
-      signal,
-      memory: this.#memoryOf(key, metadata.uid),
-      sources: this.#contentOf(users),
-    };
-    try {
-      return await this.#follow(context, metadata);
-    } catch (error) {
-      if (!isKubeError(error, "Forbidden", "Invalid", "TooLarge", "NotServed")) throw error;
-      return this.#failed(context, metadata, error);
-    }
-  }
-
-  /** Reads the workload only if there is something to write, or a rollout to observe. */
-  async #follow(context: Context, metadata: WorkloadMetadata): Promise<ReconcileResult> {
-    const { ref, memory, signal } = context;
-    const { clock, api } = this.#options;
-    const known = parseRestartState(metadata.state);
-    const decision = this.#decide(context, known);
-    const isObserved = known.restart !== undefined && known.restart.result === undefined;
-    const sinceRead = clock.monotonic() - (memory.observedAt ?? -Infinity);
-    const isIdle = decision.action === "none" || decision.action === "wait";
-    if (isIdle && !(isObserved && sinceRead >= OBSERVE_MS.shortest)) {
-      if (decision.action === "none") memory.failure = undefined;
-      await this.#publish(context, known);
-      const readInMs = isObserved ? OBSERVE_MS.shortest - sinceRead : Infinity;
-      const ms = Math.min(decision.action === "wait" ? decision.ms : Infinity, readInMs);
-      return ms === Infinity ? DONE : wait(ms);
-    }
-    const { namespace, name } = ref;
-    const object = await api
-      .get(workloadDescriptor[ref.kind], { namespace, name }, signal)
-      .catch((error: unknown) => {
-        if (!isKubeError(error, "NotFound")) throw error;
-      });
-    // The watch shows its deletion.
-    if (object === undefined || object.metadata.uid !== metadata.uid)
-      return wait(OBSERVE_MS.shortest);
-    return this.#act(context, object);
-  }
-
-  /** Decides by the state that the API server has now: the watch may be behind an own write. */
-  async #act(context: Context, object: KubeObject): Promise<ReconcileResult> {
-    const { memory } = context;
-    const state = parseRestartState(object.metadata.annotations?.[RESTART_STATE_ANNOTATION]);
-    const decision = this.#decide(context, state);
-    switch (decision.action) {
-      case "restart":
-        return this.#restart(context, object, decision);
-      case "record":
-        return this.#record(context, object, { ...state, sources: decision.sources });
-      case "wait":
-      case "none": {
-        const next = await this.#observe(context, object, state);
-        await this.#publish(context, next);
-        memory.observedAt = this.#options.clock.monotonic();
-        const observeMs =
-          next.restart?.result === undefined && next.restart !== undefined
-            ? OBSERVE_MS.longest
-            : Infinity;
-        const ms = Math.min(decision.action === "wait" ? decision.ms : Infinity, observeMs);
-        return ms === Infinity ? DONE : wait(ms);
-      }
-    }
-  }
-
-  async #restart(
-    context: Context,
-    object: KubeObject,
-    { sources, content, changed }: Extract<RestartDecision, { readonly action: "restart" }>,
-  ): Promise<ReconcileResult> {
-    const { key, ref, memory, signal } = context;
-    const { clock, logger, events } = this.#options;
-    const state: RestartState = { sources, restart: { at: clock.now(), content } };
-    this.#ownWrites.recordWrite(
-      key,
-      workloadMetadata(await this.#writer.restart(ref, object, state, content, signal)),
-    );
-    this.#track(key, state);
-    memory.restartedFor = content;
-    memory.pendingSince = undefined;
-    memory.failure = undefined;
-    memory.observedAt = clock.monotonic();
-    logger.info(
-      { controller: "restart", key, action: "restarted", count: changed.length },
-      "workload restarted",
-    );
-    events.restarted(ref, object.metadata.uid ?? "", changed);
-    await this.#publish(context, state);
-    return wait(OBSERVE_MS.shortest);
-  }
-
-  async #record(
-    context: Context,
-    object: KubeObject,
-    state: RestartState,
-  ): Promise<ReconcileResult> {
-    const { key, ref, memory, signal } = context;
-    const now = this.#options.clock.monotonic();
-    const text = formatRestartState(state);
-    const { recorded } = memory;
-    if (recorded?.text === text && now - recorded.at < REVERTED_MS)
-      return wait(REVERTED_MS - (now - recorded.at));
-    this.#ownWrites.recordWrite(
-      key,
-      workloadMetadata(await this.#writer.record(ref, object, state, signal)),
-    );
-    memory.recorded = { text, at: now };
-    // Everything else is decided with the recorded state.
-    return wait(1);
-  }
-
-  /** Returns the state with the result of the rollout, once it has one, after storing it. */
-  async #observe(
-    { key, ref, users, memory, signal }: Context,
-    object: KubeObject,
-    state: RestartState,
-  ): Promise<RestartState> {
-    const { clock, events, observer } = this.#options;
-    const { restart } = state;
-    if (restart === undefined || restart.result !== undefined) return state;
-    const progress = rolloutProgress(ref.kind, object);
-    memory.progress = "message" in progress ? progress.message : undefined;
-    memory.paused = progress.result === "Progressing" && progress.paused;
-    if (memory.paused) memory.pausedAt = clock.now();
-    this.#track(key, state);
-    const isLate = clock.now() - Math.max(restart.at, memory.pausedAt ?? 0) >= ROLLOUT_DEADLINE_MS;
-    const result =
-      progress.result === "Progressing" ? (isLate ? "TimedOut" : undefined) : progress.result;
-    if (result === undefined) return state;
-    const message = progress.result === "Failed" ? progress.message : undefined;
-    const ended: RestartState = { ...state, restart: { ...restart, result, message } };
-    this.#ownWrites.recordWrite(
-      key,
-      workloadMetadata(await this.#writer.record(ref, object, ended, signal)),
-    );
-    observer.restartEnded(ref.kind, result);
-    events.ended(ref, object.metadata.uid ?? "", result, message, users);
-    return ended;
-  }
-
-  /**
-   * Reports a request about the workload that the API server rejects; it is retried with backoff.
-   */
-  async #failed(
-    context: Context,
-    metadata: WorkloadMetadata,
-    error: KubeError,
-  ): Promise<ReconcileResult> {
-    const { ref, users, memory } = context;
-    const message = explainRejection(ref.kind, error);
-    if (memory.failure !== message) {
-      this.#options.observer.restartEnded(ref.kind, "Failed");
-      this.#options.events.ended(ref, metadata.uid, "Failed", message, users);
-    }
-    memory.failure = message;
-    await this.#publish(context, parseRestartState(metadata.state));
-    return { outcome: "retry", cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs };
-  }
-
-  #decide({ key, memory, sources }: Context, state: RestartState): RestartDecision {
-    const { windowMs, clock, pace } = this.#options;
-    const now = clock.now();
-    const { pendingSince, restartedFor } = memory;
-    const decision = decideRestart({ sources, state, pendingSince, restartedFor, windowMs, now });
-    if (decision.action === "wait") memory.pendingSince = decision.since;
-    if (decision.action === "none") memory.pendingSince = undefined;
-    memory.queued = decision.action === "restart" && !pace.admits(key);
-    return memory.queued ? { action: "wait", ms: QUEUED_MS, since: pendingSince ?? now } : decision;
-  }
-
-  #track(key: string, state: RestartState | undefined): void {
-    const { at, result } = state?.restart ?? {};
-    const isPaused = this.#memory.get(key)?.paused === true;
-    this.#options.pace.observe(key, result === undefined && !isPaused ? at : undefined);
+    const memory = this.#memoryOf(key, metadata.uid);
+    return { key, ref, metadata, memory, users, sources: this.#contentOf(users), signal };
   }
 
   /**
@@ -356,15 +225,157 @@ export class RestartReconciler {
     return sources;
   }
 
-  /** Makes the status of each user show the last restart of the workload. */
-  #publish({ key, users, memory, signal }: Context, { restart }: RestartState): Promise<void> {
-    return this.#options.statuses.show(key, users, restartEntry(restart, memory), signal);
+  /** Decides and executes. A request that the API server rejects is retried with backoff. */
+  async #apply(observed: Observed): Promise<Effect> {
+    try {
+      const planned = await this.#decide(observed);
+      // The watch shows the deletion of a workload that is gone.
+      if (planned === undefined) return { state: undefined, next: wait(OBSERVE_MS.shortest) };
+      return await this.#execute(planned);
+    } catch (error) {
+      if (!isKubeError(error, "Forbidden", "Invalid", "TooLarge", "NotServed")) throw error;
+      return this.#rejected(observed, error);
+    }
   }
 
-  /** Shows a workload that cannot be followed to the resources that name it. */
-  async #showNames(key: string, entry: Entry, signal: AbortSignal): Promise<ReconcileResult> {
-    await this.#options.statuses.show(key, this.#options.index.naming(key), entry, signal);
-    return DONE;
+  /**
+   * Decides by the state that the watch shows. If there is something to write or a rollout to
+   * follow, the workload is read and decides again, because the watch may be behind an own write.
+   */
+  async #decide(observed: Observed): Promise<Planned | undefined> {
+    const { ref, metadata, memory, signal } = observed;
+    const state = parseRestartState(metadata.state);
+    const decision = this.#decisionFor(observed, state);
+    const isIdle = decision.action === "none" || decision.action === "wait";
+    if (isIdle && this.#readInMs(state, memory) > 0)
+      return { ...observed, state, decision, object: undefined };
+    const object = await readWorkload(this.#options.api, ref, signal);
+    if (object === undefined || object.metadata.uid !== metadata.uid) return undefined;
+    const read = parseRestartState(object.metadata.annotations?.[RESTART_STATE_ANNOTATION]);
+    return { ...observed, state: read, decision: this.#decisionFor(observed, read), object };
+  }
+
+  #decisionFor({ key, memory, sources }: Observed, state: RestartState): RestartDecision {
+    const { windowMs, clock, pace } = this.#options;
+    const now = clock.now();
+    const { pendingSince, restartedFor } = memory;
+    const decision = decideRestart({ sources, state, pendingSince, restartedFor, windowMs, now });
+    if (decision.action === "wait") memory.pendingSince = decision.since;
+    if (decision.action === "none") memory.pendingSince = undefined;
+    memory.queued = decision.action === "restart" && !pace.admits(key);
+    return memory.queued ? { action: "wait", ms: QUEUED_MS, since: pendingSince ?? now } : decision;
+  }
+
+  /** Returns the time in milliseconds until the rollout has to be read; without one, `Infinity`. */
+  #readInMs(state: RestartState, { readAt = -Infinity }: RestartMemory): number {
+    if (!isRolling(state)) return Infinity;
+    return OBSERVE_MS.shortest - (this.#options.clock.monotonic() - readAt);
+  }
+
+  async #execute(planned: Planned): Promise<Effect> {
+    const { state, decision, object, memory } = planned;
+    if (object === undefined) {
+      if (decision.action === "none") memory.failure = undefined;
+      return { state, next: waitFor(decision, this.#readInMs(state, memory)) };
+    }
+    switch (decision.action) {
+      case "restart":
+        return this.#restart(planned, object, decision);
+      case "record":
+        return this.#record(planned, object, { ...state, sources: decision.sources });
+      case "wait":
+      case "none": {
+        const now = await this.#follow(planned, object);
+        memory.readAt = this.#options.clock.monotonic();
+        const next = waitFor(decision, isRolling(now) ? OBSERVE_MS.longest : Infinity);
+        return { state: now, next };
+      }
+    }
+  }
+
+  async #restart(
+    { key, ref, memory, signal }: Planned,
+    object: KubeObject,
+    { sources, content, changed }: Extract<RestartDecision, { readonly action: "restart" }>,
+  ): Promise<Effect> {
+    const { clock, logger, events } = this.#options;
+    const state: RestartState = { sources, restart: { at: clock.now(), content } };
+    this.#written(key, await this.#writer.restart(ref, object, state, content, signal));
+    this.#track(key, state);
+    memory.restartedFor = content;
+    memory.pendingSince = undefined;
+    memory.failure = undefined;
+    memory.readAt = clock.monotonic();
+    logger.info(
+      { controller: "restart", key, action: "restarted", count: changed.length },
+      "workload restarted",
+    );
+    events.restarted(ref, object.metadata.uid ?? "", changed);
+    return { state, next: wait(OBSERVE_MS.shortest) };
+  }
+
+  /** Stores the content of the sources. Everything else is decided with the recorded state. */
+  async #record(
+    { key, ref, memory, signal }: Planned,
+    object: KubeObject,
+    state: RestartState,
+  ): Promise<Effect> {
+    const now = this.#options.clock.monotonic();
+    const text = formatRestartState(state);
+    const { recorded } = memory;
+    if (recorded?.text === text && now - recorded.at < REVERTED_MS)
+      return { state: undefined, next: wait(REVERTED_MS - (now - recorded.at)) };
+    this.#written(key, await this.#writer.record(ref, object, state, signal));
+    memory.recorded = { text, at: now };
+    return { state: undefined, next: wait(1) };
+  }
+
+  /** Returns the state with the result of the rollout, once it has one, after storing it. */
+  async #follow(
+    { key, ref, users, memory, state, signal }: Planned,
+    object: KubeObject,
+  ): Promise<RestartState> {
+    const { clock, events, observer } = this.#options;
+    const { restart } = state;
+    if (restart === undefined || restart.result !== undefined) return state;
+    const progress = rolloutProgress(ref.kind, object);
+    memory.progress = "message" in progress ? progress.message : undefined;
+    memory.paused = progress.result === "Progressing" && progress.paused;
+    if (memory.paused) memory.pausedAt = clock.now();
+    this.#track(key, state);
+    const isLate = clock.now() - Math.max(restart.at, memory.pausedAt ?? 0) >= ROLLOUT_DEADLINE_MS;
+    const result =
+      progress.result === "Progressing" ? (isLate ? "TimedOut" : undefined) : progress.result;
+    if (result === undefined) return state;
+    const message = progress.result === "Failed" ? progress.message : undefined;
+    const ended: RestartState = { ...state, restart: { ...restart, result, message } };
+    this.#written(key, await this.#writer.record(ref, object, ended, signal));
+    observer.restartEnded(ref.kind, result);
+    events.ended(ref, object.metadata.uid ?? "", result, message, users);
+    return ended;
+  }
+
+  #written(key: string, object: KubeObject): void {
+    this.#ownWrites.recordWrite(key, workloadMetadata(object));
+  }
+
+  #rejected({ ref, users, memory, metadata }: Observed, error: KubeError): Effect {
+    const message = explainRejection(ref.kind, error);
+    if (memory.failure !== message) {
+      this.#options.observer.restartEnded(ref.kind, "Failed");
+      this.#options.events.ended(ref, metadata.uid, "Failed", message, users);
+    }
+    memory.failure = message;
+    return {
+      state: parseRestartState(metadata.state),
+      next: { outcome: "retry", cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs },
+    };
+  }
+
+  #track(key: string, state: RestartState | undefined): void {
+    const { at, result } = state?.restart ?? {};
+    const isPaused = this.#memory.get(key)?.paused === true;
+    this.#options.pace.observe(key, result === undefined && !isPaused ? at : undefined);
   }
 
   #memoryOf(key: string, uid: string): RestartMemory {

@@ -1,5 +1,7 @@
 import { RESTART_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { ifFound } from "../../kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 
 const descriptor = (group: string, version: string, kind: WorkloadKind): ResourceDescriptor => {
@@ -64,3 +66,11 @@ export function parseWorkloadKey(key: string): WorkloadRef {
   const kind = workloadKinds.find((one) => one === first) ?? "Deployment";
   return { kind, namespace, name, objectKey: `${namespace}/${name}` };
 }
+
+/** Reads a workload; `undefined` if it does not exist. @throws KubeError */
+export const readWorkload = (
+  api: KubeApi,
+  { kind, namespace, name }: WorkloadRef,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> =>
+  ifFound(api.get(workloadDescriptor[kind], { namespace, name }, signal));
