@@ -16,7 +16,7 @@ export const modules: Record<string, string[]> = {
   "operator/api": ["operator/lib", "lib"],
   "operator/template": ["operator/lib", "lib"],
   "operator/kube": ["operator/lib", "lib"],
-  "operator/runtime": ["operator/kube", "operator/lib", "lib"],
+  "operator/runtime": ["operator/lib", "lib"],
   "operator/vault-client": ["protocol", "operator/lib", "lib"],
   "operator/sync": ["operator/api", "operator/template", "operator/lib", "lib"],
   "operator/restart": ["operator/api", "operator/lib", "lib"],

@@ -1,3 +1,5 @@
+import { ApiError } from "../lib/api-error.ts";
+
 /**
  * The failures of requests to the API server, as a closed set.
  *
@@ -86,7 +88,7 @@ export interface KubeErrorDetails {
  * message or body, because both can quote secret values. Only a denied read has the server's
  * `explanation` (docs/design/security.md#api-server-messages).
  */
-export class KubeError extends Error {
+export class KubeError extends ApiError {
   readonly kind: KubeErrorKind;
   readonly operation: string;
   readonly status: number | undefined;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { isKubeError } from "../kube/kube-error.ts";
+import { ApiError } from "../lib/api-error.ts";
 import { resync, type ResyncOptions } from "./resync.ts";
 import type { RetryCause, WorkQueue } from "./work-queue.ts";
 
@@ -142,7 +142,7 @@ class Attempts {
 
   #thrown(key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
     if (signal.aborted) return "aborted";
-    if (isKubeError(error)) {
+    if (error instanceof ApiError) {
       return this.#retry(
         key,
         { cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs },
