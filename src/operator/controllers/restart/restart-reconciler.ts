@@ -79,7 +79,7 @@ const wait = (atMostMs: number): ReconcileResult => ({
   wait: { for: "time", atMostMs },
 });
 
-/** What a reconcile decides from: a workload, and the content that its pods are to have. */
+/** Facts that a reconcile decides from: a workload, and the content that its pods are to have. */
 interface Observed {
   readonly key: string;
   readonly ref: WorkloadRef;
@@ -99,7 +99,7 @@ interface Planned extends Observed {
   readonly object: KubeObject | undefined;
 }
 
-/** What became of a plan: the state to report, if there is one, and when to reconcile again. */
+/** Result of a plan: the state to report, if there is one, and when to reconcile again. */
 interface Effect {
   readonly state: RestartState | undefined;
   readonly next: ReconcileResult;

@@ -56,7 +56,7 @@ function errorCode(body: unknown): ErrorCode | undefined {
   return [inner, body.code].find(isErrorCode);
 }
 
-/** What a vault rejects with a login or a refresh; other operations have a token. */
+/** The credentials that a vault rejects with a login or a refresh; other operations have a token. */
 const loginErrors: Partial<Record<Operation, AuthError["code"]>> = {
   generate_access_token: "credentials",
   refresh_token: "refresh_token",
