@@ -55,13 +55,8 @@ export interface WatchedObjects extends SyncedObjects {
  */
 export type SyncObserver = SyncsOptions["observer"] & RestartObserver;
 
-/**
- * Options of the restarts of workloads. `secrets` and `files` cover all shards: a workload may use
- * targets of several.
- */
-export interface RestartOptions {
-  readonly secrets: Watched<KubeObject>;
-  readonly files: Watched<KubeObject>;
+/** Options of the restarts of workloads. */
+interface RestartOptions {
   readonly workloads: Readonly<Record<WorkloadKind, WorkloadWatch>>;
   /** Reports whether this shard is responsible for the workloads of a namespace. */
   readonly isResponsible: (namespace: string) => boolean;
@@ -74,7 +69,7 @@ export interface ControllersOptions {
   readonly api: KubeApi;
   readonly reflectors: WatchedObjects;
   readonly restarts: RestartOptions;
-  /** The custom resources of all shards. */
+  /** The custom resources of all shards: a workload may use targets of several. */
   readonly cluster: ClusterResources;
   /**
    * Limits writes to the vaults to the time in which this process leads; `undefined` without leader
@@ -167,11 +162,11 @@ export class Controllers implements AsyncDisposable {
       resources,
       reconciler: this.#connectionReconciler,
     });
-    const { secrets, files, workloads, ...restarts } = options.restarts;
+    const { workloads, ...restarts } = options.restarts;
     this.#restart = new RestartController({
       ...options,
       ...restarts,
-      resources: { VaultSecret: secrets, VaultFile: files },
+      resources: { VaultSecret: options.cluster.secrets, VaultFile: options.cluster.files },
       watches: workloads,
     });
   }

@@ -67,7 +67,7 @@ describe("the definitions of the commands", () => {
 /** Modules that only a vault server needs. They take 16 MiB. */
 const SERVER =
   /^(?:src\/vault\/server\/(?:vault-server|routes|store\/open)|package:(?:fastify|pg|nodemailer)$)/u;
-const OPERATOR = /^src\/operator\/(?:controllers|runtime|engine|operator)\b/u;
+const OPERATOR = /^src\/operator\/(?:controllers|runtime|operator)\b/u;
 const CLUSTER = /^(?:src\/operator\/kube\/client\/|package:@kubernetes\/client-node$)/u;
 const CLIENT = /^package:undici$/u;
 

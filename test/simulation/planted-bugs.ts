@@ -26,7 +26,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I7"],
     changes: [
       {
-        file: "engine.ts",
+        file: "operator.ts",
         from: "fence === undefined ? engine.api : engine.api.fenced(fence)",
         to: "engine.api",
       },

@@ -6,7 +6,7 @@ import {
 } from "../lab/simulated/vault/in-memory-transport.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { OperatorConfig } from "../../src/operator/config.ts";
-import { runEngine } from "../../src/operator/engine.ts";
+import { runEngine } from "../../src/operator/operator.ts";
 import type { VaultTransport } from "../../src/operator/vault-client/http/vault-transport.ts";
 import { MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
 import { RequestRate } from "./invariants/request-rate.ts";

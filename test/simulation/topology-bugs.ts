@@ -16,7 +16,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I8"],
     changes: [
       {
-        file: "engine.ts",
+        file: "operator.ts",
         from: "(config.namespaces ?? [ALL_NAMESPACES])",
         to: "[ALL_NAMESPACES]",
       },
@@ -36,7 +36,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I5"],
     changes: [
       {
-        file: "engine.ts",
+        file: "operator.ts",
         from: "if (read !== undefined) {",
         to: "if (read !== undefined && clock.monotonic() < 0) {",
       },
@@ -46,7 +46,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I8"],
     changes: [
       {
-        file: "engine.ts",
+        file: "operator.ts",
         from: 'const watchSecrets = config.targetWatch === "on";',
         to: "const watchSecrets = true;",
       },
@@ -54,7 +54,9 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "restarts of workloads with --auto-restart=off": {
     invariants: ["I15"],
-    changes: [{ file: "engine.ts", from: 'auto: config.autoRestart === "on",', to: "auto: true," }],
+    changes: [
+      { file: "operator.ts", from: 'auto: config.autoRestart === "on",', to: "auto: true," },
+    ],
   },
   "a held request that is cut as a failure": {
     invariants: ["I5", "I9"],
@@ -110,7 +112,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I5"],
     changes: [
       {
-        file: "engine.ts",
+        file: "operator.ts",
         from: "allowedSecretTypes: config.allowedSecretTypes,",
         to: "allowedSecretTypes: [],",
       },

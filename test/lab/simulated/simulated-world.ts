@@ -10,7 +10,7 @@ import type { Condition } from "../../../src/operator/api/status.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
 import { apiRemedies } from "../../../src/operator/api-remedies.ts";
-import { runEngine } from "../../../src/operator/engine.ts";
+import { runEngine } from "../../../src/operator/operator.ts";
 import { ApiProblems } from "../../../src/operator/kube/api-problems.ts";
 import { SECRETS, type KubeObject, type ObjectRef } from "../../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";

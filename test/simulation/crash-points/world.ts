@@ -11,7 +11,7 @@ import {
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import { operatorConfig } from "../../../src/operator/config.ts";
-import { runEngine } from "../../../src/operator/engine.ts";
+import { runEngine } from "../../../src/operator/operator.ts";
 import {
   CONFIG_MAPS,
   type KubeObject,
