@@ -61,16 +61,23 @@ export function describeSession({ email, token }: LiveSession): SessionInfo {
   return { email, csrf_token: csrfToken(token) };
 }
 
-async function find(
+/** Returns the session of a request, if it is live. */
+async function sentSession(
   context: VaultContext,
-  token: string | undefined,
-): Promise<Session | undefined> {
+  request: SessionRequest,
+): Promise<(Session & LiveSession) | undefined> {
+  const token = sentSessionToken(request, context.appUrl());
   if (token === undefined || token === "") return undefined;
   const session = await context.store.readOne(({ sessions }) => sessions.find(tokenDigest(token)));
-  return session && session.expiresAt > context.clock.now() ? session : undefined;
+  return session && session.expiresAt > context.clock.now() ? { ...session, token } : undefined;
 }
 
-async function extend({ store, clock }: VaultContext, session: Session): Promise<void> {
+/**
+ * Counts a request of a session, and extends the session. @throws ServiceError `rate_limited`
+ */
+async function use(context: VaultContext, session: Session): Promise<void> {
+  const { store, clock } = context;
+  countRequest(context, { ...session, login: session.digest });
   const now = clock.now();
   if (now - session.usedAt < WRITE_INTERVAL_MS) return;
   const expiresAt = Math.min(now + IDLE_MS, session.createdAt + MAX_AGE_MS);
@@ -87,12 +94,9 @@ export async function currentSession(
   request: SessionRequest,
 ): Promise<LiveSession | undefined> {
   requireOwnOrigin(request.headers, context.appUrl());
-  const token = sentSessionToken(request, context.appUrl());
-  const session = await find(context, token);
-  if (token === undefined || !session) return undefined;
-  countRequest(context, { ...session, login: session.digest });
-  await extend(context, session);
-  return { ...session, token };
+  const session = await sentSession(context, request);
+  if (session) await use(context, session);
+  return session;
 }
 
 /**
@@ -104,13 +108,11 @@ export async function requireSession(
   context: VaultContext,
   request: SessionRequest,
 ): Promise<LiveSession> {
-  const token = sentSessionToken(request, context.appUrl());
-  const session = await find(context, token);
-  if (token === undefined || !session) throw errors.sessionExpired();
-  requireCsrfToken(request.headers, context.appUrl(), token);
-  countRequest(context, { ...session, login: session.digest });
-  await extend(context, session);
-  return { ...session, token };
+  const session = await sentSession(context, request);
+  if (!session) throw errors.sessionExpired();
+  requireCsrfToken(request.headers, context.appUrl(), session.token);
+  await use(context, session);
+  return session;
 }
 
 /**
@@ -122,11 +124,9 @@ export async function endingSession(
   request: SessionRequest,
 ): Promise<LiveSession | undefined> {
   requireOwnOrigin(request.headers, context.appUrl());
-  const token = sentSessionToken(request, context.appUrl());
-  const session = await find(context, token);
-  if (token === undefined || !session) return undefined;
-  requireCsrfToken(request.headers, context.appUrl(), token);
-  return { ...session, token };
+  const session = await sentSession(context, request);
+  if (session) requireCsrfToken(request.headers, context.appUrl(), session.token);
+  return session;
 }
 
 /** Ends a session immediately and on every replica. */

@@ -1,7 +1,8 @@
+import { authenticRow } from "./authentic-row.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Session } from "../records.ts";
-import type { RowSeals } from "../row-macs.ts";
+import type { EmailProof, Session } from "../records.ts";
+import type { MacFields, RowSeals } from "../row-macs.ts";
 import { subjects } from "../subjects.ts";
 import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
 
@@ -32,6 +33,20 @@ function sessionOf(row: Row): Session {
   };
 }
 
+const sessionFields = ({ digest, email }: Session): MacFields => [digest, email];
+
+const proofOf = (row: Row): EmailProof => ({
+  digest: row.text("digest"),
+  email: row.text("email"),
+  expiresAt: row.number("expires_at"),
+});
+
+const proofFields = ({ digest, email, expiresAt }: EmailProof): MacFields => [
+  digest,
+  email,
+  expiresAt,
+];
+
 /** @param changed called when credentials end before their time */
 export function sqlSessions(
   db: SqlConnection,
@@ -45,22 +60,12 @@ export function sqlSessions(
       await removeOf(email);
       changed(subjects.credentials(email));
     },
-    async find(digest) {
-      const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
-      const session = row && sessionOf(row);
-      if (
-        !session ||
-        !seals.accepts("sessions", [digest, session.email], row.text("mac"), {
-          email: session.email,
-        })
-      )
-        return undefined;
-      return session;
-    },
-    async insert({ digest, name, email, createdAt, expiresAt, usedAt }) {
+    find: (digest) => authenticRow(db, seals, "sessions", digest, sessionOf, sessionFields),
+    async insert(session) {
+      const { digest, name, email, createdAt, expiresAt, usedAt } = session;
       const sql =
         "INSERT INTO sessions (digest, name, email, created_at, expires_at, used_at, mac) VALUES (?, ?, ?, ?, ?, ?, ?)";
-      const [mac = ""] = await seals.sign("sessions", [[digest, email]]);
+      const [mac = ""] = await seals.sign("sessions", [sessionFields(session)]);
       await db.run(sql, digest, name, email, createdAt, expiresAt, usedAt, mac);
     },
     async list(email) {
@@ -88,16 +93,10 @@ export function sqlSessions(
 export function sqlEmailProofs(db: SqlConnection, seals: RowSeals): EmailProofTable {
   return {
     ...removals(db, "email_proofs"),
-    async find(digest) {
-      const row = await db.get("SELECT * FROM email_proofs WHERE digest = ?", digest);
-      if (!row) return undefined;
-      const [email, expiresAt] = [row.text("email"), row.number("expires_at")];
-      if (!seals.accepts("email_proofs", [digest, email, expiresAt], row.text("mac"), { email }))
-        return undefined;
-      return { digest, email, expiresAt };
-    },
-    async insert({ digest, email, expiresAt }) {
-      const [mac = ""] = await seals.sign("email_proofs", [[digest, email, expiresAt]]);
+    find: (digest) => authenticRow(db, seals, "email_proofs", digest, proofOf, proofFields),
+    async insert(proof) {
+      const { digest, email, expiresAt } = proof;
+      const [mac = ""] = await seals.sign("email_proofs", [proofFields(proof)]);
       await db.run(
         "INSERT INTO email_proofs (digest, email, expires_at, mac) VALUES (?, ?, ?, ?)",
         digest,

@@ -1,3 +1,4 @@
+import { authenticRow } from "./authentic-row.ts";
 import { batches, repeated } from "./batches.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
@@ -95,18 +96,8 @@ function accessTokens(
   "findAccess" | "insertAccess" | "touchAccess" | "removeOldAccess" | "removeOrphans"
 > {
   return {
-    async findAccess(digest) {
-      const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
-      const token = row && accessTokenOf(row);
-      if (
-        !token ||
-        !seals.accepts("access_tokens", accessFields(token), row.text("mac"), {
-          email: token.email,
-        })
-      )
-        return undefined;
-      return token;
-    },
+    findAccess: (digest) =>
+      authenticRow(db, seals, "access_tokens", digest, accessTokenOf, accessFields),
     async insertAccess(token) {
       const {
         digest,
@@ -173,18 +164,8 @@ function refreshTokens(
   | "removeIdleRefresh"
 > {
   return {
-    async findRefresh(digest) {
-      const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
-      const token = row && refreshTokenOf(row);
-      if (
-        !token ||
-        !seals.accepts("refresh_tokens", refreshFields(token), row.text("mac"), {
-          email: token.email,
-        })
-      )
-        return undefined;
-      return token;
-    },
+    findRefresh: (digest) =>
+      authenticRow(db, seals, "refresh_tokens", digest, refreshTokenOf, refreshFields),
     async insertRefresh(token) {
       const { digest, email, scope, hours, lastUsedAt, allowedNetworks, endsAt } = token;
       const sql = `INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at, allowed_networks, ends_at, mac)
