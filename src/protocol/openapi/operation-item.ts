@@ -5,10 +5,28 @@ import {
   type RequestLimits,
 } from "../define-operation.ts";
 import { MAX_TAGS, MAX_WAIT_SECONDS } from "../limits.ts";
-import { errorCodes } from "../error-codes.ts";
-import { errorsOf } from "./errors-of.ts";
+import { errorCodes, type ErrorCode } from "../error-codes.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
 import { headerRefs, type HeaderName, type HeaderRef } from "./response-headers.ts";
+
+const commonErrors: readonly ErrorCode[] = [
+  "invalid_request",
+  "too_large",
+  "unsupported_media_type",
+  "misdirected_request",
+  "internal",
+  "unavailable",
+];
+const accessTokenErrors: readonly ErrorCode[] = ["invalid_token", "email_mismatch", "rate_limited"];
+
+/** Returns every error code that the operation may respond with. */
+function errorsOf({ authentication, errors }: OperationDefinition): readonly ErrorCode[] {
+  return [
+    ...commonErrors,
+    ...(authentication === "access-token" ? accessTokenErrors : []),
+    ...errors,
+  ];
+}
 
 interface MediaType {
   readonly schema: JsonSchema;

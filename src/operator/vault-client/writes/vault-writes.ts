@@ -9,9 +9,8 @@ import type {
   WrittenVersion,
 } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
-import { readCount } from "../readers/field.ts";
+import { readCount, field, readTimestamp } from "../readers/field.ts";
 import { readExposed } from "../readers/read-value.ts";
-import { readWritten } from "../readers/read-written.ts";
 import type { VaultApi } from "../vault-api.ts";
 import {
   PermanentError,
@@ -19,6 +18,37 @@ import {
   TransientError,
   UnexpectedResponse,
 } from "../vault-error.ts";
+import { isObject, type JsonObject } from "../../../lib/is-object.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
+
+/**
+ * Returns the record of the written version: the root, a member of it, or the first element of a
+ * list in it.
+ */
+function recordIn(response: unknown): JsonObject | undefined {
+  if (!isObject(response)) return undefined;
+  const below = field(response, "secret", "files", "file");
+  const first: unknown = Array.isArray(below) ? below[0] : below;
+  return isObject(first) ? first : response;
+}
+
+/**
+ * Returns the version that a write created. @throws UnexpectedResponse when the response names none
+ */
+function readWritten(
+  operation: Operation,
+  response: unknown,
+): Omit<WrittenVersion, "withMetadata"> {
+  const record = recordIn(response);
+  const version = record && readCount(field(record, "key_version", "version", "file_version"));
+  if (record === undefined || version === undefined)
+    throw new UnexpectedResponse(operation, "version");
+  return {
+    version,
+    createdAt: readTimestamp(record.created_at),
+    deleteAt: readTimestamp(record.delete_at),
+  };
+}
 
 type SecretWrite = EntryWrite & { readonly kind: "secret" };
 type FileWrite = EntryWrite & { readonly kind: "file" };

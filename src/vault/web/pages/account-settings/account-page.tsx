@@ -2,11 +2,46 @@ import type { VNode } from "preact";
 import { useCallback } from "preact/hooks";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useLoaded } from "../../parts/loaded-view.tsx";
-import { listCredentials } from "../../service/account-settings.ts";
+import { listCredentials, changePassword } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BlockedSendersSection } from "./blocked-senders-section.tsx";
 import { CredentialsSection } from "./credentials-section.tsx";
-import { PasswordSection } from "./password-section.tsx";
+import { Form, formText } from "../../parts/form.tsx";
+import { PasswordField, NewPasswordFields, readNewPassword } from "../../parts/password-field.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { useAction } from "../../parts/use-action.ts";
+
+/** Changes the password and so ends all other sessions and tokens. */
+function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void> }): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const { failure } = action;
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const newPassword = readNewPassword(form, "new_password");
+    client.adopt(await changePassword(client, formText(form, "password"), newPassword));
+    form.reset();
+    toast("Changed your password.");
+    await onChanged();
+  };
+  return (
+    <section class="card" aria-labelledby="password-title">
+      <h2 id="password-title">Password</h2>
+      <p class="quiet">
+        A new password ends your other sessions and all tokens. You receive an email about it.
+      </p>
+      <Form action={action} submit="Change password" variant="plain" work={work}>
+        <PasswordField
+          label="Current password"
+          name="password"
+          autocomplete="current-password"
+          failure={failure}
+        />
+        <NewPasswordFields name="new_password" failure={failure} />
+      </Form>
+    </section>
+  );
+}
 
 /** The user's own account: sessions and tokens, password, blocked senders. */
 export function AccountPage(): VNode {

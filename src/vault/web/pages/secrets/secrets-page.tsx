@@ -14,12 +14,45 @@ import { useClient } from "../../session/client-context.ts";
 import { ListToolbar, OrderField } from "./list-toolbar.tsx";
 import { filtersOf, selectSecrets, type ListView, parseView, viewQuery } from "./list-view.ts";
 import { useSecrets } from "./secrets-context.ts";
-import { SecretsTable } from "./secrets-table.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
-import { useSelection } from "./use-selection.ts";
+import { useSelection, secretId, type Selection } from "./use-selection.ts";
+import { DataTable, type Column } from "../../parts/data-table.tsx";
+import { SecretRow } from "./secret-row.tsx";
 
 /** Maximum number of table rows: a list of ten thousand renders as fast as one of fifty. */
 const PAGE_SIZE = 50;
+
+const columns: readonly Column[] = [
+  { name: "select", title: "Selection", hidden: true },
+  { name: "name", title: "Name" },
+  { name: "description", title: "Description" },
+  { name: "access", title: "Access" },
+  { name: "chips", title: "Metadata" },
+  { name: "updated", title: "Updated" },
+  { name: "deadline", title: "Expires" },
+  { name: "actions", title: "Value", hidden: true },
+];
+
+interface SecretsTableProps {
+  readonly secrets: readonly SecretRecord[];
+  readonly selection: Selection;
+}
+
+/** A page of the list. */
+function SecretsTable({ secrets, selection }: SecretsTableProps): VNode {
+  return (
+    <DataTable name="secrets-table" caption="Secrets you can access" columns={columns}>
+      {secrets.map((secret) => (
+        <SecretRow
+          key={secretId(secret)}
+          secret={secret}
+          selected={selection.has(secret)}
+          onSelect={(selected) => selection.set([secret], selected)}
+        />
+      ))}
+    </DataTable>
+  );
+}
 
 function NewSecretLink(): VNode {
   return (

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joinChunks } from "./join-chunks.ts";
+import { joinChunks } from "./read-body.ts";
 
 test("returns the bytes of all chunks in order", async () => {
   const chunks = [[1, 2], [], [3], [4, 5, 6]].map((bytes) => Uint8Array.from(bytes));
