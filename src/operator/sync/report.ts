@@ -1,16 +1,6 @@
-import type { Reason } from "../api/reasons.ts";
 import type { ReadyCondition } from "./ready-condition.ts";
 import type { Resolution } from "./resolve.ts";
 import type { Staleness } from "./staleness.ts";
-
-/**
- * The Reconciling condition of a resource whose last attempt failed and is being retried. It may be
- * Ready nevertheless.
- */
-interface ReconcilingCondition {
-  readonly reason: Reason;
-  readonly message: string;
-}
 
 /**
  * Findings and effects of one reconcile: everything that the status, the events and the log entry
@@ -19,7 +9,11 @@ interface ReconcilingCondition {
 export interface Report {
   /** `undefined`: Ready stays unchanged, because nothing new is known. */
   readonly readyCondition: ReadyCondition | undefined;
-  readonly reconciling: ReconcilingCondition | undefined;
+  /**
+   * The Reconciling condition, if the attempt failed and is being retried. The resource may be
+   * Ready nevertheless.
+   */
+  readonly reconciling: Pick<ReadyCondition, "reason" | "message"> | undefined;
   /** Change of the target; `repaired` when it reverted an external one. */
   readonly effect: "none" | "created" | "updated" | "repaired" | "deleted";
   /** The bytes of the target differ from before; a new version may have the same bytes. */

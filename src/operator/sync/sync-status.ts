@@ -23,18 +23,17 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
   return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
 }
 
+type ItemStatus = SecretItemStatus | FileItemStatus;
+const keyOf = (item: ItemStatus): string => ("filename" in item ? item.key : item.secretKey);
+const sourceOf = (item: ItemStatus): string => ("filename" in item ? item.filename : item.key);
+
 /** Returns the names of the sources that a status shows. */
-export function reportedNames({ items = [] }: SyncStatus): string[] {
-  return items.map((item) => ("filename" in item ? item.filename : item.key));
-}
+export const reportedNames = ({ items = [] }: SyncStatus): string[] => items.map(sourceOf);
 
 /** Returns the name of the source of a key according to a status. */
 export function reportedName({ items = [] }: SyncStatus, key: string): string | undefined {
-  for (const item of items) {
-    if (("filename" in item ? item.key : item.secretKey) === key)
-      return "filename" in item ? item.filename : item.key;
-  }
-  return undefined;
+  const shown = items.find((item) => keyOf(item) === key);
+  return shown && sourceOf(shown);
 }
 
 /** An item according to an earlier status. */
@@ -52,9 +51,7 @@ export interface EarlierItem {
  */
 export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | undefined {
   for (const entry of status.items ?? []) {
-    const [id, source] =
-      "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
-    if (id !== item.id || source !== item.source) continue;
+    if (keyOf(entry) !== item.id || sourceOf(entry) !== item.source) continue;
     const deleteAt = Date.parse(entry.deleteAt ?? "");
     const owner = "owner" in entry ? entry.owner : undefined;
     return {
@@ -80,7 +77,7 @@ export function showsServed(
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   let isShown = false;
   for (const item of items) {
-    if (("filename" in item ? item.filename : item.key) !== source) continue;
+    if (sourceOf(item) !== source) continue;
     isShown = true;
     const policy = isOptional ? "Delete" : item.deleteAt === undefined ? whenMissing : whenRemoved;
     const wasListed = item.latest !== undefined || policy === "Delete";
@@ -104,7 +101,7 @@ export function removesWhenGone(
 ): boolean {
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   if (!isOptional && (isDue ? whenRemoved : whenMissing) === "Retain") return false;
-  const shown = items.filter((item) => ("filename" in item ? item.filename : item.key) === source);
+  const shown = items.filter((item) => sourceOf(item) === source);
   if (shown.length > 0) return shown.some(({ version }) => version !== undefined) || isClaimed();
   return itemsOmitted !== undefined || observedGeneration !== generation || isClaimed();
 }
@@ -164,19 +161,6 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
   return [{ type: "UpdateAvailable", status: "True", reason: "Synced", message }, ...conditions];
 }
 
-type ItemFacts = Omit<SecretItemStatus, "secretKey" | "key" | "owner">;
-
-function factsOf(resolution: Resolution, version: number | undefined): ItemFacts {
-  const candidate = "candidate" in resolution ? resolution.candidate : undefined;
-  const deleteAt = deadlineOf(resolution);
-  return defined({
-    version,
-    latest: candidate?.latest,
-    expiresAt: formatTimestamp(candidate?.expiresAt),
-    deleteAt: formatTimestamp(deleteAt),
-  });
-}
-
 /**
  * Returns the version in the target; if there is no target, the last one that it had: a later one
  * must not be lower.
@@ -205,13 +189,15 @@ function ownerOf(before: SyncStatus, resolution: Resolution): string | undefined
   return resolution.candidate.own ? undefined : resolution.candidate.owner;
 }
 
-function itemStatus(
-  before: SyncStatus,
-  input: StatusInput,
-  resolution: Resolution,
-): SecretItemStatus | FileItemStatus {
+function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resolution): ItemStatus {
   const { id, source } = resolution.item;
-  const facts = factsOf(resolution, lastVersion(before, input, resolution));
+  const candidate = "candidate" in resolution ? resolution.candidate : undefined;
+  const facts = defined({
+    version: lastVersion(before, input, resolution),
+    latest: candidate?.latest,
+    expiresAt: formatTimestamp(candidate?.expiresAt),
+    deleteAt: formatTimestamp(deadlineOf(resolution)),
+  });
   return input.resource.kind === "VaultSecret"
     ? { secretKey: id, key: source, ...defined({ owner: ownerOf(before, resolution) }), ...facts }
     : { key: id, filename: source, ...facts };

@@ -41,6 +41,7 @@ export interface Gathered {
 /** The bytes of one item from the vault. */
 interface ReadInput extends Input {
   readonly synced: SyncedKey;
+  /** The vault returned an earlier version than its list shows. */
   readonly lag: Failure | undefined;
 }
 
@@ -152,16 +153,13 @@ async function readAll(
     entries.map(async ({ item, id }, index) => {
       const fetch = fetches[index];
       const before = state.state === "owned" ? state.synced.get(id) : undefined;
-      return fetch === undefined
-        ? "unavailable"
-        : { item, read: await readEntry(item, fetch, before, signal) };
+      return fetch === undefined ? "unavailable" : readEntry(item, fetch, before, signal);
     }),
   );
   const inputs: ReadInput[] = [];
   for (const one of responses) {
-    if (one === "unavailable") return one;
-    if ("condition" in one.read) return one.read;
-    inputs.push({ item: one.item, ...one.read });
+    if (one === "unavailable" || "condition" in one) return one;
+    inputs.push(one);
   }
   return inputs;
 }
@@ -224,14 +222,6 @@ function comparable(
   return verified?.get(targetKey) ?? (isReplaced ? current.keys.get(targetKey) : undefined);
 }
 
-/** The bytes of one source, as the vault returned them. */
-interface ReadEntry {
-  readonly bytes: Uint8Array;
-  readonly synced: SyncedKey;
-  /** The vault returned an earlier version than its list shows. */
-  readonly lag: Failure | undefined;
-}
-
 /**
  * Reads the source of an item from the vault. `before` is the origin of the bytes that the target
  * has of it.
@@ -241,7 +231,7 @@ async function readEntry(
   fetch: Fetch,
   before: SyncedKey | undefined,
   signal: AbortSignal,
-): Promise<ReadEntry | Failure> {
+): Promise<ReadInput | Failure> {
   const { vault, owner, createdAt, read } = fetch.candidate;
   const source = sourceId(vault, item.source, owner);
   const fetched = await read(fetch.version, signal).catch((error: unknown) =>
@@ -266,7 +256,7 @@ async function readEntry(
     form: item.form,
     found: foundText(item),
   };
-  return { bytes: fetched.bytes.reveal(), synced, lag };
+  return { item, bytes: fetched.bytes.reveal(), synced, lag };
 }
 
 function readFailure(error: unknown, source: string): Failure {
