@@ -3,10 +3,14 @@ import type { TokenResponse } from "../readers/read-token.ts";
 import { type AuthError, isVaultError } from "../vault-error.ts";
 import type { LoginPause } from "../connection.ts";
 import type { StoredPassword } from "./credentials.ts";
-import type { CredentialDigest } from "./rejected-credentials.ts";
 import type { RequestedScope, TokenScope } from "./requested-scope.ts";
 import { type Token, tokenFrom } from "./token.ts";
-import { fromStore, type TokenSource, type TokenSourceOptions } from "./token-source.ts";
+import {
+  fromStore,
+  SentCredentials,
+  type TokenSource,
+  type TokenSourceOptions,
+} from "./token-source.ts";
 
 export interface PasswordTokensOptions extends TokenSourceOptions {
   readonly read: (signal: AbortSignal) => Promise<StoredPassword>;
@@ -19,17 +23,15 @@ export class PasswordTokens implements TokenSource {
   /** Tokens whose refresh the vault rejected. */
   readonly #unrefreshable = new WeakSet<Token>();
   /** The password of the last login. */
-  #used: { readonly digest: CredentialDigest; readonly version: string } | undefined;
+  readonly #sent: SentCredentials;
 
   constructor(options: PasswordTokensOptions) {
     this.#options = options;
+    this.#sent = new SentCredentials(options);
   }
 
   get pause(): LoginPause | undefined {
-    const until = this.#used && this.#options.logins.pausedUntil(this.#used.digest);
-    return this.#used && until !== undefined
-      ? { until, credentials: this.#used.version }
-      : undefined;
+    return this.#sent.pause;
   }
 
   /** A token that lacks a name is not refreshed, because a refresh keeps its scope. */
@@ -42,7 +44,7 @@ export class PasswordTokens implements TokenSource {
 
   reject(token: Token, error: AuthError): AuthError {
     this.#unrefreshable.add(token);
-    return this.#used ? this.#options.logins.reject(this.#used.digest, error) : error;
+    return this.#sent.reject(error);
   }
 
   /** Returns `undefined` when there is no refresh token, or the vault rejected it. */
@@ -69,14 +71,10 @@ export class PasswordTokens implements TokenSource {
   }
 
   async #login(signal: AbortSignal): Promise<Token> {
-    const { read, logins, operations, pause } = this.#options;
+    const { read, operations } = this.#options;
     const { password, version } = await fromStore(signal, () => read(signal));
-    const digest = logins.digest(password);
-    if (this.#used === undefined && pause?.credentials === version)
-      logins.restore(digest, pause.until);
-    this.#used = { digest, version };
     const scope = this.#options.scope.current();
-    const response = await logins.run(digest, signal, () =>
+    const response = await this.#sent.send(password, version, signal, () =>
       operations.login(password, scope.text, signal),
     );
     return this.#toToken(response, undefined, scope);

@@ -1,9 +1,13 @@
 import { type AuthError, CredentialsError } from "../vault-error.ts";
 import type { LoginPause } from "../connection.ts";
 import type { StoredTokens, TokenStore } from "./credentials.ts";
-import type { CredentialDigest } from "./rejected-credentials.ts";
 import { type Token, tokenFrom } from "./token.ts";
-import { fromStore, type TokenSource, type TokenSourceOptions } from "./token-source.ts";
+import {
+  fromStore,
+  SentCredentials,
+  type TokenSource,
+  type TokenSourceOptions,
+} from "./token-source.ts";
 
 export interface StoredTokenSourceOptions extends TokenSourceOptions {
   readonly store: TokenStore;
@@ -24,17 +28,15 @@ export class StoredTokenSource implements TokenSource {
   readonly #options: StoredTokenSourceOptions;
   #unsaved: UnsavedTokens | undefined;
   /** The refresh token that was used last. */
-  #used: { readonly digest: CredentialDigest; readonly version: string } | undefined;
+  readonly #sent: SentCredentials;
 
   constructor(options: StoredTokenSourceOptions) {
     this.#options = options;
+    this.#sent = new SentCredentials(options);
   }
 
   get pause(): LoginPause | undefined {
-    const until = this.#used && this.#options.logins.pausedUntil(this.#used.digest);
-    return this.#used && until !== undefined
-      ? { until, credentials: this.#used.version }
-      : undefined;
+    return this.#sent.pause;
   }
 
   async renew(current: Token | undefined, signal: AbortSignal): Promise<Token> {
@@ -52,7 +54,7 @@ export class StoredTokenSource implements TokenSource {
   }
 
   reject(_: Token, error: AuthError): AuthError {
-    return this.#used ? this.#options.logins.reject(this.#used.digest, error) : error;
+    return this.#sent.reject(error);
   }
 
   /** Reports whether the stored pair is the one in use and has to be refreshed. */
@@ -69,17 +71,13 @@ export class StoredTokenSource implements TokenSource {
   }
 
   async #refresh(stored: StoredTokens, signal: AbortSignal): Promise<UnsavedTokens> {
-    const { operations, logins, lifetimeMs, pause } = this.#options;
+    const { operations, lifetimeMs } = this.#options;
     const { refresh, access, version } = stored;
     if (refresh === undefined)
       throw new CredentialsError(
         "the stored access token is no longer valid, and there is no refresh_token: store a new pair",
       );
-    const digest = logins.digest(refresh);
-    if (this.#used === undefined && pause?.credentials === version)
-      logins.restore(digest, pause.until);
-    this.#used = { digest, version };
-    const response = await logins.run(digest, signal, () =>
+    const response = await this.#sent.send(refresh, version, signal, () =>
       operations.refresh(refresh, access, signal),
     );
     const tokens = {

@@ -3,8 +3,10 @@ import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import { type AuthError, isVaultError, TransientError } from "../vault-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
+import type { Redacted } from "../../../lib/redacted.ts";
 import type { LoginPause } from "../connection.ts";
 import type { AccountLogins } from "./login-gate.ts";
+import type { CredentialDigest } from "./rejected-credentials.ts";
 import type { Token } from "./token.ts";
 import type { TokenOperations } from "./token-operations.ts";
 
@@ -46,5 +48,42 @@ export async function fromStore<T>(signal: AbortSignal, access: () => Promise<T>
     throw new TransientError("generate_access_token", "credentials_not_read", {
       detail: codeOf(error),
     });
+  }
+}
+
+/** The credentials that were sent last: rejected logins are counted and paused by them. */
+export class SentCredentials {
+  readonly #options: Pick<TokenSourceOptions, "logins" | "pause">;
+  #last: { readonly digest: CredentialDigest; readonly version: string } | undefined;
+
+  constructor(options: Pick<TokenSourceOptions, "logins" | "pause">) {
+    this.#options = options;
+  }
+
+  get pause(): LoginPause | undefined {
+    const until = this.#last && this.#options.logins.pausedUntil(this.#last.digest);
+    return this.#last && until !== undefined
+      ? { until, credentials: this.#last.version }
+      : undefined;
+  }
+
+  /** Counts a rejection of what was sent last. Returns the error to throw. */
+  reject(error: AuthError): AuthError {
+    return this.#last ? this.#options.logins.reject(this.#last.digest, error) : error;
+  }
+
+  /** Sends a request with this password or refresh token, unless it is paused. */
+  send<T>(
+    credential: Redacted<string>,
+    version: string,
+    signal: AbortSignal,
+    request: () => Promise<T>,
+  ): Promise<T> {
+    const { logins, pause } = this.#options;
+    const digest = logins.digest(credential);
+    if (this.#last === undefined && pause?.credentials === version)
+      logins.restore(digest, pause.until);
+    this.#last = { digest, version };
+    return logins.run(digest, signal, request);
   }
 }
