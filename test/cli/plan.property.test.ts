@@ -78,7 +78,7 @@ test("what a plan accepts, the operator calls neither invalid nor not allowed", 
   const draw = new Draw(seededRandom(24));
   await using scene = new ClusterScene();
   for (const [namespace, of] of labels) scene.namespace(namespace, of);
-  scene.connect(connection, spec);
+  scene.connectAccount(connection, spec);
   scene.write(connection, ["s1", "s2", "s3"]);
   const problems: Problem[] = [];
   const manifests = Array.from({ length: SPECS }, (_, index) => {

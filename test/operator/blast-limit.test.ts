@@ -20,7 +20,9 @@ const left = (scene: SimulatedWorld, namespaces: readonly string[] = teams): num
     .length;
 const heldIn = (scene: SimulatedWorld): string[] =>
   teams.filter(
-    (one) => scene.condition("RemovalsHeld", one)?.message?.includes("confirm-removals=4") === true,
+    (one) =>
+      scene.connectionCondition("RemovalsHeld", one)?.message?.includes("confirm-removals=4") ===
+      true,
   );
 
 function confirm(scene: SimulatedWorld, namespace: string, number: string): void {
@@ -71,7 +73,7 @@ describe("names that another vault of the connection lacks", () => {
       scene.server.delete(vaultSecretKind, { namespace: "shop", name });
     await scene.clock.advance(PROOF);
     expect(kept()).toBe(8);
-    expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("confirm-removals=6");
+    expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=6");
     scene.vault("shop").remove(...all);
     moveTo(first);
     await scene.clock.advance(PROOF);
@@ -152,7 +154,7 @@ describe("names that disappear from one vault, of which each connection has four
       );
     setUrl("https://team-0.example.com/v1");
     await scene.clock.advance(MINUTE);
-    expect([scene.condition("Ready", "team-0")?.reason, heldIn(scene)]).toEqual([
+    expect([scene.connectionCondition("Ready", "team-0")?.reason, heldIn(scene)]).toEqual([
       "InvalidSpec",
       ["team-0"],
     ]);
@@ -183,7 +185,7 @@ describe("names that disappear from one vault, of which each connection has four
       scene.addVault("broken", [], {}, { of: "team-0", refreshInterval });
       scene.server.delete(SECRETS, { namespace: "broken", name: "login" });
       await scene.clock.advance(5 * MINUTE);
-      expect(scene.condition("Ready", "broken")).toMatchObject({ status: "False" });
+      expect(scene.connectionCondition("Ready", "broken")).toMatchObject({ status: "False" });
       scene.vault("team-0").remove("team-0-0");
       await scene.clock.advance(keptFor * MINUTE);
       expect(left(scene)).toBe(40);
@@ -216,7 +218,7 @@ test("a hold follows resources whose policy becomes Delete or Retain while it la
     await scene.clock.advance(PROOF);
     expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
     return /confirm-removals=(?<held>\d)/u.exec(
-      scene.condition("RemovalsHeld", "shop")?.message ?? "",
+      scene.connectionCondition("RemovalsHeld")?.message ?? "",
     )?.groups?.["held"];
   };
   expect(await edit([], "Delete")).toBe("5");
@@ -235,7 +237,7 @@ test("a single name that feeds many targets is held with all of them", async () 
   vault.remove("ca");
   await scene.clock.advance(10 * MINUTE);
   expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual(names);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain(
     "vaultsync.dev/confirm-removals=1",
   );
   confirm(scene, "shop", "1");
@@ -253,14 +255,14 @@ test("a confirmation of another number confirms no later loss of as many names",
   await scene.clock.advance(MINUTE);
   vault.remove(...names);
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain(
     "vaultsync.dev/confirm-removals=6",
   );
   confirm(scene, "shop", "5");
   await scene.clock.advance(MINUTE);
   vault.write("name-0");
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain(
     "vaultsync.dev/confirm-removals=5",
   );
   expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
@@ -279,11 +281,11 @@ test("names whose targets stay need no confirmation, but count for those whose t
   await scene.clock.advance(MINUTE);
   vault.remove(...kept);
   await scene.clock.advance(MINUTE);
-  expect(scene.condition("RemovalsHeld", "shop")).toBeUndefined();
+  expect(scene.connectionCondition("RemovalsHeld")).toBeUndefined();
   vault.remove("db");
   await scene.clock.advance(10 * MINUTE);
   expect([scene.value("shop", "db"), scene.value("shop", "kept-0")]).toEqual(["db@1", "kept-0@1"]);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain(
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain(
     "vaultsync.dev/confirm-removals=1",
   );
 });

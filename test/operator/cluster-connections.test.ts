@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
-import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
@@ -24,9 +24,9 @@ const allow = (secrets: string[], files: string[] = []): object => ({
 async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene> {
   const scene = new ClusterScene();
   scene.namespace("shop", team);
-  scene.connect(corporate, spec);
+  scene.connectAccount(corporate, spec);
   scene.write(corporate, ["shop-db", "other"]);
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   scene.start();
   await scene.settle();
   return scene;
@@ -34,10 +34,10 @@ async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene
 
 test("an allowed resource is synced with the credentials of the operator's namespace", async () => {
   await using scene = await sceneWith();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 1, Synced`);
   const passwords = scene.calls.flatMap(({ password }) => password ?? []);
   expect(passwords).toEqual([passwordIn(OPERATOR_NAMESPACE)]);
-  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({
+  expect(scene.connectionStatus(clusterVaultConnectionKind, corporate)).toMatchObject({
     users: 1,
     secrets: 2,
   });
@@ -67,7 +67,7 @@ test.each<[what: string, spec: object, message: string]>([
   ],
 ])("a connection %s serves no resource, and nothing is read", async (_, spec, message) => {
   await using scene = await sceneWith(spec);
-  expect(scene.outcome("shop", "db")).toBe("absent: NamespaceNotAllowed");
+  expect(scene.outcome()).toBe("absent, NamespaceNotAllowed");
   expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain(message);
   expect(scene.conditionOf(vaultSecretKind, db, "Stalled")?.status).toBe("True");
   expect(scene.takeReads()).toEqual([]);
@@ -77,14 +77,14 @@ test("a missing name is shown with a near one that the namespace may read, witho
   const scene = await sceneWith(allow(["shop-*"]));
   await using _ = scene;
   scene.write(corporate, ["shop-db"]);
-  scene.follow(db, corporate, { password: "shop-bd" });
+  scene.follow({ password: "shop-bd" }, { ...db, connection: corporate });
   await scene.settle();
   const message = (): string => scene.conditionOf(vaultSecretKind, db)?.message ?? "";
   expect(message()).toMatch(
     /^shop-bd is not in the list of ClusterVaultConnection corporate: .*did you mean shop-db\?/u,
   );
   expect(message()).not.toContain(account);
-  scene.follow(db, corporate, { password: "shop-kye" });
+  scene.follow({ password: "shop-kye" }, { ...db, connection: corporate });
   // One edit away, and nearer than all that the namespace may read.
   scene.write(corporate, ["shap-kye"]);
   await scene.settle();
@@ -94,17 +94,17 @@ test("a missing name is shown with a near one that the namespace may read, witho
 
 test("a resource with one name that is not allowed keeps all of its keys", async () => {
   await using scene = await sceneWith();
-  scene.follow(db, corporate, { password: "shop-db", other: "other" });
+  scene.follow({ password: "shop-db", other: "other" }, { ...db, connection: corporate });
   await scene.settle();
   scene.takeReads();
   scene.write(corporate, ["shop-db"]);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
   expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain("to read other:");
   expect(scene.takeReads()).toEqual([]);
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
 });
 
 test.each<
@@ -117,8 +117,8 @@ test.each<
   ],
   [
     "of a changed access",
-    (scene) => scene.connect(corporate, {}),
-    (scene) => scene.connect(corporate, allow(["shop-*"])),
+    (scene) => scene.connectAccount(corporate, {}),
+    (scene) => scene.connectAccount(corporate, allow(["shop-*"])),
   ],
 ])(
   "a namespace that loses its access because %s keeps its targets, and continues later",
@@ -127,16 +127,16 @@ test.each<
     scene.calls.length = 0;
     lose(scene);
     await scene.settle(1_000);
-    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
+    expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
     scene.write(corporate, ["shop-db"]);
     await scene.settle();
     await scene.restart();
     await scene.settle();
-    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
+    expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
     expect(scene.takeReads()).toEqual([]);
     regain(scene);
     await scene.settle(1_000);
-    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
+    expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
   },
 );
 
@@ -148,22 +148,22 @@ test("find finds what the namespace may read, and the target is kept when that c
     dataFrom: [{ find: { name: { regexp: "o" } } }],
   });
   await scene.settle();
-  const found = `blog=${account} blog 4, shop-db=${account} shop-db 3`;
-  expect(scene.outcome("shop", "db")).toBe(`${found}: Synced`);
+  const found = `blog=${account} blog 4 shop-db=${account} shop-db 3`;
+  expect(scene.outcome()).toBe(`${found}, Synced`);
   expect(scene.takeReads().filter((read) => read.includes("other"))).toEqual([]);
-  scene.connect(corporate, allow(["shop-*"]));
+  scene.connectAccount(corporate, allow(["shop-*"]));
   await scene.settle(1_000);
   scene.write(corporate, ["shop-db", "blog"]);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`${found}: NamespaceNotAllowed`);
+  expect(scene.outcome()).toBe(`${found}, NamespaceNotAllowed`);
   expect(scene.takeReads()).toEqual([]);
 });
 
 test("a changed access does not reopen the connection", async () => {
   await using scene = await sceneWith();
-  scene.connect(corporate, allow(["*"]));
+  scene.connectAccount(corporate, allow(["*"]));
   await scene.settle();
-  scene.connect(corporate, {});
+  scene.connectAccount(corporate, {});
   await scene.settle();
   expect(scene.calls.filter(({ password }) => password !== undefined)).toHaveLength(1);
 });
@@ -171,34 +171,34 @@ test("a changed access does not reopen the connection", async () => {
 test("connections of both kinds that have the same name are different ones", async () => {
   await using scene = await sceneWith();
   const own = { namespace: "shop", name: "corporate" };
-  scene.connect(own);
+  scene.connectAccount(own);
   scene.write(own, ["shop-db"]);
-  scene.follow({ namespace: "shop", name: "own" }, own, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { name: "own", connection: own });
   await scene.settle();
-  expect(scene.outcome("shop", "own")).toBe(`password=${accountOf(own)} shop-db 3: Synced`);
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: Synced`);
-  expect(scene.status(vaultConnectionKind, own)).toMatchObject({ users: 1, secrets: 1 });
-  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({
+  expect(scene.outcome("own")).toBe(`password=${accountOf(own)} shop-db 3, Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 1, Synced`);
+  expect(scene.connectionStatus(vaultConnectionKind, own)).toMatchObject({ users: 1, secrets: 1 });
+  expect(scene.connectionStatus(clusterVaultConnectionKind, corporate)).toMatchObject({
     users: 1,
     secrets: 2,
   });
   scene.server.delete(vaultConnectionKind, own);
   await scene.settle();
-  expect(scene.outcome("shop", "own")).toContain(": ConnectionNotFound");
-  expect(scene.outcome("shop", "db")).toContain(": Synced");
+  expect(scene.outcome("own")).toContain(", ConnectionNotFound");
+  expect(scene.outcome()).toContain(", Synced");
 });
 
 test("a value that one namespace read is not available to others; files have their own names", async () => {
   await using scene = await sceneWith(allow(["shop-*"], ["app/*"]));
   scene.namespace("blog", { team: "blog" });
   scene.vault().upload(account, "app/web.conf", Buffer.from("file"));
-  scene.follow({ namespace: "blog", name: "db" }, corporate, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { namespace: "blog", connection: corporate });
   scene.followFiles({ namespace: "shop", name: "web" }, corporate, ["app/web.conf"]);
   scene.followFiles({ namespace: "shop", name: "secret" }, corporate, ["shop-db"]);
   await scene.settle();
-  expect(scene.outcome("blog", "db")).toBe("absent: NamespaceNotAllowed");
-  expect(scene.outcome("shop", "web", vaultFileKind)).toBe("key-0=file: Synced");
-  expect(scene.outcome("shop", "secret", vaultFileKind)).toBe("absent: NamespaceNotAllowed");
+  expect(scene.outcome("db", "blog")).toBe("absent, NamespaceNotAllowed");
+  expect(scene.outcome("web", "shop", vaultFileKind)).toBe("key-0=file, Synced");
+  expect(scene.outcome("secret", "shop", vaultFileKind)).toBe("absent, NamespaceNotAllowed");
   expect(
     scene.conditionOf(vaultFileKind, { namespace: "shop", name: "secret" })?.message,
   ).toContain("spec.access[].files");
@@ -217,15 +217,15 @@ test("a read that is in progress is aborted when its namespace loses the access"
     },
   };
   scene.namespace("shop", team);
-  scene.connect(corporate, allow(["shop-*"]));
+  scene.connectAccount(corporate, allow(["shop-*"]));
   scene.write(corporate, ["shop-db"]);
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   scene.start();
   await scene.settle(5_000);
   expect(scene.takeReads()).toEqual([`${account} shop-db`]);
   scene.label("shop", {});
   await scene.settle(100);
-  expect([aborted, scene.outcome("shop", "db")]).toEqual([1, "absent: NamespaceNotAllowed"]);
+  expect([aborted, scene.outcome()]).toEqual([1, "absent, NamespaceNotAllowed"]);
 });
 
 test("what a rule finds is read only as far as the access allows, also if it changes meanwhile", async () => {
@@ -238,17 +238,17 @@ test("what a rule finds is read only as far as the access allows, also if it cha
     },
   };
   scene.namespace("shop", team);
-  scene.connect(corporate, allow(["shop-*"]));
+  scene.connectAccount(corporate, allow(["shop-*"]));
   scene.write(corporate, ["shop-db", "shop-api", "blog-db"]);
   const spec = { data: undefined, dataFrom: [{ find: { name: { regexp: "-" } } }] };
-  scene.follow(db, corporate, {}, spec);
+  scene.follow({}, { ...db, connection: corporate, ...spec });
   scene.start();
   await scene.settle(3_000);
   expect(scene.takeReads().sort()).toEqual([`${account} shop-api`, `${account} shop-db`]);
-  scene.connect(corporate, allow(["shop-api"]));
+  scene.connectAccount(corporate, allow(["shop-api"]));
   await scene.settle();
   expect(scene.takeReads()).toEqual([`${account} shop-api`]);
-  expect(scene.outcome("shop", "db")).toBe(`shop-api=${account} shop-api 2: Synced`);
+  expect(scene.outcome()).toBe(`shop-api=${account} shop-api 2, Synced`);
 });
 
 test("the access of a new spec does not count for the account of the one before", async () => {
@@ -259,7 +259,7 @@ test("the access of a new spec does not count for the account of the one before"
   };
   const email = accountOf({ name: "narrow" });
   scene.vault().setPassword(email, passwordIn(OPERATOR_NAMESPACE));
-  scene.connect(corporate, {
+  scene.connectAccount(corporate, {
     ...allow(["*"]),
     email,
     caBundleRef: { kind: "ConfigMap", name: "ca" },
@@ -281,11 +281,11 @@ test("a namespace that the watch does not show yet gets nothing, and no verdict"
   const late = { namespace: "late", name: "db" };
   scene.takeReads();
   scene.namespace("late", team);
-  scene.follow(late, corporate, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { ...late, connection: corporate });
   await scene.settle();
-  expect([scene.outcome("late", "db"), scene.takeReads()]).toEqual(["absent: undefined", []]);
+  expect([scene.outcome("db", "late"), scene.takeReads()]).toEqual(["absent, undefined", []]);
   await scene.settle(15_000);
-  expect(scene.outcome("late", "db")).toBe(`password=${account} shop-db 1: Synced`);
+  expect(scene.outcome("db", "late")).toBe(`password=${account} shop-db 1, Synced`);
 });
 
 test("a failing watch of namespaces takes nothing away", async () => {
@@ -299,35 +299,35 @@ test("a failing watch of namespaces takes nothing away", async () => {
   await scene.settle(60_000);
   scene.write(corporate, ["shop-db"]);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
 });
 
 test("a secret deleted while its namespace had no access is missing, not removed at its deadline", async () => {
   await using scene = await sceneWith();
   scene.write(corporate, ["shop-db"], { delete_time: 1 });
   await scene.settle();
-  expect(scene.status(vaultSecretKind, db)).toMatchObject({
+  expect(scene.connectionStatus(vaultSecretKind, db)).toMatchObject({
     items: [{ deleteAt: expect.any(String) }],
   });
   scene.label("shop", {});
   await scene.settle();
-  expect(scene.status(vaultSecretKind, db)).not.toMatchObject({
+  expect(scene.connectionStatus(vaultSecretKind, db)).not.toMatchObject({
     items: [{ deleteAt: expect.any(String) }],
   });
   scene.vault().act(account, "delete", { key_name: "shop-db" });
   await scene.settle(60_000);
   // Opens another client, whose first list is after the deadline.
-  scene.connect(corporate, { ...allow(["shop-*"]), timeout: "9s" });
+  scene.connectAccount(corporate, { ...allow(["shop-*"]), timeout: "9s" });
   await scene.settle();
   scene.label("shop", team);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: SourceMissing`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 3, SourceMissing`);
 });
 
 test("names of namespaces without access are not in the scope of the token", async () => {
   await using scene = await sceneWith({ ...allow(["shop-*"]), scope: { onlyReferenced: true } });
   const scopeOf = (): string =>
-    scene.status(clusterVaultConnectionKind, corporate).token?.scope ?? "";
+    scene.connectionStatus(clusterVaultConnectionKind, corporate).token?.scope ?? "";
   expect(scopeOf()).toContain("shop-db");
   scene.label("shop", {});
   await scene.settle();
@@ -340,8 +340,8 @@ test("an operator for some namespaces says that it cannot use connections of the
   const scene = new ClusterScene();
   await using _ = scene;
   scene.namespace("shop", team);
-  scene.connect(corporate, allow(["*"]));
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.connectAccount(corporate, allow(["*"]));
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   const users = new Set<string>();
   scene.network = { send: ({ resource }) => void users.add(resource.plural) };
   scene.start({ namespaces: ["shop"] });

@@ -97,7 +97,7 @@ test.each<[string, string, (scene: SimulatedWorld, vault: SimulatedVault) => voi
   fail(scene, vault);
   force(scene, "now");
   await scene.clock.advance(15_000);
-  expect([scene.condition("Ready", "shop", "db")?.reason, statusOf(scene).lastForceSync]).toEqual([
+  expect([scene.condition("Ready", "db")?.reason, statusOf(scene).lastForceSync]).toEqual([
     reason,
     "now",
   ]);
@@ -128,15 +128,15 @@ test("a forced sync reports that the vault is down, until a list succeeds", asyn
   force(scene, "now");
   await scene.clock.advance(30 * MINUTE);
   expect(written.filter((one) => !one.includes("VaultUnreachable"))).toEqual([]);
-  expect(scene.condition("Ready", "shop", "db")?.message).toMatch(
+  expect(scene.condition("Ready", "db")?.message).toMatch(
     /^the vault was not listed for the forced sync: cannot list/,
   );
-  expect(scene.condition("Reconciling", "shop", "db")?.reason).toBe("VaultUnreachable");
+  expect(scene.condition("Reconciling", "db")?.reason).toBe("VaultUnreachable");
   // The failure, and that the lists are outdated.
   expect(written.length).toBeLessThanOrEqual(2);
   vault.setDown(false);
   await scene.clock.advance(2 * MINUTE);
-  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual([
+  expect([scene.value("shop", "db"), scene.condition("Ready", "db")?.reason]).toEqual([
     "db@2",
     "Synced",
   ]);
@@ -148,10 +148,10 @@ test("a resource is ready again after a forced sync that failed, if the vault ha
   vault.setDown(true);
   force(scene, "now");
   await scene.clock.advance(5_000);
-  expect(scene.condition("Ready", "shop", "db")?.status).toBe("False");
+  expect(scene.condition("Ready", "db")?.status).toBe("False");
   vault.setDown(false);
   await scene.clock.advance(10_000);
-  expect(scene.condition("Ready", "shop", "db")?.status).toBe("True");
+  expect(scene.condition("Ready", "db")?.status).toBe("True");
 });
 
 test("a forced sync whose list takes longer than 10 s fails, and is ready when the list arrives", async () => {
@@ -167,7 +167,7 @@ test("a forced sync whose list takes longer than 10 s fails, and is ready when t
   await scene.clock.advance(15_000);
   expect(written).toEqual(["now False VaultUnreachable"]);
   await scene.clock.advance(50_000);
-  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual([
+  expect([scene.value("shop", "db"), scene.condition("Ready", "db")?.reason]).toEqual([
     "db@2",
     "Synced",
   ]);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ClusterScene, passwordIn, type SceneConnection } from "../lab/simulated/cluster-scene.ts";
-import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import {
   type Command,
   commands,
@@ -181,7 +181,7 @@ class Isolation {
       connection.connection.namespace === undefined
         ? { access: connection.access.map(specOf) }
         : {};
-    this.scene.connect(connection.connection, { ...spec, email: accountFor(connection) });
+    this.scene.connectAccount(connection.connection, { ...spec, email: accountFor(connection) });
     const others = this.state.connections.filter(
       (one) => !sameConnection(one.connection, connection.connection),
     );
@@ -203,13 +203,9 @@ class Isolation {
   #follow(resource: ModelResource): void {
     const { kind, namespace: of, name, connection, names, isFound = false } = resource;
     const ref = { namespace: of, name: `${kind}-${name}` };
-    if (isFound) this.scene.follow(ref, connection, {}, RULE);
-    else if (kind === "secret")
-      this.scene.follow(
-        ref,
-        connection,
-        Object.fromEntries(names.map((one, n) => [`key-${n}`, one])),
-      );
+    const keys = Object.fromEntries(names.map((one, n) => [`key-${n}`, one]));
+    if (isFound) this.scene.follow({}, { ...ref, connection, ...RULE });
+    else if (kind === "secret") this.scene.follow(keys, { ...ref, connection });
     else this.scene.followFiles(ref, connection, names);
     const others = this.state.resources.filter(
       (one) => keyOfResource(one) !== keyOfResource(resource),

@@ -7,9 +7,9 @@ const shop = { namespace: "shop", name: "vault" };
 test("a list that is too long is reported, rarely requested, and changes no target", async () => {
   await using scene = new ClusterScene();
   scene.namespace("shop");
-  scene.connect(shop);
+  scene.connectAccount(shop);
   scene.write(shop, ["db"]);
-  scene.follow({ namespace: "shop", name: "db" }, shop, { password: "db" });
+  scene.follow({ password: "db" }, { connection: shop });
   scene.start({ maxListBytes: 4_096 });
   await scene.settle();
   scene.write(
@@ -31,5 +31,5 @@ test("a list that is too long is reported, rarely requested, and changes no targ
   expect(
     scene.calls.filter(({ operation }) => operation === "list_no_dup").length,
   ).toBeLessThanOrEqual(12);
-  expect(scene.outcome("shop", "db")).toContain(`password=${accountOf(shop)} db 1`);
+  expect(scene.outcome()).toContain(`password=${accountOf(shop)} db 1`);
 });

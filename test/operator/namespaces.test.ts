@@ -150,7 +150,7 @@ test("a namespace whose permissions go keeps its targets, and is synced when the
     { shop: "db@2", billing: "db@2" },
     { shop: "0", billing: "0" },
   ]);
-  expect(scene.condition("Ready", "billing", "db")?.status).toBe("True");
+  expect(scene.condition("Ready", "db", "billing")?.status).toBe("True");
 });
 
 test("a namespace that is deleted is gone, and the others are served by the next operator", async () => {

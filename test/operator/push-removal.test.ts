@@ -8,7 +8,7 @@ import { FORCE_SYNC_ANNOTATION, PUSH_FINALIZER } from "../../src/operator/api/na
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
 const ref = (name: string) => ({ namespace: NAMESPACE, name });
 const finalizers = (scene: PushScene): readonly string[] =>
-  scene.resource().metadata.finalizers ?? [];
+  scene.pushResource().metadata.finalizers ?? [];
 
 async function started(
   data: Readonly<Record<string, string>> = { password: "one" },
@@ -44,7 +44,7 @@ test("Delete removes the entries that the resource created, also after a restart
     [],
     [],
   ]);
-  expect(scene.events).toContain("EntryDeleted: deleted the secret db in the vault");
+  expect(scene.notes).toContain("EntryDeleted: deleted the secret db in the vault");
 });
 
 test.each<[string, (scene: PushScene) => void]>([
@@ -65,7 +65,7 @@ test.each<[string, (scene: PushScene) => void]>([
   scene.delete();
   await scene.settle();
   expect([scene.exists(), scene.versions()]).toEqual([false, versions]);
-  expect(scene.events.join()).toContain("EntryKept: kept the secret db");
+  expect(scene.notes.join()).toContain("EntryKept: kept the secret db");
 });
 
 test("Delete keeps an entry whose latest version is another one", async () => {
@@ -86,7 +86,7 @@ test("Delete requests a list of its own after a forced sync", async () => {
   const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } };
   scene.server.patch(vaultPushKind, ref("push"), { metadata });
   await scene.settle(3_000);
-  expect(scene.status().lastForceSync).toBe("now");
+  expect(scene.pushStatus().lastForceSync).toBe("now");
   scene.takeVaultRequests();
   scene.delete();
   await scene.settle(3_000);
@@ -158,7 +158,7 @@ test("the deletion waits for a vault that is unreachable, and setting Retain end
     reason: "VaultUnreachable",
     message: expect.stringContaining("spec.deletionPolicy"),
   });
-  expect(scene.events.some((event) => event.startsWith("VaultUnreachable: "))).toBe(true);
+  expect(scene.notes.some((event) => event.startsWith("VaultUnreachable: "))).toBe(true);
   scene.push({ deletionPolicy: "Retain" });
   await scene.settle();
   expect([scene.exists(), scene.versions()]).toEqual([false, ["one"]]);

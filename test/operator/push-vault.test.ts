@@ -28,10 +28,10 @@ test("an operator that dies between the push and its status does not push again"
   };
   scene.push();
   await scene.settle();
-  expect([scene.versions(), scene.status().items]).toEqual([["one"], undefined]);
+  expect([scene.versions(), scene.pushStatus().items]).toEqual([["one"], undefined]);
   await scene.restart();
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
-  expect(scene.status().items).toMatchObject([{ version: 1 }]);
+  expect(scene.pushStatus().items).toMatchObject([{ version: 1 }]);
 });
 
 test("a restart reads the Secret once and pushes nothing", async () => {
@@ -57,7 +57,7 @@ test.each(["timeout", "error"])(
     scene.push();
     await scene.settle(60_000);
     expect([lost, scene.versions(), scene.reason()]).toEqual([1, ["one"], "Synced"]);
-    expect(scene.status().items).toMatchObject([{ version: 1, created: true }]);
+    expect(scene.pushStatus().items).toMatchObject([{ version: 1, created: true }]);
   },
 );
 
@@ -87,7 +87,7 @@ test("a Secret that returns to its former value before the next list is pushed a
   await scene.settle(15_000);
   expect([scene.versions(), scene.reason()]).toEqual([["one", "two", "one"], "Synced"]);
   await scene.settle(600_000);
-  expect(scene.events.filter((event) => event.startsWith("EntryRestored"))).toEqual([]);
+  expect(scene.notes.filter((event) => event.startsWith("EntryRestored"))).toEqual([]);
 });
 
 test("after a push that the list does not show, one more read and one more list follow", async () => {
@@ -134,7 +134,7 @@ test("a change of the entry in the vault is overwritten, with increasing delays"
   expect(ours).toBeGreaterThan(2);
   await scene.settle(600_000);
   expect([scene.versions().at(-1), scene.reason()]).toEqual(["one", "Synced"]);
-  expect(scene.events.some((event) => event.startsWith("EntryRestored: "))).toBe(true);
+  expect(scene.notes.some((event) => event.startsWith("EntryRestored: "))).toBe(true);
 });
 
 test("an entry that was deleted in the vault is pushed again", async () => {
@@ -194,7 +194,7 @@ test("a received secret is written only if the spec names its creator", async ()
     [],
     "Synced",
   ]);
-  expect(scene.status().items).toMatchObject([{ owner: OTHER, version: 2 }]);
+  expect(scene.pushStatus().items).toMatchObject([{ owner: OTHER, version: 2 }]);
   scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: ACCOUNT } }] });
   await scene.settle();
   expect([scene.versions("db", "secret", OTHER), scene.versions(), scene.reason()]).toEqual([

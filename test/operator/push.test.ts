@@ -22,7 +22,7 @@ async function pushed(changes: object = {}): Promise<PushScene> {
 
 test("a key is pushed once, and once again after each change of its bytes", async () => {
   await using scene = await pushed();
-  expect(scene.status()).toMatchObject({
+  expect(scene.pushStatus()).toMatchObject({
     items: [
       { secretKey: "password", key: "db", version: 1, created: true, pushedAt: expect.any(String) },
     ],
@@ -35,7 +35,7 @@ test("a key is pushed once, and once again after each change of its bytes", asyn
   await scene.settle();
   expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
   expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
-  expect(scene.events).toContain("EntryPushed: pushed version 2 of the secret db");
+  expect(scene.notes).toContain("EntryPushed: pushed version 2 of the secret db");
 });
 
 test("a Secret that does not change costs one read of its metadata in each interval", async () => {
@@ -54,7 +54,7 @@ test("the failure and the recovery of a VaultPush are events", async () => {
   expect(scene.reason()).toBe("SourceMissing");
   scene.source({ password: "one" });
   await scene.settle();
-  const reasons = scene.events
+  const reasons = scene.notes
     .map((event) => event.split(":")[0])
     .filter((reason) => reason !== "Connected");
   expect(reasons.toSorted((a, b) => (a ?? "").localeCompare(b ?? ""))).toEqual([
@@ -71,8 +71,8 @@ test("bytes that the vault has already are not pushed", async () => {
   scene.push();
   await scene.settle();
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
-  expect(scene.status().items).toMatchObject([{ version: 1 }]);
-  expect(scene.status().items?.[0]).not.toHaveProperty("created");
+  expect(scene.pushStatus().items).toMatchObject([{ version: 1 }]);
+  expect(scene.pushStatus().items?.[0]).not.toHaveProperty("created");
 });
 
 test("metadata and deleteTime are sent with each push, and cause none", async () => {
@@ -123,7 +123,7 @@ test("files are pushed with any bytes, and secrets only as text", async () => {
   scene.push({ data: [{ secretKey: "password", file: { filename: "conf" } }] });
   await scene.settle();
   expect(scene.vault().bytesOf("file", ACCOUNT, "conf", 1)).toEqual(binary);
-  expect(scene.status().items).toMatchObject([
+  expect(scene.pushStatus().items).toMatchObject([
     { filename: "conf", version: 1, createdAt: expect.any(String), created: true },
   ]);
   expect(writes(scene.takeVaultRequests())).toEqual(["protect_file"]);
@@ -184,7 +184,7 @@ test("a forced sync reads the bytes of the vault again and echoes the annotation
   const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } };
   scene.server.patch(vaultPushKind, { namespace: NAMESPACE, name: "push" }, { metadata });
   await scene.settle(9_000);
-  expect(scene.status().lastForceSync).toBe("now");
+  expect(scene.pushStatus().lastForceSync).toBe("now");
   expect(scene.takeVaultRequests()).toContain("version_expose");
   expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
 });
@@ -217,7 +217,7 @@ test.each<[string, (operation: string) => boolean]>([
 
 test("no value and no plain hash of one is in a status or an event", async () => {
   await using scene = await pushed();
-  const text = JSON.stringify([scene.status(), scene.events]);
+  const text = JSON.stringify([scene.pushStatus(), scene.notes]);
   expect(text).not.toContain('one"');
   const hash = await crypto.subtle.digest("SHA-256", Buffer.from("one"));
   for (const encoding of ["hex", "base64", "base64url"] as const)

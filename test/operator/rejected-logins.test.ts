@@ -51,10 +51,10 @@ const loginsWith = (scene: ClusterScene, password: string): number =>
 
 test("nine rejected passwords of one namespace do not delay the login of another one", async () => {
   await using scene = await attacked();
-  scene.connect(shop);
-  scene.follow({ namespace: "shop", name: "db" }, shop, { password: "db" });
+  scene.connectAccount(shop);
+  scene.follow({ password: "db" }, { connection: shop });
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${email} db 1: Synced`);
+  expect(scene.outcome()).toBe(`password=${email} db 1, Synced`);
 });
 
 test("a password that is not sent, because others were rejected, is not called rejected", async () => {

@@ -24,9 +24,9 @@ async function stale(): Promise<SimulatedWorld> {
 test("in an outage Ready says since when, and Stale is the same for resource and connection", async () => {
   await using scene = await stale();
   const [ready, of, ofConnection] = [
-    scene.condition("Ready", "shop", "a"),
-    scene.condition("Stale", "shop", "a"),
-    scene.condition("Stale", "shop"),
+    scene.condition("Ready", "a"),
+    scene.condition("Stale", "a"),
+    scene.connectionCondition("Stale"),
   ];
   expect(ready?.status).toBe("True");
   const [, since] = DATED.exec(ready?.message ?? "") ?? [];
@@ -48,27 +48,27 @@ test("in an outage Ready says since when, and Stale is the same for resource and
 test("a restart in an outage writes no status of a resource, and keeps since when it lasts", async () => {
   await using scene = await stale();
   const before = ["Ready", "Stale"].map((type) => [
-    scene.condition(type, "shop", "a"),
-    scene.condition(type, "shop"),
+    scene.condition(type, "a"),
+    scene.connectionCondition(type),
   ]);
   await scene.restart(() => scene.resetMeasurements());
   await scene.clock.advance(10 * MINUTE);
   expect(scene.requests.filter((request) => request.startsWith("update vaultsecrets"))).toEqual([]);
   const after = ["Ready", "Stale"].map((type) => [
-    scene.condition(type, "shop", "a"),
-    scene.condition(type, "shop"),
+    scene.condition(type, "a"),
+    scene.connectionCondition(type),
   ]);
   expect([after[0]?.[0], after[1]]).toEqual([before[0]?.[0], before[1]]);
 });
 
 test("an edit of the connection in an outage does not end that its resources are stale", async () => {
   await using scene = await stale();
-  const before = ["Ready", "Stale"].map((type) => scene.condition(type, "shop", "a"));
+  const before = ["Ready", "Stale"].map((type) => scene.condition(type, "a"));
   const spec = { auth: { passwordSecretRef: { name: "absent" } } };
   scene.server.patch(vaultConnectionKind, { namespace: "shop", name: "vault" }, { spec });
   await scene.clock.advance(1_000);
-  expect(scene.condition("Ready", "shop")?.reason).toBe("AuthFailed");
-  expect(["Ready", "Stale"].map((type) => scene.condition(type, "shop", "a"))).toEqual(before);
+  expect(scene.connectionCondition("Ready")?.reason).toBe("AuthFailed");
+  expect(["Ready", "Stale"].map((type) => scene.condition(type, "a"))).toEqual(before);
 });
 
 test("after an outage nothing is stale, and the message of Ready has no date", async () => {
@@ -76,28 +76,28 @@ test("after an outage nothing is stale, and the message of Ready has no date", a
   const vault = scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
-  const before = scene.condition("Ready", "shop", "a");
+  const before = scene.condition("Ready", "a");
   vault.latencyMs = 3_600_000;
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("Ready", "shop", "a")?.message).toMatch(DATED);
+  expect(scene.condition("Ready", "a")?.message).toMatch(DATED);
   await scene.restart();
   vault.latencyMs = 10;
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("Ready", "shop", "a")).toEqual(before);
-  for (const name of ["a", undefined])
-    expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+  expect(scene.condition("Ready", "a")).toEqual(before);
+  expect(scene.condition("Stale", "a")).toBeUndefined();
+  expect(scene.connectionCondition("Stale")).toBeUndefined();
 });
 
 test("lists that fail now and then during an outage change neither its beginning nor any status", async () => {
   await using scene = await stale();
-  const before = scene.condition("Stale", "shop");
+  const before = scene.connectionCondition("Stale");
   const vault = scene.vault("shop");
   for (let round = 0; round < 5; round += 1) {
     vault.latencyMs = 10;
-    while (scene.condition("Ready", "shop")?.status !== "True") await scene.clock.advance(1_000);
+    while (scene.connectionCondition("Ready")?.status !== "True") await scene.clock.advance(1_000);
     vault.latencyMs = 3_600_000;
     await scene.clock.advance(2 * MINUTE);
-    expect(scene.condition("Stale", "shop")).toEqual(before);
+    expect(scene.connectionCondition("Stale")).toEqual(before);
   }
 });
 
@@ -110,9 +110,7 @@ test("the first list of a vault ends that it was unavailable: each resource cost
   scene.resetMeasurements();
   vault.latencyMs = 10;
   await scene.clock.advance(20 * MINUTE);
-  expect(scene.condition("Ready", "shop", "a")?.message).toBe(
-    "the target is in sync with the vault",
-  );
+  expect(scene.condition("Ready", "a")?.message).toBe("the target is in sync with the vault");
   expect(
     scene.requests.filter((request) => request.startsWith("update vaultsecrets")),
   ).toHaveLength(3);
@@ -125,11 +123,11 @@ test("nothing is stale that never had a list of the vault", async () => {
   scene.start();
   await scene.clock.advance(10 * MINUTE);
   expect([
-    scene.condition("Ready", "shop")?.reason,
-    scene.condition("Ready", "shop", "a")?.reason,
+    scene.connectionCondition("Ready")?.reason,
+    scene.condition("Ready", "a")?.reason,
   ]).toEqual(["AuthFailed", "ConnectionNotReady"]);
-  for (const name of ["a", undefined])
-    expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+  expect(scene.condition("Stale", "a")).toBeUndefined();
+  expect(scene.connectionCondition("Stale")).toBeUndefined();
 });
 
 test("a VaultPush that is Ready says since when the vault was not listed", async () => {
@@ -142,7 +140,7 @@ test("a VaultPush that is Ready says since when the vault was not listed", async
   };
   await scene.settle(10 * MINUTE);
   const ready = (): string =>
-    scene.status().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+    scene.pushStatus().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
   expect(ready()).toMatch(
     /^the vault has the bytes of the Secret, but the vault was not listed reliably since \S+Z$/u,
   );

@@ -7,7 +7,7 @@ import type { MergePatch } from "../../../src/operator/kube/client/kube-api.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { apiVersionOf } from "../../../src/operator/kube/resource.ts";
 import { isObject } from "../../../src/lib/is-object.ts";
-import { OperatorScene } from "./operator-scene.ts";
+import { SimulatedWorld } from "../simulated/simulated-world.ts";
 
 const NAMESPACE = "shop";
 
@@ -18,14 +18,14 @@ export function at(object: unknown, ...path: readonly string[]): unknown {
 
 /** A running operator and the workloads of its namespace, whose rollouts the test ends. */
 export class RestartScene implements AsyncDisposable {
-  readonly operator: OperatorScene;
+  readonly operator: SimulatedWorld;
   /**
    * Times of the restarts by `<kind>/<name>`, in monotonic milliseconds: changes of the annotation
    * of the pod template.
    */
   readonly restarts = new Map<string, number[]>();
 
-  private constructor(operator: OperatorScene) {
+  private constructor(operator: SimulatedWorld) {
     this.operator = operator;
     operator.server.onCommit(({ resource, before, after }) => {
       if (resource.group !== "apps" && resource.group !== "argoproj.io") return;
@@ -42,7 +42,7 @@ export class RestartScene implements AsyncDisposable {
 
   /** Starts an operator with secrets of these names in the vault, all of version 1. */
   static async start(...names: readonly string[]): Promise<RestartScene> {
-    const scene = new RestartScene(await OperatorScene.start());
+    const scene = new RestartScene(await SimulatedWorld.shop());
     scene.lists(Object.fromEntries(names.map((name) => [name, 1])));
     return scene;
   }
@@ -121,6 +121,15 @@ export class RestartScene implements AsyncDisposable {
   /** Number of restarts of a workload. */
   count(kind: WorkloadKind, name: string): number {
     return this.restarts.get(`${kind}/${name}`)?.length ?? 0;
+  }
+
+  /** Returns the kinds and outcomes of the restarts that ended, as the metric counts them. */
+  async ended(): Promise<string[]> {
+    const samples = await this.operator.samples("vaultsync_restarts_total");
+    return [...samples].flatMap(([labels, count]) => {
+      const [, kind, outcome] = /kind="(\w+)",outcome="(\w+)"/u.exec(labels) ?? [];
+      return Array<string>(count).fill(`${kind} ${outcome}`);
+    });
   }
 
   /** Returns what the status of a VaultSecret shows about workloads. */

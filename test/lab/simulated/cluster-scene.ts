@@ -3,12 +3,12 @@ import {
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
-  vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import type { ConnectionStatus } from "../../../src/operator/api/vault-connection.ts";
-import { NAMESPACES, type ObjectRef, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { NAMESPACES, type ObjectRef } from "../../../src/operator/kube/resource.ts";
 import type { VaultCall } from "./simulated-vault.ts";
-import { OPERATOR_NAMESPACE, SimulatedWorld, valuesOf } from "./simulated-world.ts";
+import { OPERATOR_NAMESPACE } from "./simulated-operator.ts";
+import { refTo, SimulatedWorld } from "./simulated-world.ts";
 
 /** One connection of a scene: cluster-scoped without a namespace. */
 export type SceneConnection = ObjectRef;
@@ -46,26 +46,12 @@ export class ClusterScene extends SimulatedWorld {
   }
 
   /** Creates or changes a connection, and its account with the password of its namespace. */
-  connect(connection: SceneConnection, spec: object = {}): void {
+  connectAccount(connection: SceneConnection, spec: object = {}): void {
     const email = accountOf(connection);
     this.vault().setPassword(email, passwordIn(connection.namespace ?? OPERATOR_NAMESPACE));
     const isOfCluster = connection.namespace === undefined;
     const kind = isOfCluster ? clusterVaultConnectionKind : vaultConnectionKind;
     this.connection(connection, { email, refreshInterval: "5s", ...spec }, kind);
-  }
-
-  /** Creates or changes a VaultSecret; `keys` names the secret of each key. */
-  follow(
-    ref: Required<SceneConnection>,
-    connection: SceneConnection,
-    keys: Readonly<Record<string, string>>,
-    spec = {},
-  ): void {
-    const data = Object.entries(keys).map(([secretKey, key]) => ({
-      secretKey,
-      remoteRef: { key },
-    }));
-    this.put(vaultSecretKind, ref, { connectionRef: refTo(connection), data, ...spec });
   }
 
   /** Creates or changes a VaultFile, whose target is a Secret. */
@@ -96,14 +82,7 @@ export class ClusterScene extends SimulatedWorld {
     });
   }
 
-  /** Returns the values of a target by key, and the reason of Ready. */
-  outcome(namespace: string, name: string, kind = vaultSecretKind): string {
-    const values = valuesOf(this.server.find(SECRETS, { namespace, name })) ?? {};
-    const text = Object.entries(values).map(([key, value]) => `${key}=${value}`);
-    return `${text.join(", ") || "absent"}: ${this.conditionOf(kind, { namespace, name })?.reason}`;
-  }
-
-  status(kind: Kind, ref: ObjectRef): Partial<ConnectionStatus> {
+  connectionStatus(kind: Kind, ref: ObjectRef): Partial<ConnectionStatus> {
     return this.server.get(kind, ref)["status"] ?? {};
   }
 
@@ -113,8 +92,3 @@ export class ClusterScene extends SimulatedWorld {
     return reads.map(({ account, name }) => `${account} ${name}`);
   }
 }
-
-const refTo = ({ namespace, name }: SceneConnection): object => ({
-  ...(namespace === undefined && { kind: clusterVaultConnectionKind.kind }),
-  name,
-});

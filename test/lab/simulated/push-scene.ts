@@ -2,7 +2,7 @@ import { vaultFileKind, vaultPushKind, vaultSecretKind } from "../../../src/oper
 import type { Condition } from "../../../src/operator/api/status.ts";
 import type { OperatorFlags } from "../../../src/operator/config.ts";
 import { readPushStatus } from "../../../src/operator/push/push-status.ts";
-import { EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { ACCOUNT, PASSWORD } from "./simulated-vault.ts";
 import { SimulatedWorld } from "./simulated-world.ts";
 
@@ -37,7 +37,7 @@ export class PushScene extends SimulatedWorld {
   }
 
   /** Creates or changes a connection. */
-  connect(name: string, changes: object = {}, namespace = NAMESPACE): void {
+  override connect(name: string, changes: object = {}, namespace = NAMESPACE): void {
     this.connection({ namespace, name }, { refreshInterval: "10s", ...changes });
   }
 
@@ -88,7 +88,7 @@ export class PushScene extends SimulatedWorld {
     else this.server.replace(SECRETS, { ...before, ...content });
   }
 
-  resource(name = "push", namespace = NAMESPACE): KubeObject {
+  pushResource(name = "push", namespace = NAMESPACE): KubeObject {
     return this.server.get(vaultPushKind, { namespace, name });
   }
 
@@ -100,8 +100,8 @@ export class PushScene extends SimulatedWorld {
     this.server.delete(vaultPushKind, { namespace: NAMESPACE, name });
   }
 
-  status(name = "push", namespace = NAMESPACE): ReturnType<typeof readPushStatus> {
-    return readPushStatus(this.resource(name, namespace)["status"]);
+  pushStatus(name = "push", namespace = NAMESPACE): ReturnType<typeof readPushStatus> {
+    return readPushStatus(this.pushResource(name, namespace)["status"]);
   }
 
   pushCondition(type = "Ready", name = "push", namespace = NAMESPACE): Condition | undefined {
@@ -124,10 +124,8 @@ export class PushScene extends SimulatedWorld {
   }
 
   /** Reasons of the recorded events about VaultPushes. */
-  get events(): string[] {
-    return this.server
-      .all(EVENTS)
-      .map((event) => `${String(event["reason"])}: ${String(event["note"])}`);
+  get notes(): string[] {
+    return this.events.map(({ reason, note }) => `${reason}: ${note}`);
   }
 
   /** Returns the requests to the vault since the last call, without logins. */

@@ -59,8 +59,7 @@ describe("the annotation auto", () => {
       spec: envFrom("db"),
     });
     scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
-    scene.operator.autoRestart = false;
-    await scene.operator.restart();
+    await scene.operator.replace({ autoRestart: "off" });
     await scene.settle();
     scene.lists({ db: 2 });
     await scene.settle(60_000);

@@ -40,19 +40,20 @@ describe("the outcome of a restart", () => {
     expect(resultOf(scene)).toBe("RolledOut");
     const events = scene.operator.events.filter(({ action }) => action === "Restart");
     expect(
-      events.map(({ resource, type, reason }) => `${resource.kind} ${type} ${reason}`),
+      events.map(({ regarding, type, reason }) => `${regarding.kind} ${type} ${reason}`),
     ).toEqual([
       "Deployment Normal WorkloadRestarted",
       "Deployment Normal RestartRolledOut",
       "VaultSecret Normal RestartRolledOut",
     ]);
     expect(events[0]?.note).toBe("restarted: the content of VaultSecret/db changed");
+    expect(await scene.ended()).toEqual(["Deployment rolled_out"]);
     scene.operator.takeRequests();
-    await scene.operator.restart();
+    await scene.operator.replace();
     await scene.settle(120_000);
     scene.rollOut("web");
     await scene.settle(120_000);
-    expect(scene.operator.restarts).toEqual(["Deployment RolledOut"]);
+    expect(await scene.ended()).toEqual([]);
     expect(scene.operator.takeRequests()).toEqual([]);
     expect(scene.count("Deployment", "web")).toBe(1);
   });
@@ -62,7 +63,7 @@ describe("the outcome of a restart", () => {
     const { server } = scene.operator;
     simulateWorkloads(server, 2_000);
     scene.operator.network = { watchLagMs: () => 3_000 };
-    await scene.operator.restart();
+    await scene.operator.replace();
     const results: unknown[] = [];
     server.onCommit(({ resource, after }) => {
       const [entry] = readStatus("VaultSecret", after?.["status"]).restarts ?? [];
@@ -94,10 +95,10 @@ describe("the outcome of a restart", () => {
     await using scene = await restarted();
     await scene.operator.stop();
     scene.rollOut("web");
-    await scene.operator.restart();
+    await scene.operator.replace();
     await scene.settle();
     expect(resultOf(scene)).toBe("RolledOut");
-    expect(scene.operator.restarts).toEqual(["Deployment RolledOut"]);
+    expect(await scene.ended()).toEqual(["Deployment rolled_out"]);
   });
 
   test("is Failed if a Deployment exceeds its deadline for progress", async () => {
@@ -111,7 +112,7 @@ describe("the outcome of a restart", () => {
       "Failed",
       "the Deployment exceeded its progressDeadlineSeconds",
     ]);
-    expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
+    expect(await scene.ended()).toEqual(["Deployment failed"]);
     scene.lists({ db: 3 });
     await scene.settle(40_000);
     scene.rollOut("web");
@@ -125,7 +126,7 @@ describe("the outcome of a restart", () => {
     expect(resultOf(scene)).toBe("Progressing");
     await scene.settle(2 * 60_000);
     expect(resultOf(scene)).toBe("TimedOut");
-    expect(scene.operator.restarts).toEqual(["Deployment TimedOut"]);
+    expect(await scene.ended()).toEqual(["Deployment timed_out"]);
     expect(scene.operator.events.filter(({ reason }) => reason === "RestartTimedOut")).toHaveLength(
       2,
     );
@@ -157,7 +158,7 @@ describe("the outcome of a restart", () => {
     await using scene = await restarted(kind);
     scene.report(kind, "web", status);
     await scene.settle();
-    expect(scene.operator.restarts).toEqual([`${kind} RolledOut`]);
+    expect(await scene.ended()).toEqual([`${kind} rolled_out`]);
     expect(scene.shown("db")).toMatchObject([{ kind, name: "web", result: "RolledOut" }]);
   });
 });
@@ -256,7 +257,7 @@ describe("a workload", () => {
     scene.follow("db", WEB);
     await scene.settle();
     const former = JSON.stringify({ sources: { "VaultSecret/db": "former.digest" } });
-    await scene.operator.restart();
+    await scene.operator.replace();
     scene.patch("Deployment", "web", {
       metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } },
     });
@@ -275,7 +276,7 @@ describe("missing permissions", () => {
     await using scene = await RestartScene.start("db");
     scene.workload("Deployment", "web");
     scene.operator.server.authorize = ({ resource }) => resource.kind !== "Deployment";
-    await scene.operator.restart();
+    await scene.operator.replace();
     scene.follow("db", WEB);
     await scene.settle();
     expect(scene.shown("db")).toMatchObject([{ ...WEB, result: "Failed" }]);
@@ -320,7 +321,7 @@ describe("missing permissions", () => {
       expect(scene.operator.events.filter(({ reason }) => reason === "RestartFailed")).toHaveLength(
         2,
       );
-      expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
+      expect(await scene.ended()).toEqual(["Deployment failed"]);
       isDenied = false;
       await scene.settle(90_000);
       expect(scene.count("Deployment", "web")).toBe(1);
@@ -331,7 +332,7 @@ describe("missing permissions", () => {
   test("a kind that the API server does not serve is shown, and followed when it is served", async () => {
     await using scene = await RestartScene.start("db");
     scene.operator.server.unserve(workloadDescriptor.Rollout);
-    await scene.operator.restart();
+    await scene.operator.replace();
     scene.follow("db", { kind: "Rollout", name: "web" });
     await scene.settle();
     expect(messageOf(scene)).toBe(

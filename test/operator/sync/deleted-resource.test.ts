@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { PushScene } from "../../lab/simulated/push-scene.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 
 /** The deadlines of a queue share a timer: one timer less means no deadline at all. */
 test("a VaultSecret that is deleted leaves no deadline in the queue", async () => {
-  await using scene = await OperatorScene.start();
+  await using scene = await SimulatedWorld.shop();
   const { clock, server } = scene;
   scene.vault().lists({ name: "db" });
   await scene.settle(60_000);

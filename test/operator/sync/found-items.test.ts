@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 
@@ -16,8 +16,8 @@ const named = (...names: readonly string[]): Listed[] => names.map((name) => ({ 
 async function finding(
   listed: readonly Listed[],
   spec: object = { dataFrom: FIND },
-): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists(...listed);
   scene.follow({}, { data: undefined, ...spec });
   await scene.settle();
@@ -28,8 +28,8 @@ const withRule = (regexp: string) => ({
   data: undefined,
   dataFrom: [{ find: { name: { regexp } } }],
 });
-const keysOf = (scene: OperatorScene): string[] => Object.keys(scene.target()?.data ?? {}).sort();
-const messageOf = (scene: OperatorScene): string | undefined => scene.condition("Ready")?.message;
+const keysOf = (scene: SimulatedWorld): string[] => Object.keys(scene.target()?.data ?? {}).sort();
+const messageOf = (scene: SimulatedWorld): string | undefined => scene.condition("Ready")?.message;
 
 describe("find", () => {
   test("makes a key of each secret that matches, and reads no other", async () => {
@@ -58,7 +58,7 @@ describe("find", () => {
     scene.takeRequests();
     scene.vault().reads.length = 0;
     await scene.settle(300_000);
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect([scene.takeRequests(), scene.vault().reads]).toEqual([[], []]);
   });
@@ -106,7 +106,7 @@ describe("a match that disappears", () => {
     expect(messageOf(scene)).toContain(
       "shop-a is not in the list of ops@example.com: check its name, its shares",
     );
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect(keysOf(scene)).toEqual(["shop-a", "shop-b"]);
   });
@@ -143,7 +143,7 @@ describe("a match that disappears", () => {
     });
     scene.vault().lists(...named("shop-b"));
     await scene.settle();
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect(keysOf(scene)).toEqual(["shop-a", "shop-b"]);
     await scene.settle(300_000);
@@ -191,7 +191,7 @@ describe("a match that disappears", () => {
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault shop-b@1, SourceMissing");
     scene.vault().lists({ name: "shop-a", version: 2 });
     await scene.settle();
-    await scene.restart();
+    await scene.replace();
     expect(keysOf(scene)).toEqual(["shop-a", "shop-b"]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
@@ -22,8 +22,8 @@ const target = { name: "app", creationPolicy: "Merge" };
  * Starts an operator and, unless `object` is undefined, the object that `db` merges the key
  * `password` into.
  */
-async function merging(object: object | undefined = foreign): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function merging(object: object | undefined = foreign): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   if (object !== undefined) scene.server.create(SECRETS, { ...foreign, ...object });
   scene.follow({ password: "db" }, { target });
@@ -31,14 +31,14 @@ async function merging(object: object | undefined = foreign): Promise<OperatorSc
   return scene;
 }
 
-const valuesOf = (scene: OperatorScene): Record<string, string> =>
+const valuesOf = (scene: SimulatedWorld): Record<string, string> =>
   Object.fromEntries(
     Object.entries(scene.target("app")?.data ?? {}).map(([key, value]) => [
       key,
       Buffer.from(value, "base64").toString(),
     ]),
   );
-const readyOf = (scene: OperatorScene, name = "db") => scene.condition("Ready", name);
+const readyOf = (scene: SimulatedWorld, name = "db") => scene.condition("Ready", name);
 
 describe("creationPolicy Merge", () => {
   test("adds its keys to an object of others and changes nothing else", async () => {
@@ -80,7 +80,7 @@ describe("creationPolicy Merge", () => {
     expect(scene.target("app")?.metadata.labels).toHaveProperty(["vaultsync.dev/merged"]);
     await scene.stop();
     scene.server.patch(SECRETS, ref, unlabeled);
-    await scene.restart();
+    await scene.replace();
     expect(scene.target("app")?.metadata.labels).toHaveProperty(["vaultsync.dev/merged"]);
   });
 
@@ -216,7 +216,7 @@ describe("creationPolicy Merge", () => {
   });
 
   test("never creates the object: TargetMissing until another one creates it", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     scene.vault().lists({ name: "db" });
     scene.follow({ password: "db" }, { target });
     await scene.settle(60_000);
@@ -304,7 +304,7 @@ describe("creationPolicy Merge", () => {
   test("repairs its annotation, and costs no write after a restart", async () => {
     await using scene = await merging();
     scene.takeRequests();
-    await scene.restart();
+    await scene.replace();
     expect(scene.takeRequests()).toEqual([]);
     scene.server.patch(SECRETS, ref, {
       metadata: { annotations: { "merge.vaultsync.dev/vaultsecret.db": null } },
@@ -317,7 +317,7 @@ describe("creationPolicy Merge", () => {
   });
 
   test("does not merge into a target of a resource", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     scene.vault().lists({ name: "db" });
     scene.follow({ password: "db" }, { name: "app" });
     await scene.settle();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ClusterControllers } from "../../lab/simulated/api-server/cluster-controllers.ts";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
@@ -10,8 +10,8 @@ const data = { user: "user", password: "db" };
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Starts an operator that has synced `db` under a policy. */
-async function synced(creationPolicy: string): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function synced(creationPolicy: string): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   const cluster = new ClusterControllers(scene.server);
   scene.server.onCommit(() => cluster.wake());
   scene.vault().lists({ name: "db" }, { name: "user" });
@@ -22,7 +22,7 @@ async function synced(creationPolicy: string): Promise<OperatorScene> {
 }
 
 async function change(
-  scene: OperatorScene,
+  scene: SimulatedWorld,
   target: object,
   keys: Readonly<Record<string, string>> = data,
 ): Promise<void> {
@@ -30,7 +30,7 @@ async function change(
   await scene.settle();
 }
 
-const marksOf = (scene: OperatorScene): string[] => {
+const marksOf = (scene: SimulatedWorld): string[] => {
   const {
     labels = {},
     annotations = {},
@@ -84,7 +84,7 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from %s to Merge"
     await scene.stop();
     scene.edit({ password: "edited" });
     scene.follow(data, { target: { creationPolicy: "Merge" } });
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("password=edited user=vault user@1, TargetConflict");
     expect(scene.condition("Ready")?.message).toContain("password (kubectl)");
   });
@@ -101,7 +101,7 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from %s to Merge"
     await change(scene, { creationPolicy: "Merge" });
     await scene.stop();
     scene.network = {};
-    await scene.restart();
+    await scene.replace();
     expect([scene.outcome(), marksOf(scene)]).toEqual([
       "password=vault db@1 user=vault user@1, Synced",
       MERGED,
@@ -188,8 +188,8 @@ describe("a change of creationPolicy to Merge together with the name of the targ
 
 describe.each(["Owner", "Orphan"])("a change of creationPolicy from Merge to %s", (policy) => {
   /** Starts an operator that has merged the key `password` into an object of a user. */
-  async function merged(): Promise<OperatorScene> {
-    const scene = await OperatorScene.start();
+  async function merged(): Promise<SimulatedWorld> {
+    const scene = await SimulatedWorld.shop();
     scene.vault().lists({ name: "db" });
     scene.server.create(SECRETS, {
       apiVersion: "v1",

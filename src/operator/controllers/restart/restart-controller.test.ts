@@ -92,11 +92,11 @@ test("an operator that dies within the quiet window is followed by one that rest
   await using scene = await recorded("db");
   scene.lists({ db: 2 });
   await scene.settle(10_000);
-  await scene.operator.restart();
+  await scene.operator.replace();
   expect(scene.count("Deployment", "web")).toBe(0);
   await scene.settle(20_000);
   expect(scene.count("Deployment", "web")).toBe(1);
-  await scene.operator.restart();
+  await scene.operator.replace();
   await scene.settle(120_000);
   expect(scene.count("Deployment", "web")).toBe(1);
 });
@@ -114,7 +114,7 @@ test("a change whose status the operator could not write before it died leads to
   await scene.operator.stop();
   scene.operator.network = {};
   expect(scene.operator.status().items?.[0]?.version).toBe(1);
-  await scene.operator.restart();
+  await scene.operator.replace();
   await scene.settle(60_000);
   expect(scene.operator.outcome()).toBe("password=vault db@2, Synced");
   expect(scene.count("Deployment", "web")).toBe(1);
@@ -138,7 +138,7 @@ test("bytes of an operator that died begin the quiet window when the next one re
     before,
     btoa("vault db@2"),
   ]);
-  await scene.operator.restart();
+  await scene.operator.replace();
   expect(
     Date.parse(scene.operator.status().syncedAt ?? "") - Date.parse(before ?? ""),
   ).toBeGreaterThanOrEqual(60_000);
@@ -203,7 +203,7 @@ test("two connections and two kinds of references to one Deployment share a rest
   await using scene = await RestartScene.start("db", "api");
   scene.workload("Deployment", "web", { metadata: { labels: { app: "web", tier: "front" } } });
   scene.workload("Deployment", "other", { metadata: { labels: { app: "other" } } });
-  scene.operator.connection("second");
+  scene.operator.connect("second");
   scene.operator.vault("second").lists({ name: "api", version: 1 });
   scene.follow("db", WEB, WEB);
   const selector = { matchLabels: { app: "web", tier: "front" } };
@@ -257,8 +257,7 @@ test("a reference that the spec drops leaves neither an entry in the status nor 
 
 test("without a reference or the annotation no workload is watched, with --auto-restart off", async () => {
   await using scene = await RestartScene.start("db");
-  scene.operator.autoRestart = false;
-  await scene.operator.restart();
+  await scene.operator.replace({ autoRestart: "off" });
   scene.follow("db");
   await scene.settle();
   const resource = {

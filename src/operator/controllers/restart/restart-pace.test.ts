@@ -68,6 +68,7 @@ describe("the workloads of a namespace that use a changed secret", () => {
     "roll out ten at a time also after a restart of the operator: takes over %j",
     async (takesOver) => {
       await using scene = await RestartScene.start("api", "db");
+      await scene.operator.replace({ leaderElect: true });
       // The first workload that the next operator reconciles waits.
       scene.workload("Deployment", "waits");
       scene.follow("api", { kind: "Deployment", name: "waits" });
@@ -81,7 +82,7 @@ describe("the workloads of a namespace that use a changed secret", () => {
       await scene.settle(40_000);
       const first = restarted(scene);
       expect(first).toHaveLength(MAX_ROLLING);
-      await scene.operator.restart({ takesOver });
+      await (takesOver ? scene.operator.takeOver() : scene.operator.replace());
       await scene.settle(5 * MINUTE);
       expect(restarted(scene)).toEqual(first);
       scene.rollOut(first[0] ?? "");
@@ -93,7 +94,7 @@ describe("the workloads of a namespace that use a changed secret", () => {
   test("roll out ten at a time while the watch is behind", async () => {
     await using scene = await started();
     scene.operator.network = { watchLagMs: () => 5_000 };
-    await scene.operator.restart();
+    await scene.operator.replace();
     await scene.settle(20_000);
     scene.lists({ db: 2 });
     // The watch shows these changes after the restarts.

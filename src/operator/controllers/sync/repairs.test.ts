@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.ts";
 import { syncItem, syncResource } from "../../../../test/lab/kube/sync-resource.ts";
 import { repairDelay } from "../outcome/repair-count.ts";
 import { afterRepair, calmDelay, type Repairs } from "./repairs.ts";
@@ -69,7 +69,7 @@ describe("a target that another writer changes", () => {
 });
 
 test("a target that was repaired twice within a minute is in sync, and contested the third time", async () => {
-  await using scene = await OperatorScene.start();
+  await using scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   scene.follow({ password: "db" });
   await scene.settle();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.ts";
 import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
 import { FRESH_LIST_MS } from "../outcome/fresh-lists.ts";
 
@@ -33,7 +33,7 @@ test("a forced sync waits for a list, which it requests once, and then follows i
 });
 
 test("a forced sync reads a target that was verified before", async () => {
-  await using scene = await OperatorScene.start();
+  await using scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   scene.follow({ password: "db" });
   await scene.settle();
