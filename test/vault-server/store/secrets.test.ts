@@ -13,8 +13,7 @@ import {
   storeFixture,
   textOf,
   versionOf,
-  type OpenStore,
-} from "./fixture.ts";
+} from "../../lab/vault/store-fixture.ts";
 
 /** Whatever JSON can write comes back, in the order it was written. */
 const METADATA: Record<string, unknown> = JSON.parse(
@@ -22,8 +21,8 @@ const METADATA: Record<string, unknown> = JSON.parse(
     "deep": ${"[".repeat(60)}${"]".repeat(60)}, "💚": "\\uffff", "": [{}, [], "", false], "big": 9007199254740991}`,
 );
 
-export function secretConformance(open: OpenStore): void {
-  const { write, read } = storeFixture(open);
+describe("the secrets of a store", () => {
+  const { write, read } = storeFixture();
 
   describe("secrets", () => {
     test("a secret and its versions are returned unchanged", async () => {
@@ -275,4 +274,4 @@ export function secretConformance(open: OpenStore): void {
     );
     expect(rest.map(({ name }) => name)).toEqual(["c"]);
   });
-}
+});

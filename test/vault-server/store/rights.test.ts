@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
-import type { Secret } from "../../../../src/vault/server/store/records.ts";
-import { rightNames as RIGHTS } from "../../../../src/vault/server/store/tables/right-table.ts";
+import { describe, expect, test } from "vitest";
+import type { Secret } from "../../../src/vault/server/store/records.ts";
+import { rightNames as RIGHTS } from "../../../src/vault/server/store/tables/right-table.ts";
 import {
   addSecret,
   ANN,
@@ -10,14 +10,13 @@ import {
   NOW,
   secretOf,
   storeFixture,
-  type OpenStore,
-} from "./fixture.ts";
+} from "../../lab/vault/store-fixture.ts";
 
 const team = { groupId: "the team", id: "id-of-the-team" };
 
 /** A writer of the database cannot add or change a row that decides who reads what. */
-export function rightsConformance(open: OpenStore): void {
-  const { write, read, run, damage, keys, macs } = storeFixture(open);
+describe("the rights of a store", () => {
+  const { write, read, run, damage, keys, macs } = storeFixture();
 
   /**
    * Adds a secret of Ann that Bob reads directly and writes as a member of a team, and credentials
@@ -247,4 +246,4 @@ export function rightsConformance(open: OpenStore): void {
     expect(await all(keys[1].id)).toEqual([]);
     expect([await valid(), damage()]).toEqual([[...ALL, "RW"], []]);
   });
-}
+});

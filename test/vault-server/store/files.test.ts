@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
-import type { FileVersion } from "../../../../src/vault/server/store/records.ts";
-import type { ListedVersion } from "../../../../src/vault/server/store/tables/file-table.ts";
+import { describe, expect, test } from "vitest";
+import type { FileVersion } from "../../../src/vault/server/store/records.ts";
+import type { ListedVersion } from "../../../src/vault/server/store/tables/file-table.ts";
 import {
   ANN,
   BOB,
@@ -9,8 +9,7 @@ import {
   SORTED_NAMES,
   storeFixture,
   textOf,
-  type OpenStore,
-} from "./fixture.ts";
+} from "../../lab/vault/store-fixture.ts";
 
 const version = (number: number, blobId: string): FileVersion => ({
   version: number,
@@ -20,8 +19,8 @@ const version = (number: number, blobId: string): FileVersion => ({
   digest: envelope(blobId),
 });
 
-export function fileConformance(open: OpenStore): void {
-  const { write, read } = storeFixture(open);
+describe("the files of a store", () => {
+  const { write, read } = storeFixture();
   const chunk = async (blobId: string, index: number) =>
     textOf(await read(({ files }) => files.chunk(blobId, index)));
   const discardStale = async (timestamp: number, atMost = 9): Promise<number> => {
@@ -117,4 +116,4 @@ export function fileConformance(open: OpenStore): void {
     expect(await read(({ files }) => files.find(ANN, "a"))).toBeUndefined();
     expect(await read(({ files }) => files.versions("id a"))).toEqual([]);
   });
-}
+});

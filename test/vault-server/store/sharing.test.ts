@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import type { Grant, Grantee, Recipient } from "../../../../src/vault/server/store/records.ts";
+import { describe, expect, test } from "vitest";
+import type { Grant, Grantee, Recipient } from "../../../src/vault/server/store/records.ts";
 import {
   addSecret,
   ANN,
@@ -12,8 +12,7 @@ import {
   SORTED_NAMES,
   storeFixture,
   versionOf,
-  type OpenStore,
-} from "./fixture.ts";
+} from "../../lab/vault/store-fixture.ts";
 
 const toUser = (email: string): Recipient => ({ kind: "person", email });
 const teamId = (groupId: string): string => `id-of-${groupId}`;
@@ -25,8 +24,8 @@ const granted = (to: Recipient, permission: Grant["permission"]): Grant => ({
   permission,
 });
 
-export function sharingConformance(open: OpenStore): void {
-  const { write, read } = storeFixture(open);
+describe("the shares of a store", () => {
+  const { write, read } = storeFixture();
   const accessOf = async (email: string) => {
     const [found] = await read((transaction) => listOf(transaction, email));
     return found && `${found.permission}${found.shared ? " shared" : ""}`;
@@ -300,4 +299,4 @@ export function sharingConformance(open: OpenStore): void {
     expect(await changed(({ settings }) => settings.set("x", "y"))).toEqual([false, false, false]);
     expect(await changed(({ secrets }) => secrets.remove(id))).toEqual([true, true, true]);
   });
-}
+});

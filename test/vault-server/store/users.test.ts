@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { EmailMessage } from "../../../../src/vault/server/store/records.ts";
-import { ANN, BOB, EVE, FAR, NOW, storeFixture, type OpenStore } from "./fixture.ts";
+import type { EmailMessage } from "../../../src/vault/server/store/records.ts";
+import { ANN, BOB, EVE, FAR, NOW, storeFixture } from "../../lab/vault/store-fixture.ts";
 
 const refresh = {
   digest: "r1",
@@ -23,8 +23,8 @@ const access = {
   usedAt: 0,
 };
 
-export function accountConformance(open: OpenStore): void {
-  const { write, read } = storeFixture(open);
+describe("the users of a store", () => {
+  const { write, read } = storeFixture();
 
   describe("accounts", () => {
     test("an address has one account, whose password can change", async () => {
@@ -142,14 +142,14 @@ export function accountConformance(open: OpenStore): void {
       ).rejects.toThrow(/foreign key/iu);
     });
   });
-}
+});
 
 function messageOf(id: string, dueAt: number): EmailMessage {
   return { id, kind: "invitation", to: `${id}@example.com`, from: ANN, attempts: 0, dueAt };
 }
 
-export function expiryConformance(open: OpenStore): void {
-  const { write, read } = storeFixture(open);
+describe("the records of a store that expire", () => {
+  const { write, read } = storeFixture();
   const found = (digest: string) => read(({ sessions }) => sessions.find(digest));
   const since = (subject: string, from: number) =>
     read(({ loginFailures }) => loginFailures.since(subject, from));
@@ -285,4 +285,4 @@ export function expiryConformance(open: OpenStore): void {
     ]).toEqual([true, true]);
     expect(await write(({ outbox }) => outbox.claim(NOW, NOW + 1, 10))).toHaveLength(3);
   });
-}
+});
