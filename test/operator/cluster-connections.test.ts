@@ -1,13 +1,15 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
+import { accountOf, SimulatedWorld, passwordIn } from "../lab/simulated/simulated-world.ts";
 import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import {
   clusterVaultConnectionKind,
+  type Kind,
   vaultConnectionKind,
   vaultFileKind,
   vaultSecretKind,
 } from "../../src/operator/api/kinds.ts";
-import { CONFIG_MAPS, NAMESPACES } from "../../src/operator/kube/resource.ts";
+import type { ConnectionStatus } from "../../src/operator/api/vault-connection.ts";
+import { CONFIG_MAPS, NAMESPACES, type ObjectRef } from "../../src/operator/kube/resource.ts";
 
 const corporate = { name: "corporate" };
 const account = accountOf(corporate);
@@ -17,15 +19,23 @@ const allow = (secrets: string[], files: string[] = []): object => ({
   access: [{ namespaceSelector: { matchLabels: team }, secrets, files }],
 });
 
+function connectionStatus(
+  scene: SimulatedWorld,
+  kind: Kind,
+  ref: ObjectRef,
+): Partial<ConnectionStatus> {
+  return scene.server.get(kind, ref)["status"] ?? {};
+}
+
 /**
  * Returns a running operator and the VaultSecret shop/db. It follows the secret shop-db through a
  * connection of the cluster.
  */
-async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene> {
-  const scene = new ClusterScene();
+async function sceneWith(spec: object = allow(["shop-*"])): Promise<SimulatedWorld> {
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   scene.namespace("shop", team);
   scene.connectAccount(corporate, spec);
-  scene.write(corporate, ["shop-db", "other"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "other"]);
   scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   scene.start();
   await scene.settle();
@@ -35,9 +45,9 @@ async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene
 test("an allowed resource is synced with the credentials of the operator's namespace", async () => {
   await using scene = await sceneWith();
   expect(scene.outcome()).toBe(`password=${account} shop-db 1, Synced`);
-  const passwords = scene.calls.flatMap(({ password }) => password ?? []);
+  const passwords = scene.vault().calls.flatMap(({ password }) => password ?? []);
   expect(passwords).toEqual([passwordIn(OPERATOR_NAMESPACE)]);
-  expect(scene.connectionStatus(clusterVaultConnectionKind, corporate)).toMatchObject({
+  expect(connectionStatus(scene, clusterVaultConnectionKind, corporate)).toMatchObject({
     users: 1,
     secrets: 2,
   });
@@ -70,13 +80,13 @@ test.each<[what: string, spec: object, message: string]>([
   expect(scene.outcome()).toBe("absent, NamespaceNotAllowed");
   expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain(message);
   expect(scene.conditionOf(vaultSecretKind, db, "Stalled")?.status).toBe("True");
-  expect(scene.takeReads()).toEqual([]);
+  expect(scene.vault().takeReads()).toEqual([]);
 });
 
 test("a missing name is shown with a near one that the namespace may read, without the account", async () => {
   const scene = await sceneWith(allow(["shop-*"]));
   await using _ = scene;
-  scene.write(corporate, ["shop-db"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
   scene.follow({ password: "shop-bd" }, { ...db, connection: corporate });
   await scene.settle();
   const message = (): string => scene.conditionOf(vaultSecretKind, db)?.message ?? "";
@@ -86,7 +96,7 @@ test("a missing name is shown with a near one that the namespace may read, witho
   expect(message()).not.toContain(account);
   scene.follow({ password: "shop-kye" }, { ...db, connection: corporate });
   // One edit away, and nearer than all that the namespace may read.
-  scene.write(corporate, ["shap-kye"]);
+  scene.vault().writeAs(accountOf(corporate), ["shap-kye"]);
   await scene.settle();
   expect(message()).toMatch(/^shop-kye is not in the list/u);
   expect(message()).not.toContain("did you mean");
@@ -96,19 +106,19 @@ test("a resource with one name that is not allowed keeps all of its keys", async
   await using scene = await sceneWith();
   scene.follow({ password: "shop-db", other: "other" }, { ...db, connection: corporate });
   await scene.settle();
-  scene.takeReads();
-  scene.write(corporate, ["shop-db"]);
+  scene.vault().takeReads();
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
   await scene.settle();
   expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
   expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain("to read other:");
-  expect(scene.takeReads()).toEqual([]);
+  expect(scene.vault().takeReads()).toEqual([]);
   scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   await scene.settle();
   expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
 });
 
 test.each<
-  [how: string, lose: (scene: ClusterScene) => void, regain: (scene: ClusterScene) => void]
+  [how: string, lose: (scene: SimulatedWorld) => void, regain: (scene: SimulatedWorld) => void]
 >([
   [
     "of another label",
@@ -124,16 +134,16 @@ test.each<
   "a namespace that loses its access because %s keeps its targets, and continues later",
   async (_, lose, regain) => {
     await using scene = await sceneWith();
-    scene.calls.length = 0;
+    scene.vault().calls.length = 0;
     lose(scene);
     await scene.settle(1_000);
     expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
-    scene.write(corporate, ["shop-db"]);
+    scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
     await scene.settle();
     await scene.restart();
     await scene.settle();
     expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
-    expect(scene.takeReads()).toEqual([]);
+    expect(scene.vault().takeReads()).toEqual([]);
     regain(scene);
     await scene.settle(1_000);
     expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
@@ -142,7 +152,7 @@ test.each<
 
 test("find finds what the namespace may read, and the target is kept when that changes", async () => {
   await using scene = await sceneWith(allow(["shop-*", "blog"]));
-  scene.write(corporate, ["shop-db", "blog", "other"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "blog", "other"]);
   scene.put(vaultSecretKind, db, {
     connectionRef: { kind: "ClusterVaultConnection", ...corporate },
     dataFrom: [{ find: { name: { regexp: "o" } } }],
@@ -150,13 +160,18 @@ test("find finds what the namespace may read, and the target is kept when that c
   await scene.settle();
   const found = `blog=${account} blog 4 shop-db=${account} shop-db 3`;
   expect(scene.outcome()).toBe(`${found}, Synced`);
-  expect(scene.takeReads().filter((read) => read.includes("other"))).toEqual([]);
+  expect(
+    scene
+      .vault()
+      .takeReads()
+      .filter((read) => read.includes("other")),
+  ).toEqual([]);
   scene.connectAccount(corporate, allow(["shop-*"]));
   await scene.settle(1_000);
-  scene.write(corporate, ["shop-db", "blog"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "blog"]);
   await scene.settle();
   expect(scene.outcome()).toBe(`${found}, NamespaceNotAllowed`);
-  expect(scene.takeReads()).toEqual([]);
+  expect(scene.vault().takeReads()).toEqual([]);
 });
 
 test("a changed access does not reopen the connection", async () => {
@@ -165,20 +180,20 @@ test("a changed access does not reopen the connection", async () => {
   await scene.settle();
   scene.connectAccount(corporate, {});
   await scene.settle();
-  expect(scene.calls.filter(({ password }) => password !== undefined)).toHaveLength(1);
+  expect(scene.vault().calls.filter(({ password }) => password !== undefined)).toHaveLength(1);
 });
 
 test("connections of both kinds that have the same name are different ones", async () => {
   await using scene = await sceneWith();
   const own = { namespace: "shop", name: "corporate" };
   scene.connectAccount(own);
-  scene.write(own, ["shop-db"]);
+  scene.vault().writeAs(accountOf(own), ["shop-db"]);
   scene.follow({ password: "shop-db" }, { name: "own", connection: own });
   await scene.settle();
   expect(scene.outcome("own")).toBe(`password=${accountOf(own)} shop-db 3, Synced`);
   expect(scene.outcome()).toBe(`password=${account} shop-db 1, Synced`);
-  expect(scene.connectionStatus(vaultConnectionKind, own)).toMatchObject({ users: 1, secrets: 1 });
-  expect(scene.connectionStatus(clusterVaultConnectionKind, corporate)).toMatchObject({
+  expect(connectionStatus(scene, vaultConnectionKind, own)).toMatchObject({ users: 1, secrets: 1 });
+  expect(connectionStatus(scene, clusterVaultConnectionKind, corporate)).toMatchObject({
     users: 1,
     secrets: 2,
   });
@@ -205,7 +220,7 @@ test("a value that one namespace read is not available to others; files have the
 });
 
 test("a read that is in progress is aborted when its namespace loses the access", async () => {
-  const scene = new ClusterScene();
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   await using _ = scene;
   let aborted = 0;
   scene.vault().network = {
@@ -218,18 +233,18 @@ test("a read that is in progress is aborted when its namespace loses the access"
   };
   scene.namespace("shop", team);
   scene.connectAccount(corporate, allow(["shop-*"]));
-  scene.write(corporate, ["shop-db"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
   scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   scene.start();
   await scene.settle(5_000);
-  expect(scene.takeReads()).toEqual([`${account} shop-db`]);
+  expect(scene.vault().takeReads()).toEqual([`${account} shop-db`]);
   scene.label("shop", {});
   await scene.settle(100);
   expect([aborted, scene.outcome()]).toEqual([1, "absent, NamespaceNotAllowed"]);
 });
 
 test("what a rule finds is read only as far as the access allows, also if it changes meanwhile", async () => {
-  const scene = new ClusterScene();
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   await using _ = scene;
   scene.vault().network = {
     send: async ({ operation }, signal) => {
@@ -239,15 +254,15 @@ test("what a rule finds is read only as far as the access allows, also if it cha
   };
   scene.namespace("shop", team);
   scene.connectAccount(corporate, allow(["shop-*"]));
-  scene.write(corporate, ["shop-db", "shop-api", "blog-db"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "shop-api", "blog-db"]);
   const spec = { data: undefined, dataFrom: [{ find: { name: { regexp: "-" } } }] };
   scene.follow({}, { ...db, connection: corporate, ...spec });
   scene.start();
   await scene.settle(3_000);
-  expect(scene.takeReads().sort()).toEqual([`${account} shop-api`, `${account} shop-db`]);
+  expect(scene.vault().takeReads().sort()).toEqual([`${account} shop-api`, `${account} shop-db`]);
   scene.connectAccount(corporate, allow(["shop-api"]));
   await scene.settle();
-  expect(scene.takeReads()).toEqual([`${account} shop-api`]);
+  expect(scene.vault().takeReads()).toEqual([`${account} shop-api`]);
   expect(scene.outcome()).toBe(`shop-api=${account} shop-api 2, Synced`);
 });
 
@@ -265,7 +280,7 @@ test("the access of a new spec does not count for the account of the one before"
     caBundleRef: { kind: "ConfigMap", name: "ca" },
   });
   await scene.settle();
-  expect(scene.takeReads()).toEqual([]);
+  expect(scene.vault().takeReads()).toEqual([]);
   await scene.settle();
   expect(scene.conditionOf(clusterVaultConnectionKind, corporate)?.message).toContain(
     "not found in namespace vaultsync-system",
@@ -279,11 +294,14 @@ test("a namespace that the watch does not show yet gets nothing, and no verdict"
   scene.network = { watchLagMs: ({ resource }) => (resource === NAMESPACES ? 20_000 : 5) };
   await scene.settle();
   const late = { namespace: "late", name: "db" };
-  scene.takeReads();
+  scene.vault().takeReads();
   scene.namespace("late", team);
   scene.follow({ password: "shop-db" }, { ...late, connection: corporate });
   await scene.settle();
-  expect([scene.outcome("db", "late"), scene.takeReads()]).toEqual(["absent, undefined", []]);
+  expect([scene.outcome("db", "late"), scene.vault().takeReads()]).toEqual([
+    "absent, undefined",
+    [],
+  ]);
   await scene.settle(15_000);
   expect(scene.outcome("db", "late")).toBe(`password=${account} shop-db 1, Synced`);
 });
@@ -297,21 +315,21 @@ test("a failing watch of namespaces takes nothing away", async () => {
   };
   for (const watch of scene.server.watches(NAMESPACES)) watch.drop();
   await scene.settle(60_000);
-  scene.write(corporate, ["shop-db"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
   await scene.settle();
   expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
 });
 
 test("a secret deleted while its namespace had no access is missing, not removed at its deadline", async () => {
   await using scene = await sceneWith();
-  scene.write(corporate, ["shop-db"], { delete_time: 1 });
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"], { delete_time: 1 });
   await scene.settle();
-  expect(scene.connectionStatus(vaultSecretKind, db)).toMatchObject({
+  expect(connectionStatus(scene, vaultSecretKind, db)).toMatchObject({
     items: [{ deleteAt: expect.any(String) }],
   });
   scene.label("shop", {});
   await scene.settle();
-  expect(scene.connectionStatus(vaultSecretKind, db)).not.toMatchObject({
+  expect(connectionStatus(scene, vaultSecretKind, db)).not.toMatchObject({
     items: [{ deleteAt: expect.any(String) }],
   });
   scene.vault().act(account, "delete", { key_name: "shop-db" });
@@ -327,7 +345,7 @@ test("a secret deleted while its namespace had no access is missing, not removed
 test("names of namespaces without access are not in the scope of the token", async () => {
   await using scene = await sceneWith({ ...allow(["shop-*"]), scope: { onlyReferenced: true } });
   const scopeOf = (): string =>
-    scene.connectionStatus(clusterVaultConnectionKind, corporate).token?.scope ?? "";
+    connectionStatus(scene, clusterVaultConnectionKind, corporate).token?.scope ?? "";
   expect(scopeOf()).toContain("shop-db");
   scene.label("shop", {});
   await scene.settle();
@@ -337,7 +355,7 @@ test("names of namespaces without access are not in the scope of the token", asy
 });
 
 test("an operator for some namespaces says that it cannot use connections of the cluster", async () => {
-  const scene = new ClusterScene();
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   await using _ = scene;
   scene.namespace("shop", team);
   scene.connectAccount(corporate, allow(["*"]));
@@ -354,5 +372,5 @@ test("an operator for some namespaces says that it cannot use connections of the
   expect(
     [...users].filter((plural) => plural === "namespaces" || plural === "clustervaultconnections"),
   ).toEqual([]);
-  expect(scene.calls).toEqual([]);
+  expect(scene.vault().calls).toEqual([]);
 });

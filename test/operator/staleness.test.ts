@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
-import { NAMESPACE, PushScene } from "../lab/simulated/push-scene.ts";
+import { NAMESPACE } from "../lab/simulated/pushes.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
@@ -131,22 +131,22 @@ test("nothing is stale that never had a list of the vault", async () => {
 });
 
 test("a VaultPush that is Ready says since when the vault was not listed", async () => {
-  await using scene = await PushScene.run();
-  scene.source({ password: "one" });
-  scene.push();
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle();
   scene.vault().network = {
     send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")),
   };
   await scene.settle(10 * MINUTE);
   const ready = (): string =>
-    scene.pushStatus().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+    scene.pushes.status().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
   expect(ready()).toMatch(
     /^the vault has the bytes of the Secret, but the vault was not listed reliably since \S+Z$/u,
   );
   scene.vault().network = {};
   await scene.settle(10 * MINUTE);
-  expect([ready(), scene.versions("db", "secret", ACCOUNT), NAMESPACE]).toEqual([
+  expect([ready(), scene.pushes.versions("db", "secret", ACCOUNT), NAMESPACE]).toEqual([
     "the vault has the bytes of the Secret",
     ["one"],
     "shop",

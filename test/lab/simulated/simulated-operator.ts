@@ -1,15 +1,30 @@
+import {
+  API_GROUP,
+  API_VERSION,
+  type Kind,
+  vaultConnectionKind,
+} from "../../../src/operator/api/kinds.ts";
+import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
+import type { Condition } from "../../../src/operator/api/status.ts";
 import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
 import { apiRemedies } from "../../../src/operator/api-remedies.ts";
 import { runEngine } from "../../../src/operator/engine.ts";
 import { ApiProblems } from "../../../src/operator/kube/api-problems.ts";
-import { EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import {
+  EVENTS,
+  type KubeObject,
+  type ObjectRef,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
 import { type LogLine, recordingLogger } from "../assertions/recording-logger.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { ApiClient, type Network } from "./api-server/api-client.ts";
 import { InMemoryApiServer } from "./api-server/in-memory-api-server.ts";
-import { PASSWORD, SimulatedVault } from "./simulated-vault.ts";
+import { ACCOUNT, PASSWORD, SimulatedVault } from "./simulated-vault.ts";
 
+/** The namespace of resources without another one. */
+export const SHOP = "shop";
 export const OPERATOR_NAMESPACE = "vaultsync-system";
 
 export interface WorldOptions {
@@ -17,6 +32,8 @@ export interface WorldOptions {
   readonly apiLatencyMs?: number;
   /** Time that `settle` lasts by default, in milliseconds. */
   readonly settleMs?: number;
+  /** The vaults hold their lists and respond immediately. */
+  readonly immediateVaults?: boolean;
   /** Returns the password in the credentials Secret of a namespace. */
   readonly passwordIn?: (namespace: string) => string;
 }
@@ -65,9 +82,14 @@ export class SimulatedOperator implements AsyncDisposable {
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: WorldOptions = {}) {
-    const defaults = { apiLatencyMs: 5, settleMs: 8_000, passwordIn: () => PASSWORD };
+    const defaults = {
+      apiLatencyMs: 5,
+      settleMs: 8_000,
+      immediateVaults: false,
+      passwordIn: () => PASSWORD,
+    };
     this.options = { ...defaults, ...options };
-    this.server.createNamespace(OPERATOR_NAMESPACE);
+    this.namespace(OPERATOR_NAMESPACE);
     this.server.onCommit(({ resource, after }) => {
       if (resource.plural === SECRETS.plural && after !== undefined) this.#onWrite(after);
     });
@@ -80,7 +102,10 @@ export class SimulatedOperator implements AsyncDisposable {
 
   /** Returns the vault at `https://<name>.example.com`. */
   vault(name = "vault"): SimulatedVault {
-    const vault = this.#vaults.get(name) ?? new SimulatedVault(this.clock, name);
+    const found = this.#vaults.get(name);
+    if (found !== undefined) return found;
+    const vault = new SimulatedVault(this.clock, name);
+    if (this.options.immediateVaults) Object.assign(vault, { holds: true, latencyMs: 0 });
     this.#vaults.set(name, vault);
     return vault;
   }
@@ -150,6 +175,47 @@ export class SimulatedOperator implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  /** Creates a namespace with the credentials Secret `login`. */
+  namespace(name: string, labels: Readonly<Record<string, string>> = {}): void {
+    this.server.createNamespace(name, labels);
+    this.#login(name);
+  }
+
+  /** Creates the credentials Secret `login` of a namespace. */
+  #login(namespace: string): void {
+    const password = this.options.passwordIn(namespace);
+    this.server.create(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace, name: "login" },
+      type: CREDENTIALS_TYPE,
+      data: { password: Buffer.from(password).toString("base64") },
+    });
+  }
+
+  /** Creates or changes a connection of {@link ACCOUNT} to the vault `vault`. */
+  connection(ref: ObjectRef, spec: object = {}, kind: Kind = vaultConnectionKind): void {
+    const auth = { passwordSecretRef: { name: "login" } };
+    this.put(kind, ref, { url: "https://vault.example.com", email: ACCOUNT, auth, ...spec });
+  }
+
+  /** Creates a custom resource, or replaces its spec. */
+  put(kind: Kind, ref: ObjectRef, spec: object): void {
+    const { namespace, name } = ref;
+    const metadata = { ...(namespace !== undefined && { namespace }), name };
+    const before = this.server.find(kind, metadata);
+    const apiVersion = `${API_GROUP}/${API_VERSION}`;
+    if (before === undefined)
+      this.server.create(kind, { apiVersion, kind: kind.kind, metadata, spec });
+    else this.server.replace(kind, { ...before, spec });
+  }
+
+  conditionOf(kind: Kind, ref: ObjectRef, type = "Ready"): Condition | undefined {
+    const status = this.server.get(kind, ref)["status"] ?? {};
+    const { conditions } = status as { readonly conditions?: readonly Condition[] };
+    return conditions?.find((condition) => condition.type === type);
   }
 
   /** Events that the API server stores, in the order of their creation. */

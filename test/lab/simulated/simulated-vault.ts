@@ -12,6 +12,8 @@ import { type InMemoryResponse, InMemoryVault } from "./vault/in-memory-vault.ts
 
 /** The account of a test, and its password. */
 export const ACCOUNT = "ops@example.com";
+/** Another user. */
+export const OTHER = "ann@example.com";
 export const PASSWORD = "canary-password";
 
 /** A request that the vault did not reject with 429. */
@@ -67,6 +69,7 @@ export class SimulatedVault extends InMemoryVault {
   /** Values that no list has shown yet, and the time of the first list that showed each value. */
   readonly #unshown = new Set<string>();
   readonly #shownAt = new Map<string, number>();
+  #written = 0;
   #isDown = false;
   /** The current second of the clock, and the requests that were admitted in it. */
   #second = { at: 0, admitted: 0 };
@@ -115,6 +118,21 @@ export class SimulatedVault extends InMemoryVault {
     }
   }
 
+  /** Writes new versions of secrets of an account, with the values `<account> <name> <number>`. */
+  writeAs(email: string, names: readonly string[], more: object = {}): void {
+    for (const key_name of names) {
+      this.#written += 1;
+      const key_value = `${email} ${key_name} ${this.#written}`;
+      this.act(email, "protect", { key_name, key_value, ...more });
+    }
+  }
+
+  /** Returns the reads since the last call, each as `<account> <name>`. */
+  takeReads(): string[] {
+    const reads = this.calls.splice(0).filter(({ name }) => name !== undefined);
+    return reads.map(({ account, name }) => `${account} ${name}`);
+  }
+
   /**
    * Replaces all secrets by these, whose versions have the values `<vault> <name>@<version>`. A
    * secret of another owner is shared with {@link ACCOUNT}.
@@ -141,7 +159,7 @@ export class SimulatedVault extends InMemoryVault {
 
   #storedSecret(secret: Partial<SecretRecord>) {
     const { name = "a", version = 1, owner = ACCOUNT, shared, metadata, ...rest } = secret;
-    const shares = owner !== ACCOUNT ? [[ACCOUNT, "R"]] : shared ? [["ann@example.com", "R"]] : [];
+    const shares = owner !== ACCOUNT ? [[ACCOUNT, "R"]] : shared ? [[OTHER, "R"]] : [];
     return {
       name,
       owner,

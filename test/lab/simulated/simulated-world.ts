@@ -1,22 +1,24 @@
 import {
-  API_GROUP,
-  API_VERSION,
   clusterVaultConnectionKind,
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
-import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import type { Condition } from "../../../src/operator/api/status.ts";
 import type { OperatorFlags } from "../../../src/operator/config.ts";
-import { type KubeObject, type ObjectRef, SECRETS } from "../../../src/operator/kube/resource.ts";
+import {
+  type KubeObject,
+  NAMESPACES,
+  type ObjectRef,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
-import { SimulatedOperator, valuesOf } from "./simulated-operator.ts";
-import { ACCOUNT, type SimulatedVault } from "./simulated-vault.ts";
+import { Pushes } from "./pushes.ts";
+import { OPERATOR_NAMESPACE, SHOP, SimulatedOperator, valuesOf } from "./simulated-operator.ts";
+import { ACCOUNT, OTHER, PASSWORD, type SimulatedVault } from "./simulated-vault.ts";
+import { Workloads } from "./workloads.ts";
 
-/** The namespace of resources without another one. */
-const SHOP = "shop";
 /** Requests that the operator sends for itself and for connections. */
 const OTHER_REQUESTS =
   / (?:events|leases|vaultconnections|secrets (?:login|vaultsync-content-key)$)/;
@@ -43,19 +45,39 @@ interface Followed {
  * there is, starts the operator, advances the clock, and reads what the operator did.
  */
 export class SimulatedWorld extends SimulatedOperator {
+  readonly workloads = new Workloads(this);
+  readonly pushes = new Pushes(this);
+
   /**
    * Starts an operator in a world whose namespace `shop` has the connection `vault` to a vault of
-   * the same name. It caches no values and waits for no network.
+   * the same name. The vault has these secrets. The operator caches no values and waits for no
+   * network.
    */
-  static async shop(): Promise<SimulatedWorld> {
-    const world = new SimulatedWorld({ apiLatencyMs: 0, settleMs: 5_000 });
+  static async shop(...names: readonly string[]): Promise<SimulatedWorld> {
+    const world = new SimulatedWorld({ apiLatencyMs: 0, settleMs: 5_000, immediateVaults: true });
     world.namespace(SHOP);
     world.connect("vault");
+    world.vault().lists(...names.map((name) => ({ name })));
     world.start({
       leaderElect: false,
       valueCacheBytes: 0,
       allowedSecretTypes: ["example.com/token"],
     });
+    await world.settle();
+    return world;
+  }
+
+  /**
+   * Starts an operator in a world whose namespace `shop` has the connection `vault`. The vault has
+   * a second user.
+   */
+  static async forPushes(flags?: OperatorFlags): Promise<SimulatedWorld> {
+    // Longer than the interval of all checks.
+    const world = new SimulatedWorld({ apiLatencyMs: 0, settleMs: 30_000 });
+    world.vault().latencyMs = 0;
+    world.vault().setPassword(OTHER, PASSWORD);
+    world.pushes.connected(SHOP);
+    world.start(flags);
     await world.settle();
     return world;
   }
@@ -66,38 +88,26 @@ export class SimulatedWorld extends SimulatedOperator {
     await this.settle();
   }
 
-  /** Creates a namespace with the credentials Secret `login`. */
-  namespace(name: string, labels: Readonly<Record<string, string>> = {}): void {
-    this.server.createNamespace(name, labels);
-    this.login(name);
-  }
-
-  /** Creates the credentials Secret `login` of a namespace. */
-  protected login(namespace: string): void {
-    const password = this.options.passwordIn(namespace);
-    this.server.create(SECRETS, {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { namespace, name: "login" },
-      type: CREDENTIALS_TYPE,
-      data: { password: Buffer.from(password).toString("base64") },
-    });
-  }
-
-  /** Creates or changes a connection of {@link ACCOUNT} to the vault `vault`. */
-  connection(ref: ObjectRef, spec: object = {}, kind: Kind = vaultConnectionKind): void {
-    const auth = { passwordSecretRef: { name: "login" } };
-    this.put(kind, ref, { url: "https://vault.example.com", email: ACCOUNT, auth, ...spec });
-  }
-
-  /**
-   * Creates or changes a connection of the namespace `shop` to the vault of the same name. That
-   * vault holds its lists and responds immediately.
-   */
+  /** Creates or changes a connection of the namespace `shop` to the vault of the same name. */
   connect(name: string, spec: object = {}): void {
-    this.vault(name).holds = true;
-    this.vault(name).latencyMs = 0;
+    this.vault(name);
     this.connection({ namespace: SHOP, name }, { url: `https://${name}.example.com`, ...spec });
+  }
+
+  /** Replaces the labels of a namespace. */
+  label(name: string, labels: Readonly<Record<string, string>>): void {
+    const namespace = this.server.get(NAMESPACES, { name });
+    this.server.replace(NAMESPACES, { ...namespace, metadata: { ...namespace.metadata, labels } });
+  }
+
+  /** Creates or changes a connection, and its account with the password of its namespace. */
+  connectAccount(connection: ObjectRef, spec: object = {}): void {
+    const email = accountOf(connection);
+    const password = this.options.passwordIn(connection.namespace ?? OPERATOR_NAMESPACE);
+    this.vault().setPassword(email, password);
+    const isOfCluster = connection.namespace === undefined;
+    const kind = isOfCluster ? clusterVaultConnectionKind : vaultConnectionKind;
+    this.connection(connection, { email, refreshInterval: "5s", ...spec }, kind);
   }
 
   /** Creates or changes a VaultSecret; `data` names the secret of each key. */
@@ -113,15 +123,11 @@ export class SimulatedWorld extends SimulatedOperator {
     this.put(vaultSecretKind, { namespace, name }, { connectionRef, data: entries, ...spec });
   }
 
-  /** Creates a custom resource, or replaces its spec. */
-  put(kind: Kind, ref: ObjectRef, spec: object): void {
-    const { namespace, name } = ref;
-    const metadata = { ...(namespace !== undefined && { namespace }), name };
-    const before = this.server.find(kind, metadata);
-    const apiVersion = `${API_GROUP}/${API_VERSION}`;
-    if (before === undefined)
-      this.server.create(kind, { apiVersion, kind: kind.kind, metadata, spec });
-    else this.server.replace(kind, { ...before, spec });
+  /** Creates or changes a VaultFile, whose target is a Secret. */
+  followFiles(ref: ObjectRef, connection: ObjectRef, names: readonly string[]): void {
+    const files = names.map((filename, n) => ({ filename, key: `key-${n}` }));
+    const connectionRef = refTo(connection);
+    this.put(vaultFileKind, ref, { connectionRef, files, target: { kind: "Secret" } });
   }
 
   /**
@@ -236,12 +242,6 @@ export class SimulatedWorld extends SimulatedOperator {
     return this.conditionOf(vaultConnectionKind, { namespace, name: "vault" }, type);
   }
 
-  conditionOf(kind: Kind, ref: ObjectRef, type = "Ready"): Condition | undefined {
-    const status = this.server.get(kind, ref)["status"] ?? {};
-    const { conditions } = status as { readonly conditions?: readonly Condition[] };
-    return conditions?.find((condition) => condition.type === type);
-  }
-
   /**
    * Returns the requests about resources with a target, targets and workloads since the last call.
    */
@@ -250,8 +250,15 @@ export class SimulatedWorld extends SimulatedOperator {
   }
 }
 
+/** Returns the account of a connection, and of no other one. */
+export const accountOf = ({ namespace = "", name }: ObjectRef): string =>
+  `${name}.in.${namespace}@example.com`;
+
+/** Returns the password in the credentials Secret of a namespace. */
+export const passwordIn = (namespace: string): string => `canary-password-${namespace}`;
+
 /** Returns the reference to a connection: to a ClusterVaultConnection without a namespace. */
-export function refTo(connection: string | ObjectRef): object {
+function refTo(connection: string | ObjectRef): object {
   if (typeof connection === "string") return { name: connection };
   const { namespace, name } = connection;
   return { ...(namespace === undefined && { kind: clusterVaultConnectionKind.kind }), name };
