@@ -240,7 +240,8 @@ test("a read that is in progress is aborted when its namespace loses the access"
   expect(scene.vault().takeReads()).toEqual([`${account} shop-db`]);
   scene.label("shop", {});
   await scene.settle(100);
-  expect([aborted, scene.outcome()]).toEqual([1, "absent, NamespaceNotAllowed"]);
+  expect(aborted).toBe(1);
+  expect(scene.outcome()).toBe("absent, NamespaceNotAllowed");
 });
 
 test("what a rule finds is read only as far as the access allows, also if it changes meanwhile", async () => {
@@ -298,10 +299,8 @@ test("a namespace that the watch does not show yet gets nothing, and no verdict"
   scene.namespace("late", team);
   scene.follow({ password: "shop-db" }, { ...late, connection: corporate });
   await scene.settle();
-  expect([scene.outcome("db", "late"), scene.vault().takeReads()]).toEqual([
-    "absent, undefined",
-    [],
-  ]);
+  expect(scene.outcome("db", "late")).toBe("absent, undefined");
+  expect(scene.vault().takeReads()).toEqual([]);
   await scene.settle(15_000);
   expect(scene.outcome("db", "late")).toBe(`password=${account} shop-db 1, Synced`);
 });

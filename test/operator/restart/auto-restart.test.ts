@@ -77,9 +77,7 @@ describe("the annotation auto", () => {
     await scene.settle();
     scene.vault().lists({ name: "db", version: 2 });
     await scene.settle(60_000);
-    expect([
-      scene.workloads.count("Deployment", "web"),
-      scene.workloads.count("Deployment", "other"),
-    ]).toEqual([0, 0]);
+    expect(scene.workloads.count("Deployment", "web")).toBe(0);
+    expect(scene.workloads.count("Deployment", "other")).toBe(0);
   });
 });

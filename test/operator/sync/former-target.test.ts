@@ -74,10 +74,12 @@ describe("the former target after a change of target.name", () => {
     scene.follow({ password: "db" }, { target: { name: "denied" } });
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("TargetForbidden");
-    expect([scene.target() !== undefined, scene.target("denied")]).toEqual([true, undefined]);
+    expect(scene.target() !== undefined).toBe(true);
+    expect(scene.target("denied")).toBeUndefined();
     scene.server.authorize = () => true;
     await scene.settle(60_000);
-    expect([scene.target(), scene.target("denied") !== undefined]).toEqual([undefined, true]);
+    expect(scene.target()).toBeUndefined();
+    expect(scene.target("denied") !== undefined).toBe(true);
   });
 
   test("is reported as long as the API server denies to remove it", async () => {
@@ -90,13 +92,12 @@ describe("the former target after a change of target.name", () => {
       message:
         "permission denied: delete secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
     });
-    expect([scene.target("after") !== undefined, scene.status().target?.name]).toEqual([
-      true,
-      "db",
-    ]);
+    expect(scene.target("after") !== undefined).toBe(true);
+    expect(scene.status().target?.name).toBe("db");
     scene.server.authorize = () => true;
     await scene.settle(60_000);
-    expect([scene.target(), scene.condition("Ready")?.reason]).toEqual([undefined, "Synced"]);
+    expect(scene.target()).toBeUndefined();
+    expect(scene.condition("Ready")?.reason).toBe("Synced");
   });
 
   test("stays if it belongs to another resource by now", async () => {
@@ -106,10 +107,8 @@ describe("the former target after a change of target.name", () => {
     scene.server.patch(SECRETS, target, { metadata: { annotations, ownerReferences: null } });
     scene.follow({ password: "db" }, { target: { name: "after" } });
     await scene.replace();
-    expect([scene.target() !== undefined, scene.target("after") !== undefined]).toEqual([
-      true,
-      true,
-    ]);
+    expect(scene.target() !== undefined).toBe(true);
+    expect(scene.target("after") !== undefined).toBe(true);
   });
 
   test("is removed with all others if the name changed twice while the status could not be written", async () => {
@@ -158,7 +157,8 @@ describe("the former target after a change of target.name", () => {
     await scene.clock.advance(61_000);
     scene.vault().lists();
     await scene.replace();
-    expect([namesOf(scene), scene.condition("Ready")?.reason]).toEqual([[], "SourceRemoved"]);
+    expect(namesOf(scene)).toEqual([]);
+    expect(scene.condition("Ready")?.reason).toBe("SourceRemoved");
   });
 
   test("is kept if the resource does not control it: it was created with the policy Orphan", async () => {
@@ -169,10 +169,8 @@ describe("the former target after a change of target.name", () => {
     scene.follow({ password: "db" }, { target: { name: "after" } });
     await scene.settle();
     expect(namesOf(scene)).toEqual(["after", "db"]);
-    expect([scene.target()?.metadata.labels, scene.target()?.metadata.annotations]).toEqual([
-      undefined,
-      undefined,
-    ]);
+    expect(scene.target()?.metadata.labels).toBeUndefined();
+    expect(scene.target()?.metadata.annotations).toBeUndefined();
   });
 
   test("is not removed later when the policy Orphan becomes Owner", async () => {

@@ -103,16 +103,16 @@ describe("find by metadata", () => {
     await using scene = await finding(prodSecrets(...names), DELETING);
     scene.vault().lists(...named(...names));
     await scene.settle(300_000);
-    expect([keysOf(scene), messageOf(scene)]).toEqual([
-      names,
+    expect(keysOf(scene)).toEqual(names);
+    expect(messageOf(scene)).toEqual(
       expect.stringContaining("too many names disappeared together"),
-    ]);
+    );
     await scene.replace();
     await scene.settle(300_000);
-    expect([keysOf(scene), messageOf(scene)]).toEqual([
-      names,
+    expect(keysOf(scene)).toEqual(names);
+    expect(messageOf(scene)).toEqual(
       expect.stringContaining("too many names disappeared together"),
-    ]);
+    );
   });
 
   test("holds many secrets that lose their metadata while no operator runs", async () => {

@@ -47,7 +47,8 @@ describe("find", () => {
     scene.vault().reads.length = 0;
     scene.vault().lists(...named("shop-a", "shop-b", "other"));
     await scene.settle();
-    expect([keysOf(scene), scene.vault().reads]).toEqual([["shop-a", "shop-b"], ["shop-b@1"]]);
+    expect(keysOf(scene)).toEqual(["shop-a", "shop-b"]);
+    expect(scene.vault().reads).toEqual(["shop-b@1"]);
   });
 
   test("is followed into new versions, and costs nothing while nothing changes", async () => {
@@ -60,7 +61,8 @@ describe("find", () => {
     await scene.settle(300_000);
     await scene.replace();
     await scene.settle();
-    expect([scene.takeRequests(), scene.vault().reads]).toEqual([[], []]);
+    expect(scene.takeRequests()).toEqual([]);
+    expect(scene.vault().reads).toEqual([]);
   });
 
   test("adds its keys to those of data and of an extracted object", async () => {
@@ -116,7 +118,8 @@ describe("a match that disappears", () => {
     await using scene = await finding(named(...names));
     scene.vault().lists(...named(...names.slice(0, 79)));
     await scene.settle();
-    expect([keysOf(scene), scene.condition("Ready")?.reason]).toEqual([names, "SourceMissing"]);
+    expect(keysOf(scene)).toEqual(names);
+    expect(scene.condition("Ready")?.reason).toBe("SourceMissing");
     expect(scene.status().items?.[0]).toEqual({ secretKey: "shop-79", key: "shop-79", version: 1 });
     expect(scene.status().itemsOmitted).toBe(16);
   });
@@ -206,10 +209,8 @@ describe("a match that disappears", () => {
       { metadata: { annotations: { "vaultsync.dev/sources": edited } } },
     );
     await scene.settle();
-    expect([scene.outcome(), scene.vault().reads]).toEqual([
-      "shop-a=vault shop-a@1, Synced",
-      ["shop-a@1"],
-    ]);
+    expect(scene.outcome()).toBe("shop-a=vault shop-a@1, Synced");
+    expect(scene.vault().reads).toEqual(["shop-a@1"]);
   });
 
   // Found by the simulation: a rule that changed while the target could not be written dropped the

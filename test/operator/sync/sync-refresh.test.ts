@@ -27,7 +27,8 @@ test("a new version is followed at the end of the refreshInterval, without anoth
   expect(scene.condition("UpdateAvailable")?.message).toContain("spec.refreshInterval: db 1 → 2");
   await scene.settle(6 * MINUTE);
   expect(scene.outcome()).toBe("password=vault db@2, Synced");
-  expect([scene.condition("UpdateAvailable"), scene.vault().polls]).toEqual([undefined, 0]);
+  expect(scene.condition("UpdateAvailable")).toBeUndefined();
+  expect(scene.vault().polls).toBe(0);
   await scene.settle(31 * MINUTE);
   scene.vault().lists({ name: "db", version: 3 });
   await scene.settle();
