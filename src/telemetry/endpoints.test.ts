@@ -54,5 +54,6 @@ test.each([
     readiness: () => readiness,
   });
   const response = await fetch(`http://127.0.0.1:${endpoints.port}/readyz`);
-  expect([response.status, await response.text()]).toEqual([status, body]);
+  expect(response.status).toEqual(status);
+  expect(await response.text()).toEqual(body);
 });

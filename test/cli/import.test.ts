@@ -70,7 +70,8 @@ test("an ExternalSecret with all that can be carried over", async () => {
     "    - find: { name: { regexp: ^env/ }, tags: { environment_type: prod } }",
     "      rewrite: [{ regexp: { source: '^env/(.*)$', target: $1 } }]",
   );
-  expect([code, problems]).toEqual([0, []]);
+  expect(code).toBe(0);
+  expect(problems).toEqual([]);
   expect(object).toEqual({
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultSecret",
@@ -160,7 +161,9 @@ test.each([
       store[1] ?? "",
       `${entry.join("\n")} }`,
     );
-    expect([code, problems, adopt]).toEqual([3, [expect.stringMatching(message)], ""]);
+    expect(code).toBe(3);
+    expect(problems).toEqual([expect.stringMatching(message)]);
+    expect(adopt).toBe("");
     expect(object).toMatchObject({ spec: { suspend: true } });
     const lost = (problems[0] ?? "").replace(/^\d+: /u, "");
     expect(stdout).toContain(
@@ -231,7 +234,8 @@ test.each([
     "",
     `${entry.join("\n")}${field} }`,
   );
-  expect([code, problems]).toEqual([3, [expect.stringMatching(message)]]);
+  expect(code).toBe(3);
+  expect(problems).toEqual([expect.stringMatching(message)]);
 });
 
 test("an ExternalSecret without a source is reported, and a generator is", async () => {

@@ -9,10 +9,10 @@ const directory = new TestDirectory();
 
 test("the operator says which kubeconfig it cannot read", async () => {
   const { code, stderr } = await runInProcess(["operator"], { KUBECONFIG: "/nonexistent/config" });
-  expect([code, stderr]).toEqual([
-    1,
+  expect(code).toBe(1);
+  expect(stderr).toBe(
     "vaultsync: cannot read the kubeconfig /nonexistent/config (from KUBECONFIG): ENOENT: set KUBECONFIG or give --kubeconfig FILE\n",
-  ]);
+  );
 });
 
 test("the operator says which flag chooses another address if its own is in use", async () => {

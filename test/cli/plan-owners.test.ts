@@ -70,10 +70,8 @@ test("plan reports shared secrets whose owner is not named", async () => {
   expect(await plan({}, find)).toEqual([3, found]);
   expect(await plan({ receive: "Anyone" }, find)).toEqual([3, found]);
   const trusting = { trustedOwners: [bob] };
-  expect([await plan(trusting, reference()), await plan(trusting, find)]).toEqual([
-    [0, ""],
-    [0, ""],
-  ]);
+  expect(await plan(trusting, reference())).toEqual([0, ""]);
+  expect(await plan(trusting, find)).toEqual([0, ""]);
   expect(await plan({}, reference({ owner: bob }))).toEqual([0, ""]);
   expect(await plan({ receive: "Anyone" }, reference())).toEqual([0, ""]);
 });

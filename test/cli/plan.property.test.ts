@@ -5,7 +5,7 @@ import type { Manifest, Problem } from "../../src/operator/cli/manifests.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { Draw, type Feature } from "../simulation/random-features.ts";
 import { SpecMaker } from "../simulation/random-specs.ts";
-import { accountOf, ClusterScene } from "../lab/simulated/cluster-scene.ts";
+import { accountOf, passwordIn, SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 
 const SPECS = 300;
@@ -76,10 +76,10 @@ function randomSpec(maker: SpecMaker, draw: Draw, kind: "VaultSecret" | "VaultFi
 
 test("what a plan accepts, the operator calls neither invalid nor not allowed", async () => {
   const draw = new Draw(seededRandom(24));
-  await using scene = new ClusterScene();
+  await using scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   for (const [namespace, of] of labels) scene.namespace(namespace, of);
-  scene.connect(connection, spec);
-  scene.write(connection, ["s1", "s2", "s3"]);
+  scene.connectAccount(connection, spec);
+  scene.vault().writeAs(accountOf(connection), ["s1", "s2", "s3"]);
   const problems: Problem[] = [];
   const manifests = Array.from({ length: SPECS }, (_, index) => {
     const kind = draw.pick(["VaultSecret", "VaultFile"] as const);

@@ -28,7 +28,8 @@ test("a correct repository is printed with the versions that would be written, w
   await write("apps/other.yaml", "apiVersion: apps/v1", "kind: Deployment", "---", "- a list");
   await write("apps/.hidden/broken.yaml", "a: [");
   const { code, stdout, stderr } = await plan();
-  expect([code, stderr]).toEqual([0, ""]);
+  expect(code).toBe(0);
+  expect(stderr).toBe("");
   expect(stdout.split("\n").map((line) => line.split(/ {2,}/u))).toEqual([
     ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"],
     ["shop", "vaultsecret/db", "Secret/db", "key-0", "shop/db", "2"],
@@ -129,14 +130,12 @@ test("a template that does not parse, and a name that no source has, are problem
   ];
   await write("db.yaml", ...secret("db", "key: shop/db"), ...template);
   const { code, stdout, stderr } = await plan();
-  expect([code, stderr.trimEnd().split("\n")]).toEqual([
-    3,
-    [
-      "db.yaml:12: spec.target.template.data[bad]: the variable key-1 does not exist",
-      expect.stringMatching(
-        /^db\.yaml:13: spec\.target\.template\.data\[worse\], line 2, column 1: output "\{\{ vars.* not closed/u,
-      ),
-    ],
+  expect(code).toBe(3);
+  expect(stderr.trimEnd().split("\n")).toEqual([
+    "db.yaml:12: spec.target.template.data[bad]: the variable key-1 does not exist",
+    expect.stringMatching(
+      /^db\.yaml:13: spec\.target\.template\.data\[worse\], line 2, column 1: output "\{\{ vars.* not closed/u,
+    ),
   ]);
   expect(stdout).toContain("{{ key-0 }}");
 });
@@ -167,7 +166,8 @@ test("sources that are found by rules are printed with the keys that they would 
   const offline = await plan("--offline");
   expect(offline.stdout).toMatch(/dataFrom\[0\] +\^shop\/ +-/u);
   const { code, stdout, stderr } = await plan();
-  expect([code, stderr]).toEqual([0, ""]);
+  expect(code).toBe(0);
+  expect(stderr).toBe("");
   expect(stdout.split("\n").map((line) => line.split(/ {2,}/u).slice(3))).toEqual([
     ["KEY", "SOURCE", "VERSION"],
     ["dataFrom[1]", "shop/db", "2"],
@@ -213,10 +213,10 @@ test("references of another vault are not checked, and the output says so", asyn
   await write("vault.yaml", ...connection("https://other.example.com"));
   await write("db.yaml", ...secret("db", "key: absent"));
   const { code, stderr } = await plan();
-  expect([code, stderr]).toEqual([
-    0,
+  expect(code).toBe(0);
+  expect(stderr).toEqual(
     `references of VaultConnection shop/vault are not checked: log in to https://other.example.com as ${ann}\n`,
-  ]);
+  );
 });
 
 test("a directory without manifests, and one that does not exist, are failures", async () => {
@@ -246,7 +246,8 @@ test("pushes are printed with the entry that they write, and their conflicts and
     ...push("one", "source", "remoteRef: { key: new }", "file: { filename: new.txt }"),
   );
   const correct = await plan("--offline");
-  expect([correct.code, correct.stderr]).toEqual([0, ""]);
+  expect(correct.code).toBe(0);
+  expect(correct.stderr).toBe("");
   expect(correct.stdout.split("\n").map((line) => line.split(/ {2,}/u))).toEqual([
     ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"],
     ["shop", "vaultpush/one", "vault secret/new", "password", "Secret/source", "-"],

@@ -231,7 +231,7 @@ function outcome(before: KubeObject | undefined, after: KubeObject | undefined):
 function reasonOf({ scene }: Stage): string {
   const object = scene.server.find(vaultSecretKind, app);
   if (object === undefined) return "";
-  return scene.condition("Ready", namespace, "app")?.reason ?? "none";
+  return scene.condition("Ready", "app", namespace)?.reason ?? "none";
 }
 
 /** Returns what became of a Secret with another name. */

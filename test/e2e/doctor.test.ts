@@ -117,10 +117,10 @@ test("an API server that does not respond", async () => {
     "-n",
     "default",
   ]);
-  expect([code, stderr]).toEqual([
-    1,
+  expect(code).toBe(1);
+  expect(stderr).toEqual(
     like(/no response from the API server 127\.0\.0\.1:1: check the kubeconfig's server/u),
-  ]);
+  );
 });
 
 test("CRDs that are not installed", async () => {
@@ -192,7 +192,8 @@ test("addresses that the operator refuses", async () => {
     "vault",
   ];
   const { code, stdout } = await runInProcess(args);
-  expect([code, stdout]).toEqual([3, like(/spec\.url: a password is not sent over plain http/u)]);
+  expect(code).toBe(3);
+  expect(stdout).toEqual(like(/spec\.url: a password is not sent over plain http/u));
 });
 
 test("credentials that are missing, of another type, without the key, or for another host", async () => {

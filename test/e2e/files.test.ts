@@ -198,15 +198,11 @@ test("a name with slashes is its last part at this vault, and requires a key", a
   const { code, stderr } = await world.tryApply(
     vaultFile("slashes", [{ filename: "folder/inner.txt" }], { kind: "ConfigMap" }),
   );
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringContaining("the filename is not a valid key: set key"),
-  ]);
+  expect(code).toBe(1);
+  expect(stderr).toEqual(expect.stringContaining("the filename is not a valid key: set key"));
   const long = await world.tryApply(vaultFile("long", [{ filename: LONG }], { kind: "ConfigMap" }));
-  expect([long.code, long.stderr]).toEqual([
-    1,
-    expect.stringContaining("the filename is not a valid key: set key"),
-  ]);
+  expect(long.code).toBe(1);
+  expect(long.stderr).toEqual(expect.stringContaining("the filename is not a valid key: set key"));
   await world.apply(
     vaultFile("slashes", [{ filename: "folder/inner.txt", key: "inner" }], { kind: "ConfigMap" }),
   );

@@ -290,7 +290,8 @@ test("a request of the operator is denied without each single permission of depl
       events,
       namespace,
     )) {
-      expect([status, message]).toEqual([403, expect.stringContaining(denialOf(permission))]);
+      expect(status).toBe(403);
+      expect(message).toEqual(expect.stringContaining(denialOf(permission)));
     }
   }
 });

@@ -27,7 +27,8 @@ test("syncs a resource and prints the version that its target has then", async (
   const second = world.canaries.text("second");
   await world.protect("db", second);
   const { code, stdout, stderr } = await sync("db");
-  expect([code, stderr]).toEqual([0, ""]);
+  expect(code).toBe(0);
+  expect(stderr).toBe("");
   expect(stdout).toMatch(/^RESOURCE .*\nvaultsecret\/db {2}True {3}Synced {2}Secret\/db {2}2 /u);
   const secret = await world.until("Secret", "db", () => true);
   expect(bytesOf(secret, "password")?.toString()).toBe(second);
@@ -37,10 +38,10 @@ test("syncs a resource and prints the version that its target has then", async (
 test("a resource that is not ready afterwards is printed with its message; the exit code is 3", async () => {
   await world.apply(vaultSecret("missing", { password: "no-such-secret" }));
   const { code, stdout } = await sync("vaultsecret/missing");
-  expect([code, stdout]).toEqual([
-    3,
+  expect(code).toBe(3);
+  expect(stdout).toEqual(
     expect.stringMatching(/SourceMissing[^]*\nvaultsecret\/missing: .*no-such-secret/u),
-  ]);
+  );
 });
 
 test("a suspended resource, an unknown one and one without an operator say what is wrong", async () => {

@@ -42,10 +42,7 @@ function claimedVersion(secret: ObservedObject): unknown {
 function expectTrueVersions(lane: Lane): void {
   for (const secret of world.farm.history.versions("Secret", lane.name)) {
     const value = Buffer.from(secret.data["value"] ?? "", "base64").toString();
-    expect([lane.name, claimedVersion(secret)]).toEqual([
-      lane.name,
-      lane.values.indexOf(value) + 1,
-    ]);
+    expect(claimedVersion(secret), lane.name).toEqual(lane.values.indexOf(value) + 1);
   }
 }
 
@@ -140,7 +137,7 @@ test.concurrent("V15: names in any script are synced", async () => {
   ];
   for (const [index, key_name] of names.entries()) {
     const response = await lane.client.call("protect", { key_name, key_value: `value ${index}` });
-    expect([key_name, response.status]).toEqual([key_name, 200]);
+    expect(response.status, key_name).toBe(200);
   }
   await farm.create({
     kind: "VaultSecret",

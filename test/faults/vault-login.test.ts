@@ -35,7 +35,8 @@ test.concurrent("V11: a revoked access token is refreshed once, without a login"
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect([count(lane.proxy, "refresh_token"), count(lane.proxy, LOGIN)]).toEqual([1, 1]);
+  expect(count(lane.proxy, "refresh_token")).toBe(1);
+  expect(count(lane.proxy, LOGIN)).toBe(1);
 });
 
 test.concurrent("V11: a vault that rejects every token receives one login, then none for a minute", async () => {
@@ -75,7 +76,8 @@ test.concurrent.each([
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect([count(lane.proxy, "refresh_token"), count(lane.proxy, LOGIN)]).toEqual([1, 2]);
+  expect(count(lane.proxy, "refresh_token")).toBe(1);
+  expect(count(lane.proxy, LOGIN)).toBe(2);
 });
 
 /**
@@ -127,7 +129,8 @@ test.concurrent.each([
   await farm.history.until("VaultConnection", name, isReady);
   const lists = count(proxy, "list_no_dup");
   while (count(proxy, "list_no_dup") < lists + 2) await sleep(100);
-  expect([count(proxy, LOGIN), count(proxy, "refresh_token")]).toEqual([1, 0]);
+  expect(count(proxy, LOGIN)).toBe(1);
+  expect(count(proxy, "refresh_token")).toBe(0);
   expect(
     farm.history
       .latest("VaultConnection", name)

@@ -1,13 +1,15 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
-import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
+import { accountOf, SimulatedWorld, passwordIn } from "../lab/simulated/simulated-world.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import {
   clusterVaultConnectionKind,
+  type Kind,
   vaultConnectionKind,
   vaultFileKind,
   vaultSecretKind,
 } from "../../src/operator/api/kinds.ts";
-import { CONFIG_MAPS, NAMESPACES } from "../../src/operator/kube/resource.ts";
+import type { ConnectionStatus } from "../../src/operator/api/vault-connection.ts";
+import { CONFIG_MAPS, NAMESPACES, type ObjectRef } from "../../src/operator/kube/resource.ts";
 
 const corporate = { name: "corporate" };
 const account = accountOf(corporate);
@@ -17,16 +19,24 @@ const allow = (secrets: string[], files: string[] = []): object => ({
   access: [{ namespaceSelector: { matchLabels: team }, secrets, files }],
 });
 
+function connectionStatus(
+  scene: SimulatedWorld,
+  kind: Kind,
+  ref: ObjectRef,
+): Partial<ConnectionStatus> {
+  return scene.server.get(kind, ref)["status"] ?? {};
+}
+
 /**
  * Returns a running operator and the VaultSecret shop/db. It follows the secret shop-db through a
  * connection of the cluster.
  */
-async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene> {
-  const scene = new ClusterScene();
+async function sceneWith(spec: object = allow(["shop-*"])): Promise<SimulatedWorld> {
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   scene.namespace("shop", team);
-  scene.connect(corporate, spec);
-  scene.write(corporate, ["shop-db", "other"]);
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.connectAccount(corporate, spec);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "other"]);
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   scene.start();
   await scene.settle();
   return scene;
@@ -34,10 +44,10 @@ async function sceneWith(spec: object = allow(["shop-*"])): Promise<ClusterScene
 
 test("an allowed resource is synced with the credentials of the operator's namespace", async () => {
   await using scene = await sceneWith();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: Synced`);
-  const passwords = scene.calls.flatMap(({ password }) => password ?? []);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 1, Synced`);
+  const passwords = scene.vault().calls.flatMap(({ password }) => password ?? []);
   expect(passwords).toEqual([passwordIn(OPERATOR_NAMESPACE)]);
-  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({
+  expect(connectionStatus(scene, clusterVaultConnectionKind, corporate)).toMatchObject({
     users: 1,
     secrets: 2,
   });
@@ -67,26 +77,26 @@ test.each<[what: string, spec: object, message: string]>([
   ],
 ])("a connection %s serves no resource, and nothing is read", async (_, spec, message) => {
   await using scene = await sceneWith(spec);
-  expect(scene.outcome("shop", "db")).toBe("absent: NamespaceNotAllowed");
+  expect(scene.outcome()).toBe("absent, NamespaceNotAllowed");
   expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain(message);
   expect(scene.conditionOf(vaultSecretKind, db, "Stalled")?.status).toBe("True");
-  expect(scene.takeReads()).toEqual([]);
+  expect(scene.vault().takeReads()).toEqual([]);
 });
 
 test("a missing name is shown with a near one that the namespace may read, without the account", async () => {
   const scene = await sceneWith(allow(["shop-*"]));
   await using _ = scene;
-  scene.write(corporate, ["shop-db"]);
-  scene.follow(db, corporate, { password: "shop-bd" });
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
+  scene.follow({ password: "shop-bd" }, { ...db, connection: corporate });
   await scene.settle();
   const message = (): string => scene.conditionOf(vaultSecretKind, db)?.message ?? "";
   expect(message()).toMatch(
     /^shop-bd is not in the list of ClusterVaultConnection corporate: .*did you mean shop-db\?/u,
   );
   expect(message()).not.toContain(account);
-  scene.follow(db, corporate, { password: "shop-kye" });
+  scene.follow({ password: "shop-kye" }, { ...db, connection: corporate });
   // One edit away, and nearer than all that the namespace may read.
-  scene.write(corporate, ["shap-kye"]);
+  scene.vault().writeAs(accountOf(corporate), ["shap-kye"]);
   await scene.settle();
   expect(message()).toMatch(/^shop-kye is not in the list/u);
   expect(message()).not.toContain("did you mean");
@@ -94,21 +104,21 @@ test("a missing name is shown with a near one that the namespace may read, witho
 
 test("a resource with one name that is not allowed keeps all of its keys", async () => {
   await using scene = await sceneWith();
-  scene.follow(db, corporate, { password: "shop-db", other: "other" });
+  scene.follow({ password: "shop-db", other: "other" }, { ...db, connection: corporate });
   await scene.settle();
-  scene.takeReads();
-  scene.write(corporate, ["shop-db"]);
+  scene.vault().takeReads();
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
   expect(scene.conditionOf(vaultSecretKind, db)?.message).toContain("to read other:");
-  expect(scene.takeReads()).toEqual([]);
-  scene.follow(db, corporate, { password: "shop-db" });
+  expect(scene.vault().takeReads()).toEqual([]);
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
 });
 
 test.each<
-  [how: string, lose: (scene: ClusterScene) => void, regain: (scene: ClusterScene) => void]
+  [how: string, lose: (scene: SimulatedWorld) => void, regain: (scene: SimulatedWorld) => void]
 >([
   [
     "of another label",
@@ -117,95 +127,100 @@ test.each<
   ],
   [
     "of a changed access",
-    (scene) => scene.connect(corporate, {}),
-    (scene) => scene.connect(corporate, allow(["shop-*"])),
+    (scene) => scene.connectAccount(corporate, {}),
+    (scene) => scene.connectAccount(corporate, allow(["shop-*"])),
   ],
 ])(
   "a namespace that loses its access because %s keeps its targets, and continues later",
   async (_, lose, regain) => {
     await using scene = await sceneWith();
-    scene.calls.length = 0;
+    scene.vault().calls.length = 0;
     lose(scene);
     await scene.settle(1_000);
-    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
-    scene.write(corporate, ["shop-db"]);
+    expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
+    scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
     await scene.settle();
     await scene.restart();
     await scene.settle();
-    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: NamespaceNotAllowed`);
-    expect(scene.takeReads()).toEqual([]);
+    expect(scene.outcome()).toBe(`password=${account} shop-db 1, NamespaceNotAllowed`);
+    expect(scene.vault().takeReads()).toEqual([]);
     regain(scene);
     await scene.settle(1_000);
-    expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
+    expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
   },
 );
 
 test("find finds what the namespace may read, and the target is kept when that changes", async () => {
   await using scene = await sceneWith(allow(["shop-*", "blog"]));
-  scene.write(corporate, ["shop-db", "blog", "other"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "blog", "other"]);
   scene.put(vaultSecretKind, db, {
     connectionRef: { kind: "ClusterVaultConnection", ...corporate },
     dataFrom: [{ find: { name: { regexp: "o" } } }],
   });
   await scene.settle();
-  const found = `blog=${account} blog 4, shop-db=${account} shop-db 3`;
-  expect(scene.outcome("shop", "db")).toBe(`${found}: Synced`);
-  expect(scene.takeReads().filter((read) => read.includes("other"))).toEqual([]);
-  scene.connect(corporate, allow(["shop-*"]));
+  const found = `blog=${account} blog 4 shop-db=${account} shop-db 3`;
+  expect(scene.outcome()).toBe(`${found}, Synced`);
+  expect(
+    scene
+      .vault()
+      .takeReads()
+      .filter((read) => read.includes("other")),
+  ).toEqual([]);
+  scene.connectAccount(corporate, allow(["shop-*"]));
   await scene.settle(1_000);
-  scene.write(corporate, ["shop-db", "blog"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "blog"]);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`${found}: NamespaceNotAllowed`);
-  expect(scene.takeReads()).toEqual([]);
+  expect(scene.outcome()).toBe(`${found}, NamespaceNotAllowed`);
+  expect(scene.vault().takeReads()).toEqual([]);
 });
 
 test("a changed access does not reopen the connection", async () => {
   await using scene = await sceneWith();
-  scene.connect(corporate, allow(["*"]));
+  scene.connectAccount(corporate, allow(["*"]));
   await scene.settle();
-  scene.connect(corporate, {});
+  scene.connectAccount(corporate, {});
   await scene.settle();
-  expect(scene.calls.filter(({ password }) => password !== undefined)).toHaveLength(1);
+  expect(scene.vault().calls.filter(({ password }) => password !== undefined)).toHaveLength(1);
 });
 
 test("connections of both kinds that have the same name are different ones", async () => {
   await using scene = await sceneWith();
   const own = { namespace: "shop", name: "corporate" };
-  scene.connect(own);
-  scene.write(own, ["shop-db"]);
-  scene.follow({ namespace: "shop", name: "own" }, own, { password: "shop-db" });
+  scene.connectAccount(own);
+  scene.vault().writeAs(accountOf(own), ["shop-db"]);
+  scene.follow({ password: "shop-db" }, { name: "own", connection: own });
   await scene.settle();
-  expect(scene.outcome("shop", "own")).toBe(`password=${accountOf(own)} shop-db 3: Synced`);
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 1: Synced`);
-  expect(scene.status(vaultConnectionKind, own)).toMatchObject({ users: 1, secrets: 1 });
-  expect(scene.status(clusterVaultConnectionKind, corporate)).toMatchObject({
+  expect(scene.outcome("own")).toBe(`password=${accountOf(own)} shop-db 3, Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 1, Synced`);
+  expect(connectionStatus(scene, vaultConnectionKind, own)).toMatchObject({ users: 1, secrets: 1 });
+  expect(connectionStatus(scene, clusterVaultConnectionKind, corporate)).toMatchObject({
     users: 1,
     secrets: 2,
   });
   scene.server.delete(vaultConnectionKind, own);
   await scene.settle();
-  expect(scene.outcome("shop", "own")).toContain(": ConnectionNotFound");
-  expect(scene.outcome("shop", "db")).toContain(": Synced");
+  expect(scene.outcome("own")).toContain(", ConnectionNotFound");
+  expect(scene.outcome()).toContain(", Synced");
 });
 
 test("a value that one namespace read is not available to others; files have their own names", async () => {
   await using scene = await sceneWith(allow(["shop-*"], ["app/*"]));
   scene.namespace("blog", { team: "blog" });
   scene.vault().upload(account, "app/web.conf", Buffer.from("file"));
-  scene.follow({ namespace: "blog", name: "db" }, corporate, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { namespace: "blog", connection: corporate });
   scene.followFiles({ namespace: "shop", name: "web" }, corporate, ["app/web.conf"]);
   scene.followFiles({ namespace: "shop", name: "secret" }, corporate, ["shop-db"]);
   await scene.settle();
-  expect(scene.outcome("blog", "db")).toBe("absent: NamespaceNotAllowed");
-  expect(scene.outcome("shop", "web", vaultFileKind)).toBe("key-0=file: Synced");
-  expect(scene.outcome("shop", "secret", vaultFileKind)).toBe("absent: NamespaceNotAllowed");
+  expect(scene.outcome("db", "blog")).toBe("absent, NamespaceNotAllowed");
+  expect(scene.outcome("web", "shop", vaultFileKind)).toBe("key-0=file, Synced");
+  expect(scene.outcome("secret", "shop", vaultFileKind)).toBe("absent, NamespaceNotAllowed");
   expect(
     scene.conditionOf(vaultFileKind, { namespace: "shop", name: "secret" })?.message,
   ).toContain("spec.access[].files");
 });
 
 test("a read that is in progress is aborted when its namespace loses the access", async () => {
-  const scene = new ClusterScene();
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   await using _ = scene;
   let aborted = 0;
   scene.vault().network = {
@@ -217,19 +232,20 @@ test("a read that is in progress is aborted when its namespace loses the access"
     },
   };
   scene.namespace("shop", team);
-  scene.connect(corporate, allow(["shop-*"]));
-  scene.write(corporate, ["shop-db"]);
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.connectAccount(corporate, allow(["shop-*"]));
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   scene.start();
   await scene.settle(5_000);
-  expect(scene.takeReads()).toEqual([`${account} shop-db`]);
+  expect(scene.vault().takeReads()).toEqual([`${account} shop-db`]);
   scene.label("shop", {});
   await scene.settle(100);
-  expect([aborted, scene.outcome("shop", "db")]).toEqual([1, "absent: NamespaceNotAllowed"]);
+  expect(aborted).toBe(1);
+  expect(scene.outcome()).toBe("absent, NamespaceNotAllowed");
 });
 
 test("what a rule finds is read only as far as the access allows, also if it changes meanwhile", async () => {
-  const scene = new ClusterScene();
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   await using _ = scene;
   scene.vault().network = {
     send: async ({ operation }, signal) => {
@@ -238,17 +254,17 @@ test("what a rule finds is read only as far as the access allows, also if it cha
     },
   };
   scene.namespace("shop", team);
-  scene.connect(corporate, allow(["shop-*"]));
-  scene.write(corporate, ["shop-db", "shop-api", "blog-db"]);
+  scene.connectAccount(corporate, allow(["shop-*"]));
+  scene.vault().writeAs(accountOf(corporate), ["shop-db", "shop-api", "blog-db"]);
   const spec = { data: undefined, dataFrom: [{ find: { name: { regexp: "-" } } }] };
-  scene.follow(db, corporate, {}, spec);
+  scene.follow({}, { ...db, connection: corporate, ...spec });
   scene.start();
   await scene.settle(3_000);
-  expect(scene.takeReads().sort()).toEqual([`${account} shop-api`, `${account} shop-db`]);
-  scene.connect(corporate, allow(["shop-api"]));
+  expect(scene.vault().takeReads().sort()).toEqual([`${account} shop-api`, `${account} shop-db`]);
+  scene.connectAccount(corporate, allow(["shop-api"]));
   await scene.settle();
-  expect(scene.takeReads()).toEqual([`${account} shop-api`]);
-  expect(scene.outcome("shop", "db")).toBe(`shop-api=${account} shop-api 2: Synced`);
+  expect(scene.vault().takeReads()).toEqual([`${account} shop-api`]);
+  expect(scene.outcome()).toBe(`shop-api=${account} shop-api 2, Synced`);
 });
 
 test("the access of a new spec does not count for the account of the one before", async () => {
@@ -259,13 +275,13 @@ test("the access of a new spec does not count for the account of the one before"
   };
   const email = accountOf({ name: "narrow" });
   scene.vault().setPassword(email, passwordIn(OPERATOR_NAMESPACE));
-  scene.connect(corporate, {
+  scene.connectAccount(corporate, {
     ...allow(["*"]),
     email,
     caBundleRef: { kind: "ConfigMap", name: "ca" },
   });
   await scene.settle();
-  expect(scene.takeReads()).toEqual([]);
+  expect(scene.vault().takeReads()).toEqual([]);
   await scene.settle();
   expect(scene.conditionOf(clusterVaultConnectionKind, corporate)?.message).toContain(
     "not found in namespace vaultsync-system",
@@ -279,13 +295,14 @@ test("a namespace that the watch does not show yet gets nothing, and no verdict"
   scene.network = { watchLagMs: ({ resource }) => (resource === NAMESPACES ? 20_000 : 5) };
   await scene.settle();
   const late = { namespace: "late", name: "db" };
-  scene.takeReads();
+  scene.vault().takeReads();
   scene.namespace("late", team);
-  scene.follow(late, corporate, { password: "shop-db" });
+  scene.follow({ password: "shop-db" }, { ...late, connection: corporate });
   await scene.settle();
-  expect([scene.outcome("late", "db"), scene.takeReads()]).toEqual(["absent: undefined", []]);
+  expect(scene.outcome("db", "late")).toBe("absent, undefined");
+  expect(scene.vault().takeReads()).toEqual([]);
   await scene.settle(15_000);
-  expect(scene.outcome("late", "db")).toBe(`password=${account} shop-db 1: Synced`);
+  expect(scene.outcome("db", "late")).toBe(`password=${account} shop-db 1, Synced`);
 });
 
 test("a failing watch of namespaces takes nothing away", async () => {
@@ -297,37 +314,37 @@ test("a failing watch of namespaces takes nothing away", async () => {
   };
   for (const watch of scene.server.watches(NAMESPACES)) watch.drop();
   await scene.settle(60_000);
-  scene.write(corporate, ["shop-db"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 3, Synced`);
 });
 
 test("a secret deleted while its namespace had no access is missing, not removed at its deadline", async () => {
   await using scene = await sceneWith();
-  scene.write(corporate, ["shop-db"], { delete_time: 1 });
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"], { delete_time: 1 });
   await scene.settle();
-  expect(scene.status(vaultSecretKind, db)).toMatchObject({
+  expect(connectionStatus(scene, vaultSecretKind, db)).toMatchObject({
     items: [{ deleteAt: expect.any(String) }],
   });
   scene.label("shop", {});
   await scene.settle();
-  expect(scene.status(vaultSecretKind, db)).not.toMatchObject({
+  expect(connectionStatus(scene, vaultSecretKind, db)).not.toMatchObject({
     items: [{ deleteAt: expect.any(String) }],
   });
   scene.vault().act(account, "delete", { key_name: "shop-db" });
   await scene.settle(60_000);
   // Opens another client, whose first list is after the deadline.
-  scene.connect(corporate, { ...allow(["shop-*"]), timeout: "9s" });
+  scene.connectAccount(corporate, { ...allow(["shop-*"]), timeout: "9s" });
   await scene.settle();
   scene.label("shop", team);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: SourceMissing`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 3, SourceMissing`);
 });
 
 test("names of namespaces without access are not in the scope of the token", async () => {
   await using scene = await sceneWith({ ...allow(["shop-*"]), scope: { onlyReferenced: true } });
   const scopeOf = (): string =>
-    scene.status(clusterVaultConnectionKind, corporate).token?.scope ?? "";
+    connectionStatus(scene, clusterVaultConnectionKind, corporate).token?.scope ?? "";
   expect(scopeOf()).toContain("shop-db");
   scene.label("shop", {});
   await scene.settle();
@@ -337,11 +354,11 @@ test("names of namespaces without access are not in the scope of the token", asy
 });
 
 test("an operator for some namespaces says that it cannot use connections of the cluster", async () => {
-  const scene = new ClusterScene();
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   await using _ = scene;
   scene.namespace("shop", team);
-  scene.connect(corporate, allow(["*"]));
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.connectAccount(corporate, allow(["*"]));
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   const users = new Set<string>();
   scene.network = { send: ({ resource }) => void users.add(resource.plural) };
   scene.start({ namespaces: ["shop"] });
@@ -354,5 +371,5 @@ test("an operator for some namespaces says that it cannot use connections of the
   expect(
     [...users].filter((plural) => plural === "namespaces" || plural === "clustervaultconnections"),
   ).toEqual([]);
-  expect(scene.calls).toEqual([]);
+  expect(scene.vault().calls).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
-import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
+import { accountOf, SimulatedWorld, passwordIn } from "../lab/simulated/simulated-world.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { EVENTS, SECRETS } from "../../src/operator/kube/resource.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
@@ -16,12 +16,12 @@ const access = [{ namespaceSelector: { matchLabels: {} }, secrets: ["*"] }];
  * Returns a running operator and the VaultSecret shop/db, synced through a connection of the
  * cluster.
  */
-async function start(): Promise<ClusterScene> {
-  const scene = new ClusterScene();
+async function start(): Promise<SimulatedWorld> {
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   scene.namespace("shop");
-  scene.connect(corporate, { access });
-  scene.write(corporate, ["shop-db"]);
-  scene.follow(db, corporate, { password: "shop-db" });
+  scene.connectAccount(corporate, { access });
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
+  scene.follow({ password: "shop-db" }, { ...db, connection: corporate });
   scene.start();
   await scene.settle();
   return scene;
@@ -55,14 +55,14 @@ test("refreshed tokens are stored in the operator's namespace only", async () =>
       type: CREDENTIALS_TYPE,
       data,
     });
-  scene.connect(corporate, { access, auth: { tokenSecretRef: { name: "tokens" } } });
+  scene.connectAccount(corporate, { access, auth: { tokenSecretRef: { name: "tokens" } } });
   await scene.settle(2 * 3_600_000);
   const [stored, other] = places.map((ref) => scene.server.get(SECRETS, ref)["data"]);
   expect(other).toEqual(data);
   expect(stored).not.toEqual(data);
-  scene.write(corporate, ["shop-db"]);
+  scene.vault().writeAs(accountOf(corporate), ["shop-db"]);
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 2: Synced`);
+  expect(scene.outcome()).toBe(`password=${account} shop-db 2, Synced`);
 });
 
 test("an event about a connection of the cluster is in the namespace default", async () => {

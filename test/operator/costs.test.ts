@@ -89,9 +89,7 @@ test("a resource that is edited each second costs a status in 2 to 4 s, and show
 test("a throttled first sync costs the same and takes as long as the limit of the vault requires", async () => {
   const { scene, vault } = start(20);
   await scene.clock.advance((COUNT / 20) * 1_000 + 2_000);
-  expect(NAMES.filter((name) => scene.condition("Ready", "shop", name)?.status !== "True")).toEqual(
-    [],
-  );
+  expect(NAMES.filter((name) => scene.condition("Ready", name)?.status !== "True")).toEqual([]);
   const { "create events": _, ...cost } = takeRequests(scene, vault);
   expect(cost).toEqual(firstSync);
 });

@@ -35,7 +35,7 @@ async function startBehind(proxy?: SimulatedVault["proxy"]) {
   let writes: (string | undefined)[] = [];
   scene.server.onCommit(({ resource }) => {
     if (resource.plural === vaultConnectionKind.plural)
-      writes.push(scene.condition("Ready", "shop")?.status);
+      writes.push(scene.connectionCondition("Ready")?.status);
   });
   /**
    * Returns the number of lists, and Ready as each write of the status of the connection showed it,
@@ -93,13 +93,13 @@ test("a vault that goes down during a held request is reported by the next list"
   await behind.scene.clock.advance(10 * SECOND);
   behind.vault.setDown(true);
   await behind.scene.clock.advance(SECOND);
-  expect(behind.scene.condition("Ready", "shop")).toMatchObject({
+  expect(behind.scene.connectionCondition("Ready")).toMatchObject({
     status: "False",
     reason: "VaultUnreachable",
   });
   behind.vault.setDown(false);
   await behind.scene.clock.advance(2 * MINUTE);
-  expect(behind.scene.condition("Ready", "shop")).toMatchObject({ status: "True" });
+  expect(behind.scene.connectionCondition("Ready")).toMatchObject({ status: "True" });
   behind.take();
   // The outage says nothing about the path.
   await behind.scene.clock.advance(HOUR);

@@ -52,7 +52,7 @@ test("many files that disappear together keep their targets until a user confirm
   removes(await synced(scene, { whenMissing: "Delete" }), names.slice(0, 6));
   await scene.clock.advance(10 * MINUTE);
   expect(remaining(scene)).toEqual(names);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("confirm-removals=6");
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=6");
   confirm(scene, "6");
   await scene.clock.advance(MINUTE);
   expect(remaining(scene)).toEqual(names.slice(6));
@@ -73,11 +73,11 @@ test("a suspended resource keeps its target until it is resumed, also if removal
   suspend(true);
   vault.remove(...names.slice(0, 6));
   await scene.clock.advance(5 * MINUTE);
-  expect(scene.condition("RemovalsHeld", "shop")?.message).toContain("confirm-removals=6");
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=6");
   confirm(scene, "6");
   await scene.clock.advance(MINUTE);
   expect(left()).toEqual(["file-0", ...names.slice(6)]);
-  expect(scene.condition("Ready", "shop", "file-0")?.reason).toBe("Suspended");
+  expect(scene.condition("Ready", "file-0")?.reason).toBe("Suspended");
   suspend(false);
   await scene.clock.advance(MINUTE);
   expect(left()).toEqual(names.slice(6));

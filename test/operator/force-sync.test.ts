@@ -38,13 +38,15 @@ test("a forced sync lists once, reads the target, and is echoed when it is done"
   vault.write("db");
   force(scene, "now");
   await scene.clock.advance(2_000);
-  expect([scene.value("shop", "db"), statusOf(scene).lastForceSync]).toEqual(["db@2", "now"]);
+  expect(scene.value("shop", "db")).toBe("db@2");
+  expect(statusOf(scene).lastForceSync).toBe("now");
   expect(vault.listedAt).toHaveLength(1);
   scene.resetMeasurements();
   force(scene, "again");
   await scene.clock.advance(2_000);
   expect(scene.requests).toEqual(["get secrets db", "update vaultsecrets db"]);
-  expect([vault.listedAt.length, statusOf(scene).lastForceSync]).toEqual([1, "again"]);
+  expect(vault.listedAt.length).toBe(1);
+  expect(statusOf(scene).lastForceSync).toBe("again");
 });
 
 test("a forced sync is made once per value, also after a restart", async () => {
@@ -57,7 +59,8 @@ test("a forced sync is made once per value, also after a restart", async () => {
   scene.resetMeasurements();
   force(scene, "now");
   await scene.clock.advance(2_000);
-  expect([vault.listedAt, scene.requests]).toEqual([[], []]);
+  expect(vault.listedAt).toEqual([]);
+  expect(scene.requests).toEqual([]);
   await scene.restart(() => force(scene, "while stopped"));
   await scene.clock.advance(5_000);
   expect(statusOf(scene).lastForceSync).toBe("while stopped");
@@ -97,10 +100,8 @@ test.each<[string, string, (scene: SimulatedWorld, vault: SimulatedVault) => voi
   fail(scene, vault);
   force(scene, "now");
   await scene.clock.advance(15_000);
-  expect([scene.condition("Ready", "shop", "db")?.reason, statusOf(scene).lastForceSync]).toEqual([
-    reason,
-    "now",
-  ]);
+  expect(scene.condition("Ready", "db")?.reason).toEqual(reason);
+  expect(statusOf(scene).lastForceSync).toBe("now");
   expect(scene.value("shop", "db")).toBe("db@1");
 });
 
@@ -128,18 +129,16 @@ test("a forced sync reports that the vault is down, until a list succeeds", asyn
   force(scene, "now");
   await scene.clock.advance(30 * MINUTE);
   expect(written.filter((one) => !one.includes("VaultUnreachable"))).toEqual([]);
-  expect(scene.condition("Ready", "shop", "db")?.message).toMatch(
+  expect(scene.condition("Ready", "db")?.message).toMatch(
     /^the vault was not listed for the forced sync: cannot list/,
   );
-  expect(scene.condition("Reconciling", "shop", "db")?.reason).toBe("VaultUnreachable");
+  expect(scene.condition("Reconciling", "db")?.reason).toBe("VaultUnreachable");
   // The failure, and that the lists are outdated.
   expect(written.length).toBeLessThanOrEqual(2);
   vault.setDown(false);
   await scene.clock.advance(2 * MINUTE);
-  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual([
-    "db@2",
-    "Synced",
-  ]);
+  expect(scene.value("shop", "db")).toBe("db@2");
+  expect(scene.condition("Ready", "db")?.reason).toBe("Synced");
 });
 
 test("a resource is ready again after a forced sync that failed, if the vault has nothing new", async () => {
@@ -148,10 +147,10 @@ test("a resource is ready again after a forced sync that failed, if the vault ha
   vault.setDown(true);
   force(scene, "now");
   await scene.clock.advance(5_000);
-  expect(scene.condition("Ready", "shop", "db")?.status).toBe("False");
+  expect(scene.condition("Ready", "db")?.status).toBe("False");
   vault.setDown(false);
   await scene.clock.advance(10_000);
-  expect(scene.condition("Ready", "shop", "db")?.status).toBe("True");
+  expect(scene.condition("Ready", "db")?.status).toBe("True");
 });
 
 test("a forced sync whose list takes longer than 10 s fails, and is ready when the list arrives", async () => {
@@ -167,10 +166,8 @@ test("a forced sync whose list takes longer than 10 s fails, and is ready when t
   await scene.clock.advance(15_000);
   expect(written).toEqual(["now False VaultUnreachable"]);
   await scene.clock.advance(50_000);
-  expect([scene.value("shop", "db"), scene.condition("Ready", "shop", "db")?.reason]).toEqual([
-    "db@2",
-    "Synced",
-  ]);
+  expect(scene.value("shop", "db")).toBe("db@2");
+  expect(scene.condition("Ready", "db")?.reason).toBe("Synced");
 });
 
 test("a forced sync through a held list is echoed soon, although the vault has nothing new", async () => {
@@ -187,10 +184,8 @@ test("a forced sync through a held list is echoed soon, although the vault has n
     "VaultFile",
     scene.server.get(vaultFileKind, file)["status"],
   );
-  expect([lastForceSync, conditions]).toEqual([
-    "now",
-    [expect.objectContaining({ type: "Ready", status: "True" })],
-  ]);
+  expect(lastForceSync).toBe("now");
+  expect(conditions).toEqual([expect.objectContaining({ type: "Ready", status: "True" })]);
 });
 
 test("a target that was edited is repaired while a forced sync waits for the vault", async () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ClusterScene, passwordIn, type SceneConnection } from "../lab/simulated/cluster-scene.ts";
-import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-world.ts";
+import { passwordIn, SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import {
   type Command,
   commands,
@@ -27,7 +27,7 @@ import {
   vaultFileKind,
   vaultSecretKind,
 } from "../../src/operator/api/kinds.ts";
-import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
+import { type KubeObject, type ObjectRef, SECRETS } from "../../src/operator/kube/resource.ts";
 
 /**
  * Time in milliseconds for which a request may follow a state that the watches do not show any
@@ -39,7 +39,7 @@ const READ_MS = 300;
 /** Time in milliseconds after which every effect of a command has happened. */
 const SETTLE_MS = 12_000;
 
-const sameConnection = (one: SceneConnection, { namespace: of, name }: SceneConnection): boolean =>
+const sameConnection = (one: ObjectRef, { namespace: of, name }: ObjectRef): boolean =>
   one.namespace === of && one.name === name;
 const targetOf = ({ kind, name }: Pick<ModelResource, "kind" | "name">): string =>
   `${kind}-${name}`;
@@ -56,7 +56,7 @@ const named = ({ connection, account: name, access }: ModelConnection): ModelCon
  * A running operator, the model of its cluster, and a record of everything that it had no right to.
  */
 class Isolation {
-  readonly scene = new ClusterScene();
+  readonly scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   readonly violations: string[] = [];
   state: ModelState;
   /** States of the model, each until it was replaced; the last one is the current one. */
@@ -114,14 +114,14 @@ class Isolation {
 
   /** Returns the requests and logins that no resource or connection had a right to. */
   check(): void {
-    for (const { at, operation, account: email, name, password } of this.scene.calls) {
+    for (const { at, operation, account: email, name, password } of this.scene.vault().calls) {
       const states = this.#statesAt(at);
       if (name !== undefined && !states.some((state) => hasRight(state, email, name)))
         this.violations.push(`${operation} of ${name} as ${email} at ${at}`);
       if (password !== undefined && password !== passwordOf(email))
         this.violations.push(`login as ${email} with ${password}`);
     }
-    this.scene.calls.length = 0;
+    this.scene.vault().calls.length = 0;
   }
 
   /**
@@ -171,7 +171,7 @@ class Isolation {
 
   #write(email: string, names: readonly string[]): void {
     for (const name of names) {
-      this.scene.writeAs(email, name);
+      this.scene.vault().writeAs(email, [name]);
       this.scene.vault().upload(email, name, Buffer.from(`${email} ${name} file`));
     }
   }
@@ -181,14 +181,14 @@ class Isolation {
       connection.connection.namespace === undefined
         ? { access: connection.access.map(specOf) }
         : {};
-    this.scene.connect(connection.connection, { ...spec, email: accountFor(connection) });
+    this.scene.connectAccount(connection.connection, { ...spec, email: accountFor(connection) });
     const others = this.state.connections.filter(
       (one) => !sameConnection(one.connection, connection.connection),
     );
     this.#change({ connections: [...others, connection] });
   }
 
-  #disconnect(connection: SceneConnection): void {
+  #disconnect(connection: ObjectRef): void {
     const kind =
       connection.namespace === undefined ? clusterVaultConnectionKind : vaultConnectionKind;
     if (this.scene.server.find(kind, connection) === undefined) return;
@@ -203,13 +203,9 @@ class Isolation {
   #follow(resource: ModelResource): void {
     const { kind, namespace: of, name, connection, names, isFound = false } = resource;
     const ref = { namespace: of, name: `${kind}-${name}` };
-    if (isFound) this.scene.follow(ref, connection, {}, RULE);
-    else if (kind === "secret")
-      this.scene.follow(
-        ref,
-        connection,
-        Object.fromEntries(names.map((one, n) => [`key-${n}`, one])),
-      );
+    const keys = Object.fromEntries(names.map((one, n) => [`key-${n}`, one]));
+    if (isFound) this.scene.follow({}, { ...ref, connection, ...RULE });
+    else if (kind === "secret") this.scene.follow(keys, { ...ref, connection });
     else this.scene.followFiles(ref, connection, names);
     const others = this.state.resources.filter(
       (one) => keyOfResource(one) !== keyOfResource(resource),

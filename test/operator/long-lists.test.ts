@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene } from "../lab/simulated/cluster-scene.ts";
+import { accountOf, passwordIn, SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 
 const shop = { namespace: "shop", name: "vault" };
 
 test("a list that is too long is reported, rarely requested, and changes no target", async () => {
-  await using scene = new ClusterScene();
+  await using scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   scene.namespace("shop");
-  scene.connect(shop);
-  scene.write(shop, ["db"]);
-  scene.follow({ namespace: "shop", name: "db" }, shop, { password: "db" });
+  scene.connectAccount(shop);
+  scene.vault().writeAs(accountOf(shop), ["db"]);
+  scene.follow({ password: "db" }, { connection: shop });
   scene.start({ maxListBytes: 4_096 });
   await scene.settle();
-  scene.write(
-    shop,
+  scene.vault().writeAs(
+    accountOf(shop),
     Array.from({ length: 20 }, (_, index) => `name-${index}`),
   );
   await scene.settle();
-  scene.calls.length = 0;
+  scene.vault().calls.length = 0;
   await scene.settle(3_600_000);
   expect(scene.conditionOf(vaultConnectionKind, shop)).toMatchObject({
     status: "False",
@@ -29,7 +29,7 @@ test("a list that is too long is reported, rarely requested, and changes no targ
       "The operator tries again, at least every 5 minutes",
   });
   expect(
-    scene.calls.filter(({ operation }) => operation === "list_no_dup").length,
+    scene.vault().calls.filter(({ operation }) => operation === "list_no_dup").length,
   ).toBeLessThanOrEqual(12);
-  expect(scene.outcome("shop", "db")).toContain(`password=${accountOf(shop)} db 1`);
+  expect(scene.outcome()).toContain(`password=${accountOf(shop)} db 1`);
 });

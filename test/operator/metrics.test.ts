@@ -6,29 +6,19 @@ import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kin
 
 const MINUTE = 60_000;
 
-/** Returns the samples of a metric by their labels. */
-async function samplesOf(scene: SimulatedWorld, name: string): Promise<Map<string, number>> {
-  const samples = new Map<string, number>();
-  for (const line of (await scene.metrics.text()).split("\n")) {
-    const [, sample, labels = "", value] = /^(\w+)(\{.*\})? (\S+)$/u.exec(line) ?? [];
-    if (sample === name) samples.set(labels, Number(value));
-  }
-  return samples;
-}
-
 test("every change of the vault counts once in the time of propagation, initial writes do not", async () => {
   await using scene = new SimulatedWorld();
   const vault = scene.addVault("shop", ["a", "b", "c"]);
   scene.start();
   await scene.clock.advance(MINUTE);
-  expect(await samplesOf(scene, "vaultsync_propagation_seconds_count")).toEqual(new Map([["", 0]]));
+  expect(await scene.samples("vaultsync_propagation_seconds_count")).toEqual(new Map([["", 0]]));
   scene.resetMeasurements();
   vault.write("a", "b");
   await scene.clock.advance(2 * MINUTE);
   expect(scene.value("shop", "b")).toBe("b@2");
-  expect(await samplesOf(scene, "vaultsync_propagation_seconds_count")).toEqual(new Map([["", 2]]));
+  expect(await scene.samples("vaultsync_propagation_seconds_count")).toEqual(new Map([["", 2]]));
   const [seconds = Number.NaN] = (
-    await samplesOf(scene, "vaultsync_propagation_seconds_sum")
+    await scene.samples("vaultsync_propagation_seconds_sum")
   ).values();
   expect(seconds * 1_000).toBeCloseTo(scene.propagations("shop").reduce((sum, ms) => sum + ms, 0));
 });
@@ -42,23 +32,23 @@ test("a connection has series of its freshness and circuit breaker until it is d
   const shop = '{connection="shop/vault"}';
   const other = '{connection="other/vault"}';
   const [listedAt = 0] = (
-    await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")
+    await scene.samples("vaultsync_connection_last_success_timestamp_seconds")
   ).values();
   vault.latencyMs = 3_600_000;
   await scene.clock.advance(10 * MINUTE);
-  const lastLists = await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds");
+  const lastLists = await scene.samples("vaultsync_connection_last_success_timestamp_seconds");
   expect(scene.clock.now() / 1_000 - (lastLists.get(shop) ?? 0)).toBeGreaterThan(9 * 60);
   expect(lastLists.get(other)).toBeGreaterThan(listedAt);
-  const ages = await samplesOf(scene, "vaultsync_connection_list_age_seconds");
+  const ages = await scene.samples("vaultsync_connection_list_age_seconds");
   expect(ages.get(shop)).toBeCloseTo(scene.clock.now() / 1_000 - (lastLists.get(shop) ?? 0));
   expect(ages.get(other)).toBeLessThan(60);
-  expect(await samplesOf(scene, "vaultsync_stale_resources")).toEqual(
+  expect(await scene.samples("vaultsync_stale_resources")).toEqual(
     new Map([
       [shop, 2],
       [other, 0],
     ]),
   );
-  expect(await samplesOf(scene, "vaultsync_circuit_breaker_open")).toEqual(
+  expect(await scene.samples("vaultsync_circuit_breaker_open")).toEqual(
     new Map([
       [shop, 1],
       [other, 0],
@@ -72,9 +62,9 @@ test("a connection has series of its freshness and circuit breaker until it is d
     "stale_resources",
     "circuit_breaker_open",
   ]) {
-    expect([...(await samplesOf(scene, `vaultsync_${name}`)).keys()]).toEqual([other]);
+    expect([...(await scene.samples(`vaultsync_${name}`)).keys()]).toEqual([other]);
   }
-  expect(await samplesOf(scene, "vaultsync_connections")).toEqual(new Map([["", 1]]));
+  expect(await scene.samples("vaultsync_connections")).toEqual(new Map([["", 1]]));
 });
 
 test("resources are counted by their condition, without reasons that others invented", async () => {
@@ -104,7 +94,7 @@ test("resources are counted by their condition, without reasons that others inve
     scene.server.replaceStatus(vaultSecretKind, { ...secret, resourceVersion }, invented);
   });
   await scene.clock.advance(6);
-  const samples = await samplesOf(scene, "vaultsync_resources");
+  const samples = await scene.samples("vaultsync_resources");
   expect(samples.get('{kind="VaultSecret",ready="true",reason="Synced"}')).toBe(2);
   expect(samples.get('{kind="VaultSecret",ready="false",reason="SourceMissing"}')).toBe(1);
   expect(samples.get('{kind="VaultConnection",ready="true",reason="Synced"}')).toBe(1);
@@ -117,7 +107,7 @@ test("resources are counted by each of their conditions, without those that othe
   scene.start();
   await scene.clock.advance(MINUTE);
   const stale = '{kind="VaultSecret",condition="Stale"}';
-  expect((await samplesOf(scene, "vaultsync_resource_conditions")).get(stale)).toBeUndefined();
+  expect((await scene.samples("vaultsync_resource_conditions")).get(stale)).toBeUndefined();
   vault.latencyMs = 3_600_000;
   await scene.clock.advance(10 * MINUTE);
   const invented = { status: "True", reason: "Synced", message: "" };
@@ -139,7 +129,7 @@ test("resources are counted by each of their conditions, without those that othe
     { conditions: [{ ...invented, type: "Invented" }] },
   );
   await scene.clock.advance(6);
-  const samples = await samplesOf(scene, "vaultsync_resource_conditions");
+  const samples = await scene.samples("vaultsync_resource_conditions");
   expect(samples.get(stale)).toBe(3);
   expect(samples.get('{kind="VaultConnection",condition="Stale"}')).toBe(1);
   expect([...samples.keys()].join("")).not.toMatch(/Invented|Ready/u);
@@ -150,14 +140,12 @@ test("a token has a lifetime next to its expiry, and one operator leads its only
   scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
-  const [expiry = 0] = (
-    await samplesOf(scene, "vaultsync_token_expiry_timestamp_seconds")
-  ).values();
-  const [lifetime = 0] = (await samplesOf(scene, "vaultsync_token_lifetime_seconds")).values();
+  const [expiry = 0] = (await scene.samples("vaultsync_token_expiry_timestamp_seconds")).values();
+  const [lifetime = 0] = (await scene.samples("vaultsync_token_lifetime_seconds")).values();
   expect(expiry - lifetime).toBeLessThanOrEqual(scene.clock.now() / 1_000);
   expect(expiry - lifetime).toBeGreaterThan(scene.clock.now() / 1_000 - 120);
-  expect([...(await samplesOf(scene, "vaultsync_shards")).values()]).toEqual([1]);
-  expect([...(await samplesOf(scene, "vaultsync_shards_led")).values()]).toEqual([1]);
+  expect([...(await scene.samples("vaultsync_shards")).values()]).toEqual([1]);
+  expect([...(await scene.samples("vaultsync_shards_led")).values()]).toEqual([1]);
 });
 
 test("a connection that was never listed has an age since it was opened", async () => {
@@ -165,9 +153,9 @@ test("a connection that was never listed has an age since it was opened", async 
   scene.addVault("shop", ["a"]).latencyMs = 3_600_000;
   scene.start();
   await scene.clock.advance(10 * MINUTE);
-  const [age = 0] = (await samplesOf(scene, "vaultsync_connection_list_age_seconds")).values();
+  const [age = 0] = (await scene.samples("vaultsync_connection_list_age_seconds")).values();
   expect(age).toBeGreaterThan(9 * 60);
-  expect(await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")).toEqual(
+  expect(await scene.samples("vaultsync_connection_last_success_timestamp_seconds")).toEqual(
     new Map(),
   );
 });
@@ -179,7 +167,7 @@ test("a resource that is not ready does not count as done, and writes count by a
   scene.start();
   await scene.clock.advance(MINUTE);
   const outcomes = async (): Promise<Map<string, number>> =>
-    samplesOf(scene, "vaultsync_reconciles_total");
+    scene.samples("vaultsync_reconciles_total");
   const [notReady, done] = ["not_ready", "done"].map(
     (outcome) => `{controller="sync",outcome="${outcome}"}`,
   );
@@ -188,7 +176,7 @@ test("a resource that is not ready does not count as done, and writes count by a
   scene.server.delete(vaultConnectionKind, { namespace: "shop", name: "vault" }, {});
   await scene.clock.advance(MINUTE);
   expect((await outcomes()).get(done!)).toBe(before);
-  expect(await samplesOf(scene, "vaultsync_target_writes_total")).toEqual(
+  expect(await scene.samples("vaultsync_target_writes_total")).toEqual(
     new Map([['{kind="VaultSecret",action="created"}', 1]]),
   );
 });

@@ -29,7 +29,7 @@ async function startVaults({ holds }: { readonly holds: boolean }) {
     },
     values: (): (string | undefined)[] => names.map((name) => scene.value(name, name)),
     readiness: (): Set<string | undefined> =>
-      new Set(names.map((name) => scene.condition("Ready", name)?.status)),
+      new Set(names.map((name) => scene.connectionCondition("Ready", name)?.status)),
     /**
      * Returns the times of the lists that are requested within the next `ms`, in ascending order.
      */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
-import { NAMESPACE, PushScene } from "../lab/simulated/push-scene.ts";
+import { NAMESPACE } from "../lab/simulated/pushes.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 
@@ -10,7 +11,7 @@ const HOUR = 60 * MINUTE;
 const BUDGET = 30;
 
 /** Returns the number of versions of a secret in the vault, and the value of the latest one. */
-function entry(scene: PushScene, name = "db"): { count: number; latest: string } {
+function entry(scene: SimulatedWorld, name = "db"): { count: number; latest: string } {
   let count = 0;
   while (scene.vault().bytesOf("secret", ACCOUNT, name, count + 1) !== undefined) count += 1;
   return {
@@ -22,10 +23,10 @@ function entry(scene: PushScene, name = "db"): { count: number; latest: string }
 const isWrite = (operation: string): boolean => operation === "protect";
 
 /** Starts an operator with a VaultPush of the Secret `source`. */
-async function started(): Promise<PushScene> {
-  const scene = await PushScene.run();
-  scene.source({ password: "value 0" });
-  scene.push();
+async function started(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "value 0" });
+  scene.pushes.put();
   await scene.settle(1_000);
   return scene;
 }
@@ -33,15 +34,15 @@ async function started(): Promise<PushScene> {
 /**
  * Gives the Secret the values of these numbers, each for longer than the operator takes to push it.
  */
-async function rotate(scene: PushScene, first: number, last: number): Promise<void> {
+async function rotate(scene: SimulatedWorld, first: number, last: number): Promise<void> {
   for (let value = first; value <= last; value += 1) {
-    scene.source({ password: `value ${value}` });
+    scene.pushes.source({ password: `value ${value}` });
     await scene.settle(15_000);
   }
 }
 
 test("pushes that a template leads back to their Secret write 30 versions an hour, and say so", async () => {
-  await using scene = await PushScene.run();
+  await using scene = await SimulatedWorld.forPushes();
   const read = (name: string, key: string, value: string): void => {
     const target = { name, template: { data: { password: value } } };
     const data = [{ secretKey: "v", remoteRef: { key } }];
@@ -52,11 +53,11 @@ test("pushes that a template leads back to their Secret write 30 versions an hou
     );
   };
   const push = (secret: string, key: string): void =>
-    scene.push(
+    scene.pushes.put(
       { secret: { name: secret }, data: [{ secretKey: "password", remoteRef: { key } }] },
       `from-${secret}`,
     );
-  scene.source({ password: "one" });
+  scene.pushes.source({ password: "one" });
   push("source", "x");
   read("other", "x", "{{ v }}!");
   push("other", "y");
@@ -65,7 +66,7 @@ test("pushes that a template leads back to their Secret write 30 versions an hou
   read("source", "y", "{{ v }}");
   await scene.settle(50 * MINUTE);
   expect(Math.max(entry(scene, "x").count, entry(scene, "y").count)).toBe(BUDGET);
-  expect(["from-source", "from-other"].map((name) => scene.reason(name))).toContain(
+  expect(["from-source", "from-other"].map((name) => scene.pushes.reason(name))).toContain(
     "TargetContested",
   );
   await scene.settle(5 * HOUR);
@@ -77,32 +78,38 @@ test("a value that changes more than 30 times in an hour is pushed at the time i
   await using scene = await started();
   const begin = scene.clock.now();
   await rotate(scene, 1, BUDGET - 1);
-  expect([entry(scene).count, scene.reason()]).toEqual([BUDGET, "Synced"]);
+  expect(entry(scene).count).toEqual(BUDGET);
+  expect(scene.pushes.reason()).toBe("Synced");
   await rotate(scene, BUDGET, BUDGET + 2);
-  const message = scene.pushCondition("Stalled")?.message ?? "";
-  expect([entry(scene).count, scene.reason()]).toEqual([BUDGET, "TargetContested"]);
+  const message = scene.pushes.condition("Stalled")?.message ?? "";
+  expect(entry(scene).count).toEqual(BUDGET);
+  expect(scene.pushes.reason()).toBe("TargetContested");
   expect(message).toMatch(
     /^secret db: 30 versions were pushed within an hour; the next one follows at \S+Z\. .* Secret source/,
   );
   const next = Date.parse(/at (\S+Z)/.exec(message)?.[1] ?? "");
   expect(next - begin).toBeLessThanOrEqual(HOUR);
   await scene.settle(next - scene.clock.now() - 100);
-  expect(scene.pushCondition("Stalled")?.message).toBe(message);
+  expect(scene.pushes.condition("Stalled")?.message).toBe(message);
   expect(entry(scene).count).toBe(BUDGET);
   await scene.settle(200);
   expect(entry(scene)).toEqual({ count: BUDGET + 1, latest: `value ${BUDGET + 2}` });
-  expect(scene.reason()).toBe("Synced");
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("the versions of an entry count for all VaultPushes and connections, and for no other entry", async () => {
   await using scene = await started();
   await rotate(scene, 1, BUDGET - 1);
-  scene.delete();
-  scene.connect("second", { email: ACCOUNT.toUpperCase(), url: "https://vault.example.com/" });
-  scene.push({ connectionRef: { name: "second" } }, "other");
+  scene.pushes.delete();
+  scene.pushes.connect("second", {
+    email: ACCOUNT.toUpperCase(),
+    url: "https://vault.example.com/",
+  });
+  scene.pushes.put({ connectionRef: { name: "second" } }, "other");
   await rotate(scene, BUDGET, BUDGET + 1);
-  expect([entry(scene).count, scene.reason("other")]).toEqual([BUDGET, "TargetContested"]);
-  scene.push(
+  expect(entry(scene).count).toEqual(BUDGET);
+  expect(scene.pushes.reason("other")).toBe("TargetContested");
+  scene.pushes.put(
     {
       connectionRef: { name: "second" },
       data: [{ secretKey: "password", remoteRef: { key: "new" } }],
@@ -110,7 +117,8 @@ test("the versions of an entry count for all VaultPushes and connections, and fo
     "other",
   );
   await scene.settle();
-  expect([entry(scene, "new").count, scene.reason("other")]).toEqual([1, "Synced"]);
+  expect(entry(scene, "new").count).toBe(1);
+  expect(scene.pushes.reason("other")).toBe("Synced");
 });
 
 test("a version whose response was lost counts, and an attempt that stored nothing does not", async () => {
@@ -129,8 +137,9 @@ test("a version whose response was lost counts, and an attempt that stored nothi
   loses = "response";
   await scene.settle(2 * MINUTE);
   for (let value = 3; value <= BUDGET + 4; value += 1) {
-    scene.source({ password: `value ${value}` });
+    scene.pushes.source({ password: `value ${value}` });
     await scene.settle(75_000);
   }
-  expect([entry(scene).count, scene.reason()]).toEqual([1 + BUDGET, "TargetContested"]);
+  expect(entry(scene).count).toEqual(1 + BUDGET);
+  expect(scene.pushes.reason()).toBe("TargetContested");
 });

@@ -1,53 +1,55 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
-import { NAMESPACE, OTHER, PushScene } from "../lab/simulated/push-scene.ts";
+import { NAMESPACE } from "../lab/simulated/pushes.ts";
+import { OTHER } from "../lab/simulated/simulated-vault.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultConnectionKind, vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION, PUSH_FINALIZER } from "../../src/operator/api/names.ts";
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
 const ref = (name: string) => ({ namespace: NAMESPACE, name });
-const finalizers = (scene: PushScene): readonly string[] =>
-  scene.resource().metadata.finalizers ?? [];
+const finalizers = (scene: SimulatedWorld): readonly string[] =>
+  scene.pushes.resource().metadata.finalizers ?? [];
 
 async function started(
   data: Readonly<Record<string, string>> = { password: "one" },
-): Promise<PushScene> {
-  const scene = await PushScene.run();
-  scene.source(data);
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source(data);
   return scene;
 }
 
 test("Retain keeps the entry and has no finalizer, and the policy can change", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  expect([finalizers(scene), scene.reason()]).toEqual([[PUSH_FINALIZER], "Synced"]);
-  scene.push({ deletionPolicy: "Retain" });
+  expect(finalizers(scene)).toEqual([PUSH_FINALIZER]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  scene.pushes.put({ deletionPolicy: "Retain" });
   await scene.settle();
   expect(finalizers(scene)).toEqual([]);
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle();
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["one"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one"]);
 });
 
 test("Delete removes the entries that the resource created, also after a restart", async () => {
   await using scene = await started();
-  scene.push({
+  scene.pushes.put({
     deletionPolicy: "Delete",
     data: [{ secretKey: "password", remoteRef: { key: "db" } }, ...toFile.data],
   });
   await scene.settle();
-  await scene.restart(() => scene.delete());
-  expect([scene.exists(), scene.versions(), scene.versions("conf", "file")]).toEqual([
-    false,
-    [],
-    [],
-  ]);
-  expect(scene.events).toContain("EntryDeleted: deleted the secret db in the vault");
+  await scene.pushes.restart(() => scene.pushes.delete());
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.versions("conf", "file")).toEqual([]);
+  expect(scene.pushes.notes).toContain("EntryDeleted: deleted the secret db in the vault");
 });
 
-test.each<[string, (scene: PushScene) => void]>([
+test.each<[string, (scene: SimulatedWorld) => void]>([
   [
     "it existed before",
     (scene) => void scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "before" }),
@@ -59,40 +61,43 @@ test.each<[string, (scene: PushScene) => void]>([
 ])("Delete keeps an entry that the resource did not create: %s", async (_, before) => {
   await using scene = await started();
   before(scene);
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  const versions = scene.versions();
-  scene.delete();
+  const versions = scene.pushes.versions();
+  scene.pushes.delete();
   await scene.settle();
-  expect([scene.exists(), scene.versions()]).toEqual([false, versions]);
-  expect(scene.events.join()).toContain("EntryKept: kept the secret db");
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(versions);
+  expect(scene.pushes.notes.join()).toContain("EntryKept: kept the secret db");
 });
 
 test("Delete keeps an entry whose latest version is another one", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  await scene.restart(() => {
-    scene.delete();
+  await scene.pushes.restart(() => {
+    scene.pushes.delete();
     scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
   });
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["one", "theirs"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one", "theirs"]);
 });
 
 test("Delete requests a list of its own after a forced sync", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } };
   scene.server.patch(vaultPushKind, ref("push"), { metadata });
   await scene.settle(3_000);
-  expect(scene.status().lastForceSync).toBe("now");
-  scene.takeVaultRequests();
-  scene.delete();
+  expect(scene.pushes.status().lastForceSync).toBe("now");
+  scene.pushes.takeVaultRequests();
+  scene.pushes.delete();
   await scene.settle(3_000);
-  expect([scene.exists(), scene.versions()]).toEqual([false, []]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual([]);
   expect(
-    scene
+    scene.pushes
       .takeVaultRequests()
       .filter((one) => one !== "refresh_token")
       .slice(0, 3),
@@ -101,7 +106,7 @@ test("Delete requests a list of its own after a forced sync", async () => {
 
 test("Delete keeps an entry whose latest version an old list lacks", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   const lists: InMemoryResponse[] = [];
   scene.vault().network = {
@@ -113,74 +118,76 @@ test("Delete keeps an entry whose latest version an old list lacks", async () =>
   scene.vault().act(ACCOUNT, "protect", { key_name: "other", key_value: "changes the list" });
   await scene.settle();
   scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle();
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["one", "theirs"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one", "theirs"]);
 });
 
 test("Delete keeps an entry that was recreated with the same version number", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  await scene.restart(() => {
-    scene.delete();
+  await scene.pushes.restart(() => {
+    scene.pushes.delete();
     scene.vault().act(ACCOUNT, "delete", { key_name: "db" });
     scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
   });
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["theirs"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["theirs"]);
 });
 
 test("Delete keeps an entry that another VaultPush takes over", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.push({}, "another");
+  scene.pushes.put({}, "another");
   await scene.settle();
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle();
-  expect([scene.exists(), scene.versions(), scene.reason("another")]).toEqual([
-    false,
-    ["one"],
-    "Synced",
-  ]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason("another")).toBe("Synced");
 });
 
 test("the deletion waits for a vault that is unreachable, and setting Retain ends it", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.vault().network = {
     send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }),
   };
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle(600_000);
-  expect(scene.pushCondition()).toMatchObject({
+  expect(scene.pushes.condition()).toMatchObject({
     reason: "VaultUnreachable",
     message: expect.stringContaining("spec.deletionPolicy"),
   });
-  expect(scene.events.some((event) => event.startsWith("VaultUnreachable: "))).toBe(true);
-  scene.push({ deletionPolicy: "Retain" });
+  expect(scene.pushes.notes.some((event) => event.startsWith("VaultUnreachable: "))).toBe(true);
+  scene.pushes.put({ deletionPolicy: "Retain" });
   await scene.settle();
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["one"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one"]);
 });
 
 test("the deletion continues when the vault can be reached again", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.vault().network = {
     send: () => Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() }),
   };
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle(120_000);
   scene.vault().network = {};
   await scene.settle(300_000);
-  expect([scene.exists(), scene.versions()]).toEqual([false, []]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual([]);
 });
 
 test("a lost response to the deletion of the entry does not hold the resource", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.vault().network = {
     respond: ({ operation }, response) =>
@@ -188,53 +195,59 @@ test("a lost response to the deletion of the entry does not hold the resource", 
         operation === "delete" ? { ...response, status: 500, body: new Uint8Array() } : response,
       ),
   };
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle(60_000);
-  expect([scene.exists(), scene.versions()]).toEqual([false, []]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual([]);
 });
 
 test("without its VaultConnection a deletion ends after five minutes and keeps the entry", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.server.delete(vaultConnectionKind, ref("vault"));
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle(240_000);
-  expect([scene.exists(), scene.reason()]).toEqual([true, "ConnectionNotFound"]);
+  expect(scene.pushes.exists()).toBe(true);
+  expect(scene.pushes.reason()).toBe("ConnectionNotFound");
   await scene.settle(120_000);
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["one"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one"]);
 });
 
 test("a resource whose connection leads to another account keeps the entries of the former one", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  await scene.restart(() => {
-    scene.connect("vault", { email: OTHER });
-    scene.delete();
+  await scene.pushes.restart(() => {
+    scene.pushes.connect("vault", { email: OTHER });
+    scene.pushes.delete();
   });
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["one"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one"]);
 });
 
 test("a resource that is deleted while suspended leaves the vault unchanged", async () => {
   await using scene = await started();
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.push({ deletionPolicy: "Delete", suspend: true });
-  scene.delete();
+  scene.pushes.put({ deletionPolicy: "Delete", suspend: true });
+  scene.pushes.delete();
   await scene.settle();
-  expect([scene.exists(), scene.versions()]).toEqual([false, ["one"]]);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one"]);
 });
 
 test("the finalizers of others are kept", async () => {
   await using scene = await started();
-  scene.push();
+  scene.pushes.put();
   scene.server.patch(vaultPushKind, ref("push"), {
     metadata: { finalizers: ["example.com/hold"] },
   });
-  scene.push({ deletionPolicy: "Delete" });
+  scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle();
-  expect([finalizers(scene), scene.versions()]).toEqual([["example.com/hold"], []]);
+  expect(finalizers(scene)).toEqual(["example.com/hold"]);
+  expect(scene.pushes.versions()).toEqual([]);
 });

@@ -1,49 +1,54 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
-import { OTHER, PushScene } from "../lab/simulated/push-scene.ts";
+import { OTHER } from "../lab/simulated/simulated-vault.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 
 const writes = (requests: readonly string[]): string[] =>
   requests.filter((one) => /^(protect|delete)/.test(one));
 
 /** Starts an operator that has pushed the value `one`. */
-async function pushed(changes: object = {}): Promise<PushScene> {
-  const scene = await PushScene.run();
-  scene.source({ password: "one" });
-  scene.push(changes);
+async function pushed(changes: object = {}): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put(changes);
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
-  scene.takeVaultRequests();
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  scene.pushes.takeVaultRequests();
   return scene;
 }
 
 test("an operator that dies between the push and its status does not push again", async () => {
-  await using scene = await PushScene.run();
-  scene.source({ password: "one" });
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
   scene.network = {
     send: ({ verb, resource }, signal) =>
       verb === "update" && resource.plural === "vaultpushes"
         ? scene.clock.sleep(600_000, signal)
         : undefined,
   };
-  scene.push();
+  scene.pushes.put();
   await scene.settle();
-  expect([scene.versions(), scene.status().items]).toEqual([["one"], undefined]);
-  await scene.restart();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
-  expect(scene.status().items).toMatchObject([{ version: 1 }]);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.status().items).toBeUndefined();
+  await scene.pushes.restart();
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(scene.pushes.status().items).toMatchObject([{ version: 1 }]);
 });
 
 test("a restart reads the Secret once and pushes nothing", async () => {
   await using scene = await pushed();
-  await scene.restart();
-  expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([["one"], []]);
+  await scene.pushes.restart();
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual([]);
 });
 
 test.each(["timeout", "error"])(
   "a push whose response is lost (%s) is not repeated if the vault has stored it",
   async (how) => {
-    await using scene = await PushScene.run();
+    await using scene = await SimulatedWorld.forPushes();
     let lost = 0;
     scene.vault().network = {
       respond: async ({ operation }, response, signal) => {
@@ -53,11 +58,13 @@ test.each(["timeout", "error"])(
         return { ...response, status: 500, body: new Uint8Array() };
       },
     };
-    scene.source({ password: "one" });
-    scene.push();
+    scene.pushes.source({ password: "one" });
+    scene.pushes.put();
     await scene.settle(60_000);
-    expect([lost, scene.versions(), scene.reason()]).toEqual([1, ["one"], "Synced"]);
-    expect(scene.status().items).toMatchObject([{ version: 1, created: true }]);
+    expect(lost).toBe(1);
+    expect(scene.pushes.versions()).toEqual(["one"]);
+    expect(scene.pushes.reason()).toBe("Synced");
+    expect(scene.pushes.status().items).toMatchObject([{ version: 1, created: true }]);
   },
 );
 
@@ -71,38 +78,46 @@ test("an old list after a push causes no second version, and nothing but reads",
     },
   };
   await scene.settle();
-  scene.source({ password: "two" });
+  scene.pushes.source({ password: "two" });
   await scene.settle(120_000);
-  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
-  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
 });
 
 test("a Secret that returns to its former value before the next list is pushed again", async () => {
   await using scene = await pushed();
-  scene.connect("vault", { refreshInterval: "5m" });
+  scene.pushes.connect("vault", { refreshInterval: "5m" });
   await scene.settle();
-  scene.source({ password: "two" });
-  while (scene.versions().length < 2) await scene.settle(1_000);
-  scene.source({ password: "one" });
+  scene.pushes.source({ password: "two" });
+  while (scene.pushes.versions().length < 2) await scene.settle(1_000);
+  scene.pushes.source({ password: "one" });
   await scene.settle(15_000);
-  expect([scene.versions(), scene.reason()]).toEqual([["one", "two", "one"], "Synced"]);
+  expect(scene.pushes.versions()).toEqual(["one", "two", "one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
   await scene.settle(600_000);
-  expect(scene.events.filter((event) => event.startsWith("EntryRestored"))).toEqual([]);
+  expect(scene.pushes.notes.filter((event) => event.startsWith("EntryRestored"))).toEqual([]);
 });
 
 test("after a push that the list does not show, one more read and one more list follow", async () => {
   await using scene = await pushed();
-  scene.connect("vault", { refreshInterval: "1h" });
+  scene.pushes.connect("vault", { refreshInterval: "1h" });
   await scene.settle();
-  scene.source({ password: "two" });
-  scene.takeVaultRequests();
+  scene.pushes.source({ password: "two" });
+  scene.pushes.takeVaultRequests();
   await scene.settle(600_000);
-  expect(scene.takeVaultRequests().sort()).toEqual(["expose", "expose", "list_no_dup", "protect"]);
-  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
+  expect(scene.pushes.takeVaultRequests().sort()).toEqual([
+    "expose",
+    "expose",
+    "list_no_dup",
+    "protect",
+  ]);
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("a push that the vault did not store is repeated", async () => {
-  await using scene = await PushScene.run();
+  await using scene = await SimulatedWorld.forPushes();
   let failing = true;
   scene.vault().network = {
     send: ({ operation }) => {
@@ -110,14 +125,16 @@ test("a push that the vault did not store is repeated", async () => {
       return Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() });
     },
   };
-  scene.source({ password: "one" });
-  scene.push();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle(5_000);
-  expect([scene.versions(), scene.reason()]).toEqual([[], "VaultUnreachable"]);
-  expect(scene.pushCondition("Reconciling")?.status).toBe("True");
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("VaultUnreachable");
+  expect(scene.pushes.condition("Reconciling")?.status).toBe("True");
   failing = false;
   await scene.settle(60_000);
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("a change of the entry in the vault is overwritten, with increasing delays", async () => {
@@ -126,53 +143,58 @@ test("a change of the entry in the vault is overwritten, with increasing delays"
     scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: `edit ${round}` });
     await scene.settle(15_000);
   }
-  expect(scene.reason()).toBe("TargetContested");
-  expect(scene.pushCondition("Stalled")?.status).toBe("True");
-  const ours = scene.versions().filter((value) => value === "one").length;
+  expect(scene.pushes.reason()).toBe("TargetContested");
+  expect(scene.pushes.condition("Stalled")?.status).toBe("True");
+  const ours = scene.pushes.versions().filter((value) => value === "one").length;
   // Without a limit there would be one for each edit, and the first one.
   expect(ours).toBeLessThan(8);
   expect(ours).toBeGreaterThan(2);
   await scene.settle(600_000);
-  expect([scene.versions().at(-1), scene.reason()]).toEqual(["one", "Synced"]);
-  expect(scene.events.some((event) => event.startsWith("EntryRestored: "))).toBe(true);
+  expect(scene.pushes.versions().at(-1)).toBe("one");
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(scene.pushes.notes.some((event) => event.startsWith("EntryRestored: "))).toBe(true);
 });
 
 test("an entry that was deleted in the vault is pushed again", async () => {
   await using scene = await pushed();
   scene.vault().act(ACCOUNT, "delete", { key_name: "db" });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
-  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
 });
 
 test("a secret outside the scope is ScopeDenied and not sent again every minute", async () => {
-  await using scene = await PushScene.run();
-  scene.connect("vault", { scope: { environmentType: ["prod"] } });
-  scene.source({ password: "one" });
-  scene.push();
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.connect("vault", { scope: { environmentType: ["prod"] } });
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle(120_000);
-  expect([scene.versions(), scene.reason()]).toEqual([[], "ScopeDenied"]);
-  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
-  scene.push({
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("ScopeDenied");
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
+  scene.pushes.put({
     data: [
       { secretKey: "password", remoteRef: { key: "db" }, metadata: { environment_type: "prod" } },
     ],
   });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("with onlyReferenced, the token admits the names that are pushed", async () => {
-  await using scene = await PushScene.run();
-  scene.connect("vault", { scope: { onlyReferenced: true } });
-  scene.source({ password: "one" });
-  scene.push();
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.connect("vault", { scope: { onlyReferenced: true } });
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("a received secret is written only if the spec names its creator", async () => {
-  await using scene = await PushScene.run();
+  await using scene = await SimulatedWorld.forPushes();
   scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
   scene.vault().act(OTHER, "share", {
     key_name: "db",
@@ -180,33 +202,27 @@ test("a received secret is written only if the spec names its creator", async ()
     usr_id_from: OTHER,
     usr_id_to: ACCOUNT,
   });
-  scene.source({ password: "one" });
-  scene.push();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle();
-  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([
-    ["theirs"],
-    "AmbiguousName",
-  ]);
-  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["theirs"]);
+  expect(scene.pushes.reason()).toBe("AmbiguousName");
+  scene.pushes.put({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
   await scene.settle();
-  expect([scene.versions("db", "secret", OTHER), scene.versions(), scene.reason()]).toEqual([
-    ["theirs", "one"],
-    [],
-    "Synced",
-  ]);
-  expect(scene.status().items).toMatchObject([{ owner: OTHER, version: 2 }]);
-  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: ACCOUNT } }] });
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["theirs", "one"]);
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(scene.pushes.status().items).toMatchObject([{ owner: OTHER, version: 2 }]);
+  scene.pushes.put({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: ACCOUNT } }] });
   await scene.settle();
-  expect([scene.versions("db", "secret", OTHER), scene.versions(), scene.reason()]).toEqual([
-    ["theirs", "one"],
-    ["one"],
-    "Synced",
-  ]);
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["theirs", "one"]);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("a secret of a trusted owner is not replaced by an own one when its share ends", async () => {
-  await using scene = await PushScene.run();
-  scene.connect("vault", { trustedOwners: [OTHER] });
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.connect("vault", { trustedOwners: [OTHER] });
   scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
   scene.vault().act(OTHER, "share", {
     key_name: "db",
@@ -214,21 +230,20 @@ test("a secret of a trusted owner is not replaced by an own one when its share e
     usr_id_from: OTHER,
     usr_id_to: ACCOUNT,
   });
-  scene.source({ password: "one" });
-  scene.push();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle();
-  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([
-    ["theirs", "one"],
-    "Synced",
-  ]);
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["theirs", "one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
   scene.vault().act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
-  scene.source({ password: "two" });
+  scene.pushes.source({ password: "two" });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([[], "SourceMissing"]);
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("SourceMissing");
 });
 
 test("a secret that is shared without permission to write is ScopeDenied, with the remedy", async () => {
-  await using scene = await PushScene.run();
+  await using scene = await SimulatedWorld.forPushes();
   scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
   scene.vault().act(OTHER, "share", {
     key_name: "db",
@@ -236,16 +251,17 @@ test("a secret that is shared without permission to write is ScopeDenied, with t
     usr_id_from: OTHER,
     usr_id_to: ACCOUNT,
   });
-  scene.source({ password: "one" });
-  scene.push({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
   await scene.settle();
-  expect(scene.pushCondition()).toMatchObject({
+  expect(scene.pushes.condition()).toMatchObject({
     reason: "ScopeDenied",
     message: expect.stringContaining(`ask ${OTHER} to share it`),
   });
   scene.vault().act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
   await scene.settle();
-  expect([scene.reason(), scene.versions()]).toEqual(["SourceMissing", []]);
+  expect(scene.pushes.reason()).toBe("SourceMissing");
+  expect(scene.pushes.versions()).toEqual([]);
 });
 
 test("an own secret that is shared keeps its metadata, which the message says", async () => {
@@ -259,13 +275,11 @@ test("an own secret that is shared keeps its metadata, which the message says", 
     usr_id_to: OTHER,
   });
   await scene.settle();
-  scene.source({ password: "two" });
+  scene.pushes.source({ password: "two" });
   await scene.settle();
-  expect([scene.versions(), writes(scene.takeVaultRequests())]).toEqual([
-    ["one", "two"],
-    ["protect_link"],
-  ]);
-  expect(scene.pushCondition()).toMatchObject({
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect_link"]);
+  expect(scene.pushes.condition()).toMatchObject({
     reason: "Synced",
     message: expect.stringContaining("are not stored"),
   });

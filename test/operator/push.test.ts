@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
-import { NAMESPACE, PushScene } from "../lab/simulated/push-scene.ts";
+import { NAMESPACE } from "../lab/simulated/pushes.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { readPushStatus } from "../../src/operator/push/push-status.ts";
@@ -10,32 +11,34 @@ const writes = (requests: readonly string[]): string[] =>
   requests.filter((one) => /^(protect|delete)/.test(one));
 
 /** Starts an operator that has pushed the value `one`. */
-async function pushed(changes: object = {}): Promise<PushScene> {
-  const scene = await PushScene.run();
-  scene.source({ password: "one" });
-  scene.push(changes);
+async function pushed(changes: object = {}): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put(changes);
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
-  scene.takeVaultRequests();
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  scene.pushes.takeVaultRequests();
   return scene;
 }
 
 test("a key is pushed once, and once again after each change of its bytes", async () => {
   await using scene = await pushed();
-  expect(scene.status()).toMatchObject({
+  expect(scene.pushes.status()).toMatchObject({
     items: [
       { secretKey: "password", key: "db", version: 1, created: true, pushedAt: expect.any(String) },
     ],
   });
   await scene.settle(600_000);
-  expect(new Set(scene.takeVaultRequests())).toEqual(new Set(["list_no_dup"]));
-  scene.source({ password: "two" });
+  expect(new Set(scene.pushes.takeVaultRequests())).toEqual(new Set(["list_no_dup"]));
+  scene.pushes.source({ password: "two" });
   await scene.settle();
-  scene.source({ password: "two", unrelated: "x" });
+  scene.pushes.source({ password: "two", unrelated: "x" });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
-  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
-  expect(scene.events).toContain("EntryPushed: pushed version 2 of the secret db");
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
+  expect(scene.pushes.notes).toContain("EntryPushed: pushed version 2 of the secret db");
 });
 
 test("a Secret that does not change costs one read of its metadata in each interval", async () => {
@@ -49,12 +52,12 @@ test("a Secret that does not change costs one read of its metadata in each inter
 
 test("the failure and the recovery of a VaultPush are events", async () => {
   await using scene = await pushed();
-  scene.source({ another: "one" });
+  scene.pushes.source({ another: "one" });
   await scene.settle();
-  expect(scene.reason()).toBe("SourceMissing");
-  scene.source({ password: "one" });
+  expect(scene.pushes.reason()).toBe("SourceMissing");
+  scene.pushes.source({ password: "one" });
   await scene.settle();
-  const reasons = scene.events
+  const reasons = scene.pushes.notes
     .map((event) => event.split(":")[0])
     .filter((reason) => reason !== "Connected");
   expect(reasons.toSorted((a, b) => (a ?? "").localeCompare(b ?? ""))).toEqual([
@@ -65,14 +68,15 @@ test("the failure and the recovery of a VaultPush are events", async () => {
 });
 
 test("bytes that the vault has already are not pushed", async () => {
-  await using scene = await PushScene.run();
+  await using scene = await SimulatedWorld.forPushes();
   scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "one" });
-  scene.source({ password: "one" });
-  scene.push();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
-  expect(scene.status().items).toMatchObject([{ version: 1 }]);
-  expect(scene.status().items?.[0]).not.toHaveProperty("created");
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(scene.pushes.status().items).toMatchObject([{ version: 1 }]);
+  expect(scene.pushes.status().items?.[0]).not.toHaveProperty("created");
 });
 
 test("metadata and deleteTime are sent with each push, and cause none", async () => {
@@ -89,10 +93,12 @@ test("metadata and deleteTime are sent with each push, and cause none", async ()
       },
     ],
   });
-  scene.push({ data: [{ ...entry, metadata: { environment_type: "dev" }, deleteTime: "2h" }] });
+  scene.pushes.put({
+    data: [{ ...entry, metadata: { environment_type: "dev" }, deleteTime: "2h" }],
+  });
   await scene.settle();
-  expect(writes(scene.takeVaultRequests())).toEqual([]);
-  scene.source({ password: "two" });
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual([]);
+  scene.pushes.source({ password: "two" });
   await scene.settle();
   expect(list()).toMatchObject({
     secrets: [{ delete_time: 120, metadata: { environment_type: "dev", expiration_time: 30 } }],
@@ -104,43 +110,46 @@ test("a secret that the vault removed at its deleteTime is pushed again when its
     data: [{ secretKey: "password", remoteRef: { key: "db" }, deleteTime: "1h" }],
   });
   await scene.settle(3_700_000);
-  expect([scene.versions(), scene.reason(), writes(scene.takeVaultRequests())]).toEqual([
-    [],
-    "SourceRemoved",
-    [],
-  ]);
-  await scene.restart();
-  expect([scene.versions(), scene.reason()]).toEqual([[], "SourceRemoved"]);
-  scene.source({ password: "two" });
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("SourceRemoved");
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual([]);
+  await scene.pushes.restart();
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("SourceRemoved");
+  scene.pushes.source({ password: "two" });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["two"], "Synced"]);
+  expect(scene.pushes.versions()).toEqual(["two"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("files are pushed with any bytes, and secrets only as text", async () => {
-  await using scene = await PushScene.run();
+  await using scene = await SimulatedWorld.forPushes();
   const binary = Buffer.from([0, 255, 10]);
-  scene.source({ password: binary });
-  scene.push({ data: [{ secretKey: "password", file: { filename: "conf" } }] });
+  scene.pushes.source({ password: binary });
+  scene.pushes.put({ data: [{ secretKey: "password", file: { filename: "conf" } }] });
   await scene.settle();
   expect(scene.vault().bytesOf("file", ACCOUNT, "conf", 1)).toEqual(binary);
-  expect(scene.status().items).toMatchObject([
+  expect(scene.pushes.status().items).toMatchObject([
     { filename: "conf", version: 1, createdAt: expect.any(String), created: true },
   ]);
-  expect(writes(scene.takeVaultRequests())).toEqual(["protect_file"]);
-  scene.push();
+  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect_file"]);
+  scene.pushes.put();
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([[], "InvalidContent"]);
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("InvalidContent");
 });
 
 test("a missing Secret, a missing key and an empty value leave the vault unchanged", async () => {
   await using scene = await pushed();
-  scene.source({ password: "" });
+  scene.pushes.source({ password: "" });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "SourceSuspicious"]);
-  scene.source({ other: "x" });
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("SourceSuspicious");
+  scene.pushes.source({ other: "x" });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "SourceMissing"]);
-  expect(scene.pushCondition()?.message).toContain(
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("SourceMissing");
+  expect(scene.pushes.condition()?.message).toContain(
     "the key password of the Secret source does not exist",
   );
   scene.server.delete(
@@ -148,10 +157,12 @@ test("a missing Secret, a missing key and an empty value leave the vault unchang
     { namespace: NAMESPACE, name: "source" },
   );
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "SourceMissing"]);
-  scene.source({ password: "two" });
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("SourceMissing");
+  scene.pushes.source({ password: "two" });
   await scene.settle();
-  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test.each([
@@ -159,24 +170,25 @@ test.each([
   "kubernetes.io/service-account-token",
   "bootstrap.kubernetes.io/token",
 ])("a Secret of the type %s is never pushed", async (type) => {
-  await using scene = await PushScene.run();
-  scene.source({ password: "canary" }, { type });
-  scene.push();
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "canary" }, { type });
+  scene.pushes.put();
   await scene.settle();
-  expect([scene.versions(), scene.reason(), scene.takeVaultRequests().includes("protect")]).toEqual(
-    [[], "InvalidSpec", false],
-  );
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("InvalidSpec");
+  expect(scene.pushes.takeVaultRequests().includes("protect")).toBe(false);
 });
 
 test("a suspended resource pushes nothing until it is resumed", async () => {
   await using scene = await pushed();
-  scene.push({ suspend: true });
-  scene.source({ password: "two" });
+  scene.pushes.put({ suspend: true });
+  scene.pushes.source({ password: "two" });
   await scene.settle(60_000);
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Suspended"]);
-  scene.push({ suspend: false });
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Suspended");
+  scene.pushes.put({ suspend: false });
   await scene.settle();
-  expect(scene.versions()).toEqual(["one", "two"]);
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
 });
 
 test("a forced sync reads the bytes of the vault again and echoes the annotation", async () => {
@@ -184,9 +196,10 @@ test("a forced sync reads the bytes of the vault again and echoes the annotation
   const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } };
   scene.server.patch(vaultPushKind, { namespace: NAMESPACE, name: "push" }, { metadata });
   await scene.settle(9_000);
-  expect(scene.status().lastForceSync).toBe("now");
-  expect(scene.takeVaultRequests()).toContain("version_expose");
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  expect(scene.pushes.status().lastForceSync).toBe("now");
+  expect(scene.pushes.takeVaultRequests()).toContain("version_expose");
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test.each<[string, (operation: string) => boolean]>([
@@ -212,12 +225,13 @@ test.each<[string, (operation: string) => boolean]>([
   expect(new Set(echoes)).toEqual(new Set(["False"]));
   scene.vault().network = {};
   await scene.settle(60_000);
-  expect([scene.versions(), scene.reason()]).toEqual([["one"], "Synced"]);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
 });
 
 test("no value and no plain hash of one is in a status or an event", async () => {
   await using scene = await pushed();
-  const text = JSON.stringify([scene.status(), scene.events]);
+  const text = JSON.stringify([scene.pushes.status(), scene.pushes.notes]);
   expect(text).not.toContain('one"');
   const hash = await crypto.subtle.digest("SHA-256", Buffer.from("one"));
   for (const encoding of ["hex", "base64", "base64url"] as const)

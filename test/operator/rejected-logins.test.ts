@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { accountOf, ClusterScene, passwordIn } from "../lab/simulated/cluster-scene.ts";
+import { accountOf, SimulatedWorld, passwordIn } from "../lab/simulated/simulated-world.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
@@ -12,7 +12,7 @@ const email = accountOf(shop);
  * Connects the account of `shop` from another namespace, with a password of this number that is
  * wrong.
  */
-function guess(scene: ClusterScene, namespace: string, number: number): void {
+function guess(scene: SimulatedWorld, namespace: string, number: number): void {
   const secret = { namespace, name: `guess-${number}` };
   const data = { password: Buffer.from(`canary-guess-${namespace}-${number}`).toString("base64") };
   scene.server.create(SECRETS, {
@@ -35,26 +35,26 @@ function guess(scene: ClusterScene, namespace: string, number: number): void {
  * Returns a running operator after nine rejected passwords of the account of `shop`, all of another
  * namespace.
  */
-async function attacked(): Promise<ClusterScene> {
-  const scene = new ClusterScene();
+async function attacked(): Promise<SimulatedWorld> {
+  const scene = new SimulatedWorld({ passwordIn, immediateVaults: true });
   for (const name of ["shop", "stranger"]) scene.namespace(name);
   scene.vault().setPassword(email, passwordIn("shop"));
-  scene.write(shop, ["db"]);
+  scene.vault().writeAs(accountOf(shop), ["db"]);
   for (let number = 0; number < 9; number += 1) guess(scene, "stranger", number);
   scene.start();
   await scene.settle(75_000);
   return scene;
 }
 
-const loginsWith = (scene: ClusterScene, password: string): number =>
-  scene.calls.filter((call) => call.password === password).length;
+const loginsWith = (scene: SimulatedWorld, password: string): number =>
+  scene.vault().calls.filter((call) => call.password === password).length;
 
 test("nine rejected passwords of one namespace do not delay the login of another one", async () => {
   await using scene = await attacked();
-  scene.connect(shop);
-  scene.follow({ namespace: "shop", name: "db" }, shop, { password: "db" });
+  scene.connectAccount(shop);
+  scene.follow({ password: "db" }, { connection: shop });
   await scene.settle();
-  expect(scene.outcome("shop", "db")).toBe(`password=${email} db 1: Synced`);
+  expect(scene.outcome()).toBe(`password=${email} db 1, Synced`);
 });
 
 test("a password that is not sent, because others were rejected, is not called rejected", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
-import { NAMESPACE, PushScene } from "../lab/simulated/push-scene.ts";
+import { NAMESPACE } from "../lab/simulated/pushes.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
@@ -24,9 +24,9 @@ async function stale(): Promise<SimulatedWorld> {
 test("in an outage Ready says since when, and Stale is the same for resource and connection", async () => {
   await using scene = await stale();
   const [ready, of, ofConnection] = [
-    scene.condition("Ready", "shop", "a"),
-    scene.condition("Stale", "shop", "a"),
-    scene.condition("Stale", "shop"),
+    scene.condition("Ready", "a"),
+    scene.condition("Stale", "a"),
+    scene.connectionCondition("Stale"),
   ];
   expect(ready?.status).toBe("True");
   const [, since] = DATED.exec(ready?.message ?? "") ?? [];
@@ -37,7 +37,8 @@ test("in an outage Ready says since when, and Stale is the same for resource and
   expect(ofConnection?.message).toBe(
     `the vault was not listed reliably since ${since}; all targets are kept unchanged`,
   );
-  expect([of?.reason, ofConnection?.reason]).toEqual(["VaultUnreachable", "VaultUnreachable"]);
+  expect(of?.reason).toBe("VaultUnreachable");
+  expect(ofConnection?.reason).toBe("VaultUnreachable");
   expect(
     scene.server.get(vaultConnectionKind, { namespace: "shop", name: "vault" })["status"],
   ).toMatchObject({
@@ -48,27 +49,28 @@ test("in an outage Ready says since when, and Stale is the same for resource and
 test("a restart in an outage writes no status of a resource, and keeps since when it lasts", async () => {
   await using scene = await stale();
   const before = ["Ready", "Stale"].map((type) => [
-    scene.condition(type, "shop", "a"),
-    scene.condition(type, "shop"),
+    scene.condition(type, "a"),
+    scene.connectionCondition(type),
   ]);
   await scene.restart(() => scene.resetMeasurements());
   await scene.clock.advance(10 * MINUTE);
   expect(scene.requests.filter((request) => request.startsWith("update vaultsecrets"))).toEqual([]);
   const after = ["Ready", "Stale"].map((type) => [
-    scene.condition(type, "shop", "a"),
-    scene.condition(type, "shop"),
+    scene.condition(type, "a"),
+    scene.connectionCondition(type),
   ]);
-  expect([after[0]?.[0], after[1]]).toEqual([before[0]?.[0], before[1]]);
+  expect(after[0]?.[0]).toEqual(before[0]?.[0]);
+  expect(after[1]).toEqual(before[1]);
 });
 
 test("an edit of the connection in an outage does not end that its resources are stale", async () => {
   await using scene = await stale();
-  const before = ["Ready", "Stale"].map((type) => scene.condition(type, "shop", "a"));
+  const before = ["Ready", "Stale"].map((type) => scene.condition(type, "a"));
   const spec = { auth: { passwordSecretRef: { name: "absent" } } };
   scene.server.patch(vaultConnectionKind, { namespace: "shop", name: "vault" }, { spec });
   await scene.clock.advance(1_000);
-  expect(scene.condition("Ready", "shop")?.reason).toBe("AuthFailed");
-  expect(["Ready", "Stale"].map((type) => scene.condition(type, "shop", "a"))).toEqual(before);
+  expect(scene.connectionCondition("Ready")?.reason).toBe("AuthFailed");
+  expect(["Ready", "Stale"].map((type) => scene.condition(type, "a"))).toEqual(before);
 });
 
 test("after an outage nothing is stale, and the message of Ready has no date", async () => {
@@ -76,28 +78,28 @@ test("after an outage nothing is stale, and the message of Ready has no date", a
   const vault = scene.addVault("shop", ["a"]);
   scene.start();
   await scene.clock.advance(MINUTE);
-  const before = scene.condition("Ready", "shop", "a");
+  const before = scene.condition("Ready", "a");
   vault.latencyMs = 3_600_000;
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("Ready", "shop", "a")?.message).toMatch(DATED);
+  expect(scene.condition("Ready", "a")?.message).toMatch(DATED);
   await scene.restart();
   vault.latencyMs = 10;
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.condition("Ready", "shop", "a")).toEqual(before);
-  for (const name of ["a", undefined])
-    expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+  expect(scene.condition("Ready", "a")).toEqual(before);
+  expect(scene.condition("Stale", "a")).toBeUndefined();
+  expect(scene.connectionCondition("Stale")).toBeUndefined();
 });
 
 test("lists that fail now and then during an outage change neither its beginning nor any status", async () => {
   await using scene = await stale();
-  const before = scene.condition("Stale", "shop");
+  const before = scene.connectionCondition("Stale");
   const vault = scene.vault("shop");
   for (let round = 0; round < 5; round += 1) {
     vault.latencyMs = 10;
-    while (scene.condition("Ready", "shop")?.status !== "True") await scene.clock.advance(1_000);
+    while (scene.connectionCondition("Ready")?.status !== "True") await scene.clock.advance(1_000);
     vault.latencyMs = 3_600_000;
     await scene.clock.advance(2 * MINUTE);
-    expect(scene.condition("Stale", "shop")).toEqual(before);
+    expect(scene.connectionCondition("Stale")).toEqual(before);
   }
 });
 
@@ -110,9 +112,7 @@ test("the first list of a vault ends that it was unavailable: each resource cost
   scene.resetMeasurements();
   vault.latencyMs = 10;
   await scene.clock.advance(20 * MINUTE);
-  expect(scene.condition("Ready", "shop", "a")?.message).toBe(
-    "the target is in sync with the vault",
-  );
+  expect(scene.condition("Ready", "a")?.message).toBe("the target is in sync with the vault");
   expect(
     scene.requests.filter((request) => request.startsWith("update vaultsecrets")),
   ).toHaveLength(3);
@@ -124,33 +124,29 @@ test("nothing is stale that never had a list of the vault", async () => {
   scene.server.delete(SECRETS, { namespace: "shop", name: "login" }, {});
   scene.start();
   await scene.clock.advance(10 * MINUTE);
-  expect([
-    scene.condition("Ready", "shop")?.reason,
-    scene.condition("Ready", "shop", "a")?.reason,
-  ]).toEqual(["AuthFailed", "ConnectionNotReady"]);
-  for (const name of ["a", undefined])
-    expect(scene.condition("Stale", "shop", name)).toBeUndefined();
+  expect(scene.connectionCondition("Ready")?.reason).toBe("AuthFailed");
+  expect(scene.condition("Ready", "a")?.reason).toBe("ConnectionNotReady");
+  expect(scene.condition("Stale", "a")).toBeUndefined();
+  expect(scene.connectionCondition("Stale")).toBeUndefined();
 });
 
 test("a VaultPush that is Ready says since when the vault was not listed", async () => {
-  await using scene = await PushScene.run();
-  scene.source({ password: "one" });
-  scene.push();
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
   await scene.settle();
   scene.vault().network = {
     send: ({ operation }) => Promise.reject(new TransientError(operation, "reset")),
   };
   await scene.settle(10 * MINUTE);
   const ready = (): string =>
-    scene.status().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+    scene.pushes.status().conditions?.find(({ type }) => type === "Ready")?.message ?? "";
   expect(ready()).toMatch(
     /^the vault has the bytes of the Secret, but the vault was not listed reliably since \S+Z$/u,
   );
   scene.vault().network = {};
   await scene.settle(10 * MINUTE);
-  expect([ready(), scene.versions("db", "secret", ACCOUNT), NAMESPACE]).toEqual([
-    "the vault has the bytes of the Secret",
-    ["one"],
-    "shop",
-  ]);
+  expect(ready()).toBe("the vault has the bytes of the Secret");
+  expect(scene.pushes.versions("db", "secret", ACCOUNT)).toEqual(["one"]);
+  expect(NAMESPACE).toBe("shop");
 });

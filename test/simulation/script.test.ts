@@ -59,7 +59,8 @@ describe("npm run simulation", { timeout: 180_000 }, () => {
     const { seed, commands } = JSON.parse(
       await readFile(join(directory.path, file), "utf8"),
     ) as Failure;
-    expect([option, file]).toEqual(["--replay", `simulation-failure-${seed}.json`]);
+    expect(option).toBe("--replay");
+    expect(file).toEqual(`simulation-failure-${seed}.json`);
     expect(output).toContain(`\n\n${JSON.stringify(commands[0])}\n\n`);
     expect(commands).toHaveLength(1);
 

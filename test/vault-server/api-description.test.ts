@@ -31,15 +31,14 @@ test("the document is served without a token, with version and limits, and cache
   const { version } = JSON.parse(
     await readFile(new URL("../../package.json", import.meta.url), "utf8"),
   );
-  expect([response.status, response.headers["content-type"]]).toEqual([
-    200,
-    "application/json; charset=utf-8",
-  ]);
+  expect(response.status).toBe(200);
+  expect(response.headers["content-type"]).toBe("application/json; charset=utf-8");
   expect(response.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version, devLimits))));
   const etag = response.headers.etag ?? "";
   expect(etag).toMatch(/^W\/"[\w-]+"$/u);
   const again = await get("/v1/openapi.json", { "if-none-match": etag });
-  expect([again.status, again.bytes.length]).toEqual([304, 0]);
+  expect(again.status).toBe(304);
+  expect(again.bytes.length).toBe(0);
 });
 
 test("the document allows GET and HEAD only and contains no credentials", async () => {
@@ -48,18 +47,17 @@ test("the document allows GET and HEAD only and contains no credentials", async 
     headers: { "content-type": "application/json" },
     body: "{}",
   });
-  expect([rejected.status, rejected.code(), rejected.headers.allow]).toEqual([
-    405,
-    "method_not_allowed",
-    "GET, HEAD",
-  ]);
+  expect(rejected.status).toBe(405);
+  expect(rejected.code()).toBe("method_not_allowed");
+  expect(rejected.headers.allow).toBe("GET, HEAD");
   const text = (await get("/v1/openapi.json")).bytes.toString();
   for (const secret of [...vault.passwords.values(), ann.token]) expect(text).not.toContain(secret);
 });
 
 test("/api redirects to the document", async () => {
   const redirect = await get("/api");
-  expect([redirect.status, redirect.headers.location]).toEqual([302, "/v1/openapi.json"]);
+  expect(redirect.status).toBe(302);
+  expect(redirect.headers.location).toBe("/v1/openapi.json");
 });
 
 /** Members that no schema names: parsing leaves them out. */
@@ -96,8 +94,8 @@ function faultsOf(operation: Operation, response: VaultResponse): string[] {
 test("successful and error responses of each operation match the document", async () => {
   const seen = new Set<Operation>();
   const check = (operation: Operation, response: VaultResponse, status = 200): VaultResponse => {
-    expect([operation, response.status]).toEqual([operation, status]);
-    expect([operation, faultsOf(operation, response)]).toEqual([operation, []]);
+    expect(response.status, operation).toEqual(status);
+    expect(faultsOf(operation, response), operation).toEqual([]);
     if (status === 200) seen.add(operation);
     return response;
   };

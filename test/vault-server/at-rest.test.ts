@@ -51,7 +51,8 @@ test("no value, file, password or token is readable in stored data or logs", asy
       Buffer.from(text).toString("base64").slice(0, -4),
       Buffer.from(text).toString("hex"),
     ]) {
-      expect([written.includes(encoded), log.includes(encoded)]).toEqual([false, false]);
+      expect(written.includes(encoded)).toBe(false);
+      expect(log.includes(encoded)).toBe(false);
     }
   }
 });
@@ -107,7 +108,8 @@ test("swapped or altered rows are rejected with an internal error without a reas
        WHERE secret_id = (SELECT id FROM secrets WHERE name = 'mine')`,
     );
     const response = await ann.call("expose", { key_name: "mine" });
-    expect([response.status, response.code()]).toEqual([500, "internal"]);
+    expect(response.status).toBe(500);
+    expect(response.code()).toBe("internal");
     expect(response.bytes.toString()).not.toContain(canary);
   }
   await alter("UPDATE secrets SET name = 'renamed' WHERE name = 'other'");

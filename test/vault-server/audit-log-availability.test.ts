@@ -35,10 +35,8 @@ test("serves nothing and is not ready while the audit log is not writable, then 
   const unavailable = (): Promise<number | undefined> =>
     vault.metric("vaultsync_vault_audit_log_unavailable");
   expect(await unavailable()).toBe(1);
-  expect([
-    await ready(),
-    (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status,
-  ]).toEqual([503, 200]);
+  expect(await ready()).toBe(503);
+  expect((await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status).toBe(200);
   await clock.advance(1000);
   expect(await ready()).toBe(200);
   expect(await unavailable()).toBe(0);
@@ -62,11 +60,8 @@ test("a read that cannot be logged returns nothing, streamed bytes included", as
     expect((await caller.call(operation, body)).outcome()).toBe(usual);
     await unlink(file);
     const response = await caller.call(operation, body);
-    expect([operation, response.outcome(), response.headers["retry-after"]]).toEqual([
-      operation,
-      "503 unavailable",
-      "1",
-    ]);
+    expect(response.outcome(), operation).toBe("503 unavailable");
+    expect(response.headers["retry-after"], operation).toBe("1");
     expect(response.headers.etag).toBeUndefined();
     expect(response.bytes.toString()).not.toContain("precious");
     expect(response.headers["content-type"]).toContain("application/json");

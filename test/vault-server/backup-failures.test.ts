@@ -67,8 +67,8 @@ test("restore rejects flipped bits, truncated and extended files before it write
   for (const position of positions) {
     const bad = Buffer.from(good);
     bad[position] = bad[position]! ^ 0x10;
-    expect([position, await opened(bad)]).toEqual([position, false]);
-    expect([position, await opened(good.subarray(0, position))]).toEqual([position, false]);
+    expect(await opened(bad), `byte ${position}`).toBe(false);
+    expect(await opened(good.subarray(0, position)), `byte ${position}`).toBe(false);
   }
   expect(await opened(Buffer.concat([good, Buffer.from([0])]))).toBe(false);
   await writeFile(fixture.path("bad"), good.subarray(0, -1));

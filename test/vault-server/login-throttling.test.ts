@@ -30,11 +30,9 @@ test("five failures throttle an account, for twice as long after each, up to a m
     const refused = await vault.logIn("Ann@Example.com", {
       password: vault.passwords.get("ann@example.com") ?? "",
     });
-    expect([refused.status, refused.code(), refused.headers["retry-after"]]).toEqual([
-      429,
-      "rate_limited",
-      String(seconds),
-    ]);
+    expect(refused.status).toBe(429);
+    expect(refused.code()).toBe("rate_limited");
+    expect(refused.headers["retry-after"]).toEqual(String(seconds));
     clock.stepWall(seconds * 1000 - 1);
     expect((await vault.logIn("ann@example.com")).code()).toBe("rate_limited");
     clock.stepWall(1);
@@ -66,7 +64,8 @@ test("twenty failures throttle an IP address for every account", async () => {
   await using vault = await TestVault.start({ clock, emails });
   for (const email of emails.slice(0, 5)) await failures(vault, email, 4);
   const refused = await vault.logIn("user6@example.com");
-  expect([refused.code(), refused.headers["retry-after"]]).toEqual(["rate_limited", "1"]);
+  expect(refused.code()).toBe("rate_limited");
+  expect(refused.headers["retry-after"]).toBe("1");
   clock.stepWall(1000);
   expect((await vault.logIn("user6@example.com")).status).toBe(200);
 });
@@ -196,10 +195,8 @@ test("a new password ends the throttling of its account and makes the network kn
     { token, password },
     { "x-forwarded-for": home },
   );
-  expect([set.outcome(), (await logInFrom(vault, home, password)).outcome()]).toEqual([
-    "200",
-    "200",
-  ]);
+  expect(set.outcome()).toBe("200");
+  expect((await logInFrom(vault, home, password)).outcome()).toBe("200");
 
   for (let guess = 0; guess < 6; guess += 1) await logInFrom(vault, stranger, "wrong");
   expect((await logInFrom(vault, "203.0.113.1", password)).outcome()).toBe("429 rate_limited");
@@ -274,14 +271,11 @@ test("the request rate is 50 per second in bursts of 200 per token", async () =>
   const burst = await Promise.all(Array.from({ length: 200 }, () => one.call("list_file")));
   expect(burst.every((response) => response.status === 200)).toBe(true);
   const refused = await one.call("list_file");
-  expect([refused.status, refused.code(), refused.headers["retry-after"]]).toEqual([
-    429,
-    "rate_limited",
-    "1",
-  ]);
+  expect(refused.status).toBe(429);
+  expect(refused.code()).toBe("rate_limited");
+  expect(refused.headers["retry-after"]).toBe("1");
   expect((await other.call("list_file")).status).toBe(200);
   await clock.advance(20);
-  expect([(await one.call("list_file")).status, (await one.call("list_file")).status]).toEqual([
-    200, 429,
-  ]);
+  expect((await one.call("list_file")).status).toBe(200);
+  expect((await one.call("list_file")).status).toBe(429);
 });

@@ -70,12 +70,11 @@ test("a list of 100,000 secrets is complete and ordered, also compressed, and 30
     Array.from({ length: COUNT }, (_, index) => `listed-${String(index).padStart(6, "0")}`),
   );
   const compressed = await ann.call("list_no_dup", {}, { "accept-encoding": "gzip" });
-  expect([
-    compressed.headers["content-encoding"],
-    compressed.bytes.length < list.bytes.length / 10,
-  ]).toEqual(["gzip", true]);
+  expect(compressed.headers["content-encoding"]).toBe("gzip");
+  expect(compressed.bytes.length < list.bytes.length / 10).toBe(true);
   const again = await ann.call("list_no_dup", {}, { "if-none-match": list.headers.etag });
-  expect([again.status, again.bytes.length]).toEqual([304, 0]);
+  expect(again.status).toBe(304);
+  expect(again.bytes.length).toBe(0);
 });
 
 test("other requests are served while a long list is sent", async () => {

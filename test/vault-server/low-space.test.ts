@@ -48,10 +48,8 @@ test("warnings about disk space name the volume and its sizes", async () => {
   await using vault = await start(disk, logger);
   const low = (): Promise<number | undefined> =>
     vault.metric('vaultsync_vault_low_space{volume="data"}');
-  expect([
-    await low(),
-    await vault.metric('vaultsync_vault_low_space_bytes{volume="data"}'),
-  ]).toEqual([0, LOW]);
+  expect(await low()).toBe(0);
+  expect(await vault.metric('vaultsync_vault_low_space_bytes{volume="data"}')).toEqual(LOW);
   await becomes(disk, LOW - 1, vault);
   expect(await low()).toBe(1);
   expect(log).toContain(`"volume":"data","directory":"${directory.path}","free":${LOW - 1}`);
@@ -78,11 +76,8 @@ test("with low disk space, what adds data is rejected; reads, logins and deletio
   ] as const;
   for (const [operation, body] of grows) {
     const response = await caller.call(operation, body);
-    expect([operation, response.outcome(), response.headers["retry-after"]]).toEqual([
-      operation,
-      "503 unavailable",
-      "10",
-    ]);
+    expect(response.outcome(), operation).toBe("503 unavailable");
+    expect(response.headers["retry-after"], operation).toBe("10");
     expect(response.json().error.message).toContain("low on disk space");
   }
   expect((await caller.upload([{ filename: "g", bytes: Buffer.from("y") }])).outcome()).toBe(
@@ -99,7 +94,7 @@ test("with low disk space, what adds data is rejected; reads, logins and deletio
     ["unshare", { key_name: "b" }],
     ["team_delete", { group_id: "ops" }],
   ] as const) {
-    expect([operation, (await again.call(operation, body)).outcome()]).toEqual([operation, "200"]);
+    expect((await again.call(operation, body)).outcome(), operation).toBe("200");
   }
 
   await becomes(disk, 10 * LOW, vault);
@@ -157,7 +152,9 @@ test("the reserve is released when the audit log cannot be written, and comes ba
   const caller = await vault.client(ann);
   await caller.call("protect", { key_name: "a", key_value: "x" });
   const { size, blocks, mode } = await stat(reserve());
-  expect([size, blocks * 512 >= size, mode & 0o777]).toEqual([8 * 1024 * 1024, true, 0o600]);
+  expect(size).toEqual(8 * 1024 * 1024);
+  expect(blocks * 512 >= size).toBe(true);
+  expect(mode & 0o777).toEqual(0o600);
 
   // The full disk stands for another failure of the log: it is opened again at the second attempt.
   await becomes(disk, 0, vault);

@@ -76,10 +76,8 @@ test("unread responses with the same list hold it once, also compressed", async 
   expect(new Set(responses.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
   expect(await openBytes(vault)).toBe(whole);
   const compressed = await caller.call("list_no_dup", {}, { "accept-encoding": "br, gzip" });
-  expect([compressed.headers["content-encoding"], gunzipSync(compressed.bytes).length]).toEqual([
-    "gzip",
-    whole,
-  ]);
+  expect(compressed.headers["content-encoding"]).toBe("gzip");
+  expect(gunzipSync(compressed.bytes).length).toEqual(whole);
   expect(await openBytes(vault)).toBe(whole + compressed.bytes.length);
   expect((await buffer(responses[0]!)).length).toBe(whole);
 });
@@ -128,7 +126,8 @@ test("streamed lists beyond those of an account wait, and get 429 when none was 
   expect((await other.call("list_no_dup")).outcome()).toBe("200");
   await clock.advance(10_000);
   const rejected = await waiting;
-  expect([rejected.statusCode, rejected.headers["retry-after"]]).toEqual([429, "10"]);
+  expect(rejected.statusCode).toBe(429);
+  expect(rejected.headers["retry-after"]).toBe("10");
   expect(await openBytes(vault)).toBe(held);
   for (const request of opened.splice(0)) request.destroy();
   expect((await caller.call("list_no_dup")).json().secrets).toHaveLength(SECRETS);
@@ -152,7 +151,9 @@ test("unread responses with a shared list beyond those of an account wait, and g
   expect(state.responded).toBe(false);
   await clock.advance(10_000);
   const { statusCode, headers } = await waiting;
-  expect([statusCode, headers["retry-after"], headers.etag]).toEqual([429, "10", undefined]);
+  expect(statusCode).toBe(429);
+  expect(headers["retry-after"]).toBe("10");
+  expect(headers.etag).toBeUndefined();
   const next = open(vault, caller, "list_no_dup");
   opened[0]?.destroy();
   expect((await next).statusCode).toBe(200);

@@ -176,12 +176,12 @@ test("after any sequence of shares and team changes, permissions match the model
       const model = new PermissionModel();
       for (const step of [...beginning, ...steps]) {
         const outcome = step.predict(model);
-        expect([String(step), (await step.run(world)).outcome()]).toEqual([String(step), outcome]);
+        expect((await step.run(world)).outcome(), String(step)).toEqual(outcome);
       }
       for (const name of names) {
         for (const user of users) {
           const predicted = predictView(model, user, name);
-          expect([user, name, await view(world, user, name)]).toEqual([user, name, predicted]);
+          expect(await view(world, user, name), `${user} ${name}`).toEqual(predicted);
         }
       }
     }),

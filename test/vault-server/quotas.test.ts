@@ -36,11 +36,9 @@ const rejections = (quota: string) =>
 test("secrets: further ones are rejected and counted, versions and deletions are not", async () => {
   quotas.secrets = 2;
   const before = await rejections("secrets");
-  expect([await protect("a"), await protect("b"), await protect("c")]).toEqual([
-    "200",
-    "200",
-    exceeded,
-  ]);
+  expect(await protect("a")).toBe("200");
+  expect(await protect("b")).toBe("200");
+  expect(await protect("c")).toEqual(exceeded);
   expect((await ann.call("expose", { key_name: "c" })).outcome()).toBe("404 secret_not_found");
   expect(await protect("a", "again")).toBe("200");
   await ann.call("delete", { key_name: "b" });
@@ -60,33 +58,26 @@ test("concurrent requests do not exceed a quota together", async () => {
 
 test("versions of a secret and of an account, files included", async () => {
   quotas.secret_versions = 2;
-  expect([await protect(name), await protect(name), await protect(name)]).toEqual([
-    "200",
-    "200",
-    exceeded,
-  ]);
+  expect(await protect(name)).toBe("200");
+  expect(await protect(name)).toBe("200");
+  expect(await protect(name)).toEqual(exceeded);
   await ann.call("version_delete", { key_name: name, key_version: 1 });
-  expect([await protect(name), await protect(name)]).toEqual(["200", exceeded]);
+  expect(await protect(name)).toBe("200");
+  expect(await protect(name)).toEqual(exceeded);
   quotas.versions = 3;
-  expect([await upload("f", 1), await upload("f", 1), await protect("other")]).toEqual([
-    "200",
-    exceeded,
-    exceeded,
-  ]);
+  expect(await upload("f", 1)).toBe("200");
+  expect(await upload("f", 1)).toEqual(exceeded);
+  expect(await protect("other")).toEqual(exceeded);
   await ann.call("delete_file", { filename: "f" });
   expect(await protect("other")).toBe("200");
 });
 
 test("bytes: values, metadata and files count, and are subtracted when they are deleted", async () => {
   quotas.bytes = 20_000;
-  expect([await protect("a", "x".repeat(9000)), await protect("a", "x".repeat(9000))]).toEqual([
-    "200",
-    "200",
-  ]);
-  expect([await protect("b", "x".repeat(2000)), await upload("f", 2000)]).toEqual([
-    exceeded,
-    exceeded,
-  ]);
+  expect(await protect("a", "x".repeat(9000))).toBe("200");
+  expect(await protect("a", "x".repeat(9000))).toBe("200");
+  expect(await protect("b", "x".repeat(2000))).toEqual(exceeded);
+  expect(await upload("f", 2000)).toEqual(exceeded);
   const metadata = { note: "y".repeat(5000) };
   const change = (changed: object) =>
     ann.call("update_key_metadata", { key_name: "a", key_version: 1, metadata: changed });
@@ -134,10 +125,8 @@ test("teams and members of a team", async () => {
   expect((await create(name, [ann.email])).outcome()).toBe("200");
   expect((await create(`${name}-2`, [])).outcome()).toBe(exceeded);
   const add = (members: string[]) => cid.call("team_add_members", { group_id: name, members });
-  expect([(await add([bob.email])).outcome(), (await add([ann.email])).outcome()]).toEqual([
-    exceeded,
-    "200",
-  ]);
+  expect((await add([bob.email])).outcome()).toEqual(exceeded);
+  expect((await add([ann.email])).outcome()).toBe("200");
   expect(
     (await cid.call("team_list")).json().teams.map((team: { members: string[] }) => team.members),
   ).toEqual([[ann.email, cid.email]]);

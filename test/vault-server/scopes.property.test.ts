@@ -119,7 +119,7 @@ test("a token lists, reads and changes exactly the secrets its scope includes, o
             }),
           ].map((response) => response.outcome());
           const expected = reached.includes(key_name) ? "200" : "403 out_of_scope";
-          expect([key_name, outcomes]).toEqual([key_name, outcomes.map(() => expected)]);
+          expect(outcomes, key_name).toEqual(outcomes.map(() => expected));
         }
       },
     ),

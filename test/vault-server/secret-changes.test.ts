@@ -58,10 +58,8 @@ describe("version_delete", () => {
   test("deletes an older version; the others keep their numbers and values", async () => {
     const name = await fresh(["one", "two", "three"]);
     const response = await removeVersion(ann, name, 2);
-    expect([response.outcome(), response.json()]).toEqual([
-      "200",
-      { deleted: { key_name: name, key_version: 2 } },
-    ]);
+    expect(response.outcome()).toBe("200");
+    expect(response.json()).toEqual({ deleted: { key_name: name, key_version: 2 } });
     expect(await versionNumbers(name)).toEqual([1, 3]);
     expect((await ann.call("version_expose", { key_name: name, key_version: 2 })).outcome()).toBe(
       "404 version_not_found",
@@ -99,7 +97,7 @@ describe("version_delete", () => {
     });
     for (const cloud of ["before", "after"]) {
       const response = await removeVersion(await scoped({ cloud_type: [cloud] }), name, 2);
-      expect([cloud, response.outcome()]).toEqual([cloud, "403 out_of_scope"]);
+      expect(response.outcome(), cloud).toBe("403 out_of_scope");
     }
     expect(await versionNumbers(name)).toEqual([1, 2]);
     expect((await removeVersion(await scoped({ cloud_type: ["after"] }), name, 1)).outcome()).toBe(
@@ -154,7 +152,8 @@ describe("update_key_metadata", () => {
       updated_at: new Date(clock.now()).toISOString(),
       expires_at: new Date(Date.parse(before[0].created_at) + 20 * 86_400_000).toISOString(),
     };
-    expect([response.outcome(), response.json()]).toEqual(["200", { secret: changed }]);
+    expect(response.outcome()).toBe("200");
+    expect(response.json()).toEqual({ secret: changed });
     expect((await ann.call("version_list", { key_name: name })).json().versions).toEqual([
       changed,
       before[1],
@@ -375,10 +374,7 @@ test("scopeAttributesBy creator reserves what scopes match and the expiry for th
   for (const name of ["classification", "cloud_type", "enviroment_type", "application_type"]) {
     for (const caller of [writer, creator]) {
       const response = await update(caller, "top", { metadata: { [name]: "low" } });
-      expect([name, response.outcome()]).toEqual([
-        name,
-        caller === creator ? "200" : "403 forbidden",
-      ]);
+      expect(response.outcome(), name).toEqual(caller === creator ? "200" : "403 forbidden");
     }
   }
   expect((await update(writer, "top", { expiration_time: 0 })).outcome()).toBe("403 forbidden");

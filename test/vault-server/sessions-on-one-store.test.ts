@@ -39,9 +39,11 @@ async function atTwo(session: WebSession): Promise<WebSession> {
 test("a session works at both servers, and a logout at one ends it at both", async () => {
   const session = await WebSession.logIn(one, "ann@example.com");
   const elsewhere = await atTwo(session);
-  expect([elsewhere.csrf, await elsewhere.isLive()]).toEqual([session.csrf, true]);
+  expect(elsewhere.csrf).toEqual(session.csrf);
+  expect(await elsewhere.isLive()).toBe(true);
   await elsewhere.app("app_log_out");
-  expect([await session.isLive(), await elsewhere.isLive()]).toEqual([false, false]);
+  expect(await session.isLive()).toBe(false);
+  expect(await elsewhere.isLive()).toBe(false);
 });
 
 test("an email requested at one server counts at the other, where its link works once", async () => {

@@ -75,10 +75,7 @@ describe("sessions of the web application", () => {
       `x${session.cookie}`,
       "%00;=;;",
     ]) {
-      expect([cookie, await sessionOf({ cookie })]).toEqual([
-        cookie,
-        { session: null, sign_up: "invited" },
-      ]);
+      expect(await sessionOf({ cookie }), cookie).toEqual({ session: null, sign_up: "invited" });
     }
   });
 
@@ -94,10 +91,8 @@ describe("sessions of the web application", () => {
       }),
     ];
     for (const response of responses) {
-      expect([response.outcome(), response.headers["set-cookie"]]).toEqual([
-        "401 invalid_credentials",
-        undefined,
-      ]);
+      expect(response.outcome()).toBe("401 invalid_credentials");
+      expect(response.headers["set-cookie"]).toBeUndefined();
     }
     expect(responses[0]?.bytes).toEqual(responses[1]?.bytes);
   });
@@ -143,10 +138,8 @@ describe("sessions of the web application", () => {
         headers,
       ),
     ]) {
-      expect([refused.outcome(), refused.headers["set-cookie"]]).toEqual([
-        "403 csrf_failed",
-        undefined,
-      ]);
+      expect(refused.outcome()).toBe("403 csrf_failed");
+      expect(refused.headers["set-cookie"]).toBeUndefined();
     }
     expect(await session.isLive()).toBe(true);
     expect((await session.call("expose", { key_name: "forged" })).outcome()).toBe(
@@ -224,7 +217,8 @@ describe("sessions of the web application", () => {
     clock.stepWall(1);
     expect(await prolonged.isLive()).toBe(true);
     clock.stepWall(HOUR - MINUTE);
-    expect([await busy.isLive(), await prolonged.isLive()]).toEqual([false, true]);
+    expect(await busy.isLive()).toBe(false);
+    expect(await prolonged.isLive()).toBe(true);
   });
 
   test("a session ends twelve hours after its login even when it is used", async () => {
@@ -250,11 +244,13 @@ describe("sessions of the web application", () => {
   test("a logout ends only its own session, and succeeds again afterwards", async () => {
     const [session, other] = [await ann(), await ann()];
     const response = await session.app("app_log_out");
-    expect([response.outcome(), response.json()]).toEqual(["200", {}]);
+    expect(response.outcome()).toBe("200");
+    expect(response.json()).toEqual({});
     expect(response.headers["set-cookie"]).toEqual([
       "vaultsync_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict",
     ]);
-    expect([await session.isLive(), await other.isLive()]).toEqual([false, true]);
+    expect(await session.isLive()).toBe(false);
+    expect(await other.isLive()).toBe(true);
     expect((await session.app("app_log_out")).outcome()).toBe("200");
   });
 
@@ -262,7 +258,8 @@ describe("sessions of the web application", () => {
     const former = await ann();
     const session = await WebSession.logIn(vault, "ann@example.com", { cookie: former.cookie });
     expect(session.cookie).not.toBe(former.cookie);
-    expect([await former.isLive(), await session.isLive()]).toEqual([false, true]);
+    expect(await former.isLive()).toBe(false);
+    expect(await session.isLive()).toBe(true);
     const planted = `vaultsync_session=${"p".repeat(43)}`;
     const afterwards = await WebSession.logIn(vault, "ann@example.com", { cookie: planted });
     expect(afterwards.cookie).not.toBe(planted);
@@ -303,10 +300,8 @@ describe("sessions of the web application", () => {
       expect((await logIn("wrong")).outcome()).toBe("401 invalid_credentials");
     const right = slowed.passwords.get("ann@example.com") ?? "";
     for (const refused of [await logIn(right), await slowed.logIn("ann@example.com")]) {
-      expect([refused.outcome(), refused.headers["retry-after"]]).toEqual([
-        "429 rate_limited",
-        "1",
-      ]);
+      expect(refused.outcome()).toBe("429 rate_limited");
+      expect(refused.headers["retry-after"]).toBe("1");
     }
   });
 
@@ -327,9 +322,7 @@ describe("sessions of the web application", () => {
     const response = await sendRequest(vault.url + sessionOperationPath.app_session, {
       method: "GET",
     });
-    expect([response.outcome(), response.headers.allow]).toEqual([
-      "405 method_not_allowed",
-      "POST",
-    ]);
+    expect(response.outcome()).toBe("405 method_not_allowed");
+    expect(response.headers.allow).toBe("POST");
   });
 });

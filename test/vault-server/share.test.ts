@@ -88,7 +88,7 @@ describe("share", () => {
         { key_name: [secret.name, other], usr_id_to: cid.email },
         caller,
       );
-      expect([other, response.outcome()]).toEqual([other, outcome]);
+      expect(response.outcome(), other).toEqual(outcome);
       expect(response.json().error.details).toMatchObject([{ path: "key_name.1" }]);
     }
     expect((await secret.share({ group_id_to: "no such team" })).outcome()).toBe(
@@ -105,27 +105,23 @@ describe("share", () => {
       usr_id_to: ["CID@example.com", bob.email, cid.email],
       permission: "RW",
     });
-    expect([many.outcome(), many.json()]).toEqual([
-      "200",
-      {
-        shared: [
-          grant(other, cid.email),
-          grant(other, bob.email),
-          grant(secret.name, cid.email),
-          grant(secret.name, bob.email),
-        ],
-      },
-    ]);
+    expect(many.outcome()).toBe("200");
+    expect(many.json()).toEqual({
+      shared: [
+        grant(other, cid.email),
+        grant(other, bob.email),
+        grant(secret.name, cid.email),
+        grant(secret.name, bob.email),
+      ],
+    });
     const single = await secret.share({
       key_name: secret.name,
       usr_id_to: bob.email,
       permission: "RW",
     });
     expect(single.json()).toEqual({ shared: [grant(secret.name, bob.email)] });
-    expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual([
-      "200",
-      "200",
-    ]);
+    expect(await secret.outcomeOfReading(bob)).toBe("200");
+    expect(await secret.outcomeOfReading(cid)).toBe("200");
   });
 
   test("creates up to 200 shares in one request and none beyond", async () => {
@@ -140,9 +136,11 @@ describe("share", () => {
     const sharesOf = async (name: string) =>
       (await ann.call("share_list", { key_name: name })).json().shares.length;
     expect((await share(101)).outcome()).toBe("400 invalid_request");
-    expect([await sharesOf(secret.name), await sharesOf(other.name)]).toEqual([0, 0]);
+    expect(await sharesOf(secret.name)).toBe(0);
+    expect(await sharesOf(other.name)).toBe(0);
     expect((await share(100)).json().shared).toHaveLength(200);
-    expect([await sharesOf(secret.name), await sharesOf(other.name)]).toEqual([100, 100]);
+    expect(await sharesOf(secret.name)).toBe(100);
+    expect(await sharesOf(other.name)).toBe(100);
   });
 
   test("R lists and reads, W writes, RW does both; sharing again replaces the permission", async () => {
@@ -154,12 +152,9 @@ describe("share", () => {
     ] as const) {
       await secret.shareWith(bob, permission);
       const written = await bob.call("protect_link", { key_name: secret.name, key_value: "w" });
-      expect([
-        permission,
-        await secret.listedFor(bob),
-        await secret.outcomeOfReading(bob),
-        written.outcome(),
-      ]).toEqual([permission, list, reveal, write]);
+      expect(await secret.listedFor(bob), permission).toEqual(list);
+      expect(await secret.outcomeOfReading(bob), permission).toEqual(reveal);
+      expect(written.outcome(), permission).toEqual(write);
     }
     expect(await secret.listedFor(ann)).toEqual([[ann.email, "RW", true]]);
   });
@@ -168,16 +163,12 @@ describe("share", () => {
     await ann.call("protect", { key_name: secret.name, key_value: "short", delete_time: 5 });
     await secret.shareWith(bob);
     clock.stepWall(5 * MINUTE - 1);
-    expect([await secret.outcomeOfReading(bob), await secret.listedFor(bob)]).toEqual([
-      "200",
-      [[ann.email, "R", true]],
-    ]);
+    expect(await secret.outcomeOfReading(bob)).toBe("200");
+    expect(await secret.listedFor(bob)).toEqual([[ann.email, "R", true]]);
     clock.stepWall(1);
-    expect([
-      await secret.outcomeOfReading(bob),
-      await secret.listedFor(bob),
-      await secret.listedFor(ann),
-    ]).toEqual(["404 secret_not_found", [], []]);
+    expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
+    expect(await secret.listedFor(bob)).toEqual([]);
+    expect(await secret.listedFor(ann)).toEqual([]);
     for (const operation of ["share", "unshare", "delete", "delete_shared_key_link"] as const) {
       const response = await (operation === "delete_shared_key_link" ? bob : ann).call(operation, {
         usr_id_from: ann.email,
@@ -185,13 +176,11 @@ describe("share", () => {
         key_name: secret.name,
         usr_id_to: bob.email,
       });
-      expect([operation, response.outcome()]).toEqual([operation, "404 secret_not_found"]);
+      expect(response.outcome(), operation).toBe("404 secret_not_found");
     }
     await ann.call("protect", { key_name: secret.name, key_value: "new" });
-    expect([await secret.outcomeOfReading(bob), await secret.listedFor(ann)]).toEqual([
-      "404 secret_not_found",
-      [[ann.email, "RW", false]],
-    ]);
+    expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
+    expect(await secret.listedFor(ann)).toEqual([[ann.email, "RW", false]]);
   });
 });
 

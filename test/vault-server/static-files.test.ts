@@ -40,19 +40,15 @@ describe("the web application's files", () => {
     ["/assets/icon-Abc123.svg", "image/svg+xml", "assets/icon-Abc123.svg"],
   ] as const)("%s is served as %s, to GET and HEAD", async (path, type, name) => {
     const response = await get(path);
-    expect([response.status, response.headers["content-type"], response.bytes.toString()]).toEqual([
-      200,
-      type,
-      files[name],
-    ]);
+    expect(response.status).toBe(200);
+    expect(response.headers["content-type"]).toEqual(type);
+    expect(response.bytes.toString()).toEqual(files[name]);
     expect(response.headers["x-content-type-options"]).toBe("nosniff");
     const head = await get(path, {}, "HEAD");
-    expect([
-      head.status,
-      head.headers["content-type"],
-      head.headers.etag,
-      head.bytes.length,
-    ]).toEqual([200, type, response.headers.etag, 0]);
+    expect(head.status).toBe(200);
+    expect(head.headers["content-type"]).toEqual(type);
+    expect(head.headers.etag).toEqual(response.headers.etag);
+    expect(head.bytes.length).toBe(0);
   });
 
   test("assets are cached as immutable, the page is revalidated", async () => {
@@ -65,28 +61,24 @@ describe("the web application's files", () => {
   test.each(["/", "/assets/main-Abc123.js"])("%s returns 304 for a known etag", async (path) => {
     const { etag = "" } = (await get(path)).headers;
     const again = await get(path, { "if-none-match": etag });
-    expect([again.status, again.bytes.length, again.headers.etag]).toEqual([304, 0, etag]);
+    expect(again.status).toBe(304);
+    expect(again.bytes.length).toBe(0);
+    expect(again.headers.etag).toEqual(etag);
     expect((await get(path, { "if-none-match": '"other"' })).status).toBe(200);
   });
 
   test("files are compressed on request", async () => {
     const response = await get("/assets/main-Abc123.js", { "accept-encoding": "br" });
-    expect([response.headers["content-encoding"], response.headers.vary]).toEqual([
-      "br",
-      "accept-encoding",
-    ]);
+    expect(response.headers["content-encoding"]).toBe("br");
+    expect(response.headers.vary).toBe("accept-encoding");
     expect(brotliDecompressSync(response.bytes).toString()).toBe(script);
     const gzip = await get("/assets/main-Abc123.js", { "accept-encoding": "br;q=0, GZIP;q=0.5" });
-    expect([gzip.headers["content-encoding"], gunzipSync(gzip.bytes).toString()]).toEqual([
-      "gzip",
-      script,
-    ]);
+    expect(gzip.headers["content-encoding"]).toBe("gzip");
+    expect(gunzipSync(gzip.bytes).toString()).toEqual(script);
     for (const headers of [{}, { "accept-encoding": "deflate, br;q=0.000" }]) {
       const plain = await get("/assets/main-Abc123.js", headers);
-      expect([plain.headers["content-encoding"], plain.bytes.toString()]).toEqual([
-        undefined,
-        script,
-      ]);
+      expect(plain.headers["content-encoding"]).toBeUndefined();
+      expect(plain.bytes.toString()).toEqual(script);
     }
     expect(
       (await get("/assets/main-Abc123.css", { "accept-encoding": "br" })).headers[
@@ -99,7 +91,7 @@ describe("the web application's files", () => {
     const compress = vi.spyOn(zlib, "createBrotliCompress");
     try {
       for (const path of ["/", "/assets/main-Abc123.js", "/v1/openapi.json"]) {
-        expect([path, (await get(path, { "accept-encoding": "br" })).status]).toEqual([path, 200]);
+        expect((await get(path, { "accept-encoding": "br" })).status, path).toBe(200);
       }
       expect(compress).not.toHaveBeenCalled();
     } finally {
@@ -117,7 +109,7 @@ describe("the web application's files", () => {
       "/assets/..%2fnotes.txt",
       "/assets/constructor",
     ]) {
-      expect([path, (await get(path)).outcome()]).toEqual([path, "404 not_found"]);
+      expect((await get(path)).outcome(), path).toBe("404 not_found");
     }
   });
 
@@ -126,11 +118,8 @@ describe("the web application's files", () => {
     async (path) => {
       for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
         const response = await get(path, {}, method);
-        expect([method, response.outcome(), response.headers.allow]).toEqual([
-          method,
-          "405 method_not_allowed",
-          "GET, HEAD",
-        ]);
+        expect(response.outcome(), method).toBe("405 method_not_allowed");
+        expect(response.headers.allow, method).toBe("GET, HEAD");
       }
     },
   );
@@ -164,10 +153,8 @@ describe("the web application's files", () => {
       webDirectory: pathToFileURL(`${directory}/nowhere/`),
     });
     const response = await sendRequest(`${bare.url}/`, { method: "GET" });
-    expect([response.status, response.headers["content-type"]]).toEqual([
-      503,
-      "text/plain; charset=utf-8",
-    ]);
+    expect(response.status).toBe(503);
+    expect(response.headers["content-type"]).toBe("text/plain; charset=utf-8");
     expect(response.bytes.toString()).toContain("npm run build -- web");
     expect((await bare.logIn("ann@example.com")).status).toBe(200);
   });

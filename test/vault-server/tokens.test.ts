@@ -35,7 +35,8 @@ describe("access and refresh tokens", () => {
   test("a login returns the complete token response", async () => {
     const scope = scopeString({ cloud_type: ["all"], classification: ["top", "low"] });
     const response = await vault.logIn("ann@example.com", { scope, hours: 3 });
-    expect([response.status, response.headers["cache-control"]]).toEqual([200, "no-store"]);
+    expect(response.status).toBe(200);
+    expect(response.headers["cache-control"]).toBe("no-store");
     expect(response.json()).toEqual({
       access_token: expect.stringMatching(/^[\w-]{43}$/u),
       expires_in: 10_800,
@@ -76,7 +77,8 @@ describe("access and refresh tokens", () => {
     "expiration_hours of %d has an exact lifetime",
     async (hours) => {
       const response = await vault.logIn("ann@example.com", { hours });
-      expect([response.status, response.json().expires_in]).toEqual([200, hours * 3600]);
+      expect(response.status).toBe(200);
+      expect(response.json().expires_in).toEqual(hours * 3600);
       expect(await isAccepted(response.json().access_token)).toBe(true);
     },
   );
@@ -85,7 +87,8 @@ describe("access and refresh tokens", () => {
     "expiration_hours of %j is rejected",
     async (hours) => {
       const response = await vault.logIn("ann@example.com", { hours });
-      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+      expect(response.status).toBe(400);
+      expect(response.code()).toBe("invalid_request");
       expect(response.json().error.details).toEqual([
         { path: "expiration_hours", reason: expect.any(String) },
       ]);
@@ -105,7 +108,8 @@ describe("access and refresh tokens", () => {
     scopeString().replace("environment_type", "enviroment_type"),
   ])("the scope %j is rejected", async (scope) => {
     const response = await vault.logIn("ann@example.com", { scope });
-    expect([response.status, response.code()]).toEqual([400, "invalid_scope"]);
+    expect(response.status).toBe(400);
+    expect(response.code()).toBe("invalid_scope");
   });
 
   test("a scope has at most 8 KiB of UTF-8 and 200 pairs", async () => {
@@ -133,10 +137,8 @@ describe("access and refresh tokens", () => {
       token_type: "access",
     });
     expect(second.access_token).not.toBe(first.access_token);
-    expect([await isAccepted(first.access_token), await isAccepted(second.access_token)]).toEqual([
-      true,
-      true,
-    ]);
+    expect(await isAccepted(first.access_token)).toBe(true);
+    expect(await isAccepted(second.access_token)).toBe(true);
     expect((await refresh(first.refresh_token, second.access_token)).status).toBe(200);
     expect((await refresh(first.refresh_token, first.access_token)).status).toBe(200);
   });
@@ -161,7 +163,8 @@ describe("access and refresh tokens", () => {
       [one.access_token, one.refresh_token],
     ]) {
       const response = await refresh(refreshToken, accessToken);
-      expect([response.status, response.code()]).toEqual([401, "invalid_refresh_token"]);
+      expect(response.status).toBe(401);
+      expect(response.code()).toBe("invalid_refresh_token");
     }
   });
 
@@ -173,7 +176,8 @@ describe("access and refresh tokens", () => {
     }
     clock.stepWall(90 * DAY);
     const lapsed = await refresh(pair.refresh_token, pair.access_token);
-    expect([lapsed.status, lapsed.code()]).toEqual([401, "invalid_refresh_token"]);
+    expect(lapsed.status).toBe(401);
+    expect(lapsed.code()).toBe("invalid_refresh_token");
   });
 });
 

@@ -40,7 +40,8 @@ describe("transport", () => {
         method,
         headers: { "content-type": "text/plain" },
       });
-      expect([method, response.status, response.headers.allow]).toEqual([method, 405, "POST"]);
+      expect(response.status, method).toBe(405);
+      expect(response.headers.allow, method).toBe("POST");
       expect(response.code()).toBe(method === "HEAD" ? undefined : "method_not_allowed");
     }
   });
@@ -58,12 +59,8 @@ describe("transport", () => {
           method,
           headers: { "content-type": "text/plain" },
         });
-        expect([path, method, response.status, response.code()]).toEqual([
-          path,
-          method,
-          404,
-          "not_found",
-        ]);
+        expect(response.status, `${path} ${method}`).toBe(404);
+        expect(response.code(), `${path} ${method}`).toBe("not_found");
         expect(response.headers["x-request-id"]).toMatch(/./u);
       }
     }
@@ -85,11 +82,8 @@ describe("transport", () => {
         "multipart/form-data; boundary=x",
       ]) {
         const response = await send(type);
-        expect([type, response.status, response.code()]).toEqual([
-          type,
-          415,
-          "unsupported_media_type",
-        ]);
+        expect(response.status, type).toBe(415);
+        expect(response.code(), type).toBe("unsupported_media_type");
       }
       expect((await send("application/json", { "content-encoding": "gzip" })).status).toBe(415);
       expect((await send("Application/JSON; charset=utf-8")).status).not.toBe(415);
@@ -98,7 +92,8 @@ describe("transport", () => {
 
   test("protect_file accepts multipart/form-data only", async () => {
     const response = await ann.call("protect_file");
-    expect([response.status, response.code()]).toEqual([415, "unsupported_media_type"]);
+    expect(response.status).toBe(415);
+    expect(response.code()).toBe("unsupported_media_type");
   });
 
   test.each([
@@ -110,7 +105,8 @@ describe("transport", () => {
   ])("a body that is %s is an invalid request", async (_what, body) => {
     const headers = { "content-type": "application/json", authorization: ann.token };
     const response = await sendRequest(vault.url + operationPath.list_no_dup, { headers, body });
-    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+    expect(response.status).toBe(400);
+    expect(response.code()).toBe("invalid_request");
     expect(response.json().error.details[0]).toEqual({
       path: expect.any(String),
       reason: expect.any(String),
@@ -145,7 +141,8 @@ describe("transport", () => {
       });
     expect((await protect(62)).status).toBe(200);
     const refused = await protect(63);
-    expect([refused.status, refused.code()]).toEqual([400, "invalid_request"]);
+    expect(refused.status).toBe(400);
+    expect(refused.code()).toBe("invalid_request");
     const bomb = await sendRequest(vault.url + operationPath.list_no_dup, {
       headers: { "content-type": "application/json", authorization: ann.token },
       body: "[".repeat(1_000_000),
@@ -180,24 +177,23 @@ describe("transport", () => {
       { email: "ann@example.com" },
       authorization === undefined ? {} : { authorization },
     );
-    expect([response.status, response.code()]).toEqual([401, "invalid_token"]);
+    expect(response.status).toBe(401);
+    expect(response.code()).toBe("invalid_token");
   });
 
   test("a token with a scheme is invalid", async () => {
     const response = await ann.call("list_no_dup", {}, { authorization: `Bearer ${ann.token}` });
-    expect([response.status, response.code()]).toEqual([401, "invalid_token"]);
+    expect(response.status).toBe(401);
+    expect(response.code()).toBe("invalid_token");
   });
 
   test("metrics and health are on a listener of their own, and health on both", async () => {
     for (const path of ["/healthz", "/readyz"]) {
-      expect([await statusOf(vault.url, path), await statusOf(vault.metricsUrl, path)]).toEqual([
-        200, 200,
-      ]);
+      expect(await statusOf(vault.url, path)).toBe(200);
+      expect(await statusOf(vault.metricsUrl, path)).toBe(200);
     }
-    expect([
-      await statusOf(vault.url, "/metrics"),
-      await statusOf(vault.metricsUrl, "/metrics"),
-    ]).toEqual([404, 200]);
+    expect(await statusOf(vault.url, "/metrics")).toBe(404);
+    expect(await statusOf(vault.metricsUrl, "/metrics")).toBe(200);
     expect(await statusOf(vault.metricsUrl, operationPath.list_no_dup)).toBe(404);
   });
 
@@ -211,10 +207,8 @@ describe("transport", () => {
     expect(responses[2]?.headers["cache-control"]).toBe("no-store");
     await ann.call("protect", { key_name: "stored", key_value: "v" });
     const exposed = await ann.call("expose", { key_name: "stored" });
-    expect([exposed.headers["cache-control"], exposed.headers["x-content-type-options"]]).toEqual([
-      "no-store",
-      "nosniff",
-    ]);
+    expect(exposed.headers["cache-control"]).toBe("no-store");
+    expect(exposed.headers["x-content-type-options"]).toBe("nosniff");
   });
 
   test("lists have an etag and return 304 for a known one", async () => {
@@ -231,15 +225,12 @@ describe("transport", () => {
     ] as const) {
       const first = await ann.call(operation, body);
       const etag = first.headers.etag ?? "";
-      expect([operation, etag]).toEqual([operation, expect.stringMatching(/^W\/"[\w-]+"$/u)]);
+      expect(etag, operation).toEqual(expect.stringMatching(/^W\/"[\w-]+"$/u));
       for (const header of [etag, etag.slice(2), `"other", ${etag}`, "*"]) {
         const again = await ann.call(operation, body, { "if-none-match": header });
-        expect([header, again.status, again.bytes.length, again.headers.etag]).toEqual([
-          header,
-          304,
-          0,
-          etag,
-        ]);
+        expect(again.status, header).toBe(304);
+        expect(again.bytes.length, header).toBe(0);
+        expect(again.headers.etag, header).toEqual(etag);
       }
       expect((await ann.call(operation, body, { "if-none-match": '"other"' })).status).toBe(200);
     }
@@ -261,10 +252,9 @@ describe("transport", () => {
       ["download_file", { filename: "with tags" }],
     ] as const) {
       expect((await ann.call(operation, body, tags(10))).outcome()).toBe("200");
-      expect([operation, (await ann.call(operation, body, tags(11))).outcome()]).toEqual([
-        operation,
+      expect((await ann.call(operation, body, tags(11))).outcome(), operation).toBe(
         "400 invalid_request",
-      ]);
+      );
     }
   });
 
@@ -275,10 +265,8 @@ describe("transport", () => {
     await ann.call("protect", { key_name: "big", key_value: "v", metadata: { description } });
     await ann.call("protect", { key_name: "small", key_value: "v" });
     const gzip = await ann.call("version_list", { key_name: "big" }, gzipped);
-    expect([gzip.headers["content-encoding"], described(gunzipSync(gzip.bytes))]).toEqual([
-      "gzip",
-      description,
-    ]);
+    expect(gzip.headers["content-encoding"]).toBe("gzip");
+    expect(described(gunzipSync(gzip.bytes))).toEqual(description);
     const brotli = await ann.call("version_list", { key_name: "big" }, { "accept-encoding": "br" });
     expect(described(brotliDecompressSync(brotli.bytes))).toBe(description);
     for (const headers of [
@@ -287,10 +275,8 @@ describe("transport", () => {
       { "accept-encoding": "unheard-of" },
     ]) {
       const plain = await ann.call("version_list", { key_name: "big" }, headers);
-      expect([plain.headers["content-encoding"], described(plain.bytes)]).toEqual([
-        undefined,
-        description,
-      ]);
+      expect(plain.headers["content-encoding"]).toBeUndefined();
+      expect(described(plain.bytes)).toEqual(description);
     }
     const small = await ann.call("version_list", { key_name: "small" }, gzipped);
     expect(small.headers["content-encoding"]).toBeUndefined();
@@ -309,27 +295,23 @@ describe("transport", () => {
       ["version_expose_link", { key_name: "exposed and shared", key_version: 1 }],
     ] as const) {
       const response = await ann.call(operation, body, gzipped);
-      expect([operation, response.headers["content-encoding"], response.json().key_value]).toEqual([
-        operation,
-        undefined,
-        value,
-      ]);
+      expect(response.headers["content-encoding"], operation).toBeUndefined();
+      expect(response.json().key_value, operation).toEqual(value);
     }
     const scope = scopeString({ secret_name: ["compressible".repeat(200)] });
     const password = vault.passwords.get(ann.email);
     const login = { email: ann.email, password, scope, expiration_hours: 1 };
     const tokens = await vault.post(operationPath.generate_access_token, login, gzipped);
-    expect([tokens.headers["content-encoding"], tokens.json().scope]).toEqual([undefined, scope]);
+    expect(tokens.headers["content-encoding"]).toBeUndefined();
+    expect(tokens.json().scope).toEqual(scope);
     const { refresh_token, access_token: used_access_token } = tokens.json();
     const refreshed = await vault.post(
       operationPath.refresh_token,
       { refresh_token, used_access_token },
       gzipped,
     );
-    expect([refreshed.headers["content-encoding"], refreshed.json().scope]).toEqual([
-      undefined,
-      scope,
-    ]);
+    expect(refreshed.headers["content-encoding"]).toBeUndefined();
+    expect(refreshed.json().scope).toEqual(scope);
   });
 
   test("only lists of records without values and tokens are compressible", () => {

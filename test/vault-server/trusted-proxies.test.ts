@@ -104,12 +104,8 @@ test("an ignored address is named in responses to authenticated requests only", 
   const authorization = (await vault.client("ann@example.com")).token;
   expect(await headerOf(logIn, forwarded)).toBe("true");
   expect(await headerOf(list, { ...forwarded, authorization })).toBe("true");
-  expect([await headerOf(logIn, forwarded, "wrong"), await headerOf(list, forwarded)]).toEqual([
-    undefined,
-    undefined,
-  ]);
-  expect([await headerOf(logIn, {}), await headerOf(list, { authorization })]).toEqual([
-    undefined,
-    undefined,
-  ]);
+  expect(await headerOf(logIn, forwarded, "wrong")).toBeUndefined();
+  expect(await headerOf(list, forwarded)).toBeUndefined();
+  expect(await headerOf(logIn, {})).toBeUndefined();
+  expect(await headerOf(list, { authorization })).toBeUndefined();
 });

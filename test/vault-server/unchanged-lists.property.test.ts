@@ -137,17 +137,13 @@ test("list_no_dup responds 304 exactly when the list is unchanged, after any ope
           const full = await caller.call("list_no_dup");
           if (polled.status === 200)
             held[index] = { etag: polled.headers.etag ?? "", body: polled.bytes.toString() };
-          expect([label, caller.email, held[index]!.body]).toEqual([
-            label,
-            caller.email,
-            full.bytes.toString(),
-          ]);
+          expect(held[index]!.body, `${label} ${caller.email}`).toEqual(full.bytes.toString());
           const again = await caller.call(
             "list_no_dup",
             {},
             { "if-none-match": held[index]!.etag },
           );
-          expect([label, caller.email, again.status]).toEqual([label, caller.email, 304]);
+          expect(again.status, `${label} ${caller.email}`).toBe(304);
         }
       }
     }),

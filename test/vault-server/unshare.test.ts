@@ -42,30 +42,25 @@ describe("unshare", () => {
       usr_id_from: ann.email,
       usr_id_to: ["BOB@example.com", "unknown@example.com"],
     });
-    expect([one.outcome(), one.json()]).toEqual([
-      "200",
-      { unshared: [{ key_name: secret.name, from: bob.email }] },
-    ]);
-    expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual([
-      "404 secret_not_found",
-      "200",
-    ]);
+    expect(one.outcome()).toBe("200");
+    expect(one.json()).toEqual({ unshared: [{ key_name: secret.name, from: bob.email }] });
+    expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
+    expect(await secret.outcomeOfReading(cid)).toBe("200");
     expect(await secret.listedFor(ann)).toEqual([[ann.email, "RW", true]]);
     await secret.shareWith(bob);
     const rest = await secret.unshare({ key_name: [secret.name] });
     const from = (email: string) => ({ key_name: secret.name, from: email });
     expect(rest.json()).toEqual({ unshared: [from(bob.email), from(cid.email)] });
-    expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual([
-      "404 secret_not_found",
-      "404 secret_not_found",
-    ]);
+    expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
+    expect(await secret.outcomeOfReading(cid)).toBe("404 secret_not_found");
     expect(await secret.listedFor(ann)).toEqual([[ann.email, "RW", false]]);
   });
 
   test("responds with an empty list when there is nothing to unshare", async () => {
     for (const body of [{}, { usr_id_to: bob.email }, { group_id_to: "no such team" }]) {
       const response = await secret.unshare(body);
-      expect([response.outcome(), response.json()]).toEqual(["200", { unshared: [] }]);
+      expect(response.outcome()).toBe("200");
+      expect(response.json()).toEqual({ unshared: [] });
     }
   });
 });
@@ -87,18 +82,12 @@ describe("delete_shared_key_link", () => {
   test("removes the secret for the caller only, until it is shared again", async () => {
     await secret.share({ usr_id_to: [bob.email, cid.email] });
     const response = await secret.dismiss(bob);
-    expect([response.outcome(), response.json()]).toEqual([
-      "200",
-      { removed: { key_name: secret.name, owner: ann.email } },
-    ]);
-    expect([await secret.outcomeOfReading(bob), await secret.listedFor(bob)]).toEqual([
-      "404 secret_not_found",
-      [],
-    ]);
-    expect([await secret.outcomeOfReading(cid), await secret.outcomeOfReading(ann)]).toEqual([
-      "200",
-      "200",
-    ]);
+    expect(response.outcome()).toBe("200");
+    expect(response.json()).toEqual({ removed: { key_name: secret.name, owner: ann.email } });
+    expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
+    expect(await secret.listedFor(bob)).toEqual([]);
+    expect(await secret.outcomeOfReading(cid)).toBe("200");
+    expect(await secret.outcomeOfReading(ann)).toBe("200");
     expect((await secret.dismiss(bob)).outcome()).toBe("404 secret_not_found");
     await secret.shareWith(bob);
     expect(await secret.outcomeOfReading(bob)).toBe("200");

@@ -22,7 +22,8 @@ describe("protect_file with invalid requests", () => {
         { filename: other, bytes: Buffer.from("x") },
         { filename, bytes: Buffer.from("y") },
       ]);
-      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+      expect(response.status).toBe(400);
+      expect(response.code()).toBe("invalid_request");
       expect(await listFilenames(ann)).not.toContain(other);
     },
   );
@@ -35,9 +36,11 @@ describe("protect_file with invalid requests", () => {
         bytes: Buffer.from(filename),
       })),
     );
-    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+    expect(response.status).toBe(400);
+    expect(response.code()).toBe("invalid_request");
     const stored = await listFilenames(ann);
-    expect([stored.includes(twice), stored.includes(other)]).toEqual([false, false]);
+    expect(stored.includes(twice)).toBe(false);
+    expect(stored.includes(other)).toBe(false);
   });
 
   test.each(["1", "3", "0", "-1", "1.5", "x", "101", ""])(
@@ -48,7 +51,8 @@ describe("protect_file with invalid requests", () => {
         bytes: Buffer.from("x"),
       }));
       const response = await ann.upload(files, { countoffiles: count });
-      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+      expect(response.status).toBe(400);
+      expect(response.code()).toBe("invalid_request");
       expect(response.json().error.details[0].path).toBe("CountOfFiles");
       const stored = await listFilenames(ann);
       expect(files.some(({ filename }) => stored.includes(filename))).toBe(false);
@@ -62,7 +66,8 @@ describe("protect_file with invalid requests", () => {
       { filename: big, bytes: Buffer.alloc(FILE_LIMIT + 1) },
     ];
     const response = await ann.upload(files);
-    expect([response.status, response.code()]).toEqual([413, "too_large"]);
+    expect(response.status).toBe(413);
+    expect(response.code()).toBe("too_large");
     const announced = await new Promise((resolve, reject) => {
       const headers = {
         "content-type": "multipart/form-data; boundary=b",
@@ -134,7 +139,8 @@ describe("protect_file with invalid requests", () => {
     ["another disposition", {}, rawPart('attachment; filename="a"')],
   ])("rejects a multipart body with %s", async (_what, headers, body) => {
     const response = await ann.upload([], { countoffiles: "1", ...headers }, body);
-    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+    expect(response.status).toBe(400);
+    expect(response.code()).toBe("invalid_request");
   });
 
   test("checks shape, then token, then email, which is case-insensitive", async () => {

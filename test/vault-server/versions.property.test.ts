@@ -184,11 +184,10 @@ test("after any sequence of writes, deletions and deadlines, versions and values
         for (const [index, command] of commands.entries()) {
           const value = model.nextValue;
           const outcome = model.apply(command);
-          expect([index, command, await run(key_name, command, value)]).toEqual([
-            index,
-            command,
-            outcome,
-          ]);
+          expect(
+            await run(key_name, command, value),
+            `${index} ${JSON.stringify(command)}`,
+          ).toEqual(outcome);
         }
         const living = model.living;
         const values = [...(living?.values ?? [])].sort(([a], [b]) => a - b);

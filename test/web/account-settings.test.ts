@@ -45,18 +45,18 @@ test("a user sees what acts as them, and ends a token, a browser, then all other
   await token.getByRole("button", { name: "Revoke API token" }).click();
   await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
   await page.getByText("No API tokens.").waitFor();
-  expect([await outcome(anns), await outcome(other)]).toEqual(["401 invalid_token", "200"]);
+  expect(await outcome(anns)).toBe("401 invalid_token");
+  expect(await outcome(other)).toBe("200");
   await sessions.getByRole("button", { name: "Log out Firefox on Linux" }).click();
   await dialog.getByRole("button", { name: "Log out", exact: true }).click();
   await expect.poll(() => sessions.count()).toBe(3);
-  expect([await outcome(other), await outcome(third)]).toEqual(["401 invalid_token", "200"]);
+  expect(await outcome(other)).toBe("401 invalid_token");
+  expect(await outcome(third)).toBe("200");
   await page.getByRole("button", { name: "Log out all others" }).click();
   await dialog.getByRole("button", { name: "Log out all others" }).click();
   await expect.poll(() => sessions.count()).toBe(1);
-  expect([await outcome(third), await outcome(fourth)]).toEqual([
-    "401 invalid_token",
-    "401 invalid_token",
-  ]);
+  expect(await outcome(third)).toBe("401 invalid_token");
+  expect(await outcome(fourth)).toBe("401 invalid_token");
   expect(await page.getByRole("button", { name: "Log out all others" }).count()).toBe(0);
 });
 
@@ -76,10 +76,8 @@ test("a user changes the password and stays logged in", async () => {
   await expect
     .poll(() => page.getByRole("list", { name: "Sessions" }).getByRole("listitem").count())
     .toBe(1);
-  expect([
-    await outcome(anns),
-    (await vault.logIn(ann, { password: "correct horse battery" })).outcome(),
-  ]).toEqual(["401 invalid_token", "200"]);
+  expect(await outcome(anns)).toBe("401 invalid_token");
+  expect((await vault.logIn(ann, { password: "correct horse battery" })).outcome()).toBe("200");
   await page.getByRole("link", { name: "Files" }).click();
   await page.getByText("No files yet").waitFor();
 });

@@ -213,10 +213,8 @@ test("all objects together are limited to 250 events, then ten per second, warni
   for (let n = 0; n < 5; n += 1)
     recorder.record(event({ namespace: "n0", uid: `w${n}`, type: "Warning" }));
   await clock.advance(2_000);
-  expect([types.length, types.slice(250, 255)]).toEqual([
-    270,
-    Array.from({ length: 5 }, () => "Warning"),
-  ]);
+  expect(types.length).toBe(270);
+  expect(types.slice(250, 255)).toEqual(Array.from({ length: 5 }, () => "Warning"));
   // At most 500 wait: no fault keeps the recorder busy for long.
   await clock.advance(600_000);
   expect(types).toHaveLength(505);

@@ -29,7 +29,8 @@ test.each([
   ["a{1001}", "invalid repeat count at position 2"],
   ["[a-z]{300}[a-z]{300}", "too complex: use smaller repeat counts"],
 ])("%s is invalid: %s", (source, problem) => {
-  expect([problemOf(source), problemOf(source)]).toEqual([problem, problem]);
+  expect(problemOf(source)).toEqual(problem);
+  expect(problemOf(source)).toEqual(problem);
 });
 
 test("an expression matches a part of a text unless it is anchored", () => {

@@ -48,9 +48,11 @@ test("a key added again keeps its age and its more urgent priority", () => {
   add("b", 2, "vault");
   add("a", 3, "spec");
   add("a", 4, "drift");
-  expect([ready.size, ready.oldestSince]).toEqual([2, 1]);
+  expect(ready.size).toBe(2);
+  expect(ready.oldestSince).toBe(1);
   expect(take()).toEqual(["a", "b"]);
-  expect([ready.size, ready.oldestSince]).toEqual([0, undefined]);
+  expect(ready.size).toBe(0);
+  expect(ready.oldestSince).toBeUndefined();
 });
 
 test("a key added again with the same priority keeps its turn", () => {
@@ -68,7 +70,8 @@ test("a key that moves to another cap is limited by that one only", () => {
   expect(take(["y"])).toEqual([]);
   expect(ready.oldestSince).toBe(1);
   expect(take(["x"])).toEqual(["a"]);
-  expect([ready.size, ready.oldestSince]).toEqual([0, undefined]);
+  expect(ready.size).toBe(0);
+  expect(ready.oldestSince).toBeUndefined();
 });
 
 test("after clear no key is left of any priority, and none is the oldest", () => {
@@ -76,7 +79,8 @@ test("after clear no key is left of any priority, and none is the oldest", () =>
   add("a", 1, "spec", "x");
   add("b", 2, "background");
   ready.clear();
-  expect([ready.size, ready.oldestSince]).toEqual([0, undefined]);
+  expect(ready.size).toBe(0);
+  expect(ready.oldestSince).toBeUndefined();
   add("c", 3, "vault");
   expect(take()).toEqual(["c"]);
 });

@@ -185,10 +185,8 @@ describe("contentDigest", () => {
     const digestOf = (type: string | undefined): string =>
       contentDigest(key, { type, keys: keysOf(given), synced });
     expect(bytesDigest(key, text("2")).digest).toBe("vMq1js0mDE35LucpV-ZSgV86ptRVFLXc_QwQPJ0ctSU");
-    expect([digestOf("Opaque"), digestOf(undefined)]).toEqual([
-      "wIFzRPRxLrwoaLoBYsnXdUFbntf3ftcPi3qZQ1TjE0Y",
-      "Rei0zTR1CZ9vaZjkES4SlDQ51iwti8LBHX384xjKCig",
-    ]);
+    expect(digestOf("Opaque")).toBe("wIFzRPRxLrwoaLoBYsnXdUFbntf3ftcPi3qZQ1TjE0Y");
+    expect(digestOf(undefined)).toBe("Rei0zTR1CZ9vaZjkES4SlDQ51iwti8LBHX384xjKCig");
   });
 
   test("is independent of the order of the keys, and of the claims about them", () => {

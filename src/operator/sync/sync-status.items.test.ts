@@ -85,10 +85,8 @@ describe("the version of an item", () => {
 
 test("the owner of an item is another account, and stays while its source is missing", () => {
   const shared = next({}, [found({ owner: "dba@example.com", own: false })]);
-  expect([ownerOf(shared), ownerOf(next(shared, [missing]))]).toEqual([
-    "dba@example.com",
-    "dba@example.com",
-  ]);
+  expect(ownerOf(shared)).toBe("dba@example.com");
+  expect(ownerOf(next(shared, [missing]))).toBe("dba@example.com");
   expect(ownerOf(next(shared, [found()]))).toBeUndefined();
 });
 
@@ -270,13 +268,13 @@ describe("removesWhenGone", () => {
       items: [{ secretKey: "p", key }],
       ...changes,
     });
-    expect([removes(of({}, "db")), removes(of({}, "db"), true)]).toEqual([false, true]);
-    expect([removes(of({})), removes(of({}), true)]).toEqual([false, true]);
-    expect([
-      removes(of({ itemsOmitted: 1 })),
-      removes(of({ observedGeneration: 99 })),
-      removes({}),
-    ]).toEqual([true, true, true]);
+    expect(removes(of({}, "db"))).toBe(false);
+    expect(removes(of({}, "db"), true)).toBe(true);
+    expect(removes(of({}))).toBe(false);
+    expect(removes(of({}), true)).toBe(true);
+    expect(removes(of({ itemsOmitted: 1 }))).toBe(true);
+    expect(removes(of({ observedGeneration: 99 }))).toBe(true);
+    expect(removes({})).toBe(true);
   });
 });
 
@@ -285,8 +283,6 @@ test("reportedDeadline returns the deadline that a status shows of a source", ()
     { secretKey: "p", key: "db" },
     { secretKey: "q", key: "db", deleteAt: "2026-11-21T12:00:00Z" },
   ];
-  expect([
-    reportedDeadline({ items: shown }, "db"),
-    reportedDeadline({ items: shown }, "q"),
-  ]).toEqual([Date.UTC(2026, 10, 21, 12), undefined]);
+  expect(reportedDeadline({ items: shown }, "db")).toEqual(Date.UTC(2026, 10, 21, 12));
+  expect(reportedDeadline({ items: shown }, "q")).toBeUndefined();
 });

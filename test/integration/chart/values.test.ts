@@ -148,7 +148,8 @@ test("flags are arguments that the vault accepts", async () => {
   const [vault, serve, ...args] = argumentsOf(
     await helm.template(vaultRelease, set("flags", flags)),
   );
-  expect([vault, serve]).toEqual(["vault", "serve"]);
+  expect(vault).toBe("vault");
+  expect(serve).toBe("serve");
   const command = vaultCommand().commands.find((one) => one.name() === "serve");
   expect(command?.exitOverride().parseOptions(args)).toEqual({ operands: [], unknown: [] });
   expect(command?.opts()).toMatchObject({

@@ -113,7 +113,8 @@ test("what could not be released is reported, and released when the command is r
   );
 
   const rest = await release(plane.kubeconfigPath, "--confirm");
-  expect([rest.code, rest.stderr]).toEqual([0, "released 1 of 1 objects\n"]);
+  expect(rest.code).toBe(0);
+  expect(rest.stderr).toBe("released 1 of 1 objects\n");
   const again = await release(plane.kubeconfigPath);
   expect(again).toEqual({
     code: 0,
@@ -121,7 +122,8 @@ test("what could not be released is reported, and released when the command is r
     stderr: `nothing to release in namespace ${namespace}\n`,
   });
   const { metadata } = await client.get(SECRETS, { namespace, name: "db" }, forever);
-  expect([metadata.annotations, metadata.labels]).toEqual([undefined, undefined]);
+  expect(metadata.annotations).toBeUndefined();
+  expect(metadata.labels).toBeUndefined();
 });
 
 test("a Lease of an operator that was killed does not prevent a release when it has expired", async () => {

@@ -92,7 +92,7 @@ test("the in-memory API server responds to random requests like kube-apiserver",
     );
     const { resource } = commands[0]!;
     for (const command of [...commands, { ...end, resource }]) {
-      expect([command, await model.run(command)]).toEqual([command, await real.run(command)]);
+      expect(await model.run(command), JSON.stringify(command)).toEqual(await real.run(command));
     }
     expect(await model.history(resource, from)).toEqual(
       await real.history(resource, created.metadata.resourceVersion!),

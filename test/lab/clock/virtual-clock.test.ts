@@ -4,7 +4,8 @@ import { promiseJobs, VirtualClock } from "./virtual-clock.ts";
 test("a virtual clock advances both clocks only on request", async () => {
   const clock = new VirtualClock(1_000);
   await clock.advance(250);
-  expect([clock.now(), clock.monotonic()]).toEqual([1_250, 250]);
+  expect(clock.now()).toBe(1_250);
+  expect(clock.monotonic()).toBe(250);
 });
 
 test("advance fires timers in order at their deadlines, also those created meanwhile", async () => {
@@ -52,7 +53,8 @@ test("a sleep ends after its time", async () => {
 test("the wall clock can jump without the monotonic clock", () => {
   const clock = new VirtualClock(5_000);
   clock.stepWall(-3_600_000);
-  expect([clock.now(), clock.monotonic()]).toEqual([5_000 - 3_600_000, 0]);
+  expect(clock.now()).toEqual(5_000 - 3_600_000);
+  expect(clock.monotonic()).toBe(0);
 });
 
 // Node runs ticks before promise jobs after a callback of the event loop: an episode depended on

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { TransientError } from "../../../src/operator/vault-client/vault-error.ts";
-import { OperatorScene } from "./operator-scene.ts";
+import { SimulatedWorld } from "../simulated/simulated-world.ts";
 
 /** The values of secrets by their names. */
 export type Values = Readonly<Record<string, string>>;
@@ -9,8 +9,8 @@ export type Values = Readonly<Record<string, string>>;
 export async function synced(
   values: Values,
   spec: Readonly<Record<string, unknown>>,
-): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   serve(scene, values);
   scene.follow({}, spec);
   await scene.settle();
@@ -19,14 +19,14 @@ export async function synced(
 }
 
 /** Lists these secrets, each with this value and at this version. */
-export function serve(scene: OperatorScene, values: Values, version = 1): void {
+export function serve(scene: SimulatedWorld, values: Values, version = 1): void {
   scene.vault().expose = (name) => ({ value: values[name] ?? "" });
   scene.vault().lists(...Object.keys(values).map((name) => ({ name, version })));
 }
 
 /** Lets secrets of these reach their delete_time; the list then has the other ones. */
 export async function remove(
-  scene: OperatorScene,
+  scene: SimulatedWorld,
   values: Values,
   ...names: readonly string[]
 ): Promise<void> {
@@ -46,11 +46,11 @@ export const data = (...names: readonly string[]) =>
   names.map((name) => ({ secretKey: name, remoteRef: { key: name } }));
 
 /** Lets every read of a value fail, while the lists do not. */
-export function serveNothing(scene: OperatorScene): void {
+export function serveNothing(scene: SimulatedWorld): void {
   scene.vault().expose = () => {
     throw new TransientError("expose", "server_error", { status: 503 });
   };
 }
 
-export const readyMessage = (scene: OperatorScene): string | undefined =>
+export const readyMessage = (scene: SimulatedWorld): string | undefined =>
   scene.condition("Ready")?.message;

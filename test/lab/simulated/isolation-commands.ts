@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { SceneConnection } from "./cluster-scene.ts";
+import type { ObjectRef } from "../../../src/operator/kube/resource.ts";
 import type { Labels, ModelConnection, ModelEntry, ModelResource } from "./isolation-model.ts";
 
 export const NAMESPACES = ["a", "b", "c"];
@@ -12,7 +12,7 @@ export const RULE = { data: undefined, dataFrom: [{ find: { name: { regexp: "^x-
 export type Command =
   | { readonly do: "label"; readonly namespace: string; readonly labels: Labels }
   | { readonly do: "connect"; readonly connection: ModelConnection }
-  | { readonly do: "disconnect"; readonly connection: SceneConnection }
+  | { readonly do: "disconnect"; readonly connection: ObjectRef }
   | { readonly do: "follow"; readonly resource: ModelResource }
   | { readonly do: "delete"; readonly resource: Pick<ModelResource, "kind" | "namespace" | "name"> }
   | { readonly do: "write"; readonly names: readonly string[] }
@@ -36,8 +36,8 @@ const entry: fc.Arbitrary<ModelEntry> = fc.record({
   secrets: globs,
   files: globs,
 });
-const ofCluster: fc.Arbitrary<SceneConnection> = fc.record({ name: fc.constantFrom("one", "two") });
-const ofNamespace: fc.Arbitrary<SceneConnection> = fc.record({
+const ofCluster: fc.Arbitrary<ObjectRef> = fc.record({ name: fc.constantFrom("one", "two") });
+const ofNamespace: fc.Arbitrary<ObjectRef> = fc.record({
   namespace,
   name: fc.constantFrom("one", "two"),
 });

@@ -1,4 +1,5 @@
-import { type SceneConnection, accountOf } from "./cluster-scene.ts";
+import type { ObjectRef } from "../../../src/operator/kube/resource.ts";
+import { accountOf } from "./simulated-world.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -15,14 +16,14 @@ export interface ModelResource {
   readonly kind: "secret" | "file";
   readonly namespace: string;
   readonly name: string;
-  readonly connection: SceneConnection;
+  readonly connection: ObjectRef;
   readonly names: readonly string[];
   /** A rule finds the names: names without access are not found instead of not allowed. */
   readonly isFound?: boolean;
 }
 
 export interface ModelConnection {
-  readonly connection: SceneConnection;
+  readonly connection: ObjectRef;
   /** Name whose account it uses: its own one, or another one. */
   readonly account: string;
   readonly access: readonly ModelEntry[];

@@ -1,5 +1,7 @@
 import type { Clock } from "../../../src/lib/clock.ts";
+import { defaultMetadata } from "../../../src/protocol/metadata.ts";
 import type { VaultRequest } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { TransientError } from "../../../src/operator/vault-client/vault-error.ts";
 import {
   type CuttingProxy,
@@ -10,6 +12,8 @@ import { type InMemoryResponse, InMemoryVault } from "./vault/in-memory-vault.ts
 
 /** The account of a test, and its password. */
 export const ACCOUNT = "ops@example.com";
+/** Another user. */
+export const OTHER = "ann@example.com";
 export const PASSWORD = "canary-password";
 
 /** A request that the vault did not reject with 429. */
@@ -21,6 +25,8 @@ export interface VaultCall {
   readonly account: string;
   /** Name of the secret or file, if it is about one. */
   readonly name: string | undefined;
+  /** The list is requested immediately, not when it changes. */
+  readonly isPoll: boolean;
   /** Password of a login. */
   readonly password: string | undefined;
 }
@@ -47,6 +53,13 @@ export class SimulatedVault extends InMemoryVault {
   proxy: CuttingProxy | undefined;
   /** Further faults, after the latency and before the vault. */
   network: VaultNetwork = {};
+  /** Replaces a value or the version of a response, or throws a VaultError. */
+  expose: (
+    name: string,
+    version: number,
+  ) => { readonly value?: string; readonly version?: number } = () => ({});
+  /** Reads of values so far, each as `<name>@<version>`. */
+  readonly reads: string[] = [];
   readonly calls: VaultCall[] = [];
   /** Time of each list request in monotonic milliseconds. */
   readonly listedAt: number[] = [];
@@ -56,14 +69,26 @@ export class SimulatedVault extends InMemoryVault {
   /** Values that no list has shown yet, and the time of the first list that showed each value. */
   readonly #unshown = new Set<string>();
   readonly #shownAt = new Map<string, number>();
+  #written = 0;
   #isDown = false;
   /** The current second of the clock, and the requests that were admitted in it. */
   #second = { at: 0, admitted: 0 };
 
-  constructor(clock: Clock) {
+  /** Creation time of all versions that {@link lists} and {@link uploads} add. */
+  readonly #createdAt: number;
+  readonly #name: string;
+
+  constructor(clock: Clock, name = "vault") {
     super(clock);
     this.#clock = clock;
+    this.#createdAt = clock.now();
+    this.#name = name;
     this.setPassword(ACCOUNT, PASSWORD);
+  }
+
+  /** Number of lists that were requested immediately, not when they change. */
+  get polls(): number {
+    return this.calls.filter(({ isPoll }) => isPoll).length;
   }
 
   /** Opens a connection of the operator to this vault. */
@@ -91,6 +116,64 @@ export class SimulatedVault extends InMemoryVault {
       this.act(ACCOUNT, "protect", { key_name: name, key_value });
       this.#unshown.add(key_value);
     }
+  }
+
+  /** Writes new versions of secrets of an account, with the values `<account> <name> <number>`. */
+  writeAs(email: string, names: readonly string[], more: object = {}): void {
+    for (const key_name of names) {
+      this.#written += 1;
+      const key_value = `${email} ${key_name} ${this.#written}`;
+      this.act(email, "protect", { key_name, key_value, ...more });
+    }
+  }
+
+  /** Returns the reads since the last call, each as `<account> <name>`. */
+  takeReads(): string[] {
+    const reads = this.calls.splice(0).filter(({ name }) => name !== undefined);
+    return reads.map(({ account, name }) => `${account} ${name}`);
+  }
+
+  /**
+   * Replaces all secrets by these, whose versions have the values `<vault> <name>@<version>`. A
+   * secret of another owner is shared with {@link ACCOUNT}.
+   */
+  lists(...secrets: readonly Partial<SecretRecord>[]): void {
+    const stored = secrets.map((secret) => this.#storedSecret(secret));
+    const { files } = this.backup();
+    this.restore({
+      files,
+      secrets: new Map(stored.map((one) => [`${one.owner}\n${one.name}`, one])),
+    });
+  }
+
+  /** Replaces all files by the first version of these. */
+  uploads(...filenames: readonly string[]): void {
+    const { secrets } = this.backup();
+    const files = filenames.map((filename) => {
+      const bytes = Buffer.from(`${this.#name} ${filename}@1`);
+      const versions = [{ version: 1, bytes, createdAt: this.#createdAt }];
+      return [`${ACCOUNT}\n${filename}`, { versions, lastVersion: 1 }] as const;
+    });
+    this.restore({ secrets, files: new Map(files) });
+  }
+
+  #storedSecret(secret: Partial<SecretRecord>) {
+    const { name = "a", version = 1, owner = ACCOUNT, shared, metadata, ...rest } = secret;
+    const shares = owner !== ACCOUNT ? [[ACCOUNT, "R"]] : shared ? [[OTHER, "R"]] : [];
+    return {
+      name,
+      owner,
+      versions: Array.from({ length: version }, (_, at) => ({
+        version: at + 1,
+        value: `${this.#name} ${name}@${at + 1}`,
+        metadata: { ...defaultMetadata, expiration_time: 10_000, ...metadata },
+        createdAt: rest.createdAt ?? this.#createdAt,
+      })),
+      shares: new Map(shares as [string, "R"][]),
+      lastVersion: version,
+      deleteMinutes: 525_600_000,
+      deleteAt: rest.deleteAt ?? this.#createdAt + 525_600_000 * 60_000,
+    };
   }
 
   /** Deletes secrets. */
@@ -147,7 +230,24 @@ export class SimulatedVault extends InMemoryVault {
       for (const value of this.#unshown) this.#shownAt.set(value, this.#clock.monotonic());
       this.#unshown.clear();
     }
-    return (await this.network.respond?.(request, response, signal)) ?? response;
+    const served = response.status === 200 ? this.#exposed(request, response) : response;
+    return (await this.network.respond?.(request, served, signal)) ?? served;
+  }
+
+  /** Returns the response to a read, with what {@link expose} replaces. */
+  #exposed({ operation, body: asked }: VaultRequest, response: InMemoryResponse): InMemoryResponse {
+    const isFile = operation === "download_file";
+    if (!isFile && !operation.includes("expose")) return response;
+    const name = String(
+      Object.entries(asked).find(([field]) => /^(?:key_|file)name$/.test(field))?.[1],
+    );
+    const body = isFile ? {} : JSON.parse(Buffer.from(response.body).toString());
+    const version = isFile ? Number(response.headers["x-file-version"]) : body.key_version;
+    this.reads.push(`${name}@${version}`);
+    const changed = this.expose(name, version);
+    const { version: actual = version, value = `${this.#name} ${name}@${actual}` } = changed;
+    if (changed.value === undefined && changed.version === undefined) return response;
+    return json(200, { ...body, key_value: value, key_version: actual });
   }
 
   #admits(): boolean {
@@ -159,14 +259,15 @@ export class SimulatedVault extends InMemoryVault {
   }
 }
 
-function callOf({ operation, body }: VaultRequest, at: number): VaultCall {
+function callOf({ operation, body, waitSeconds = 0 }: VaultRequest, at: number): VaultCall {
   const fields = new Map(Object.entries(body));
   const text = (field: string): string | undefined => {
     const value: unknown = fields.get(field);
     return typeof value === "string" ? value : undefined;
   };
   const name = text("key_name") ?? text("filename");
-  return { at, operation, account: text("email") ?? "", name, password: text("password") };
+  const isPoll = operation === "list_no_dup" && waitSeconds === 0;
+  return { at, operation, account: text("email") ?? "", name, isPoll, password: text("password") };
 }
 
 function json(

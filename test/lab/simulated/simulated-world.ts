@@ -1,125 +1,133 @@
 import {
-  API_GROUP,
-  API_VERSION,
+  clusterVaultConnectionKind,
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import type { Condition } from "../../../src/operator/api/status.ts";
-import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
-import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
-import { apiRemedies } from "../../../src/operator/api-remedies.ts";
-import { runEngine } from "../../../src/operator/operator.ts";
-import { ApiProblems } from "../../../src/operator/kube/api-problems.ts";
-import { SECRETS, type KubeObject, type ObjectRef } from "../../../src/operator/kube/resource.ts";
-import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
-import { type LogLine, recordingLogger } from "../assertions/recording-logger.ts";
-import { VirtualClock } from "../clock/virtual-clock.ts";
-import { ApiClient, type Network } from "./api-server/api-client.ts";
-import { InMemoryApiServer } from "./api-server/in-memory-api-server.ts";
-import { ACCOUNT, PASSWORD, SimulatedVault } from "./simulated-vault.ts";
+import type { OperatorFlags } from "../../../src/operator/config.ts";
+import {
+  type KubeObject,
+  NAMESPACES,
+  type ObjectRef,
+  SECRETS,
+} from "../../../src/operator/kube/resource.ts";
+import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { Pushes } from "./pushes.ts";
+import { OPERATOR_NAMESPACE, SHOP, SimulatedOperator, valuesOf } from "./simulated-operator.ts";
+import { ACCOUNT, OTHER, PASSWORD, type SimulatedVault } from "./simulated-vault.ts";
+import { Workloads } from "./workloads.ts";
 
-export const OPERATOR_NAMESPACE = "vaultsync-system";
+/** Requests that the operator sends for itself and for connections. */
+const OTHER_REQUESTS =
+  / (?:events|leases|vaultconnections|secrets (?:login|vaultsync-content-key)$)/;
 
-export interface WorldOptions {
-  /** Time of a request to the API server, and of an event to arrive, in milliseconds. */
-  readonly apiLatencyMs?: number;
-  /** Time that `settle` lasts by default, in milliseconds. */
-  readonly settleMs?: number;
-  /** Returns the password in the credentials Secret of a namespace. */
-  readonly passwordIn?: (namespace: string) => string;
+type Target = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+/** The secret, version and owner that a key follows. */
+interface Source {
+  readonly key: string;
+  readonly version?: number;
+  readonly owner?: string;
+}
+
+/** Name of a VaultSecret, its connection, and further fields of its spec. */
+interface Followed {
+  readonly namespace?: string | undefined;
+  readonly name?: string;
+  readonly connection?: string | ObjectRef;
+  readonly [field: string]: unknown;
 }
 
 /**
  * The whole operator on a virtual clock, with an API server and vaults in memory. A test says what
  * there is, starts the operator, advances the clock, and reads what the operator did.
  */
-export class SimulatedWorld implements AsyncDisposable {
-  readonly clock = new VirtualClock();
-  readonly server = new InMemoryApiServer({ clock: this.clock });
-  /** Metrics of the process that was started last. */
-  metrics = new MetricsRegistry();
-  /** Faults between the operator and the API server. */
-  network: Network = {};
-  /** Times of the requests to the API server, in monotonic milliseconds. */
-  readonly requestedAt: number[] = [];
-  /** Requests about single objects, each as `<verb> <plural> <name>`. */
-  readonly requests: string[] = [];
-  /** Reports whether the process that was started last is ready. */
-  isReady = false;
-  /** Content of the file of the flag `namespacesFile`. */
-  namespacesFile = "";
-  readonly #log = recordingLogger();
-  /** The failing requests of all its processes. */
-  readonly problems = new ApiProblems({
-    clock: this.clock,
-    logger: this.#log.logger,
-    host: "10.0.0.1:6443",
-    remedies: apiRemedies(true),
-  });
-  readonly #vaults = new Map<string, SimulatedVault>();
-  /** Times from a list that showed a version to the write of its target, by namespace. */
-  readonly #propagations = new Map<string, number[]>();
-  readonly #options: Required<WorldOptions>;
-  #random = 1;
-  #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+export class SimulatedWorld extends SimulatedOperator {
+  readonly workloads = new Workloads(this);
+  readonly pushes = new Pushes(this);
 
-  constructor(options: WorldOptions = {}) {
-    const defaults = { apiLatencyMs: 5, settleMs: 8_000, passwordIn: () => PASSWORD };
-    this.#options = { ...defaults, ...options };
-    this.server.createNamespace(OPERATOR_NAMESPACE);
-    this.server.onCommit(({ resource, after }) => {
-      if (resource.plural === SECRETS.plural && after !== undefined) this.#onWrite(after);
+  /**
+   * Starts an operator in a world whose namespace `shop` has the connection `vault` to a vault of
+   * the same name. The vault has these secrets. The operator caches no values and waits for no
+   * network.
+   */
+  static async shop(...names: readonly string[]): Promise<SimulatedWorld> {
+    const world = new SimulatedWorld({ apiLatencyMs: 0, settleMs: 5_000, immediateVaults: true });
+    world.namespace(SHOP);
+    world.connect("vault");
+    world.vault().lists(...names.map((name) => ({ name })));
+    world.start({
+      leaderElect: false,
+      valueCacheBytes: 0,
+      allowedSecretTypes: ["example.com/token"],
     });
+    await world.settle();
+    return world;
   }
 
-  /** The log lines of all its processes. */
-  get log(): readonly LogLine[] {
-    return this.#log.lines;
+  /**
+   * Starts an operator in a world whose namespace `shop` has the connection `vault`. The vault has
+   * a second user.
+   */
+  static async forPushes(flags?: OperatorFlags): Promise<SimulatedWorld> {
+    // Longer than the interval of all checks.
+    const world = new SimulatedWorld({ apiLatencyMs: 0, settleMs: 30_000 });
+    world.vault().latencyMs = 0;
+    world.vault().setPassword(OTHER, PASSWORD);
+    world.pushes.connected(SHOP);
+    world.start(flags);
+    await world.settle();
+    return world;
   }
 
-  /** Returns the vault at `https://<name>.example.com`. */
-  vault(name = "vault"): SimulatedVault {
-    const vault = this.#vaults.get(name) ?? new SimulatedVault(this.clock);
-    this.#vaults.set(name, vault);
-    return vault;
+  /** Replaces the operator by one that remembers nothing, and lets it work. */
+  async replace(changes: OperatorFlags = {}): Promise<void> {
+    await this.restart(() => undefined, changes);
+    await this.settle();
   }
 
-  /** Creates a namespace with the credentials Secret `login`. */
-  namespace(name: string, labels: Readonly<Record<string, string>> = {}): void {
-    this.server.createNamespace(name, labels);
-    this.login(name);
+  /** Creates or changes a connection of the namespace `shop` to the vault of the same name. */
+  connect(name: string, spec: object = {}): void {
+    this.vault(name);
+    this.connection({ namespace: SHOP, name }, { url: `https://${name}.example.com`, ...spec });
   }
 
-  /** Creates the credentials Secret `login` of a namespace. */
-  protected login(namespace: string): void {
-    const password = this.#options.passwordIn(namespace);
-    this.server.create(SECRETS, {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { namespace, name: "login" },
-      type: CREDENTIALS_TYPE,
-      data: { password: Buffer.from(password).toString("base64") },
-    });
+  /** Replaces the labels of a namespace. */
+  label(name: string, labels: Readonly<Record<string, string>>): void {
+    const namespace = this.server.get(NAMESPACES, { name });
+    this.server.replace(NAMESPACES, { ...namespace, metadata: { ...namespace.metadata, labels } });
   }
 
-  /** Creates or changes a connection of {@link ACCOUNT} to the vault `vault`. */
-  connection(ref: ObjectRef, spec: object = {}, kind: Kind = vaultConnectionKind): void {
-    const auth = { passwordSecretRef: { name: "login" } };
-    this.put(kind, ref, { url: "https://vault.example.com", email: ACCOUNT, auth, ...spec });
+  /** Creates or changes a connection, and its account with the password of its namespace. */
+  connectAccount(connection: ObjectRef, spec: object = {}): void {
+    const email = accountOf(connection);
+    const password = this.options.passwordIn(connection.namespace ?? OPERATOR_NAMESPACE);
+    this.vault().setPassword(email, password);
+    const isOfCluster = connection.namespace === undefined;
+    const kind = isOfCluster ? clusterVaultConnectionKind : vaultConnectionKind;
+    this.connection(connection, { email, refreshInterval: "5s", ...spec }, kind);
   }
 
-  /** Creates a custom resource, or replaces its spec. */
-  put(kind: Kind, ref: ObjectRef, spec: object): void {
-    const { namespace, name } = ref;
-    const metadata = { ...(namespace !== undefined && { namespace }), name };
-    const before = this.server.find(kind, metadata);
-    const apiVersion = `${API_GROUP}/${API_VERSION}`;
-    if (before === undefined)
-      this.server.create(kind, { apiVersion, kind: kind.kind, metadata, spec });
-    else this.server.replace(kind, { ...before, spec });
+  /** Creates or changes a VaultSecret; `data` names the secret of each key. */
+  follow(
+    data: Readonly<Record<string, string | Source>>,
+    { namespace = SHOP, name = "db", connection = "vault", ...spec }: Followed = {},
+  ): void {
+    const entries = Object.entries(data).map(([secretKey, source]) => ({
+      secretKey,
+      remoteRef: typeof source === "string" ? { key: source } : source,
+    }));
+    const connectionRef = refTo(connection);
+    this.put(vaultSecretKind, { namespace, name }, { connectionRef, data: entries, ...spec });
+  }
+
+  /** Creates or changes a VaultFile, whose target is a Secret. */
+  followFiles(ref: ObjectRef, connection: ObjectRef, names: readonly string[]): void {
+    const files = names.map((filename, n) => ({ filename, key: `key-${n}` }));
+    const connectionRef = refTo(connection);
+    this.put(vaultFileKind, ref, { connectionRef, files, target: { kind: "Secret" } });
   }
 
   /**
@@ -179,130 +187,79 @@ export class SimulatedWorld implements AsyncDisposable {
     return this.vault(vault);
   }
 
+  /** Sets annotations of a VaultSecret. */
+  annotate(annotations: Readonly<Record<string, string | null>>, name = "db"): void {
+    this.server.patch(vaultSecretKind, { namespace: SHOP, name }, { metadata: { annotations } });
+  }
+
+  resource(name = "db", namespace = SHOP): KubeObject {
+    return this.server.get(vaultSecretKind, { namespace, name });
+  }
+
+  /** Returns the status of a VaultSecret. */
+  status(name = "db", namespace = SHOP): ReturnType<typeof readStatus> {
+    return readStatus("VaultSecret", this.resource(name, namespace)["status"]);
+  }
+
+  target(name = "db", namespace = SHOP): Target | undefined {
+    return this.server.find(SECRETS, { namespace, name });
+  }
+
+  /** Changes the values of a target, as a user does. */
+  edit(values: Readonly<Record<string, string>>, name = "db"): void {
+    const data = Object.entries(values).map(
+      ([key, value]) => [key, Buffer.from(value).toString("base64")] as const,
+    );
+    this.server.patch(SECRETS, { namespace: SHOP, name }, { data: Object.fromEntries(data) });
+  }
+
+  deleteTarget(name = "db"): void {
+    this.server.delete(SECRETS, { namespace: SHOP, name });
+  }
+
+  /** Returns the values of the target of a VaultSecret by key, and the reason of Ready. */
+  outcome(name = "db", namespace = SHOP, kind: Kind = vaultSecretKind): string {
+    const values = Object.entries(valuesOf(this.target(name, namespace)) ?? {});
+    const text = values
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, value]) => `${key}=${value}`);
+    const reason = this.conditionOf(kind, { namespace, name })?.reason;
+    return `${text.join(" ") || "absent"}, ${reason}`;
+  }
+
   /** Returns the value of a target; `undefined` if there is none. */
   value(namespace: string, name: string): string | undefined {
-    return valuesOf(this.server.find(SECRETS, { namespace, name }))?.["value"];
+    return valuesOf(this.target(name, namespace))?.["value"];
   }
 
-  /** Returns a condition of the connection of a namespace, or of one of its VaultSecrets. */
-  condition(type: string, namespace: string, name?: string): Condition | undefined {
-    return name === undefined
-      ? this.conditionOf(vaultConnectionKind, { namespace, name: "vault" }, type)
-      : this.conditionOf(vaultSecretKind, { namespace, name }, type);
+  /** Returns a condition of a VaultSecret. */
+  condition(type: string, name = "db", namespace = SHOP): Condition | undefined {
+    return this.conditionOf(vaultSecretKind, { namespace, name }, type);
   }
 
-  conditionOf(kind: Kind, ref: ObjectRef, type = "Ready"): Condition | undefined {
-    const status = this.server.get(kind, ref)["status"] ?? {};
-    const { conditions } = status as { readonly conditions?: readonly Condition[] };
-    return conditions?.find((condition) => condition.type === type);
+  /** Returns a condition of the connection `vault` of a namespace. */
+  connectionCondition(type: string, namespace = SHOP): Condition | undefined {
+    return this.conditionOf(vaultConnectionKind, { namespace, name: "vault" }, type);
   }
 
   /**
-   * Returns the times from a list that showed a new version to the write of the target, in
-   * milliseconds.
+   * Returns the requests about resources with a target, targets and workloads since the last call.
    */
-  propagations(namespace: string): number[] {
-    return this.#propagations.get(namespace) ?? [];
-  }
-
-  /** Forgets what was measured so far. */
-  resetMeasurements(): void {
-    this.#propagations.clear();
-    this.requestedAt.length = 0;
-    this.requests.length = 0;
-    for (const vault of this.#vaults.values()) vault.listedAt.length = 0;
-  }
-
-  /** Starts a process of the operator; with `flags`, it elects a leader by default. */
-  start(flags: OperatorFlags = { leaderElect: false }): void {
-    const { clock, server, metrics } = this;
-    this.#stop = new AbortController();
-    const client = new ApiClient(server, { network: this.#network() });
-    const api = Object.assign(client, { fenced: () => client });
-    const ports = {
-      api,
-      leaseApi: api,
-      openTransport: (url: string) => this.#open(url),
-      clock,
-      metrics,
-      logger: this.#log.logger,
-      problems: this.problems,
-      ...(flags.namespacesFile !== undefined && {
-        readNamespaces: () => Promise.resolve(this.namespacesFile),
-      }),
-    };
-    const names = { namespace: OPERATOR_NAMESPACE, identity: "operator-1", host: "operator-1" };
-    const config = operatorConfig(flags);
-    const random = (): number => this.#nextRandom();
-    this.isReady = false;
-    const onReady = (): void => void (this.isReady = true);
-    this.#running = runEngine({ ...ports, ...names, config, random, onReady }, this.#stop.signal);
-  }
-
-  /** Replaces the operator by one that remembers nothing. `between` happens while none runs. */
-  async restart(between: () => void = () => undefined, flags?: OperatorFlags): Promise<void> {
-    await this[Symbol.asyncDispose]();
-    between();
-    this.metrics = new MetricsRegistry();
-    this.start(flags);
-  }
-
-  /** Lets the operator work. */
-  settle(ms = this.#options.settleMs): Promise<void> {
-    return this.clock.advance(ms);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new Error("the test has ended"));
-    await this.clock.advance(20_000);
-    await this.#running;
-  }
-
-  #open(url: string): ReturnType<SimulatedVault["open"]> {
-    const vault = this.#vaults.get(new URL(url).hostname.split(".")[0] ?? "");
-    if (vault === undefined) throw new Error(`no vault at ${url}`);
-    return vault.open();
-  }
-
-  #onWrite(secret: KubeObject): void {
-    const { namespace = "", name } = secret.metadata;
-    const listedAt = this.#vaults
-      .get(namespace)
-      ?.takeListedAt(name, valuesOf(secret)?.["value"] ?? "");
-    if (listedAt === undefined) return;
-    const times = this.#propagations.get(namespace) ?? [];
-    this.#propagations.set(namespace, times);
-    times.push(this.clock.monotonic() - listedAt);
-  }
-
-  /** Returns the next number of a linear congruential generator: every run of a test is the same. */
-  #nextRandom(): number {
-    this.#random = (this.#random * 48_271) % 2_147_483_647;
-    return this.#random / 2_147_483_647;
-  }
-
-  #network(): Network {
-    const { apiLatencyMs } = this.#options;
-    return {
-      send: async (request, signal) => {
-        const { verb, resource, ref } = request;
-        this.requestedAt.push(this.clock.monotonic());
-        if (verb !== "list" && verb !== "watch")
-          this.requests.push(`${verb} ${resource.plural} ${ref.name}`);
-        await this.network.send?.(request, signal);
-        if (verb !== "watch" && apiLatencyMs > 0) await this.clock.sleep(apiLatencyMs, signal);
-      },
-      respond: (request, signal) => this.network.respond?.(request, signal),
-      watchLagMs: (request) => this.network.watchLagMs?.(request) ?? apiLatencyMs,
-    };
+  takeRequests(): string[] {
+    return this.requests.splice(0).filter((request) => !OTHER_REQUESTS.test(request));
   }
 }
 
-/** Returns the values of a Secret by key; `undefined` if it does not exist. */
-export function valuesOf(secret: KubeObject | undefined): Record<string, string> | undefined {
-  if (secret === undefined) return undefined;
-  const values = Object.entries(secret["data"] ?? {}).map(
-    ([key, value]) => [key, Buffer.from(String(value), "base64").toString()] as const,
-  );
-  return Object.fromEntries(values);
+/** Returns the account of a connection, and of no other one. */
+export const accountOf = ({ namespace = "", name }: ObjectRef): string =>
+  `${name}.in.${namespace}@example.com`;
+
+/** Returns the password in the credentials Secret of a namespace. */
+export const passwordIn = (namespace: string): string => `canary-password-${namespace}`;
+
+/** Returns the reference to a connection: to a ClusterVaultConnection without a namespace. */
+function refTo(connection: string | ObjectRef): object {
+  if (typeof connection === "string") return { name: connection };
+  const { namespace, name } = connection;
+  return { ...(namespace === undefined && { kind: clusterVaultConnectionKind.kind }), name };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RestartScene } from "../../lab/kube/restart-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 const WEB = { kind: "Deployment", name: "web" } as const;
 
@@ -14,56 +14,70 @@ describe("the annotation auto", () => {
   const auto = { metadata: { annotations: { "vaultsync.dev/restart": "auto" } } };
 
   test("restarts a workload for the targets that its pods use, once together with a reference", async () => {
-    await using scene = await RestartScene.start("db", "api", "other");
-    for (const name of ["db", "other"]) scene.follow(name);
-    scene.follow("api", WEB);
-    scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
+    await using scene = await SimulatedWorld.shop("db", "api", "other");
+    for (const name of ["db", "other"])
+      scene.follow({ password: name }, { name, rolloutRestart: [] });
+    scene.follow({ password: "api" }, { name: "api", rolloutRestart: [WEB] });
+    scene.workloads.create("Deployment", "web", { ...auto, spec: envFrom("db") });
     await scene.settle();
-    scene.lists({ db: 1, api: 1, other: 2 });
+    scene
+      .vault()
+      .lists(
+        { name: "db", version: 1 },
+        { name: "api", version: 1 },
+        { name: "other", version: 2 },
+      );
     await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(0);
-    scene.lists({ db: 2, api: 2, other: 2 });
+    expect(scene.workloads.count("Deployment", "web")).toBe(0);
+    scene
+      .vault()
+      .lists(
+        { name: "db", version: 2 },
+        { name: "api", version: 2 },
+        { name: "other", version: 2 },
+      );
     await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
-    expect(scene.shown("db")).toMatchObject([{ ...WEB, result: "Progressing" }]);
-    expect(scene.shown("other")).toEqual([]);
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
+    expect(scene.workloads.shown("db")).toMatchObject([{ ...WEB, result: "Progressing" }]);
+    expect(scene.workloads.shown("other")).toEqual([]);
   });
 
   test("follows a changed pod template, and a removed annotation", async () => {
-    await using scene = await RestartScene.start("db", "api");
-    for (const name of ["db", "api"]) scene.follow(name);
-    scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
+    await using scene = await SimulatedWorld.shop("db", "api");
+    for (const name of ["db", "api"])
+      scene.follow({ password: name }, { name, rolloutRestart: [] });
+    scene.workloads.create("Deployment", "web", { ...auto, spec: envFrom("db") });
     await scene.settle();
-    scene.patch("Deployment", "web", { spec: envFrom("api") });
+    scene.workloads.patch("Deployment", "web", { spec: envFrom("api") });
     await scene.settle();
-    scene.lists({ db: 2, api: 1 });
+    scene.vault().lists({ name: "db", version: 2 }, { name: "api", version: 1 });
     await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(0);
-    scene.lists({ db: 2, api: 2 });
+    expect(scene.workloads.count("Deployment", "web")).toBe(0);
+    scene.vault().lists({ name: "db", version: 2 }, { name: "api", version: 2 });
     await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
-    scene.patch("Deployment", "web", {
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
+    scene.workloads.patch("Deployment", "web", {
       metadata: { annotations: { "vaultsync.dev/restart": null } },
     });
     await scene.settle();
-    scene.lists({ db: 2, api: 3 });
+    scene.vault().lists({ name: "db", version: 2 }, { name: "api", version: 3 });
     await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
   });
 
   test("is ignored with another value, and with --auto-restart off", async () => {
-    await using scene = await RestartScene.start("db");
-    scene.follow("db");
-    scene.workload("Deployment", "other", {
+    await using scene = await SimulatedWorld.shop("db");
+    scene.follow({ password: "db" }, { rolloutRestart: [] });
+    scene.workloads.create("Deployment", "other", {
       metadata: { annotations: { "vaultsync.dev/restart": "yes" } },
       spec: envFrom("db"),
     });
-    scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
-    scene.operator.autoRestart = false;
-    await scene.operator.restart();
+    scene.workloads.create("Deployment", "web", { ...auto, spec: envFrom("db") });
+    await scene.replace({ autoRestart: "off" });
     await scene.settle();
-    scene.lists({ db: 2 });
+    scene.vault().lists({ name: "db", version: 2 });
     await scene.settle(60_000);
-    expect([scene.count("Deployment", "web"), scene.count("Deployment", "other")]).toEqual([0, 0]);
+    expect(scene.workloads.count("Deployment", "web")).toBe(0);
+    expect(scene.workloads.count("Deployment", "other")).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { at, RestartScene } from "../../lab/kube/restart-scene.ts";
+import { at } from "../../lab/simulated/workloads.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { simulateWorkloads } from "../../lab/simulated/api-server/simulate-workloads.ts";
 import { forbidden } from "../../lab/simulated/api-server/status-error.ts";
 import type { WorkloadKind } from "../../../src/operator/api/rollout-restart.ts";
@@ -14,90 +15,96 @@ const WEB = { kind: "Deployment", name: "web" } as const;
 async function restarted(
   kind: WorkloadKind = "Deployment",
   spec: object = {},
-): Promise<RestartScene> {
-  const scene = await RestartScene.start("db");
-  scene.workload(kind, "web", { spec });
-  scene.follow("db", { kind, name: "web" });
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop("db");
+  scene.workloads.create(kind, "web", { spec });
+  scene.follow({ password: "db" }, { rolloutRestart: [{ kind, name: "web" }] });
   await scene.settle();
-  scene.lists({ db: 2 });
+  scene.vault().lists({ name: "db", version: 2 });
   await scene.settle(35_000);
-  expect(scene.count(kind, "web")).toBe(1);
+  expect(scene.workloads.count(kind, "web")).toBe(1);
   return scene;
 }
 
-const resultOf = (scene: RestartScene): unknown => scene.shown("db")[0]?.result;
-const messageOf = (scene: RestartScene): string | undefined => scene.shown("db")[0]?.message;
+const resultOf = (scene: SimulatedWorld): unknown => scene.workloads.shown("db")[0]?.result;
+const messageOf = (scene: SimulatedWorld): string | undefined =>
+  scene.workloads.shown("db")[0]?.message;
 
 describe("the outcome of a restart", () => {
   test("is shown in the status, in events of workload and resource, and in the metric, once", async () => {
     await using scene = await restarted();
     expect(resultOf(scene)).toBe("Progressing");
-    scene.report("Deployment", "web", { replicas: 3, updatedReplicas: 1, availableReplicas: 2 });
+    scene.workloads.report("Deployment", "web", {
+      replicas: 3,
+      updatedReplicas: 1,
+      availableReplicas: 2,
+    });
     await scene.settle();
     expect(resultOf(scene)).toBe("Progressing");
-    scene.rollOut("web");
+    scene.workloads.rollOut("web");
     await scene.settle();
     expect(resultOf(scene)).toBe("RolledOut");
-    const events = scene.operator.events.filter(({ action }) => action === "Restart");
+    const events = scene.events.filter(({ action }) => action === "Restart");
     expect(
-      events.map(({ resource, type, reason }) => `${resource.kind} ${type} ${reason}`),
+      events.map(({ regarding, type, reason }) => `${regarding.kind} ${type} ${reason}`),
     ).toEqual([
       "Deployment Normal WorkloadRestarted",
       "Deployment Normal RestartRolledOut",
       "VaultSecret Normal RestartRolledOut",
     ]);
     expect(events[0]?.note).toBe("restarted: the content of VaultSecret/db changed");
-    scene.operator.takeRequests();
-    await scene.operator.restart();
+    expect(await scene.workloads.ended()).toEqual(["Deployment rolled_out"]);
+    scene.takeRequests();
+    await scene.replace();
     await scene.settle(120_000);
-    scene.rollOut("web");
+    scene.workloads.rollOut("web");
     await scene.settle(120_000);
-    expect(scene.operator.restarts).toEqual(["Deployment RolledOut"]);
-    expect(scene.operator.takeRequests()).toEqual([]);
-    expect(scene.count("Deployment", "web")).toBe(1);
+    expect(await scene.workloads.ended()).toEqual([]);
+    expect(scene.takeRequests()).toEqual([]);
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
   });
 
   test("is never shown as an older one while the watch is behind", async () => {
-    await using scene = await RestartScene.start("db");
-    const { server } = scene.operator;
+    await using scene = await SimulatedWorld.shop("db");
+    const { server } = scene;
     simulateWorkloads(server, 2_000);
-    scene.operator.network = { watchLagMs: () => 3_000 };
-    await scene.operator.restart();
+    scene.network = { watchLagMs: () => 3_000 };
+    await scene.replace();
     const results: unknown[] = [];
     server.onCommit(({ resource, after }) => {
       const [entry] = readStatus("VaultSecret", after?.["status"]).restarts ?? [];
       if (resource.kind === "VaultSecret" && entry !== undefined && results.at(-1) !== entry.result)
         results.push(entry.result);
     });
-    scene.workload("Deployment", "web");
-    scene.follow("db", WEB);
+    scene.workloads.create("Deployment", "web");
+    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
     await scene.settle(20_000);
     results.length = 0;
-    scene.lists({ db: 2 });
+    scene.vault().lists({ name: "db", version: 2 });
     await scene.settle(60_000);
     expect(results).toEqual(["Progressing", "RolledOut"]);
   });
 
   test("is shown again after another writer of the status showed an older one", async () => {
     await using scene = await restarted();
-    scene.rollOut("web");
+    scene.workloads.rollOut("web");
     await scene.settle();
-    const { metadata, status } = scene.operator.resource();
-    const [entry] = scene.shown("db");
+    const { metadata, status } = scene.resource();
+    const [entry] = scene.workloads.shown("db");
     const outdated = { ...Object(status), restarts: [{ ...entry, result: "Progressing" }] };
-    scene.operator.server.replaceStatus(vaultSecretKind, metadata, outdated);
+    scene.server.replaceStatus(vaultSecretKind, metadata, outdated);
     await scene.settle();
     expect(resultOf(scene)).toBe("RolledOut");
   });
 
   test("is observed by the next operator if this one dies", async () => {
     await using scene = await restarted();
-    await scene.operator.stop();
-    scene.rollOut("web");
-    await scene.operator.restart();
+    await scene.stop();
+    scene.workloads.rollOut("web");
+    await scene.replace();
     await scene.settle();
     expect(resultOf(scene)).toBe("RolledOut");
-    expect(scene.operator.restarts).toEqual(["Deployment RolledOut"]);
+    expect(await scene.workloads.ended()).toEqual(["Deployment rolled_out"]);
   });
 
   test("is Failed if a Deployment exceeds its deadline for progress", async () => {
@@ -105,18 +112,17 @@ describe("the outcome of a restart", () => {
     const conditions = [
       { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" },
     ];
-    scene.report("Deployment", "web", { replicas: 3, updatedReplicas: 1, conditions });
+    scene.workloads.report("Deployment", "web", { replicas: 3, updatedReplicas: 1, conditions });
     await scene.settle();
-    expect([resultOf(scene), messageOf(scene)]).toEqual([
-      "Failed",
-      "the Deployment exceeded its progressDeadlineSeconds",
-    ]);
-    expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
-    scene.lists({ db: 3 });
+    expect(resultOf(scene)).toBe("Failed");
+    expect(messageOf(scene)).toBe("the Deployment exceeded its progressDeadlineSeconds");
+    expect(await scene.workloads.ended()).toEqual(["Deployment failed"]);
+    scene.vault().lists({ name: "db", version: 3 });
     await scene.settle(40_000);
-    scene.rollOut("web");
+    scene.workloads.rollOut("web");
     await scene.settle();
-    expect([resultOf(scene), messageOf(scene)]).toEqual(["RolledOut", undefined]);
+    expect(resultOf(scene)).toBe("RolledOut");
+    expect(messageOf(scene)).toBeUndefined();
   });
 
   test("is TimedOut after 15 minutes", async () => {
@@ -125,23 +131,20 @@ describe("the outcome of a restart", () => {
     expect(resultOf(scene)).toBe("Progressing");
     await scene.settle(2 * 60_000);
     expect(resultOf(scene)).toBe("TimedOut");
-    expect(scene.operator.restarts).toEqual(["Deployment TimedOut"]);
-    expect(scene.operator.events.filter(({ reason }) => reason === "RestartTimedOut")).toHaveLength(
-      2,
-    );
+    expect(await scene.workloads.ended()).toEqual(["Deployment timed_out"]);
+    expect(scene.events.filter(({ reason }) => reason === "RestartTimedOut")).toHaveLength(2);
   });
 
   test("of a paused Deployment is open until it is resumed and rolled out", async () => {
     await using scene = await restarted("Deployment", { paused: true });
     await scene.settle(60 * 60_000);
-    expect([resultOf(scene), messageOf(scene)]).toEqual([
-      "Progressing",
-      "the Deployment is paused: it rolls out when it is resumed",
-    ]);
-    scene.patch("Deployment", "web", { spec: { paused: null } });
+    expect(resultOf(scene)).toBe("Progressing");
+    expect(messageOf(scene)).toBe("the Deployment is paused: it rolls out when it is resumed");
+    scene.workloads.patch("Deployment", "web", { spec: { paused: null } });
     await scene.settle();
-    expect([resultOf(scene), messageOf(scene)]).toEqual(["Progressing", undefined]);
-    scene.rollOut("web");
+    expect(resultOf(scene)).toBe("Progressing");
+    expect(messageOf(scene)).toBeUndefined();
+    scene.workloads.rollOut("web");
     await scene.settle();
     expect(resultOf(scene)).toBe("RolledOut");
   });
@@ -155,55 +158,55 @@ describe("the outcome of a restart", () => {
     ["Rollout", { phase: "Healthy" }],
   ] as const)("of a %s is observed", async (kind, status) => {
     await using scene = await restarted(kind);
-    scene.report(kind, "web", status);
+    scene.workloads.report(kind, "web", status);
     await scene.settle();
-    expect(scene.operator.restarts).toEqual([`${kind} RolledOut`]);
-    expect(scene.shown("db")).toMatchObject([{ kind, name: "web", result: "RolledOut" }]);
+    expect(await scene.workloads.ended()).toEqual([`${kind} rolled_out`]);
+    expect(scene.workloads.shown("db")).toMatchObject([{ kind, name: "web", result: "RolledOut" }]);
   });
 });
 
 describe("a workload", () => {
   test("that is deleted is NotFound, and one recreated under its name is not restarted", async () => {
     await using scene = await restarted();
-    scene.delete("Deployment", "web");
+    scene.workloads.delete("Deployment", "web");
     await scene.settle();
-    expect(scene.shown("db")).toEqual([{ ...WEB, result: "NotFound" }]);
-    scene.lists({ db: 3 });
+    expect(scene.workloads.shown("db")).toEqual([{ ...WEB, result: "NotFound" }]);
+    scene.vault().lists({ name: "db", version: 3 });
     await scene.settle(5_000);
-    scene.workload("Deployment", "web");
+    scene.workloads.create("Deployment", "web");
     await scene.settle(120_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
-    expect(scene.shown("db")).toEqual([]);
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
+    expect(scene.workloads.shown("db")).toEqual([]);
   });
 
   test("that is rolled back is restarted for the next content only", async () => {
     await using scene = await restarted();
     // What kubectl rollout undo does: the template and the annotations of the former ReplicaSet.
-    scene.patch("Deployment", "web", {
+    scene.workloads.patch("Deployment", "web", {
       metadata: { annotations: { [RESTART_STATE_ANNOTATION]: null } },
       spec: { template: { metadata: { annotations: { "vaultsync.dev/content": "former" } } } },
     });
     await scene.settle(120_000);
-    expect(scene.count("Deployment", "web")).toBe(2);
-    expect(scene.recorded("Deployment", "web")).toEqual(["VaultSecret/db"]);
-    scene.lists({ db: 3 });
+    expect(scene.workloads.count("Deployment", "web")).toBe(2);
+    expect(scene.workloads.recorded("Deployment", "web")).toEqual(["VaultSecret/db"]);
+    scene.vault().lists({ name: "db", version: 3 });
     await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(3);
+    expect(scene.workloads.count("Deployment", "web")).toBe(3);
   });
 
   test("keeps the annotations of other managers", async () => {
-    await using scene = await RestartScene.start("db");
-    scene.workload("Deployment", "web");
-    scene.follow("db", WEB);
+    await using scene = await SimulatedWorld.shop("db");
+    scene.workloads.create("Deployment", "web");
+    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
     await scene.settle();
     const restartedAt = { "kubectl.kubernetes.io/restartedAt": "2026-11-21T10:00:00Z" };
-    scene.patch("Deployment", "web", {
+    scene.workloads.patch("Deployment", "web", {
       spec: { template: { metadata: { annotations: restartedAt } } },
     });
-    scene.lists({ db: 2 });
+    scene.vault().lists({ name: "db", version: 2 });
     await scene.settle(60_000);
     const annotations = at(
-      scene.get("Deployment", "web"),
+      scene.workloads.get("Deployment", "web"),
       "spec",
       "template",
       "metadata",
@@ -220,50 +223,52 @@ describe("a workload", () => {
     await using scene = await restarted();
     // What an apply by another tool does that replaces the annotations of the template.
     const annotations = { [CONTENT_ANNOTATION]: null };
-    scene.patch("Deployment", "web", { spec: { template: { metadata: { annotations } } } });
+    scene.workloads.patch("Deployment", "web", {
+      spec: { template: { metadata: { annotations } } },
+    });
     await scene.settle();
-    const { generation } = scene.get("Deployment", "web").metadata;
-    scene.rollOut("web");
+    const { generation } = scene.workloads.get("Deployment", "web").metadata;
+    scene.workloads.rollOut("web");
     await scene.settle();
     expect(resultOf(scene)).toBe("RolledOut");
-    expect(scene.get("Deployment", "web").metadata.generation).toBe(generation);
+    expect(scene.workloads.get("Deployment", "web").metadata.generation).toBe(generation);
   });
 
   test("whose record another writer reverts repeatedly is restarted once", async () => {
     await using scene = await restarted();
-    const { annotations = {} } = scene.get("Deployment", "web").metadata;
+    const { annotations = {} } = scene.workloads.get("Deployment", "web").metadata;
     const former = (annotations[RESTART_STATE_ANNOTATION] ?? "").replace(
       /"VaultSecret\/db":"(\w+)\.[^"]+"/,
       '"VaultSecret/db":"$1.x"',
     );
     let writes = 0;
-    scene.operator.server.onCommit(
+    scene.server.onCommit(
       ({ resource }) => void (writes += Number(resource.kind === "Deployment")),
     );
     for (let round = 0; round < 60; round += 1) {
-      scene.patch("Deployment", "web", {
+      scene.workloads.patch("Deployment", "web", {
         metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } },
       });
       await scene.settle(10_000);
     }
-    expect(scene.count("Deployment", "web")).toBe(1);
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
     expect(writes).toBeLessThan(2 * 60);
   });
 
   test("whose content digest is under another key is recorded without a restart", async () => {
-    await using scene = await RestartScene.start("db");
-    scene.workload("Deployment", "web");
-    scene.follow("db", WEB);
+    await using scene = await SimulatedWorld.shop("db");
+    scene.workloads.create("Deployment", "web");
+    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
     await scene.settle();
     const former = JSON.stringify({ sources: { "VaultSecret/db": "former.digest" } });
-    await scene.operator.restart();
-    scene.patch("Deployment", "web", {
+    await scene.replace();
+    scene.workloads.patch("Deployment", "web", {
       metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } },
     });
     await scene.settle(120_000);
-    expect(scene.count("Deployment", "web")).toBe(0);
+    expect(scene.workloads.count("Deployment", "web")).toBe(0);
     expect(
-      scene.get("Deployment", "web").metadata.annotations?.[RESTART_STATE_ANNOTATION],
+      scene.workloads.get("Deployment", "web").metadata.annotations?.[RESTART_STATE_ANNOTATION],
     ).not.toBe(former);
   });
 });
@@ -272,18 +277,18 @@ describe("missing permissions", () => {
   const deployments = workloadDescriptor.Deployment;
 
   test("to list are shown, and the workload is followed within five minutes after they are granted", async () => {
-    await using scene = await RestartScene.start("db");
-    scene.workload("Deployment", "web");
-    scene.operator.server.authorize = ({ resource }) => resource.kind !== "Deployment";
-    await scene.operator.restart();
-    scene.follow("db", WEB);
+    await using scene = await SimulatedWorld.shop("db");
+    scene.workloads.create("Deployment", "web");
+    scene.server.authorize = ({ resource }) => resource.kind !== "Deployment";
+    await scene.replace();
+    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
     await scene.settle();
-    expect(scene.shown("db")).toMatchObject([{ ...WEB, result: "Failed" }]);
+    expect(scene.workloads.shown("db")).toMatchObject([{ ...WEB, result: "Failed" }]);
     expect(messageOf(scene)).toContain("may not list deployments");
-    scene.operator.server.authorize = () => true;
+    scene.server.authorize = () => true;
     await scene.settle(301_000);
-    expect(scene.shown("db")).toEqual([]);
-    expect(scene.operator.server.watches(deployments)).toHaveLength(1);
+    expect(scene.workloads.shown("db")).toEqual([]);
+    expect(scene.server.watches(deployments)).toHaveLength(1);
   });
 
   const byPolicy = `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'no-restarts' with binding 'b' denied request`;
@@ -301,48 +306,47 @@ describe("missing permissions", () => {
   ])(
     "to patch are shown as Failed once, until the restart succeeds: %s",
     async (_, words, message) => {
-      await using scene = await RestartScene.start("db");
-      scene.workload("Deployment", "web");
-      scene.follow("db", WEB);
+      await using scene = await SimulatedWorld.shop("db");
+      scene.workloads.create("Deployment", "web");
+      scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
       await scene.settle();
       let isDenied = true;
-      scene.operator.network = {
+      scene.network = {
         send: ({ verb, resource }) => {
           if (isDenied && verb === "patch" && resource.kind === "Deployment")
             throw forbidden(words);
         },
       };
-      scene.lists({ db: 2 });
+      scene.vault().lists({ name: "db", version: 2 });
       await scene.settle(200_000);
-      expect(scene.shown("db")).toEqual([
+      expect(scene.workloads.shown("db")).toEqual([
         { ...WEB, result: "Failed", message: expect.stringContaining(message) as unknown },
       ]);
-      expect(scene.operator.events.filter(({ reason }) => reason === "RestartFailed")).toHaveLength(
-        2,
-      );
-      expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
+      expect(scene.events.filter(({ reason }) => reason === "RestartFailed")).toHaveLength(2);
+      expect(await scene.workloads.ended()).toEqual(["Deployment failed"]);
       isDenied = false;
       await scene.settle(90_000);
-      expect(scene.count("Deployment", "web")).toBe(1);
-      expect([resultOf(scene), messageOf(scene)]).toEqual(["Progressing", undefined]);
+      expect(scene.workloads.count("Deployment", "web")).toBe(1);
+      expect(resultOf(scene)).toBe("Progressing");
+      expect(messageOf(scene)).toBeUndefined();
     },
   );
 
   test("a kind that the API server does not serve is shown, and followed when it is served", async () => {
-    await using scene = await RestartScene.start("db");
-    scene.operator.server.unserve(workloadDescriptor.Rollout);
-    await scene.operator.restart();
-    scene.follow("db", { kind: "Rollout", name: "web" });
+    await using scene = await SimulatedWorld.shop("db");
+    scene.server.unserve(workloadDescriptor.Rollout);
+    await scene.replace();
+    scene.follow({ password: "db" }, { rolloutRestart: [{ kind: "Rollout", name: "web" }] });
     await scene.settle();
     expect(messageOf(scene)).toBe(
       "the API server does not serve the kind Rollout: install its CRD",
     );
-    scene.operator.server.serve(workloadDescriptor.Rollout);
-    scene.workload("Rollout", "web");
+    scene.server.serve(workloadDescriptor.Rollout);
+    scene.workloads.create("Rollout", "web");
     await scene.settle(301_000);
-    expect(scene.shown("db")).toEqual([]);
-    scene.lists({ db: 2 });
+    expect(scene.workloads.shown("db")).toEqual([]);
+    scene.vault().lists({ name: "db", version: 2 });
     await scene.settle(40_000);
-    expect(scene.count("Rollout", "web")).toBe(1);
+    expect(scene.workloads.count("Rollout", "web")).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { isObject } from "../../../src/lib/is-object.ts";
 import {
   type Kind,
@@ -25,7 +25,7 @@ const isForeign = (status: unknown): boolean =>
  * restores its own each time.
  */
 async function contested(kind: Kind, name: string) {
-  const scene = await OperatorScene.start();
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   scene.follow({ password: "db" });
   await scene.settle();

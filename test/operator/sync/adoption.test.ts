@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import {
   ADOPT_ANNOTATION,
@@ -11,7 +11,7 @@ import { SECRETS } from "../../../src/operator/kube/resource.ts";
 const ref = { namespace: "shop", name: "db" };
 const data = { password: "db" };
 
-const ownersOf = (scene: OperatorScene): string[] =>
+const ownersOf = (scene: SimulatedWorld): string[] =>
   (scene.target()?.metadata.ownerReferences ?? []).map(
     ({ kind, name, controller }) => `${kind}/${name} ${controller}`,
   );
@@ -23,8 +23,8 @@ const ownersOf = (scene: OperatorScene): string[] =>
 async function occupied(
   metadata: object,
   values: Readonly<Record<string, string>> = { password: "foreign" },
-): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   const encoded = Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
@@ -100,10 +100,8 @@ describe("an object that exists before the resource", () => {
     scene.server.patch(SECRETS, ref, { metadata: { ownerReferences: [controller] } });
     scene.edit({ password: "theirs" });
     await scene.settle();
-    expect([scene.outcome(), ownersOf(scene)]).toEqual([
-      "password=theirs, TargetConflict",
-      ["ExternalSecret/db true"],
-    ]);
+    expect(scene.outcome()).toBe("password=theirs, TargetConflict");
+    expect(ownersOf(scene)).toEqual(["ExternalSecret/db true"]);
     expect(scene.condition("Ready")?.message).toContain("is controlled by ExternalSecret/db");
   });
 
@@ -152,10 +150,8 @@ describe("an object with keys that the spec does not have, which is handed over"
       metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: "2" } },
     });
     await scene.settle(31_000);
-    expect([scene.outcome(), ownersOf(scene)]).toEqual([
-      "password=vault db@1, Synced",
-      ["VaultSecret/db true"],
-    ]);
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+    expect(ownersOf(scene)).toEqual(["VaultSecret/db true"]);
     const annotations = Object.keys(scene.target()?.metadata.annotations ?? {});
     expect(annotations).not.toContain(ADOPT_ANNOTATION);
     expect(annotations).not.toContain(CONFIRM_REMOVALS_ANNOTATION);
@@ -181,7 +177,7 @@ describe("an object with keys that the spec does not have, which is handed over"
   });
 
   test("is not deleted when the vault has removed all sources", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + 60_000 });
     scene.follow(data);
     await scene.settle();
@@ -195,7 +191,7 @@ describe("an object with keys that the spec does not have, which is handed over"
     });
     await scene.clock.advance(61_000);
     scene.vault().lists();
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("password=foreign, SourceRemoved");
   });
 });

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
-import { PushScene } from "../../lab/simulated/push-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 
 /** The deadlines of a queue share a timer: one timer less means no deadline at all. */
 test("a VaultSecret that is deleted leaves no deadline in the queue", async () => {
-  await using scene = await OperatorScene.start();
+  await using scene = await SimulatedWorld.shop();
   const { clock, server } = scene;
   scene.vault().lists({ name: "db" });
   await scene.settle(60_000);
@@ -19,15 +18,15 @@ test("a VaultSecret that is deleted leaves no deadline in the queue", async () =
 });
 
 test("a VaultPush that is deleted leaves no deadline in the queue", async () => {
-  await using scene = await PushScene.run();
+  await using scene = await SimulatedWorld.forPushes();
   const { clock } = scene;
-  scene.source({ password: "one" });
+  scene.pushes.source({ password: "one" });
   await scene.settle(60_000);
   const before = clock.pending;
-  scene.push({ refreshInterval: "1h" });
+  scene.pushes.put({ refreshInterval: "1h" });
   await scene.settle(60_000);
   expect(clock.pending).toBe(before + 1);
-  scene.delete();
+  scene.pushes.delete();
   await scene.settle(60_000);
   expect(clock.pending).toBe(before);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 
@@ -16,15 +16,15 @@ const named = (...names: readonly string[]): Listed[] => names.map((name) => ({ 
 async function finding(
   listed: readonly Listed[],
   spec: object = { dataFrom: FIND },
-): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists(...listed);
   scene.follow({}, { data: undefined, ...spec });
   await scene.settle();
   return scene;
 }
 
-const stage = { environment_type: "stage", cloud_type: "aws" };
+const stage = { environment_type: "stage", cloud_type: "gcp" };
 /**
  * Returns a spec whose rule requests this metadata and that removes what the rule does not find any
  * more.
@@ -34,14 +34,14 @@ const ruleOf = (metadata: object, find: object = {}) => ({
   target: { whenMissing: "Delete" },
   dataFrom: [{ find: { ...find, metadata } }],
 });
-const keysOf = (scene: OperatorScene): string[] => Object.keys(scene.target()?.data ?? {}).sort();
-const messageOf = (scene: OperatorScene): string | undefined => scene.condition("Ready")?.message;
+const keysOf = (scene: SimulatedWorld): string[] => Object.keys(scene.target()?.data ?? {}).sort();
+const messageOf = (scene: SimulatedWorld): string | undefined => scene.condition("Ready")?.message;
 
 describe("find by metadata", () => {
   const PROD = {
-    dataFrom: [{ find: { metadata: { environment_type: "prod", cloud_type: "aws" } } }],
+    dataFrom: [{ find: { metadata: { environment_type: "prod", cloud_type: "gcp" } } }],
   };
-  const prod = { environment_type: "prod", cloud_type: "aws" };
+  const prod = { environment_type: "prod", cloud_type: "gcp" };
   const DELETING = { ...PROD, target: { whenMissing: "Delete" } };
   const prodSecrets = (...names: readonly string[]): Listed[] =>
     names.map((name) => ({ name, metadata: prod }));
@@ -80,7 +80,7 @@ describe("find by metadata", () => {
     scene.vault().lists(...prodSecrets("a"), ...named("b"));
     await scene.settle(130_000);
     expect(keysOf(scene)).toEqual(["a", "b"]);
-    await scene.restart();
+    await scene.replace();
     await scene.settle(110_000);
     expect(keysOf(scene)).toEqual(["a", "b"]);
     await scene.settle(120_000);
@@ -103,16 +103,16 @@ describe("find by metadata", () => {
     await using scene = await finding(prodSecrets(...names), DELETING);
     scene.vault().lists(...named(...names));
     await scene.settle(300_000);
-    expect([keysOf(scene), messageOf(scene)]).toEqual([
-      names,
+    expect(keysOf(scene)).toEqual(names);
+    expect(messageOf(scene)).toEqual(
       expect.stringContaining("too many names disappeared together"),
-    ]);
-    await scene.restart();
+    );
+    await scene.replace();
     await scene.settle(300_000);
-    expect([keysOf(scene), messageOf(scene)]).toEqual([
-      names,
+    expect(keysOf(scene)).toEqual(names);
+    expect(messageOf(scene)).toEqual(
       expect.stringContaining("too many names disappeared together"),
-    ]);
+    );
   });
 
   test("holds many secrets that lose their metadata while no operator runs", async () => {
@@ -120,7 +120,7 @@ describe("find by metadata", () => {
     await using scene = await finding(prodSecrets(...names), DELETING);
     await scene.stop();
     scene.vault().lists(...named(...names));
-    await scene.restart();
+    await scene.replace();
     await scene.settle(300_000);
     expect(keysOf(scene)).toEqual(names);
   });
@@ -156,12 +156,16 @@ describe("find by metadata", () => {
 
   test("begins the proof of a secret that another connection lists without its metadata", async () => {
     await using scene = await finding(prodSecrets("a", "b"), DELETING);
-    scene.put(vaultSecretKind, "all", {
-      connectionRef: { name: "again" },
-      dataFrom: [{ find: { name: { regexp: "" } } }],
-    });
+    scene.put(
+      vaultSecretKind,
+      { namespace: "shop", name: "all" },
+      {
+        connectionRef: { name: "again" },
+        dataFrom: [{ find: { name: { regexp: "" } } }],
+      },
+    );
     scene.vault("again").lists(...prodSecrets("a"), ...named("b"));
-    scene.connection("again");
+    scene.connect("again");
     await scene.settle();
     scene.follow({}, { ...ruleOf(prod), connection: "again" });
     await scene.settle();
@@ -173,7 +177,7 @@ describe("find by metadata", () => {
   test("ignores a received secret that matches where the own one of that name does not", async () => {
     const received = { owner: "dba@example.com", shared: true };
     await using scene = await finding([], PROD);
-    scene.connection("vault", { trustedOwners: ["dba@example.com"] });
+    scene.connect("vault", { trustedOwners: ["dba@example.com"] });
     scene
       .vault()
       .lists(

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
+import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
 import { CONFIG_MAPS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
@@ -14,10 +15,10 @@ const FIND = {
 async function finding(
   files: readonly string[],
   spec: object = { filesFrom: [FIND] },
-): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().uploads(...files);
-  scene.put(vaultFileKind, ref.name, {
+  scene.put(vaultFileKind, ref, {
     connectionRef: { name: "vault" },
     target: { kind: "ConfigMap" },
     ...spec,
@@ -26,7 +27,7 @@ async function finding(
   return scene;
 }
 
-function outcome(scene: OperatorScene): string {
+function outcome(scene: SimulatedWorld): string {
   const { conditions } = readStatus("VaultFile", scene.server.get(vaultFileKind, ref)["status"]);
   const target: (KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined =
     scene.server.find(CONFIG_MAPS, ref);
@@ -60,21 +61,18 @@ test("a found file without a valid key is InvalidKey", async () => {
 });
 
 test("found files of more than 1 MiB together are TooLarge before any of them is read", async () => {
-  const scene = await OperatorScene.start();
+  const scene = await SimulatedWorld.shop();
   await using _ = scene;
-  const version = { version: 1, size: 600 * 1024, sha256: undefined };
-  scene.vault().files = ["conf/a", "conf/b"].map((filename) => ({
-    filename,
-    ...version,
-    versions: [version],
-  }));
-  scene.put(vaultFileKind, ref.name, {
+  for (const filename of ["conf/a", "conf/b"])
+    scene.vault().upload(ACCOUNT, filename, new Uint8Array(600 * 1024));
+  scene.put(vaultFileKind, ref, {
     connectionRef: { name: "vault" },
     target: { kind: "ConfigMap" },
     filesFrom: [FIND],
   });
   await scene.settle();
-  expect([outcome(scene), scene.vault().reads]).toEqual([": TooLarge", []]);
+  expect(outcome(scene)).toBe(": TooLarge");
+  expect(scene.vault().reads).toEqual([]);
 });
 
 test("files and rules make up one target; a file of both has its own key", async () => {

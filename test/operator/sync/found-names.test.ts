@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 
@@ -22,22 +22,22 @@ async function finding(
   listed: readonly Listed[],
   dataFrom: readonly object[],
   spec: object = {},
-): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
-  scene.connection("vault", { trustedOwners: [DBA] });
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
+  scene.connect("vault", { trustedOwners: [DBA] });
   scene.vault().lists(...listed);
   scene.follow({}, { data: undefined, dataFrom, ...spec });
   await scene.settle();
   return scene;
 }
 
-async function list(scene: OperatorScene, ...listed: readonly Listed[]): Promise<string> {
+async function list(scene: SimulatedWorld, ...listed: readonly Listed[]): Promise<string> {
   scene.vault().lists(...listed);
   await scene.settle();
   return scene.outcome();
 }
 
-const message = (scene: OperatorScene): string => scene.condition("Ready")?.message ?? "";
+const message = (scene: SimulatedWorld): string => scene.condition("Ready")?.message ?? "";
 
 describe("a name without a key of its own", () => {
   test.each([
@@ -101,7 +101,7 @@ describe("several names of one key", () => {
     expect(message(scene)).toContain(
       'dataFrom[0] finds "a-one", but the key one is that of "shop-one"',
     );
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect(scene.outcome()).toBe("one=vault shop-one@2 two=vault shop-two@1, InvalidKey");
   });
@@ -156,7 +156,7 @@ describe("a secret that a stranger shares", () => {
 
   test("is not found although the connection receives from anyone", async () => {
     await using scene = await finding(named("shop-one"), SUFFIX);
-    scene.connection("vault", { receive: "Anyone" });
+    scene.connect("vault", { receive: "Anyone" });
     expect(await list(scene, ...named("shop-one"), ...from("eve@example.com", "x-two"))).toBe(
       "one=vault shop-one@1, Synced",
     );
@@ -164,7 +164,7 @@ describe("a secret that a stranger shares", () => {
 
   test("that an earlier release found is kept and reported, and leaves at its delete_time", async () => {
     await using scene = await finding([...named("shop-one"), ...from(DBA, "shop-two")], SUFFIX);
-    scene.connection("vault");
+    scene.connect("vault");
     await scene.settle();
     const deleteAt = scene.clock.now() + 60_000;
     expect(
@@ -188,7 +188,7 @@ describe("a secret that a stranger shares", () => {
     );
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1, Synced");
     scene.follow({}, { data: undefined, dataFrom: FIND, name: "other" });
-    scene.connection("vault", { trustedOwners: [DBA, "eve@example.com"] });
+    scene.connect("vault", { trustedOwners: [DBA, "eve@example.com"] });
     await scene.settle();
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1, Synced");
   });

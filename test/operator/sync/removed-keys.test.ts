@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { certificate } from "../../lab/certificates.ts";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import {
   data,
   readyMessage,
@@ -27,7 +27,7 @@ describe("an extracted object next to another one", () => {
 
   test("waits for five minutes until the vault serves the other one, and then leaves with it", async () => {
     await using scene = await synced(values, spec);
-    await scene.restart();
+    await scene.replace();
     serveNothing(scene);
     await remove(scene, values, "b");
     await scene.settle(2 * MINUTE);
@@ -76,7 +76,7 @@ describe("an extracted object", () => {
   });
 
   test("that is removed leaves an object of others", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     const metadata = { namespace: "shop", name: "app" };
     scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: { own: "" } });
     serve(scene, values);
@@ -94,7 +94,7 @@ describe("an extracted object in an outage of the values", () => {
       data: data("user"),
       dataFrom: [{ extract: { key: "config" } }],
     });
-    await scene.restart();
+    await scene.replace();
     serveNothing(scene);
     await remove(scene, values, "config");
     expect(scene.outcome()).toBe("user=bob, SourceRemoved");
@@ -194,7 +194,7 @@ describe("a typed Secret", () => {
       dataFrom: [{ extract: { key: "crt" } }],
     };
     await using scene = await synced(values, { ...from, target: { type: "kubernetes.io/tls" } });
-    await scene.restart();
+    await scene.replace();
     serveNothing(scene);
     await remove(scene, values, "key");
     await scene.settle(2 * MINUTE);

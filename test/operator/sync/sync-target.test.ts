@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { WATCH_LAG_MS } from "../../../src/operator/controllers/outcome/own-writes.ts";
@@ -7,8 +7,8 @@ import { WATCH_LAG_MS } from "../../../src/operator/controllers/outcome/own-writ
 /** Starts an operator that has synced version 1 of `db`. */
 async function synced(
   data: Readonly<Record<string, string>> = { password: "db" },
-): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists(...new Set(Object.values(data)).values().map((name) => ({ name })));
   scene.follow(data);
   await scene.settle();
@@ -29,7 +29,7 @@ describe("a resource in sync", () => {
   test("is verified without a request after a restart", async () => {
     await using scene = await synced();
     scene.takeRequests();
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect(scene.takeRequests()).toEqual([]);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
@@ -40,7 +40,7 @@ describe("a resource in sync", () => {
     await scene.stop();
     scene.edit({ password: "edited" });
     scene.takeRequests();
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
     expect(scene.takeRequests()).toContain("get secrets db");
@@ -53,7 +53,7 @@ describe("a resource in sync", () => {
       { username: "user", password: "db" },
       { target: { type: "kubernetes.io/basic-auth" } },
     );
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("TargetImmutable");
   });
@@ -79,7 +79,7 @@ describe("a new version", () => {
     await scene.stop();
     scene.takeRequests();
     scene.edit({ one: "edited" });
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("one=vault a@1 other=vault b@2, Synced");
   });
 
@@ -113,7 +113,7 @@ describe("a new version", () => {
     scene.server.patch(SECRETS, target, { metadata: { ownerReferences: null } });
     scene.vault().lists({ name: "db", version: 2 });
     scene.takeRequests();
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
     expect(scene.takeRequests()).toEqual([
       "get secrets db",
@@ -144,7 +144,7 @@ describe("a new version", () => {
 
 describe("a target that a webhook changes", () => {
   test("is reported as rejected, with backoff and without a repair of each write", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     scene.server.webhooks.push((object) =>
       object.kind === "Secret" ? { ...object, data: { password: "b3RoZXI=" } } : object,
     );
@@ -164,7 +164,7 @@ describe("a target that a webhook changes", () => {
   });
 
   test("is reported as rejected if it loses the label", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     const withoutLabel = { [MANAGED_BY_LABEL]: "another" };
     scene.server.webhooks.push((object) =>
       object.kind === "Secret"
@@ -275,7 +275,7 @@ describe("a target that another writer changes each time", () => {
 
 describe("a target name that another object has", () => {
   test("is taken once a foreign object with a finalizer is gone", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     const metadata = { ...target, finalizers: ["example.com/hold"] };
     const foreign = scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata });
     scene.vault().lists({ name: "db" });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { METADATA_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
@@ -8,8 +8,8 @@ const ref = { namespace: "shop", name: "db" };
 const data = { password: "db" };
 
 /** Starts an operator that has created the target of `db` with these policies. */
-async function created(target: object): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function created(target: object): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   scene.follow(data, { target });
   await scene.settle();
@@ -17,12 +17,12 @@ async function created(target: object): Promise<OperatorScene> {
   return scene;
 }
 
-async function respecified(scene: OperatorScene, target: object): Promise<void> {
+async function respecified(scene: SimulatedWorld, target: object): Promise<void> {
   scene.follow(data, { target });
   await scene.settle();
 }
 
-const ownersOf = (scene: OperatorScene): string[] =>
+const ownersOf = (scene: SimulatedWorld): string[] =>
   (scene.target()?.metadata.ownerReferences ?? []).map(
     ({ kind, name, controller }) => `${kind}/${name} ${controller}`,
   );
@@ -32,7 +32,7 @@ describe("creationPolicy", () => {
     await using scene = await created({ creationPolicy: "Orphan" });
     expect(ownersOf(scene)).toEqual([]);
     scene.takeRequests();
-    await scene.restart();
+    await scene.replace();
     expect(scene.takeRequests()).toEqual([]);
   });
 
@@ -158,7 +158,7 @@ describe("labels and annotations of the target", () => {
   test("cost no request after a restart, and a new version is patched without reading them", async () => {
     await using scene = await created(described);
     scene.takeRequests();
-    await scene.restart();
+    await scene.replace();
     expect(scene.takeRequests()).toEqual([]);
     scene.vault().lists({ name: "db", version: 2 });
     await scene.settle();
@@ -203,7 +203,7 @@ describe("immutable", () => {
     expect(scene.target()?.immutable).toBe(true);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
     scene.takeRequests();
-    await scene.restart();
+    await scene.replace();
     expect(scene.takeRequests()).toEqual([]);
   });
 });
@@ -215,7 +215,7 @@ describe("the type of the target", () => {
   });
 
   test("is rejected if the operator does not allow it, with the flag that does", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     scene.vault().lists({ name: "db" });
     scene.follow(data, { target: { type: "example.com/other" } });
     await scene.settle();

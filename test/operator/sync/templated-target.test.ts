@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { chainPem, keyPem } from "../../lab/template/keystores.ts";
 import { certificate } from "../../lab/certificates.ts";
 
 type Values = Readonly<Record<string, string>>;
 
 /** Lists these secrets, each with this value and at this version. */
-function serve(scene: OperatorScene, values: Values, version = 1): void {
+function serve(scene: SimulatedWorld, values: Values, version = 1): void {
   scene.vault().expose = (name) => ({ value: values[name] ?? "" });
   scene.vault().lists(...Object.keys(values).map((name) => ({ name, version })));
 }
@@ -19,8 +19,8 @@ const templated = (template: Values, target: object = {}) => ({
 });
 
 /** Starts an operator that has synced a target with `URL`. */
-async function synced(): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function synced(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   serve(scene, { user: "ann", db: "p@1" });
   scene.follow(data, templated({ url: URL }));
   await scene.settle();
@@ -28,7 +28,7 @@ async function synced(): Promise<OperatorScene> {
   return scene;
 }
 
-const message = (scene: OperatorScene) => scene.condition("Ready")?.message;
+const message = (scene: SimulatedWorld) => scene.condition("Ready")?.message;
 
 describe("a template", () => {
   test("is rendered again with a new version of a source, with one patch", async () => {
@@ -66,9 +66,10 @@ describe("a template", () => {
     scene.takeRequests();
     scene.vault().reads.length = 0;
     await scene.settle(600_000);
-    await scene.restart();
+    await scene.replace();
     await scene.settle();
-    expect([scene.takeRequests(), scene.vault().reads]).toEqual([[], []]);
+    expect(scene.takeRequests()).toEqual([]);
+    expect(scene.vault().reads).toEqual([]);
   });
 
   test("repairs an edited target with the same content", async () => {
@@ -184,15 +185,15 @@ describe("a template", () => {
 });
 
 const pair = (crt: string, key: string) => ({ crt, key });
-const certificateIn = (scene: OperatorScene) =>
+const certificateIn = (scene: SimulatedWorld) =>
   Buffer.from(scene.target()?.data?.["tls.crt"] ?? "", "base64").toString();
 
 describe("the content of a typed Secret", () => {
   const [one, two] = ["one", "two"].map((name) => certificate(name, { hosts: [name] }));
   const tls = { "tls.crt": "crt", "tls.key": "key" };
 
-  async function syncedTls(): Promise<OperatorScene> {
-    const scene = await OperatorScene.start();
+  async function syncedTls(): Promise<SimulatedWorld> {
+    const scene = await SimulatedWorld.shop();
     serve(scene, pair(one!.cert, one!.keyPem));
     scene.follow(tls, { target: { type: "kubernetes.io/tls" } });
     await scene.settle();
@@ -217,7 +218,7 @@ describe("the content of a typed Secret", () => {
   });
 
   test("that no program can read creates no target and is not quoted", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     serve(scene, pair("hunter2", one!.keyPem));
     scene.follow(tls, { target: { type: "kubernetes.io/tls" } });
     await scene.settle();
@@ -226,7 +227,7 @@ describe("the content of a typed Secret", () => {
   });
 
   test("can be made by a template", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     serve(scene, { bundle: keyPem + chainPem });
     const parts = {
       "tls.crt": "{{ bundle | pem_certificates }}",

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
 import { MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 
 const target = { namespace: "shop", name: "db" };
-const removeLabel = (scene: OperatorScene): void => {
+const removeLabel = (scene: SimulatedWorld): void => {
   scene.server.patch(SECRETS, target, { metadata: { labels: { [MANAGED_BY_LABEL]: null } } });
 };
 
 /** Returns all messages that the condition Ready of `db` has from now on. */
-function messagesOf(scene: OperatorScene): string[] {
+function messagesOf(scene: SimulatedWorld): string[] {
   const messages: string[] = [];
   scene.server.onCommit(({ resource, after }) => {
     if (resource.kind === "VaultSecret" && after?.metadata.name === "db")
@@ -24,8 +24,8 @@ function messagesOf(scene: OperatorScene): string[] {
 }
 
 /** Starts an operator whose source `db` is gone after its target was written. */
-async function missing(): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function missing(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   scene.follow({ password: "db" });
   await scene.settle();
@@ -49,16 +49,20 @@ describe("a target whose label a tool removes while its source is missing", () =
     await using scene = await missing();
     scene.vault().uploads("app.conf");
     scene.vault().lists();
-    scene.put(vaultFileKind, "rival", {
-      connectionRef: { name: "vault" },
-      files: [{ filename: "app.conf" }],
-      target: { kind: "Secret", name: "db" },
-    });
+    scene.put(
+      vaultFileKind,
+      { namespace: "shop", name: "rival" },
+      {
+        connectionRef: { name: "vault" },
+        files: [{ filename: "app.conf" }],
+        target: { kind: "Secret", name: "db" },
+      },
+    );
     await scene.settle();
     await scene.stop();
     removeLabel(scene);
     const messages = messagesOf(scene);
-    await scene.restart();
+    await scene.replace();
     await scene.settle(60_000);
     expect(messages.filter((message) => !message.includes("existing content is kept"))).toEqual([]);
   });

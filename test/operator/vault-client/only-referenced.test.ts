@@ -74,10 +74,8 @@ test("names that are new within 2 s share one login, and are covered only after 
   observed.connection.pollSoon();
   await observed.clock.advance(999);
   await expect.poll(() => vault.count("list_no_dup")).toBeGreaterThan(1);
-  expect([names(observed, "a", "b", "c"), vault.count("generate_access_token")]).toEqual([
-    ["a"],
-    1,
-  ]);
+  expect(names(observed, "a", "b", "c")).toEqual(["a"]);
+  expect(vault.count("generate_access_token")).toBe(1);
   await observed.clock.advance(1);
   await expect
     .poll(() => scopes(vault))

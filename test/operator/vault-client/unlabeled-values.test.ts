@@ -47,7 +47,8 @@ test("a value without a version is not cached", async () => {
   const observed = await vault.connected();
   for (let time = 1; time <= 2; time += 1) {
     expect(await pump(observed.clock, textOf(observed, "a"))).toEqual(["canary", 6]);
-    expect([vault.count("expose"), vault.count("list_no_dup")]).toEqual([time, time + 1]);
+    expect(vault.count("expose")).toEqual(time);
+    expect(vault.count("list_no_dup")).toEqual(time + 1);
   }
 });
 

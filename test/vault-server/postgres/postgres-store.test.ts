@@ -1,33 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
-import { secretOf } from "../../lab/vault/store-conformance/fixture.ts";
-import { storeConformance } from "../../lab/vault/store-conformance/store-conformance.ts";
-
-let database: PostgresDatabase;
-beforeAll(async () => {
-  database = await PostgresDatabase.create();
-});
-afterAll(() => database[Symbol.asyncDispose]());
-
-const TABLES = `SELECT string_agg(quote_ident(tablename), ', ') AS tables FROM pg_tables
-  WHERE schemaname = 'public' AND tablename <> 'schema_version'`;
-
-storeConformance("PostgreSQL", async (macs) => {
-  const store = await openPostgresStore(database.url, { macs });
-  return {
-    store,
-    run: (sql) => database.run(sql),
-    close: async () => {
-      await store[Symbol.asyncDispose]();
-      // Emptying is quicker than another database.
-      await database.run(`TRUNCATE ${(await database.run(TABLES)).rows[0].tables}`);
-    },
-  };
-});
+import { secretOf } from "../../lab/vault/store-fixture.ts";
 
 test("a write that has failed sends no more statements, which would not be rolled back", async () => {
+  await using database = await PostgresDatabase.create();
   await using store = await openPostgresStore(database.url);
   const late: Promise<void>[] = [];
   const failing = store.write(async ({ secrets, settings }) => {

@@ -69,10 +69,8 @@ test("tokens and refreshes work at both replicas, and so do logouts", async () =
   const authorization: string = renewed.json().access_token;
   const list = (vault: TestVault) =>
     vault.post(operationPath.list_no_dup, { email: "ann@example.com" }, { authorization });
-  expect([(await list(replicas.one)).outcome(), (await list(replicas.two)).outcome()]).toEqual([
-    "200",
-    "200",
-  ]);
+  expect((await list(replicas.one)).outcome()).toBe("200");
+  expect((await list(replicas.two)).outcome()).toBe("200");
 });
 
 test("shares and deletions through one replica apply to the other immediately", async () => {

@@ -12,7 +12,7 @@ import {
   EVE,
   NOW,
   versionOf,
-} from "../../lab/vault/store-conformance/fixture.ts";
+} from "../../lab/vault/store-fixture.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 
 const IN_FLIGHT = 40;

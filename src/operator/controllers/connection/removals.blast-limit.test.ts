@@ -228,7 +228,8 @@ describe("the blast limit of a vault", () => {
     one.list(own(10, "a"), []);
     rest.list(own(100, "b"), [], { afterMs: 0 });
     rest.list([], ["b-n0"], { afterMs: 0 });
-    expect([one.list([], own(5, "a")), rest.removals.held]).toEqual([5, 0]);
+    expect(one.list([], own(5, "a"))).toBe(5);
+    expect(rest.removals.held).toBe(0);
   });
 
   test("counts targets of all its connections", () => {
@@ -239,7 +240,8 @@ describe("the blast limit of a vault", () => {
     one.list(["ca"], []);
     two.list(["ca"], [], { afterMs: 0 });
     expect(one.list([], ["ca"])).toBe(0);
-    expect([two.list([], ["ca"]), one.removals.held]).toEqual([1, 1]);
+    expect(two.list([], ["ca"])).toBe(1);
+    expect(one.removals.held).toBe(1);
   });
 
   test("does not count another vault, or a closed connection", () => {
@@ -273,6 +275,7 @@ describe("the blast limit of a vault", () => {
     slow.list(own(4, "b"), [], { afterMs: 0 });
     fast.list([], own(4, "a"));
     for (const _ of [1, 2, 3, 4]) fast.list([], []);
-    expect([slow.list([], own(4, "b"), { afterMs: 0 }), fast.removals.held]).toEqual([4, 4]);
+    expect(slow.list([], own(4, "b"), { afterMs: 0 })).toBe(4);
+    expect(fast.removals.held).toBe(4);
   });
 });

@@ -46,10 +46,14 @@ function setUp() {
 describe("FreshLists", () => {
   test("requests a list once, and requeues the resource when it succeeds", async () => {
     const { clock, requeued, connection, request, end } = setUp();
-    expect([request(), request()]).toEqual(["requested", "requested"]);
-    expect([connection.lists.length, requeued]).toEqual([1, []]);
+    expect(request()).toBe("requested");
+    expect(request()).toBe("requested");
+    expect(connection.lists.length).toBe(1);
+    expect(requeued).toEqual([]);
     await end();
-    expect([requeued, clock.pending, request()]).toEqual([[KEY], 0, "listed"]);
+    expect(requeued).toEqual([KEY]);
+    expect(clock.pending).toBe(0);
+    expect(request()).toBe("listed");
     expect(connection.lists).toHaveLength(1);
   });
 
@@ -62,31 +66,26 @@ describe("FreshLists", () => {
     expect(requeued).toEqual([]);
     connection.lists[1]?.end(DOWN);
     await clock.advance(0);
-    expect([requeued, lists.failure(KEY, connection)]).toEqual([[KEY], DOWN]);
+    expect(requeued).toEqual([KEY]);
+    expect(lists.failure(KEY, connection)).toEqual(DOWN);
   });
 
   test("reports the first failure until a list succeeds, and tries again after each", async () => {
     const { requeued, lists, connection, request, end } = setUp();
     request();
     await end(DOWN);
-    expect([request(), lists.failure(KEY, connection), connection.lists.length]).toEqual([
-      DOWN,
-      DOWN,
-      2,
-    ]);
+    expect(request()).toEqual(DOWN);
+    expect(lists.failure(KEY, connection)).toEqual(DOWN);
+    expect(connection.lists.length).toBe(2);
     lists.reported(KEY);
     await end(new TransientError("list_no_dup", "circuit_open"));
-    expect([lists.failure(KEY, connection), requeued.length, connection.lists.length]).toEqual([
-      DOWN,
-      2,
-      3,
-    ]);
+    expect(lists.failure(KEY, connection)).toEqual(DOWN);
+    expect(requeued.length).toBe(2);
+    expect(connection.lists.length).toBe(3);
     await end();
-    expect([lists.failure(KEY, connection), requeued.length, connection.lists.length]).toEqual([
-      undefined,
-      3,
-      3,
-    ]);
+    expect(lists.failure(KEY, connection)).toBeUndefined();
+    expect(requeued.length).toBe(3);
+    expect(connection.lists.length).toBe(3);
   });
 
   test("reports the failure of the connection if the list was not sent because of it", async () => {
@@ -105,19 +104,23 @@ describe("FreshLists", () => {
     await clock.advance(1);
     expect(request()).toMatchObject({ code: "timeout" });
     await end();
-    expect([request(), requeued.length, connection.lists.length]).toEqual(["listed", 2, 1]);
+    expect(request()).toBe("listed");
+    expect(requeued.length).toBe(2);
+    expect(connection.lists.length).toBe(1);
   });
 
   test("requests another list for another request, and for another connection", async () => {
     const { clock, lists, connection, request, end } = setUp();
     request();
     await end();
-    expect([request("again"), connection.lists.length]).toEqual(["requested", 2]);
+    expect(request("again")).toBe("requested");
+    expect(connection.lists.length).toBe(2);
     expect(
       lists.request(KEY, "again", new SlowConnection(clock, ignoredCallbacks), ["secret"]),
     ).toBe("requested");
     await clock.advance(0);
-    expect([connection.lists.at(-1)?.signal.aborted, clock.pending]).toEqual([true, 1]);
+    expect(connection.lists.at(-1)?.signal.aborted).toBe(true);
+    expect(clock.pending).toBe(1);
   });
 
   test("forgets a failure when the resource uses another connection", async () => {
@@ -132,10 +135,12 @@ describe("FreshLists", () => {
     const { lists, connection, request, end } = setUp();
     request();
     lists.reported(KEY);
-    expect([request(), connection.lists.length]).toEqual(["requested", 1]);
+    expect(request()).toBe("requested");
+    expect(connection.lists.length).toBe(1);
     await end();
     lists.reported(KEY);
-    expect([request(), connection.lists.length]).toEqual(["requested", 2]);
+    expect(request()).toBe("requested");
+    expect(connection.lists.length).toBe(2);
   });
 
   test("does not requeue a forgotten resource", async () => {
@@ -143,6 +148,8 @@ describe("FreshLists", () => {
     request();
     lists.forget(KEY);
     await clock.advance(FRESH_LIST_MS);
-    expect([requeued, connection.lists[0]?.signal.aborted, clock.pending]).toEqual([[], true, 0]);
+    expect(requeued).toEqual([]);
+    expect(connection.lists[0]?.signal.aborted).toBe(true);
+    expect(clock.pending).toBe(0);
   });
 });

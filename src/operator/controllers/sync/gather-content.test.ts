@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.ts";
 
 /** Starts an operator that has synced this version of `db`. */
-async function synced(version: number): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function synced(version: number): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db", version });
   scene.follow({ password: "db" });
   await scene.settle();
@@ -12,13 +12,13 @@ async function synced(version: number): Promise<OperatorScene> {
 }
 
 /** Lists version 3, and returns this one of it. */
-async function returns(scene: OperatorScene, version: number): Promise<void> {
+async function returns(scene: SimulatedWorld, version: number): Promise<void> {
   scene.vault().expose = () => ({ version });
   scene.vault().lists({ name: "db", version: 3 });
   await scene.settle();
 }
 
-const messages = (scene: OperatorScene) => [
+const messages = (scene: SimulatedWorld) => [
   scene.condition("Ready")?.message,
   scene.condition("Reconciling")?.message,
 ];
@@ -49,7 +49,7 @@ describe("a vault that lists version 3 and returns an earlier one", () => {
   });
 
   test("does not serve a pinned version", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     scene.vault().expose = () => ({ version: 1 });
     scene.vault().lists({ name: "db", version: 3 });
     scene.follow({ password: { key: "db", version: 2 } });
@@ -60,7 +60,7 @@ describe("a vault that lists version 3 and returns an earlier one", () => {
 });
 
 test("a pinned version stays when the vault has later ones", async () => {
-  await using scene = await OperatorScene.start();
+  await using scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db", version: 3 });
   scene.follow({ password: { key: "db", version: 2 } });
   await scene.settle();
@@ -77,7 +77,7 @@ describe("a target that was edited while no operator ran", () => {
     scene.edit({ password: "edited" });
     scene.vault().expose = () => ({ value: "" });
     scene.vault().lists({ name: "db", version: 2 });
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("password=edited, SourceSuspicious");
   });
 
@@ -86,7 +86,7 @@ describe("a target that was edited while no operator ran", () => {
     await scene.stop();
     scene.edit({ password: "edited" });
     scene.vault().expose = () => ({ value: "" });
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("password=, Synced");
   });
 });

@@ -89,7 +89,8 @@ describe("recordEvents for a target", () => {
   test("records a target of another name as moved, and not as a target that was missing", () => {
     for (const effect of ["created", "updated"] as const) {
       const [event, ...more] = recordedEvents(synced, { effect }, "other");
-      expect([event?.reason, more]).toEqual(["TargetMoved", []]);
+      expect(event?.reason).toBe("TargetMoved");
+      expect(more).toEqual([]);
       expect(event?.note).toMatch(
         "wrote the ConfigMap other, which spec.target names now instead of the ConfigMap web",
       );
@@ -155,7 +156,9 @@ describe("recordEvents for a failure", () => {
   test("records the recovery from a failure, and from no other state", () => {
     const failed = { ...synced, conditions: conditionsOf("False", "SourceMissing") };
     const [event, ...more] = recordedEvents(failed, {});
-    expect([event?.type, event?.reason, more]).toEqual(["Normal", "Recovered", []]);
+    expect(event?.type).toBe("Normal");
+    expect(event?.reason).toBe("Recovered");
+    expect(more).toEqual([]);
     expect(event?.note).toBe(`fine; it was not Ready since ${TIMESTAMP}: SourceMissing`);
     const others = [
       undefined,

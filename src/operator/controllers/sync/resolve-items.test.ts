@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.ts";
 import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
 import { noRemovals } from "../../../../test/lab/vault/open-connection.ts";
 import { MAX_STATUS_ITEMS } from "../../api/status.ts";
@@ -9,8 +9,8 @@ const dba = { name: "db", owner: "dba@example.com", shared: true };
 const eve = { name: "db", owner: "eve@example.com", shared: true };
 
 /** Starts an operator that has synced what `dba` shares. The vault removes it in a minute. */
-async function sharedUntil(): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function sharedUntil(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ ...dba, deleteAt: scene.clock.now() + MINUTE });
   scene.follow({ password: { key: "db", owner: dba.owner } });
   await scene.settle();
@@ -19,21 +19,21 @@ async function sharedUntil(): Promise<OperatorScene> {
 }
 
 /** Starts an operator whose target has version 5 of `other`, and whose spec names `db` now. */
-async function awaitingDb(): Promise<OperatorScene> {
-  const scene = await OperatorScene.start();
+async function awaitingDb(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "other", version: 5 });
   scene.follow({ password: "other" });
   await scene.settle();
   scene.follow({ password: "db" });
   await scene.settle();
-  await scene.restart();
+  await scene.replace();
   expect(scene.outcome()).toBe("password=vault other@5, SourceMissing");
   return scene;
 }
 
 describe("the deadline of a source", () => {
   test("removes its key only, next to a source that is missing without one", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     scene.vault().lists({ name: "a", deleteAt: scene.clock.now() + MINUTE }, { name: "b" });
     scene.follow({ one: "a", other: "b" });
     await scene.settle();
@@ -49,22 +49,21 @@ describe("the deadline of a source", () => {
     scene.vault().lists();
     await scene.settle();
     expect(scene.outcome()).toBe("absent, SourceRemoved");
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("absent, SourceRemoved");
   });
 
   test("says nothing about the source of another owner that the spec names after a restart", async () => {
     await using scene = await sharedUntil();
-    await scene.settle(MINUTE);
     await scene.stop();
-    scene.vault().lists();
+    await scene.settle(MINUTE);
     scene.follow({ password: { key: "db", owner: eve.owner } });
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("password=vault db@1, SourceMissing");
   });
 
   test("is known for items that the status omits", async () => {
-    await using scene = await OperatorScene.start();
+    await using scene = await SimulatedWorld.shop();
     const names = Array.from({ length: MAX_STATUS_ITEMS + 1 }, (_, n) => `db-${n}`);
     const last = `db-${MAX_STATUS_ITEMS}`;
     const deleteAt = scene.clock.now() + MINUTE;
@@ -83,8 +82,8 @@ describe("the deadline of a source", () => {
 // Another user could have removed what the target keeps, by sharing a secret of its name that ends
 // soon.
 test("the deadline of another owner's secret does not remove what the target has", async () => {
-  await using scene = await OperatorScene.start();
-  scene.connection("vault", { receive: "Anyone" });
+  await using scene = await SimulatedWorld.shop();
+  scene.connect("vault", { receive: "Anyone" });
   scene.vault().lists(dba);
   scene.follow({ password: "db" });
   await scene.settle();
@@ -101,8 +100,8 @@ test("the deadline of another owner's secret does not remove what the target has
 
 describe("what was served last", () => {
   test("limits the versions of its own vault only, also if the target was deleted", async () => {
-    await using scene = await OperatorScene.start();
-    scene.connection("other");
+    await using scene = await SimulatedWorld.shop();
+    scene.connect("other");
     scene.vault("other").lists({ name: "db" });
     scene.vault().lists({ name: "db", version: 5 });
     scene.follow({ password: "db" });
@@ -110,27 +109,27 @@ describe("what was served last", () => {
     await scene.stop();
     scene.deleteTarget();
     scene.follow({ password: "db" }, { connection: "other" });
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("password=other db@1, Synced");
   });
 
   test("is not replaced by what another user shares under the name of a deleted own secret", async () => {
-    await using scene = await OperatorScene.start();
-    scene.connection("vault", { receive: "Anyone" });
+    await using scene = await SimulatedWorld.shop();
+    scene.connect("vault", { receive: "Anyone" });
     scene.vault().lists({ name: "db" });
     scene.follow({ password: "db" });
     await scene.settle();
     await scene.stop();
     scene.deleteTarget();
     scene.vault().lists(eve);
-    await scene.restart();
+    await scene.replace();
     expect(scene.outcome()).toBe("absent, AmbiguousName");
   });
 
   test("is not replaced by another user's secret after a change to another vault and back", async () => {
-    await using scene = await OperatorScene.start();
-    scene.connection("vault", { receive: "Anyone" });
-    scene.connection("other");
+    await using scene = await SimulatedWorld.shop();
+    scene.connect("vault", { receive: "Anyone" });
+    scene.connect("other");
     scene.vault("other").lists();
     scene.vault().lists({ name: "db" });
     for (const connection of ["vault", "other"]) {
@@ -145,8 +144,8 @@ describe("what was served last", () => {
   });
 
   test("does not keep the spec from naming a secret that another user shares", async () => {
-    await using scene = await OperatorScene.start();
-    scene.connection("vault", { receive: "Anyone" });
+    await using scene = await SimulatedWorld.shop();
+    scene.connect("vault", { receive: "Anyone" });
     scene.vault().lists({ name: "own" }, dba);
     scene.follow({ password: "own" });
     await scene.settle();
@@ -168,7 +167,7 @@ describe("what was served last", () => {
 
     test("does not make the requested one ambiguous when another user shares it", async () => {
       await using scene = await awaitingDb();
-      scene.connection("vault", { receive: "Anyone" });
+      scene.connect("vault", { receive: "Anyone" });
       scene.vault().lists(dba);
       await scene.settle();
       expect(scene.outcome()).toBe("password=vault db@1, Synced");

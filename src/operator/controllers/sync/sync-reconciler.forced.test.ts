@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OperatorScene } from "../../../../test/lab/kube/operator-scene.ts";
+import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.ts";
 import { SyncScene } from "../../../../test/lab/kube/sync-scene.ts";
 import { FRESH_LIST_MS } from "../outcome/fresh-lists.ts";
 
@@ -23,17 +23,20 @@ test("a forced sync waits for a list, which it requests once, and then follows i
   force(scene, "now");
   const before = scene.resource;
   const waits = { outcome: "done", wait: { for: "connection", atMostMs: FRESH_LIST_MS } };
-  expect([await scene.reconcileOnce(), await scene.reconcileOnce()]).toEqual([waits, waits]);
-  expect([ends.length, scene.resource]).toEqual([1, before]);
+  expect(await scene.reconcileOnce()).toEqual(waits);
+  expect(await scene.reconcileOnce()).toEqual(waits);
+  expect(ends.length).toBe(1);
+  expect(scene.resource).toEqual(before);
   scene.vault.lists({ name: "db", version: 2 });
   ends[0]?.();
   await scene.clock.advance(0);
   expect(await scene.reconcile()).toBe("vault db@2, Synced");
-  expect([ends.length, scene.status.lastForceSync]).toEqual([1, "now"]);
+  expect(ends.length).toBe(1);
+  expect(scene.status.lastForceSync).toBe("now");
 });
 
 test("a forced sync reads a target that was verified before", async () => {
-  await using scene = await OperatorScene.start();
+  await using scene = await SimulatedWorld.shop();
   scene.vault().lists({ name: "db" });
   scene.follow({ password: "db" });
   await scene.settle();
@@ -49,8 +52,10 @@ test("a forced sync of a suspended resource happens when it is resumed", async (
   scene.suspend(true);
   force(scene, "now");
   expect(await scene.reconcile()).toBe("vault db@1, Suspended");
-  expect([ends.length, scene.status.lastForceSync]).toEqual([0, undefined]);
+  expect(ends.length).toBe(0);
+  expect(scene.status.lastForceSync).toBeUndefined();
   scene.suspend(false);
   await scene.reconcileOnce();
-  expect([ends.length, scene.status.lastForceSync]).toEqual([1, undefined]);
+  expect(ends.length).toBe(1);
+  expect(scene.status.lastForceSync).toBeUndefined();
 });

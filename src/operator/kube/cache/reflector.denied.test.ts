@@ -37,7 +37,9 @@ test("a watch that is denied leaves the store unchanged, and resumes", async () 
   await scene.until(() => denied > 2);
   scene.failWatch = undefined;
   const next = await scene.nextWatch();
-  expect([next.from, scene.changes, scene.lists.length]).toEqual(["100", ["added a/one"], 1]);
+  expect(next.from).toBe("100");
+  expect(scene.changes).toEqual(["added a/one"]);
+  expect(scene.lists.length).toBe(1);
 });
 
 test("a 404 of a proxy leaves the store unchanged", async () => {

@@ -144,7 +144,9 @@ test.each([
     body: failureStatus(403, "Forbidden", {}, message),
     now: 0,
   });
-  expect([error.kind, error.policy, error.explanation]).toEqual(["Forbidden", policy, undefined]);
+  expect(error.kind).toBe("Forbidden");
+  expect(error.policy).toEqual(policy);
+  expect(error.explanation).toBeUndefined();
 });
 
 test("a reason of more than one word is dropped", () => {

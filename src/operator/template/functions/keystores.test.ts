@@ -164,7 +164,8 @@ function readJks(store: Buffer, password: string) {
   const bytes = (size: number) => store.subarray(at, (at += size));
   const uint32 = () => bytes(4).readUInt32BE();
   const text = () => bytes(bytes(2).readUInt16BE()).toString();
-  expect([uint32(), uint32()]).toEqual([0xfeedfeed, 2]);
+  expect(uint32()).toEqual(0xfeedfeed);
+  expect(uint32()).toBe(2);
   const certificate = () => {
     expect(text()).toBe("X.509");
     return new X509Certificate(bytes(uint32()));

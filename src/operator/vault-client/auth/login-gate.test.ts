@@ -75,7 +75,8 @@ describe("LoginGate after a rejected login", () => {
     await failureOf(vault.logIn("canary-old"));
     await expect(vault.logIn("canary-new")).resolves.toBe("token");
     await all(vault, [...twenty("canary-old"), "canary-new"]);
-    expect([vault.accepted, vault.rejected]).toEqual([2, 1]);
+    expect(vault.accepted).toBe(2);
+    expect(vault.rejected).toBe(1);
   });
 
   test("more than eight rejected passwords of a tenant pause its other ones", async () => {

@@ -28,11 +28,9 @@ test("a long list is read like a short one", async () => {
   const expected = readList("list_no_dup", source);
   const list = await readListAside("list_no_dup", source, "shop/");
   expect(list).toEqual(expected);
-  expect([list.count, [...list.records.keys()], list.tracked]).toEqual([
-    20_000,
-    ["name-7", "name-19999"],
-    source.tracked,
-  ]);
+  expect(list.count).toBe(20_000);
+  expect([...list.records.keys()]).toEqual(["name-7", "name-19999"]);
+  expect(list.tracked).toEqual(source.tracked);
 });
 
 test("a long list with many referenced names is received whole", async () => {

@@ -82,11 +82,10 @@ test("a referenced name that the last list does not cover is listed once, withou
   );
   const observed = await vault.connected({ references: referencesTo(["a"]) });
   const { connection } = observed;
-  expect([
-    connection.snapshot?.covers("secret", "a"),
-    connection.snapshot?.covers("secret", "c"),
-  ]).toEqual([true, false]);
-  expect([connection.snapshot?.secretCount, connection.snapshot?.secrets("c")]).toEqual([2, []]);
+  expect(connection.snapshot?.covers("secret", "a")).toBe(true);
+  expect(connection.snapshot?.covers("secret", "c")).toBe(false);
+  expect(connection.snapshot?.secretCount).toBe(2);
+  expect(connection.snapshot?.secrets("c")).toEqual([]);
   for (const names of [
     ["a", "c"],
     ["a", "c", "d"],
@@ -97,10 +96,8 @@ test("a referenced name that the last list does not cover is listed once, withou
   expect(
     vault.server.to(operationPath.list_no_dup).map(({ headers }) => headers["if-none-match"]),
   ).toEqual([undefined, undefined]);
-  expect([connection.snapshot?.covers("secret", "d"), connection.snapshot?.secrets("d")]).toEqual([
-    true,
-    [],
-  ]);
+  expect(connection.snapshot?.covers("secret", "d")).toBe(true);
+  expect(connection.snapshot?.secrets("d")).toEqual([]);
   // The resource that waits for the name is notified, although the name does not exist.
   expect(observed.changes).toEqual([
     { secrets: ["a"], files: [] },
@@ -117,7 +114,8 @@ test("names that are referenced before the first response need no second list", 
   observed.connection.setReferences(referencesTo(["late"]));
   await requestsEnded(observed, "list_no_dup", 1);
   await observed.clock.advance(59_000);
-  expect([vault.count("list_no_dup"), recordOf(observed, "late").version]).toEqual([1, 1]);
+  expect(vault.count("list_no_dup")).toBe(1);
+  expect(recordOf(observed, "late").version).toBe(1);
 });
 
 test("delete times of secrets that no resource refers to cause no list", async () => {
@@ -172,10 +170,8 @@ test("an empty list under its own name counts immediately", async () => {
   );
   const observed = await vault.connected();
   await nextList(observed, 60_000);
-  expect([observed.connection.health.state, observed.connection.snapshot?.secretCount]).toEqual([
-    "healthy",
-    0,
-  ]);
+  expect(observed.connection.health.state).toBe("healthy");
+  expect(observed.connection.snapshot?.secretCount).toBe(0);
 });
 
 test("a failed list of files keeps the files and does not delay the secrets", async () => {
@@ -197,7 +193,8 @@ test("a failed list of files keeps the files and does not delay the secrets", as
   expect(observed.connection.snapshot?.file("f.bin")).toMatchObject(file);
   // Files again after 0.75 s, 1.5 s, …; secrets once per interval.
   for (let second = 0; second < 60; second += 1) await observed.clock.advance(1_000);
-  expect([vault.count("list_file"), vault.count("list_no_dup")]).toEqual([8, 3]);
+  expect(vault.count("list_file")).toBe(8);
+  expect(vault.count("list_no_dup")).toBe(3);
   vault.on("list_file", json({ files: [] }));
   for (let second = 0; second < 60; second += 1) await observed.clock.advance(1_000);
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy", "failing", "healthy"]);

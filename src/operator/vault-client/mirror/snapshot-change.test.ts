@@ -60,10 +60,8 @@ function covering(...names: string[]): ListSnapshot {
 
 test("a missing name whose near name changed differs, and is not recreated", () => {
   const [none, near] = [covering("other"), covering("other", "shop-db")];
-  expect([none.near("secret", "shop-bd"), near.near("secret", "shop-bd")]).toEqual([
-    undefined,
-    "shop-db",
-  ]);
+  expect(none.near("secret", "shop-bd")).toBeUndefined();
+  expect(near.near("secret", "shop-bd")).toBe("shop-db");
   const change = changeBetween(none, near);
   expect(change.secrets).toEqual(new Set(["shop-bd"]));
   expect(recreatedNames(none, near, change).secrets).toEqual(new Set());
@@ -87,16 +85,12 @@ test("a name that the list before does not cover differs, listed or not, and is 
   const change = changeBetween(before, after);
   expect(change).toEqual({ secrets: new Set(["b", "c"]), files: new Set(["g"]) });
   expect(recreatedNames(before, after, change)).toEqual(change);
-  expect([
-    before.covers("secret", "b"),
-    after.covers("secret", "c"),
-    after.covers("secret", "d"),
-  ]).toEqual([false, true, false]);
-  expect([
-    before.covers("file", "g"),
-    after.covers("file", "g"),
-    snapshot([]).covers("file", "f"),
-  ]).toEqual([false, true, false]);
+  expect(before.covers("secret", "b")).toBe(false);
+  expect(after.covers("secret", "c")).toBe(true);
+  expect(after.covers("secret", "d")).toBe(false);
+  expect(before.covers("file", "g")).toBe(false);
+  expect(after.covers("file", "g")).toBe(true);
+  expect(snapshot([]).covers("file", "f")).toBe(false);
 });
 
 test("a name that is no longer referenced does not differ and is not missing", () => {
@@ -164,7 +158,9 @@ test("added, removed and changed files differ; files that are not listed do not"
 test("a snapshot sorts records of one name by owner and counts each", () => {
   const both = snapshot([secret({ owner: "bob" }), secret(), secret({ owner: undefined })]);
   expect(both.secrets("a").map(({ owner }) => owner)).toEqual([undefined, "ann", "bob"]);
-  expect([both.secretCount, both.fileCount, both.secrets("__proto__")]).toEqual([3, undefined, []]);
+  expect(both.secretCount).toBe(3);
+  expect(both.fileCount).toBeUndefined();
+  expect(both.secrets("__proto__")).toEqual([]);
 });
 
 test("missingSince returns the time of the first list without a name or an owner's secret", () => {
@@ -184,11 +180,14 @@ test("missingSince returns the time of the first list without a name or an owner
   }
   const since = (at: number, name: string, owner?: string): number | undefined =>
     snapshots[at]?.missingSince(name, owner);
-  expect([since(1, "a", "ANN"), since(2, "a", "ann"), since(2, "a", "bob"), since(2, "a")]).toEqual(
-    [1, 1, 2, 2],
-  );
-  expect([since(4, "a", "ann"), since(4, "a", "bob"), since(4, "a"), since(4, "b")]).toEqual([
-    4, 2, 4, 4,
-  ]);
-  expect([since(4, "never"), since(4, "b", "never")]).toEqual([0, 0]);
+  expect(since(1, "a", "ANN")).toBe(1);
+  expect(since(2, "a", "ann")).toBe(1);
+  expect(since(2, "a", "bob")).toBe(2);
+  expect(since(2, "a")).toBe(2);
+  expect(since(4, "a", "ann")).toBe(4);
+  expect(since(4, "a", "bob")).toBe(2);
+  expect(since(4, "a")).toBe(4);
+  expect(since(4, "b")).toBe(4);
+  expect(since(4, "never")).toBe(0);
+  expect(since(4, "b", "never")).toBe(0);
 });

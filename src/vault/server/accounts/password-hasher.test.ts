@@ -7,10 +7,8 @@ const cheap = { memoryKib: 8, passes: 1, lanes: 1 };
 test("a password with any characters matches only its own hash", async () => {
   for (const password of ["a", "pässwörd 💚", "x".repeat(1024), "nul\u0000inside"]) {
     const stored = await hashPassword(password, cheap);
-    expect([
-      await verifyPassword(stored, password),
-      await verifyPassword(stored, `${password}x`),
-    ]).toEqual([true, false]);
+    expect(await verifyPassword(stored, password)).toBe(true);
+    expect(await verifyPassword(stored, `${password}x`)).toBe(false);
   }
 });
 

@@ -47,11 +47,10 @@ test("retries with backoff up to one hour and gives up after about three days", 
     expect(tries).toBe(failures + 2);
   }
   expect(Math.round(waits.reduce((sum, wait) => sum + wait) / DAY)).toBe(3);
-  expect([
-    await metric(emailsTotal("invitation", "failed")),
-    await metric(emailsTotal("invitation", "given_up")),
-  ]).toEqual(["99", "1"]);
-  expect([lines.at(-1)?.level, await waiting()]).toEqual(["error", 0]);
+  expect(await metric(emailsTotal("invitation", "failed"))).toBe("99");
+  expect(await metric(emailsTotal("invitation", "given_up"))).toBe("1");
+  expect(lines.at(-1)?.level).toBe("error");
+  expect(await waiting()).toBe(0);
 });
 
 test.each([
@@ -118,7 +117,8 @@ test("gives up on an undeliverable address without sending to another one", asyn
   await post({ to: "<victim@example.com" });
   mailer().start();
   await expect.poll(waiting).toBe(0);
-  expect([lines[0]?.fields["code"], smtp.deliveries]).toEqual(["EADDRESS", []]);
+  expect(lines[0]?.fields["code"]).toBe("EADDRESS");
+  expect(smtp.deliveries).toEqual([]);
 });
 
 test("sends an email again after its lease when removing it failed", async () => {

@@ -6,7 +6,7 @@ import {
   BOB,
   EVE,
   NOW,
-} from "../../../../test/lab/vault/store-conformance/fixture.ts";
+} from "../../../../test/lab/vault/store-fixture.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import { ownerOf } from "./find-secret.ts";

@@ -9,7 +9,7 @@ import {
   NOW,
   versionOf,
   envelope,
-} from "../../../../test/lab/vault/store-conformance/fixture.ts";
+} from "../../../../test/lab/vault/store-fixture.ts";
 
 async function newTransaction() {
   const connection = new SqliteConnection(":memory:");

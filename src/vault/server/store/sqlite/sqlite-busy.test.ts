@@ -61,22 +61,22 @@ test("a write is 503 unavailable after ten seconds of another process's, and cha
   await clock.advance(4_000);
   const late = append(store, "late");
   await clock.advance(5_999);
-  expect([await soFar(early), await soFar(late)]).toEqual(["waiting", "waiting"]);
+  expect(await soFar(early)).toBe("waiting");
+  expect(await soFar(late)).toBe("waiting");
   await clock.advance(1);
   const error = await soFar(early);
   if (!(error instanceof StoreUnavailableError))
     throw new Error("expected StoreUnavailableError", { cause: error });
   const { status, code, retryAfter } = toServiceError(error);
-  expect([status, code, retryAfter, error.message]).toEqual([
-    503,
-    "unavailable",
-    1,
-    "another process is writing the data file",
-  ]);
+  expect(status).toBe(503);
+  expect(code).toBe("unavailable");
+  expect(retryAfter).toBe(1);
+  expect(error.message).toBe("another process is writing the data file");
   expect(await soFar(late)).toBe("waiting");
   other.end();
   await clock.advance(250);
-  expect([await soFar(late), await trace(store)]).toEqual(["written", "late"]);
+  expect(await soFar(late)).toBe("written");
+  expect(await trace(store)).toBe("late");
 });
 
 test("a vault server responds to reads while another process writes, and to writes afterwards", async () => {

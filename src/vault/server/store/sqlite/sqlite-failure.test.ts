@@ -25,7 +25,9 @@ test("a write on a full disk is 503 unavailable, changes nothing, and later requ
     throw new Error("expected StoreUnavailableError", { cause: error });
   expect(error.message).toBe("the disk of the data file is full");
   const { status, code, retryAfter } = toServiceError(error);
-  expect([status, code, retryAfter]).toEqual([503, "unavailable", 1]);
+  expect(status).toBe(503);
+  expect(code).toBe("unavailable");
+  expect(retryAfter).toBe(1);
   expect(await full.read(({ settings }) => settings.get("big"))).toBe("before");
   await full.write(({ settings }) => settings.set("big", "after"));
   expect(await full.read(({ settings }) => settings.get("big"))).toBe("after");

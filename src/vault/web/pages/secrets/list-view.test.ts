@@ -89,7 +89,8 @@ describe("the list of secrets", () => {
   test("offers at most 200 folders, those with the most secrets", () => {
     const received = Array.from({ length: 1_000 }, (_, index) => secret(`${index}/a/a/a/x`));
     const { folders } = filtersOf([...received, secret("own/one"), secret("own/two")]);
-    expect([folders.length, folders.includes("own")]).toEqual([200, true]);
+    expect(folders.length).toBe(200);
+    expect(folders.includes("own")).toBe(true);
   });
 });
 

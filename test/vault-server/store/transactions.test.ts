@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   addSecret,
   ANN,
@@ -10,9 +10,8 @@ import {
   secretOf,
   storeFixture,
   versionOf,
-  type OpenStore,
-} from "./fixture.ts";
-import type { Transaction } from "../../../../src/vault/server/store/store.ts";
+} from "../../lab/vault/store-fixture.ts";
+import type { Transaction } from "../../../src/vault/server/store/store.ts";
 
 /**
  * Sets a setting. The failure of a statement that is sent after it reaches the transaction first.
@@ -22,8 +21,8 @@ async function setSlowly({ settings }: Transaction, name: string, value: string)
   for (const _ of [1, 2, 3, 4, 5]) await Promise.resolve();
 }
 
-export function transactionConformance(open: OpenStore): void {
-  const { store, write, read } = storeFixture(open);
+describe("transactions of a store", () => {
+  const { store, write, read } = storeFixture();
 
   const giveUp = (mine: string, others: string) =>
     write(async ({ settings }) => {
@@ -184,4 +183,4 @@ export function transactionConformance(open: OpenStore): void {
       (await read((transaction) => listOf(transaction, ANN))).map(({ secret }) => secret.name),
     ).toEqual(["kept"]);
   });
-}
+});

@@ -1,15 +1,23 @@
-import { afterEach, beforeEach } from "vitest";
-import { KeyRing } from "../../../../src/vault/server/crypto/key-ring.ts";
-import { generateMasterKey, MasterKey } from "../../../../src/vault/server/crypto/master-key.ts";
-import { CURRENT_KEY } from "../../../../src/vault/server/store/current-key.ts";
-import { RowMacs, type DamagedRow } from "../../../../src/vault/server/store/row-macs.ts";
-import type { Envelope } from "../../../../src/vault/server/crypto/envelope.ts";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { KeyRing } from "../../../src/vault/server/crypto/key-ring.ts";
+import { generateMasterKey, MasterKey } from "../../../src/vault/server/crypto/master-key.ts";
+import { CURRENT_KEY } from "../../../src/vault/server/store/current-key.ts";
+import { RowMacs, type DamagedRow } from "../../../src/vault/server/store/row-macs.ts";
+import type { Envelope } from "../../../src/vault/server/crypto/envelope.ts";
 import type {
   Secret,
   SecretAccess,
   SecretVersion,
-} from "../../../../src/vault/server/store/records.ts";
-import type { Store, Transaction } from "../../../../src/vault/server/store/store.ts";
+} from "../../../src/vault/server/store/records.ts";
+import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
+import { openSqliteStore } from "../../../src/vault/server/store/sqlite/sqlite-store.ts";
+import type { Store, Transaction } from "../../../src/vault/server/store/store.ts";
+import { PostgresDatabase } from "../postgres/postgres-database.ts";
+import { onPostgres } from "./vault-data.ts";
 
 export const NOW = 1_700_000_000_000;
 /** Beyond JavaScript's dates and 64-bit integers. */
@@ -32,12 +40,12 @@ export const SORTED_NAMES = [
   "💚",
 ];
 
-/** Opens a fresh store, and disposes of it with its data. `run` runs a statement past the store. */
-export type OpenStore = (macs: RowMacs) => Promise<{
+interface OpenedStore {
   readonly store: Store;
+  /** Runs a statement past the store. */
   readonly run: (sql: string) => Promise<unknown>;
   readonly close: () => Promise<void>;
-}>;
+}
 
 export interface StoreFixture {
   /** A fresh store for each test, with the accounts ann, bob and eve. */
@@ -57,13 +65,55 @@ export const ANN = "ann@example.com";
 export const BOB = "bob@example.com";
 export const EVE = "eve@example.com";
 
-export function storeFixture(open: OpenStore): StoreFixture {
-  let opened: Awaited<ReturnType<OpenStore>>;
+async function openSqlite(macs: RowMacs): Promise<OpenedStore> {
+  const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  const location = join(directory, "vault.db");
+  const store = openSqliteStore(location, macs);
+  return {
+    store,
+    run: async (sql) => {
+      using database = new DatabaseSync(location);
+      database.exec(sql);
+    },
+    close: async () => {
+      await store[Symbol.asyncDispose]();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+const TABLES = `SELECT string_agg(quote_ident(tablename), ', ') AS tables FROM pg_tables
+  WHERE schemaname = 'public' AND tablename <> 'schema_version'`;
+
+async function openPostgres(database: PostgresDatabase, macs: RowMacs): Promise<OpenedStore> {
+  const store = await openPostgresStore(database.url, { macs });
+  return {
+    store,
+    run: (sql) => database.run(sql),
+    close: async () => {
+      await store[Symbol.asyncDispose]();
+      // Emptying is quicker than another database.
+      await database.run(`TRUNCATE ${(await database.run(TABLES)).rows[0].tables}`);
+    },
+  };
+}
+
+/**
+ * Opens a store for each test of a `describe`: a SQLite file, or a PostgreSQL database in the
+ * project `postgres`.
+ */
+export function storeFixture(): StoreFixture {
+  let database: PostgresDatabase | undefined;
+  let opened: OpenedStore;
   const damaged: DamagedRow[] = [];
   const texts = [generateMasterKey(), generateMasterKey()] as const;
   const macs = new RowMacs(KeyRing.of(...texts), (row) => void damaged.push(row));
+  beforeAll(async () => {
+    database = onPostgres() ? await PostgresDatabase.create() : undefined;
+  });
+  afterAll(() => database?.[Symbol.asyncDispose]());
   beforeEach(async () => {
-    opened = await open(macs);
+    opened = await (database === undefined ? openSqlite(macs) : openPostgres(database, macs));
     await opened.store.write(async ({ users, settings }) => {
       await settings.set(CURRENT_KEY, keys[0].id);
       for (const email of [ANN, BOB, EVE])

@@ -1,12 +1,10 @@
 import { vaultFileKind, vaultPushKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import type { Condition } from "../../../src/operator/api/status.ts";
-import type { OperatorFlags } from "../../../src/operator/config.ts";
 import { readPushStatus } from "../../../src/operator/push/push-status.ts";
-import { EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
-import { ACCOUNT, PASSWORD } from "./simulated-vault.ts";
-import { SimulatedWorld } from "./simulated-world.ts";
+import { type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { ACCOUNT } from "./simulated-vault.ts";
+import type { SimulatedOperator } from "./simulated-operator.ts";
 
-export const OTHER = "ann@example.com";
 export const NAMESPACE = "shop";
 
 type Data = Readonly<Record<string, string | Uint8Array>>;
@@ -16,36 +14,30 @@ const encoded = (data: Data): Record<string, string> =>
     Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
   );
 
-/** A world with one vault, for VaultPushes in the namespace `shop`. */
-export class PushScene extends SimulatedWorld {
-  /** Starts an operator. The namespace has the connection `vault`. */
-  static async run(flags?: OperatorFlags): Promise<PushScene> {
-    // Longer than the interval of all checks.
-    const scene = new PushScene({ apiLatencyMs: 0, settleMs: 30_000 });
-    scene.vault().latencyMs = 0;
-    scene.vault().setPassword(OTHER, PASSWORD);
-    scene.connected(NAMESPACE);
-    scene.start(flags);
-    await scene.settle();
-    return scene;
+/** The VaultPushes of a world, in the namespace `shop`, and their only vault. */
+export class Pushes {
+  readonly #world: SimulatedOperator;
+
+  constructor(world: SimulatedOperator) {
+    this.#world = world;
   }
 
   /** Creates a namespace with a connection. */
   connected(namespace: string): void {
-    this.namespace(namespace);
+    this.#world.namespace(namespace);
     this.connect("vault", {}, namespace);
   }
 
   /** Creates or changes a connection. */
   connect(name: string, changes: object = {}, namespace = NAMESPACE): void {
-    this.connection({ namespace, name }, { refreshInterval: "10s", ...changes });
+    this.#world.connection({ namespace, name }, { refreshInterval: "10s", ...changes });
   }
 
   /**
    * Creates or changes the VaultPush `name` of the Secret `source`. By default its key `password`
    * is pushed to the secret `db`.
    */
-  push(changes: object = {}, name = "push", namespace = NAMESPACE): void {
+  put(changes: object = {}, name = "push", namespace = NAMESPACE): void {
     const data = [{ secretKey: "password", remoteRef: { key: "db" } }];
     const spec = {
       connectionRef: { name: "vault" },
@@ -54,7 +46,7 @@ export class PushScene extends SimulatedWorld {
       refreshInterval: "10s",
       ...changes,
     };
-    this.put(vaultPushKind, { namespace, name }, spec);
+    this.#world.put(vaultPushKind, { namespace, name }, spec);
   }
 
   /**
@@ -71,7 +63,7 @@ export class PushScene extends SimulatedWorld {
             target: { name: "source" },
           }
         : { ...common, files: [{ filename: "conf" }], target: { kind: "Secret", name: "source" } };
-    this.put(
+    this.#world.put(
       kind === "VaultSecret" ? vaultSecretKind : vaultFileKind,
       { namespace: NAMESPACE, name: "reader" },
       { ...spec, ...changes },
@@ -81,35 +73,40 @@ export class PushScene extends SimulatedWorld {
   /** Creates or replaces the Secret `source`, as a user does. */
   source(data: Data, { type = "Opaque", namespace = NAMESPACE } = {}): void {
     const ref = { namespace, name: "source" };
-    const before = this.server.find(SECRETS, ref);
+    const before = this.#world.server.find(SECRETS, ref);
     const content = { type, data: encoded(data) };
     if (before === undefined)
-      this.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: ref, ...content });
-    else this.server.replace(SECRETS, { ...before, ...content });
+      this.#world.server.create(SECRETS, {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: ref,
+        ...content,
+      });
+    else this.#world.server.replace(SECRETS, { ...before, ...content });
   }
 
   resource(name = "push", namespace = NAMESPACE): KubeObject {
-    return this.server.get(vaultPushKind, { namespace, name });
+    return this.#world.server.get(vaultPushKind, { namespace, name });
   }
 
   exists(name = "push"): boolean {
-    return this.server.find(vaultPushKind, { namespace: NAMESPACE, name }) !== undefined;
+    return this.#world.server.find(vaultPushKind, { namespace: NAMESPACE, name }) !== undefined;
   }
 
   delete(name = "push"): void {
-    this.server.delete(vaultPushKind, { namespace: NAMESPACE, name });
+    this.#world.server.delete(vaultPushKind, { namespace: NAMESPACE, name });
   }
 
   status(name = "push", namespace = NAMESPACE): ReturnType<typeof readPushStatus> {
     return readPushStatus(this.resource(name, namespace)["status"]);
   }
 
-  pushCondition(type = "Ready", name = "push", namespace = NAMESPACE): Condition | undefined {
-    return this.conditionOf(vaultPushKind, { namespace, name }, type);
+  condition(type = "Ready", name = "push", namespace = NAMESPACE): Condition | undefined {
+    return this.#world.conditionOf(vaultPushKind, { namespace, name }, type);
   }
 
   reason(name = "push", namespace = NAMESPACE): string | undefined {
-    return this.pushCondition("Ready", name, namespace)?.reason;
+    return this.condition("Ready", name, namespace)?.reason;
   }
 
   /**
@@ -117,34 +114,33 @@ export class PushScene extends SimulatedWorld {
    */
   versions(name = "db", kind: "secret" | "file" = "secret", owner = ACCOUNT): string[] {
     const values = Array.from({ length: 20 }, (_, at) =>
-      this.vault().bytesOf(kind, owner, name, at + 1),
+      this.#world.vault().bytesOf(kind, owner, name, at + 1),
     );
     const last = values.findLastIndex((bytes) => bytes !== undefined);
     return values.slice(0, last + 1).map((bytes) => Buffer.from(bytes ?? []).toString());
   }
 
   /** Reasons of the recorded events about VaultPushes. */
-  get events(): string[] {
-    return this.server
-      .all(EVENTS)
-      .map((event) => `${String(event["reason"])}: ${String(event["note"])}`);
+  get notes(): string[] {
+    return this.#world.events.map(({ reason, note }) => `${reason}: ${note}`);
   }
 
   /** Returns the requests to the vault since the last call, without logins. */
   takeVaultRequests(): string[] {
-    return this.vault()
+    return this.#world
+      .vault()
       .calls.splice(0)
       .map(({ operation }) => operation)
       .filter((operation) => operation !== "generate_access_token");
   }
 
-  /** Replaces the operator and ends all faults. */
-  override async restart(between?: () => void): Promise<void> {
-    await super.restart(() => {
-      this.network = {};
-      this.vault().network = {};
-      between?.();
+  /** Replaces the operator by one that remembers nothing, and ends all faults. */
+  async restart(between: () => void = () => undefined): Promise<void> {
+    await this.#world.restart(() => {
+      this.#world.network = {};
+      this.#world.vault().network = {};
+      between();
     });
-    await this.settle();
+    await this.#world.settle();
   }
 }

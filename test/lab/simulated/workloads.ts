@@ -1,13 +1,14 @@
 import { RESTART_STATE_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { WorkloadKind } from "../../../src/operator/api/rollout-restart.ts";
-import type { RestartStatus } from "../../../src/operator/api/status.ts";
-import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import type { MergePatch } from "../../../src/operator/kube/client/kube-api.ts";
+import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import type { RestartStatus } from "../../../src/operator/api/status.ts";
+import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { apiVersionOf } from "../../../src/operator/kube/resource.ts";
 import { isObject } from "../../../src/lib/is-object.ts";
-import { OperatorScene } from "./operator-scene.ts";
+import type { SimulatedOperator } from "./simulated-operator.ts";
 
 const NAMESPACE = "shop";
 
@@ -16,17 +17,17 @@ export function at(object: unknown, ...path: readonly string[]): unknown {
   return path.reduce((value, name) => (isObject(value) ? value[name] : undefined), object);
 }
 
-/** A running operator and the workloads of its namespace, whose rollouts the test ends. */
-export class RestartScene implements AsyncDisposable {
-  readonly operator: OperatorScene;
+/** The workloads of the namespace `shop`, whose rollouts the test ends. */
+export class Workloads {
   /**
    * Times of the restarts by `<kind>/<name>`, in monotonic milliseconds: changes of the annotation
    * of the pod template.
    */
   readonly restarts = new Map<string, number[]>();
+  readonly #operator: SimulatedOperator;
 
-  private constructor(operator: OperatorScene) {
-    this.operator = operator;
+  constructor(operator: SimulatedOperator) {
+    this.#operator = operator;
     operator.server.onCommit(({ resource, before, after }) => {
       if (resource.group !== "apps" && resource.group !== "argoproj.io") return;
       const name = `${resource.kind}/${after?.metadata.name}`;
@@ -40,29 +41,8 @@ export class RestartScene implements AsyncDisposable {
     });
   }
 
-  /** Starts an operator with secrets of these names in the vault, all of version 1. */
-  static async start(...names: readonly string[]): Promise<RestartScene> {
-    const scene = new RestartScene(await OperatorScene.start());
-    scene.lists(Object.fromEntries(names.map((name) => [name, 1])));
-    return scene;
-  }
-
-  /** Replaces the versions of the secrets in the vault. */
-  lists(versions: Readonly<Record<string, number>>): void {
-    this.operator
-      .vault()
-      .lists(...Object.entries(versions).map(([name, version]) => ({ name, version })));
-  }
-
-  /**
-   * Creates a VaultSecret for the secret of the same name, whose changes restart these workloads.
-   */
-  follow(name: string, ...rolloutRestart: readonly object[]): void {
-    this.operator.follow({ password: name }, { name, rolloutRestart });
-  }
-
   /** Creates a workload. `rest` is merged into its `spec`, `metadata` into its metadata. */
-  workload(
+  create(
     kind: WorkloadKind,
     name: string,
     { metadata = {}, spec = {} }: { metadata?: object; spec?: object } = {},
@@ -77,23 +57,23 @@ export class RestartScene implements AsyncDisposable {
       kind,
       metadata: { namespace: NAMESPACE, name, ...metadata },
     };
-    return this.operator.server.create(resource, {
+    return this.#operator.server.create(resource, {
       ...object,
       spec: { replicas: 2, template, ...spec },
     });
   }
 
   get(kind: WorkloadKind, name: string): KubeObject {
-    return this.operator.server.get(workloadDescriptor[kind], { namespace: NAMESPACE, name });
+    return this.#operator.server.get(workloadDescriptor[kind], { namespace: NAMESPACE, name });
   }
 
   delete(kind: WorkloadKind, name: string): void {
-    this.operator.server.delete(workloadDescriptor[kind], { namespace: NAMESPACE, name });
+    this.#operator.server.delete(workloadDescriptor[kind], { namespace: NAMESPACE, name });
   }
 
   /** Changes fields of a workload by a merge patch, as another client does. */
   patch(kind: WorkloadKind, name: string, patch: MergePatch): void {
-    this.operator.server.patch(workloadDescriptor[kind], { namespace: NAMESPACE, name }, patch);
+    this.#operator.server.patch(workloadDescriptor[kind], { namespace: NAMESPACE, name }, patch);
   }
 
   /** Replaces the status of a workload, with the current generation as the observed one. */
@@ -101,7 +81,7 @@ export class RestartScene implements AsyncDisposable {
     const { metadata } = this.get(kind, name);
     const { namespace, resourceVersion, generation } = metadata;
     const observedGeneration = kind === "Rollout" ? String(generation) : generation;
-    this.operator.server.replaceStatus(
+    this.#operator.server.replaceStatus(
       workloadDescriptor[kind],
       { namespace, name, resourceVersion },
       { observedGeneration, ...status },
@@ -123,9 +103,19 @@ export class RestartScene implements AsyncDisposable {
     return this.restarts.get(`${kind}/${name}`)?.length ?? 0;
   }
 
+  /** Returns the kinds and outcomes of the restarts that ended, as the metric counts them. */
+  async ended(): Promise<string[]> {
+    const samples = await this.#operator.samples("vaultsync_restarts_total");
+    return [...samples].flatMap(([labels, count]) => {
+      const [, kind, outcome] = /kind="(\w+)",outcome="(\w+)"/u.exec(labels) ?? [];
+      return Array<string>(count).fill(`${kind} ${outcome}`);
+    });
+  }
+
   /** Returns what the status of a VaultSecret shows about workloads. */
   shown(name: string): readonly RestartStatus[] {
-    return this.operator.status(name).restarts ?? [];
+    const { status } = this.#operator.server.get(vaultSecretKind, { namespace: NAMESPACE, name });
+    return readStatus("VaultSecret", status).restarts ?? [];
   }
 
   /** Returns the sources that a workload records. */
@@ -133,18 +123,6 @@ export class RestartScene implements AsyncDisposable {
     const text = this.get(kind, name).metadata.annotations?.[RESTART_STATE_ANNOTATION];
     const state: unknown = text === undefined ? {} : JSON.parse(text);
     return Object.keys(Object(at(state, "sources")));
-  }
-
-  settle(ms = 5_000): Promise<void> {
-    return this.operator.settle(ms);
-  }
-
-  deleteResource(name: string): void {
-    this.operator.server.delete(vaultSecretKind, { namespace: NAMESPACE, name });
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.operator[Symbol.asyncDispose]();
   }
 }
 
