@@ -4,13 +4,16 @@ import type { VaultClient } from "../lab/vault/vault-client.ts";
 
 let team: string;
 let freshNumber = 0;
-const { ann } = await useVault();
+const { ann, cid } = await useVault();
 beforeEach(() => {
   freshNumber += 1;
   team = `team-${freshNumber}`;
 });
 
 const create = (caller: VaultClient, group_id: string) => caller.call("team_create", { group_id });
+const remove = (caller: VaultClient, group_id: string) => caller.call("team_delete", { group_id });
+const teamNames = async (caller: VaultClient) =>
+  (await caller.call("team_list")).json().teams.map((each: { group_id: string }) => each.group_id);
 
 test("the name of a new team cannot pass for an address", async () => {
   for (const group_id of [
@@ -75,6 +78,24 @@ test.each([
     "400 invalid_request",
     [{ path: "group_id", reason: `must not mix ${alphabets} characters in a word` }],
   ]);
+});
+
+test.each([
+  ["payroll", "payroIl"],
+  ["ops", "орѕ"],
+  ["platform 10", "platforrn lO"],
+  ["Checkout", "checkout"],
+])("a new team cannot have a name that looks like %s", async (taken, imitation) => {
+  await create(cid, taken);
+  const rejected = await create(ann, imitation);
+  expect([rejected.outcome(), rejected.json().error.message]).toEqual([
+    "409 team_exists",
+    "a team of this name, or of one that looks like it, exists: choose another",
+  ]);
+  expect(await teamNames(ann)).not.toContain(imitation);
+  await remove(cid, taken);
+  expect((await create(ann, imitation)).outcome()).toBe("200");
+  await remove(ann, imitation);
 });
 
 test("words of a team's name have different alphabets, and CJK words several scripts", async () => {
