@@ -200,6 +200,7 @@ const packages: Record<string, string[]> = {
   pg: ["vault/server"],
   nodemailer: ["vault/server"],
   "@zxcvbn-ts/*": ["vault/server"],
+  unhomoglyph: ["vault/server"],
   preact: ["vault/web"],
   "preact/*": ["vault/web"],
   pino: ["telemetry"],

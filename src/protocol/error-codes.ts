@@ -139,7 +139,7 @@ export const errorCodes = {
   },
   team_exists: {
     status: 409,
-    meaning: "The team's name is taken on this server.",
+    meaning: "The team's name, or one that looks like it, is taken on this server.",
     remedy: "Choose another name.",
   },
   too_large: {

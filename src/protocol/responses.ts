@@ -23,10 +23,10 @@ export type Timestamp = z.infer<typeof timestamp>;
 export const tokenResponse = z.object({
   access_token: z.string(),
   // No maximum, so it may lie beyond the integers that a double represents exactly.
-  expires_in: z
-    .number()
-    .min(3600)
-    .meta({ type: "integer", description: "Seconds until the access token expires." }),
+  expires_in: z.number().min(0).meta({
+    type: "integer",
+    description: "Seconds until the access token expires; a login with an end shortens them.",
+  }),
   id_token: z.string().meta({ description: "Grants nothing." }),
   refresh_token: z.string(),
   scope: z.string(),

@@ -8,6 +8,21 @@ import { nameProblem } from "./names.ts";
  */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u1680\u2800\u{1D159}]/u;
 
+/**
+ * Scripts whose characters look like characters of another one of them. Words mix other scripts:
+ * Japanese ones have up to four.
+ */
+const ALPHABETS = ["Latin", "Greek", "Cyrillic", "Armenian", "Coptic", "Cherokee", "Lisu"].map(
+  (name) => ({ name, pattern: new RegExp(`\\p{Script=${name}}`, "u") }),
+);
+
+/** Returns the alphabets of the first word that mixes them; none without such a word. */
+function mixedAlphabets(name: string): string[] {
+  const words = name.split(/[^\p{L}\p{M}\p{N}]+/u);
+  const alphabets = words.map((word) => ALPHABETS.filter(({ pattern }) => pattern.test(word)));
+  return (alphabets.find(({ length }) => length > 1) ?? []).map((alphabet) => alphabet.name);
+}
+
 /** An @ always means a user, in every form of it that Unicode knows: `＠` and `﹫` look the same. */
 function hasAt(name: string): boolean {
   return name.normalize("NFKC").includes("@");
@@ -25,7 +40,10 @@ function teamNameProblem(name: string, maxCharacters: number): string | undefine
   if (name !== name.trim() || /\s\s/u.test(name))
     return "must not start or end with a space, or contain two in a row";
   if (name !== name.normalize("NFKC")) return "must be in the Unicode normal form NFKC";
-  return undefined;
+  const alphabets = mixedAlphabets(name);
+  return alphabets.length > 0
+    ? `must not mix ${alphabets.join(" and ")} characters in a word`
+    : undefined;
 }
 
 const shape = (maxCharacters: number) => ({
@@ -45,7 +63,7 @@ export function newTeamName(maxCharacters: number): z.ZodType<string> {
     .meta({
       ...shape(maxCharacters),
       description:
-        "Well-formed Unicode in the normal form NFKC without control characters, invisible characters and @, and without spaces at its ends or in a row.",
+        "Well-formed Unicode in the normal form NFKC without control characters, invisible characters, @ and words of mixed alphabets, and without spaces at its ends or in a row.",
     });
 }
 

@@ -85,6 +85,13 @@ describe("without a login", () => {
     ],
     ["a malformed scope", ["--scope", "cloud_type:aws"], /--scope/u, 2],
     ["a lifetime of 0", ["--hours", "0"], /at least 1/u, 2],
+    ["an end after 0 hours", ["--lifetime-hours", "0"], /at least 1/u, 2],
+    [
+      "a network that is none",
+      ["--allowed-networks", "10.0.0.0/8,example.com"],
+      /allowed_networks: entry 2: expected an address or a network/u,
+      1,
+    ],
   ])("%s is refused, and no login is stored", async (_what, args, message, code) => {
     const result = await logIn(ann, ...args);
     expect([result.code, result.stderr]).toEqual([code, expect.stringMatching(message)]);
@@ -105,6 +112,21 @@ describe("with a login", () => {
   test("a login says where it is stored", async () => {
     const stderr = `logged in to ${vault.url} as ${ann}; the login is in ${accountOf(ann)}\n`;
     expect(await logIn(ann)).toEqual({ code: 0, stdout: "", stderr });
+  });
+
+  test("a login for other networks cannot be used, and one with an end is not refreshed past it", async () => {
+    await logIn(ann, "--allowed-networks", "192.0.2.0/24, 2001:db8::/32");
+    expect(await as(ann, "secret", "list")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/log in again|run vaultsync login/u),
+    });
+    await logIn(ann, "--allowed-networks", "127.0.0.0/8", "--lifetime-hours", "3", "--hours", "2");
+    const outcomes: (number | null)[] = [];
+    for (const hours of [0, 2.5, 0.5]) {
+      clock.stepWall(hours * HOUR);
+      outcomes.push((await as(ann, "secret", "list")).code);
+    }
+    expect(outcomes).toEqual([0, 0, 1]);
   });
 
   test("the file of the login is readable by its user only, and holds no password", async () => {

@@ -20,11 +20,17 @@ OWN = ("expose", "protect", "version_list", "version_expose", "version_delete", 
 
 # Letters that take no place.
 FILLERS = "\u115f\u1160"
+# A word mixes none of them with ASCII characters.
+ALPHABETS = ("GREEK", "CYRILLIC", "ARMENIAN", "COPTIC", "CHEROKEE", "LISU")
+
+
+def is_of(alphabets, character):
+    return any(alphabet in unicodedata.name(character, "") for alphabet in alphabets)
 
 
 def new_team(name):
     """Returns a name with the letters and digits of another one that a new team may have, which a schema cannot express."""
-    kept = (c for c in unicodedata.normalize("NFKC", name) if c.isalnum() and c not in FILLERS)
+    kept = (c for c in unicodedata.normalize("NFKC", name) if c.isalnum() and c not in FILLERS and not is_of(ALPHABETS, c))
     return unicodedata.normalize("NFKC", "".join(kept))[:256] or "x"
 
 

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from "node:http";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { mailTo } from "../lab/mail/mailbox.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
@@ -133,6 +133,58 @@ describe("a stranger who sends five wrong passwords a second from the address of
     ]) {
       expect(await proxied.outcomesUnderAttack(logIn)).toEqual(Array(25).fill("429 rate_limited"));
     }
+  });
+});
+
+describe("strangers from many addresses who exhaust the attempts of an account", () => {
+  const [HOME, AWAY] = ["192.0.2.1", "192.0.2.99"];
+  type LogIn = (address: string, headers: OutgoingHttpHeaders) => Promise<VaultResponse>;
+  let page: LogIn;
+  let api: LogIn;
+  let attack: () => Promise<void>;
+  beforeEach(async () => {
+    const vault = await TestVault.start({
+      clock: new VirtualClock(),
+      trustedProxies: ["127.0.0.1"],
+    });
+    const password = vault.passwords.get(ANN);
+    const credentials = { email: ANN, password };
+    const tokens = { ...credentials, scope: scopeString(), expiration_hours: 1 };
+    page = (address, headers) =>
+      vault.post(sessionOperationPath.app_log_in, credentials, {
+        ...headers,
+        "x-forwarded-for": address,
+      });
+    api = (address, headers) =>
+      vault.post(operationPath.generate_access_token, tokens, {
+        ...headers,
+        "x-forwarded-for": address,
+      });
+    attack = async () => {
+      for (let host = 1; host <= 60; host += 1) {
+        await vault.post(
+          sessionOperationPath.app_log_in,
+          { ...credentials, password: "wrong" },
+          { "x-forwarded-for": `198.51.100.${host}` },
+        );
+      }
+    };
+    return () => vault[Symbol.asyncDispose]();
+  });
+
+  test("do not lock out its user's browser, in whatever network", async () => {
+    const cookie = deviceOf(await page(HOME, {}));
+    await attack();
+    expect((await page(AWAY, {})).outcome()).toBe("429 rate_limited");
+    expect((await page(AWAY, { cookie })).outcome()).toBe("200");
+  });
+
+  test("do not lock out a client of the API in the network of its last login", async () => {
+    const client = { "user-agent": "deployer/1.0" };
+    await api(HOME, client);
+    await attack();
+    expect((await api(AWAY, client)).outcome()).toBe("429 rate_limited");
+    expect((await api(HOME, client)).outcome()).toBe("200");
   });
 });
 

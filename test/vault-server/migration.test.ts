@@ -110,6 +110,20 @@ test("a server on data of an earlier release serves secrets, files, shares, team
   });
 });
 
+test("a new team cannot look like one of an earlier release", async () => {
+  const masterKey = new Redacted(new Uint8Array(32).fill(7));
+  const options = { data: data.location, masterKey, emails: [] };
+  const [, sealRights = ""] =
+    /--seal-rights ([0-9a-f]+)/u.exec(await TestVault.start(options).then(() => "", String)) ?? [];
+  await using vault = await TestVault.start({ ...options, sealRights });
+  const token = (await vault.logIn(ANN, { password: "password of ann" })).json().access_token;
+  const ann = new VaultClient(vault.url, ANN, { token });
+  const outcomes: string[] = [];
+  for (const group_id of ["орѕ", "0ps", "ops 2"])
+    outcomes.push((await ann.call("team_create", { group_id })).outcome());
+  expect(outcomes).toEqual(["409 team_exists", "409 team_exists", "200"]);
+});
+
 test("a team with the name of an address is removed with what was shared with it", async () => {
   await data.run(`
     INSERT INTO teams (group_id, creator) VALUES ('dana@example.com', '${BOB}'), ('dana＠example.com', '${BOB}');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mailTo, receivedMail } from "../lab/mail/mailbox.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
@@ -270,6 +270,41 @@ test("a recipient gets one email per minute, with or without an account", async 
   expect([refused.outcome(), refused.headers["retry-after"]]).toEqual(["429 rate_limited", "1"]);
   clock.stepWall(1);
   expect((await requestPassword(vault, "ann@example.com")).outcome()).toBe("200");
+});
+
+describe("emails to one recipient, each requested as soon as possible", () => {
+  const startedAt = Date.UTC(2026, 10, 24);
+  let clock: VirtualClock;
+  let vault: TestVault;
+  beforeEach(async () => {
+    clock = new VirtualClock(startedAt);
+    vault = await TestVault.start({ clock, signUp: { mode: "open" } });
+    return () => vault[Symbol.asyncDispose]();
+  });
+
+  test.each(["ann@example.com", "nobody@example.com"])(
+    "have an interval that doubles up to four hours: %s",
+    async (email) => {
+      const minutes: number[] = [];
+      while (minutes.length < 13) {
+        const response = await requestPassword(vault, email);
+        if (response.status === 200) minutes.push((clock.now() - startedAt) / MINUTE);
+        else clock.stepWall(Number(response.headers["retry-after"]) * 1000);
+      }
+      expect(minutes).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 495, 735, 975, 1215]);
+    },
+  );
+
+  test("have the first interval again once a link was used", async () => {
+    for (const wait of [0, 1, 2]) {
+      clock.stepWall(wait * MINUTE);
+      await requestPassword(vault, "ann@example.com");
+    }
+    const { token } = await mailTo(vault.mailDirectory, "ann@example.com");
+    expect((await setPassword(vault, token, "a new password")).outcome()).toBe("200");
+    expect((await requestPassword(vault, "ann@example.com")).outcome()).toBe("200");
+    expect((await requestPassword(vault, "ann@example.com")).headers["retry-after"]).toBe("60");
+  });
 });
 
 test("a client may request twenty emails in 15 minutes", async () => {

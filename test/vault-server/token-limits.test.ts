@@ -8,7 +8,7 @@ import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { type VaultResponse, sendRequest } from "../lab/vault/vault-client.ts";
+import { scopeString, type VaultResponse, sendRequest } from "../lab/vault/vault-client.ts";
 import { WebSession } from "../lab/vault/web-session.ts";
 
 const HOUR = 3_600_000;
@@ -154,6 +154,34 @@ describe("a token for some networks", () => {
       allowed_networks: ["192.0.2.0/24", "2001:db8::/32"],
     });
     expect(listed).not.toHaveProperty("ends_at");
+  });
+});
+
+test("generate_access_token limits its tokens to networks and to a lifetime", async () => {
+  await using vault = await started();
+  const login = {
+    email: ann,
+    password: vault.passwords.get(ann),
+    scope: scopeString(),
+    expiration_hours: 10,
+  };
+  const logIn = (limits: object) =>
+    from(vault, OUTSIDE, operationPath.generate_access_token, { ...login, ...limits });
+  expect((await logIn({ allowed_networks: ["192.0.2.0"], lifetime_hours: 0 })).outcome()).toBe(
+    "400 invalid_request",
+  );
+  const issued = await logIn({ allowed_networks: ["192.0.2.0/24"], lifetime_hours: 4 });
+  expect(issued.json().expires_in).toBe(4 * 3600);
+  const pair = issued.json();
+  expect((await use(vault, pair.access_token, INSIDE)).outcome()).toBe("200");
+  expect((await use(vault, pair.access_token, OUTSIDE)).outcome()).toBe("401 invalid_token");
+  expect((await refresh(vault, pair, OUTSIDE)).outcome()).toBe("401 invalid_refresh_token");
+  const [listed] = (await session.call("token_list"))
+    .json()
+    .tokens.filter(({ kind }: { kind: string }) => kind === "token");
+  expect(listed).toMatchObject({
+    allowed_networks: ["192.0.2.0/24"],
+    ends_at: new Date(clock.now() + 4 * HOUR).toISOString(),
   });
 });
 

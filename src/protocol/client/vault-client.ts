@@ -118,14 +118,25 @@ export interface Login {
   readonly scope: string;
   /** Lifetime of each access token. */
   readonly hours: number;
+  /** Addresses and networks that the tokens can be used from; all by default. */
+  readonly allowedNetworks?: readonly string[] | undefined;
+  /** Hours after which all tokens of the login end; no limit by default. */
+  readonly lifetimeHours?: number | undefined;
 }
 
 /** Logs in. @throws Error */
 export async function logIn(
   vault: VaultAddress,
-  { email, password, scope, hours }: Login,
+  { email, password, scope, hours, allowedNetworks, lifetimeHours }: Login,
 ): Promise<Account> {
-  const body = { email, password: password.reveal(), scope, expiration_hours: hours };
+  const body = {
+    email,
+    password: password.reveal(),
+    scope,
+    expiration_hours: hours,
+    allowed_networks: allowedNetworks,
+    lifetime_hours: lifetimeHours,
+  };
   const response = await send(connectTo(vault), "generate_access_token", json(body), TIMEOUT_MS);
   const tokens = await parsedBody("generate_access_token", response, tokenResponse);
   return {

@@ -5,6 +5,7 @@ import { tokenResponse } from "../responses.ts";
 import { sample } from "../sample-values.ts";
 import { callerEmail, expirationHours } from "../schemas/request-fields.ts";
 import { scopeString } from "../schemas/scope-string.ts";
+import { allowedNetworks, lifetimeHours } from "../schemas/token-limits.ts";
 
 export const generateAccessToken = defineOperation({
   name: "generate_access_token",
@@ -21,10 +22,15 @@ export const generateAccessToken = defineOperation({
       password: characters(1024),
       scope: scopeString,
       expiration_hours: expirationHours,
+      allowed_networks: allowedNetworks.optional(),
+      lifetime_hours: lifetimeHours.optional(),
     }),
   response: tokenResponse,
   errors: ["invalid_credentials", "invalid_scope", "rate_limited", "quota_exceeded"],
-  audit: { intent: "authenticated", fields: ["scope", "expiration_hours"] },
+  audit: {
+    intent: "authenticated",
+    fields: ["scope", "expiration_hours", "allowed_networks", "lifetime_hours"],
+  },
   example: {
     request: {
       email: sample.email,

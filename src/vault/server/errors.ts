@@ -229,7 +229,11 @@ export const errors = {
     ),
   lastVersion: () =>
     serviceError("last_version", "this is the only version; delete the secret instead"),
-  teamExists: () => serviceError("team_exists", "a team of this name already exists"),
+  teamExists: () =>
+    serviceError(
+      "team_exists",
+      "a team of this name, or of one that looks like it, exists: choose another",
+    ),
   // too_large
   bodyTooLarge: () => serviceError("too_large", "the request body is too large"),
   valueTooLarge: (maxBytes: number) =>

@@ -147,8 +147,12 @@ export interface LoginLimits {
   readonly loginWindowMs: number;
   /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
   readonly emailsPerAddress: number;
-  /** Minimum interval between password emails to one recipient, in milliseconds. */
+  /**
+   * Minimum interval between the first two password emails to one recipient, doubled by each
+   * further one within a day, and its maximum, in milliseconds.
+   */
   readonly emailIntervalMs: number;
+  readonly maxEmailIntervalMs: number;
   /**
    * Maximum number of logins waiting for password hashing; further ones are rejected with
    * `rate_limited`.
@@ -259,6 +263,7 @@ export const defaultLimits: Limits = {
   invitationsPerHour: 50,
   strangersAskedPerHour: 20,
   emailIntervalMs: 60_000,
+  maxEmailIntervalMs: 4 * 3_600_000,
   unauthenticatedBodyBytes: 16 * 1024,
   unauthenticatedFailuresPerSecond: 5,
   unauthenticatedBurst: 100,

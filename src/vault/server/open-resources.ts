@@ -84,6 +84,16 @@ async function openAudit(
   return { audit, forwarder };
 }
 
+/** Teams of one transaction. */
+const TEAMS_PER_TRANSACTION = 200;
+
+/** Makes new teams differ from the teams of an earlier release too. */
+async function addTeamLooks(store: Store): Promise<void> {
+  let count: number;
+  do count = await store.write(({ teams }) => teams.addLooks(TEAMS_PER_TRANSACTION));
+  while (count === TEAMS_PER_TRANSACTION);
+}
+
 /**
  * Opens the store, checks its data, and opens email, the watch of free space and the audit log.
  * @throws Error when a master key is missing or something cannot be opened
@@ -99,6 +109,7 @@ export async function openResources(
   const store = running.use(await start.run(() => openStore(options.data, macs)));
   const checks = { allowMissing: options.allowMissingKeys, seal: options.sealRights, logger };
   await start.run(() => checkData(store, keys, checks));
+  await start.run(() => addTeamLooks(store));
   await store.listen();
   const mail = running.use(await openMail(options.mail ?? {}, options.data, logger));
   const space = await watchSpace(options, store, metrics);

@@ -82,6 +82,16 @@ function loginCommand(): Command {
         .argParser(scopeText),
     )
     .option("--hours <hours>", "lifetime of each access token", wholeHours, 24)
+    .option(
+      "--lifetime-hours <hours>",
+      "hours after which the login ends although its token is refreshed (default: no limit)",
+      wholeHours,
+    )
+    .option(
+      "--allowed-networks <network,...>",
+      "addresses and networks such as 10.0.0.0/8 from which the login can be used, as the vault sees them (default: all)",
+      (text: string) => text.split(",").map((network) => network.trim()),
+    )
     .action(async (flags: LoginFlags) => (await import("./login.ts")).login(flags));
 }
 

@@ -14,6 +14,8 @@ export interface LoginFlags extends AccountFlags {
   readonly passwordFile?: string;
   readonly scope: string;
   readonly hours: number;
+  readonly allowedNetworks?: readonly string[];
+  readonly lifetimeHours?: number;
 }
 
 /** Logs in, and stores the login. */
@@ -22,15 +24,14 @@ export async function login({
   email,
   caFile,
   passwordFile,
-  scope,
-  hours,
   account,
+  ...limits
 }: LoginFlags): Promise<void> {
   const ca = caFile === undefined ? undefined : await readFile(caFile, "utf8");
   const password = await readPassword(passwordFile);
   const file = new AccountFile(account);
   await file.write(
-    await logIn({ url, ...(ca !== undefined && { ca }) }, { email, password, scope, hours }),
+    await logIn({ url, ...(ca !== undefined && { ca }) }, { email, password, ...limits }),
   );
   process.stderr.write(`logged in to ${url} as ${email}; the login is in ${file.path}\n`);
 }

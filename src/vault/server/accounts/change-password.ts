@@ -3,6 +3,7 @@ import { clientNetwork } from "../http/client-network.ts";
 import type { LoginClient } from "./known-client.ts";
 import { logIn, requireSamePassword, recordSuccess } from "./login.ts";
 import { requireGoodPassword } from "./password-rules.ts";
+import { emailsTo } from "./request-password.ts";
 import { openSession, type LiveSession } from "./sessions.ts";
 import { randomUUID } from "node:crypto";
 import type { Credentials } from "../store/records.ts";
@@ -123,6 +124,7 @@ export async function setPassword(
     const email = await provenAddress(transaction, digest, now);
     await storePassword(context, transaction, { email, passwordHash });
     await recordSuccess(transaction, email, network, now);
+    await transaction.loginFailures.clear(emailsTo(email));
     return openSession(transaction, { email, name }, now);
   });
   mailer.wake();

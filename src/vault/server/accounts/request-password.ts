@@ -6,10 +6,30 @@ import type { Transaction } from "../store/store.ts";
 import { errors } from "../errors.ts";
 
 const RETRY_AFTER_MS = 60_000;
+/** Emails to one recipient are counted for a day, in milliseconds. */
+const RECIPIENT_PERIOD_MS = 24 * 3_600_000;
+
+/** Returns the subject that counts the emails to a recipient, until the end of their period. */
+export function emailsTo(email: string): string {
+  return `email-to:${email}`;
+}
+
+/** Returns the time from which a recipient may get another email. */
+async function nextEmailAt(
+  { loginFailures }: Transaction,
+  recipient: string,
+  now: number,
+  { emailIntervalMs, maxEmailIntervalMs }: Limits,
+): Promise<number> {
+  const { count, lastAt } = await loginFailures.since(recipient, now);
+  if (count === 0) return now;
+  const interval = Math.min(maxEmailIntervalMs, emailIntervalMs * 2 ** (count - 1));
+  return lastAt - RECIPIENT_PERIOD_MS + interval;
+}
 
 /** @throws ServiceError `rate_limited` */
 async function rejectWhileThrottled(
-  { loginFailures }: Transaction,
+  transaction: Transaction,
   {
     recipient,
     sender,
@@ -17,10 +37,9 @@ async function rejectWhileThrottled(
     limits,
   }: { recipient: string; sender: string; now: number; limits: Limits },
 ): Promise<void> {
-  const received = await loginFailures.since(recipient, now - limits.emailIntervalMs);
-  const sent = await loginFailures.since(sender, now - limits.loginWindowMs);
+  const sent = await transaction.loginFailures.since(sender, now - limits.loginWindowMs);
   const waitMs = Math.max(
-    received.count > 0 ? received.lastAt + limits.emailIntervalMs - now : 0,
+    (await nextEmailAt(transaction, recipient, now, limits)) - now,
     sent.count >= limits.emailsPerAddress ? RETRY_AFTER_MS : 0,
   );
   if (waitMs > 0) throw errors.tooManyEmails(waitMs);
@@ -41,7 +60,7 @@ export async function requestPassword(
   begin: () => Promise<void>,
 ): Promise<void> {
   const now = clock.now();
-  const [recipient, sender] = [`email-to:${email}`, `email-by:${clientNetwork(client)}`];
+  const [recipient, sender] = [emailsTo(email), `email-by:${clientNetwork(client)}`];
   const request = { recipient, sender, now, limits };
   await store.read((transaction) => rejectWhileThrottled(transaction, request));
   await begin();
@@ -49,7 +68,7 @@ export async function requestPassword(
     const { loginFailures, outbox } = transaction;
     // Checked again: several requests may be in flight.
     await rejectWhileThrottled(transaction, request);
-    await loginFailures.add(recipient, now);
+    await loginFailures.add(recipient, now + RECIPIENT_PERIOD_MS);
     await loginFailures.add(sender, now);
     await outbox.insert({
       id: randomUUID(),

@@ -3,7 +3,7 @@ import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { AccessToken, RefreshToken, User } from "../store/records.ts";
 import type { Transaction, Store } from "../store/store.ts";
-import { isWithinNetworks } from "./allowed-networks.ts";
+import { isWithinNetworks, parseNetworks } from "./allowed-networks.ts";
 import { requireSamePassword } from "./login.ts";
 import { newToken, tokenDigest, credentialId } from "./opaque-token.ts";
 import { countRequest } from "../protection/token-buckets.ts";
@@ -103,6 +103,19 @@ export interface TokenRequest {
   readonly allowedNetworks?: readonly string[];
   /** Hours after which both tokens end, even if refreshed; no limit by default. */
   readonly lifetimeHours?: number | undefined;
+}
+
+/**
+ * Returns the limits that a request sets for new tokens. @throws ServiceError `invalid_request`
+ */
+export function tokenLimits(body: {
+  readonly allowed_networks?: readonly string[] | undefined;
+  readonly lifetime_hours?: number | undefined;
+}): Required<Pick<TokenRequest, "allowedNetworks" | "lifetimeHours">> {
+  return {
+    allowedNetworks: parseNetworks(body.allowed_networks),
+    lifetimeHours: body.lifetime_hours,
+  };
 }
 
 /**

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sessionOperations, type LoginResponse } from "../../../protocol/session-operations.ts";
 import { formatScope } from "../../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
-import { parseNetworks } from "../accounts/allowed-networks.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
 import {
   sentDeviceCookie,
@@ -13,7 +12,7 @@ import {
 } from "../accounts/cookies.ts";
 import type { LoginClient } from "../accounts/known-client.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
-import { issueTokens, requireTokenRules } from "../accounts/tokens.ts";
+import { issueTokens, requireTokenRules, tokenLimits } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { clientName } from "../http/client-name.ts";
 import { identify } from "../http/identify.ts";
@@ -185,10 +184,7 @@ function apiTokenRoute(app: FastifyInstance, context: VaultContext): void {
     } = body;
     if (body.scope !== undefined || body.expiration_hours !== undefined)
       requireTokenRules(context, scope, hours);
-    const limits = {
-      allowedNetworks: parseNetworks(body.allowed_networks),
-      lifetimeHours: body.lifetime_hours,
-    };
+    const limits = tokenLimits(body);
     const user = await logIn(context, email, body.password, clientOf(context, request));
     await request.trail?.begin();
     return issueTokens(context, user, { scope, hours, name, ...limits });

@@ -7,6 +7,7 @@ import {
   refreshingUser,
   refreshTokens,
   requireTokenRules,
+  tokenLimits,
 } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { clientName } from "../http/client-name.ts";
@@ -17,12 +18,18 @@ import { authenticatedOperation, openOperation } from "./operation.ts";
 export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
     requireTokenRules(context, body.scope, body.expiration_hours);
+    const limits = tokenLimits(body);
     const client = { address: request.ip, userAgent: request.headers["user-agent"] };
     const user = await logIn(context, body.email, body.password, client);
     identify(request, user.email);
     await request.trail?.begin();
     const name = clientName(request.headers["user-agent"]);
-    return issueTokens(context, user, { scope: body.scope, hours: body.expiration_hours, name });
+    return issueTokens(context, user, {
+      scope: body.scope,
+      hours: body.expiration_hours,
+      name,
+      ...limits,
+    });
   });
 
   openOperation(app, context, operations.refresh_token, async ({ body, request }) => {

@@ -89,7 +89,8 @@ const messages: Readonly<Record<ErrorCode, string | readonly Rule[]>> = {
   version_changed: "Meanwhile a newer version was added. Nothing was changed.",
   invitation_required: "A recipient has no account or is not logged in. Nothing was shared.",
   last_version: "This is the only version: delete the secret instead.",
-  team_exists: "A team of this name already exists: choose another name.",
+  team_exists:
+    "A team of this name, or of one that looks like it, already exists: choose another name.",
   too_large: [
     [
       /key_value is larger than (\d+)/u,

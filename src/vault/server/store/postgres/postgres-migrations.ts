@@ -2,6 +2,7 @@ import {
   oneWaitingEmail,
   revisionsOfSubjects,
   rowMacColumns,
+  teamLooks,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
 
@@ -361,4 +362,5 @@ export const postgresMigrations: readonly string[] = [
   rowMacColumns,
   postgresOwnerChanges,
   postgresTokenLimits,
+  teamLooks,
 ];

@@ -19,6 +19,15 @@ export const versionsByKey = `
   `;
 
 /**
+ * The migration step for names of teams that look alike (team-look.ts), empty for those before
+ * until a server starts. It is never edited.
+ */
+export const teamLooks = `
+  ALTER TABLE teams ADD COLUMN look text NOT NULL DEFAULT '';
+  CREATE INDEX teams_by_look ON teams (look);
+  `;
+
+/**
  * The migration step that adds the MACs of rows, and the ids of teams (never the same for two teams
  * of one name). It is never edited.
  */

@@ -3,12 +3,20 @@ import type { SqlConnection } from "./sql-connection.ts";
 import type { Team } from "../records.ts";
 import type { RowSeals } from "../row-macs.ts";
 import type { TeamTable } from "../tables/sharing-tables.ts";
+import { teamLook } from "./team-look.ts";
 
 const LIST = `
   SELECT t.group_id, t.creator, m.email
   FROM team_members AS own JOIN teams AS t ON t.group_id = own.group_id JOIN team_members AS m ON m.group_id = t.group_id
   WHERE own.email = ?1 AND t.group_id >= ?2 AND (t.group_id > ?2 OR m.email > ?3)
     AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = t.creator) ORDER BY t.group_id, m.email LIMIT ?4`;
+
+async function addLooks(db: SqlConnection, atMost: number): Promise<number> {
+  const rows = await db.all("SELECT group_id FROM teams WHERE look = '' LIMIT ?", atMost);
+  for (const name of rows.map((row) => row.text("group_id")))
+    await db.run("UPDATE teams SET look = ? WHERE group_id = ?", teamLook(name), name);
+  return rows.length;
+}
 
 /** Finds a team by what a server has written: its creator and a member. */
 function finding(db: SqlConnection, seals: RowSeals): Pick<TeamTable, "find"> {
@@ -54,13 +62,16 @@ export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
     ...finding(db, seals),
     addMembers,
     async insert({ groupId, id, creator, members }) {
+      const look = teamLook(groupId);
+      if (await db.get("SELECT group_id FROM teams WHERE look = ? LIMIT 1", look)) return false;
       const sql =
-        "INSERT INTO teams (group_id, id, creator, mac) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+        "INSERT INTO teams (group_id, id, creator, mac, look) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
       const [mac = ""] = await seals.sign("teams", [[groupId, id, creator]]);
-      if ((await db.run(sql, groupId, id, creator, mac)) === 0) return false;
+      if ((await db.run(sql, groupId, id, creator, mac, look)) === 0) return false;
       await addMembers({ groupId, id }, members);
       return true;
     },
+    addLooks: (atMost) => addLooks(db, atMost),
     async countOf(creator) {
       const row = await db.get("SELECT count(*) AS count FROM teams WHERE creator = ?", creator);
       return row?.number("count") ?? 0;

@@ -2,6 +2,7 @@ import {
   oneWaitingEmail,
   revisionsOfSubjects,
   rowMacColumns,
+  teamLooks,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
 
@@ -338,4 +339,5 @@ export const sqliteMigrations: readonly string[] = [
   rowMacColumns,
   sqliteOwnerChanges,
   sqliteTokenLimits,
+  teamLooks,
 ];

@@ -86,8 +86,13 @@ export interface TeamTable {
    * unless a server has made this address a member of this team.
    */
   find(groupId: string, member?: string): Promise<Team | undefined>;
-  /** Returns false, and changes nothing, when the name is taken. */
+  /** Returns false, and changes nothing, when the name, or one that looks like it, is taken. */
   insert(team: Team): Promise<boolean>;
+  /**
+   * Makes `insert` compare names with the names of at most `atMost` teams of an earlier release.
+   * Returns the number of these teams.
+   */
+  addLooks(atMost: number): Promise<number>;
   /** Returns the number of teams that a user created. */
   countOf(creator: string): Promise<number>;
   addMembers(team: Pick<Team, "groupId" | "id">, emails: readonly string[]): Promise<void>;
